@@ -1,0 +1,77 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every target is built with the same strictness; a layer never relaxes it for itself.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let shim: [CSetting] = [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])]
+
+// Targets stand in the order of the layers (docs/architecture.md): each imports only from above.
+let package = Package(
+    name: "aclfs",
+    products: [.executable(name: "aclfs", targets: ["aclfs"])],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    ],
+    targets: [
+        // 1: what a decision is and how it is reached; imports nothing.
+        .target(name: "Authorization", swiftSettings: strict),
+        // 2: text and stored forms of the core's values.
+        .target(name: "ACLFormats", dependencies: ["Authorization"], swiftSettings: strict),
+        // 4: system calls, one Swift function each over a narrow C shim.
+        .target(name: "CLinux", cSettings: shim),
+        .target(name: "LinuxSystem", dependencies: ["CLinux"], swiftSettings: strict),
+        // 5: names, UUIDs, membership.
+        .target(name: "Identity", dependencies: ["Authorization", "LinuxSystem"], swiftSettings: strict),
+        // 6: objects of the backing directory and their metadata record.
+        .target(
+            name: "BackingStore", dependencies: ["Authorization", "ACLFormats", "LinuxSystem"],
+            swiftSettings: strict),
+        // 7: libfuse3 behind our own types.
+        .systemLibrary(
+            name: "CFuse3", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
+        .target(name: "CFuseShim", dependencies: ["CFuse3"], cSettings: shim),
+        .target(
+            name: "FuseSession", dependencies: ["CFuseShim", "LinuxSystem"], swiftSettings: strict),
+        // 8: every operation: find, authorize, perform, reply.
+        .target(
+            name: "ACLFileSystem",
+            dependencies: [
+                "Authorization", "ACLFormats", "LinuxSystem", "Identity", "BackingStore", "FuseSession",
+                .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: strict),
+        // 9: what the commands do, and the one executable.
+        .target(
+            name: "ToolSupport",
+            dependencies: ["Authorization", "ACLFormats", "LinuxSystem", "Identity", "BackingStore"],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "aclfs",
+            dependencies: [
+                "ToolSupport", "ACLFileSystem",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: strict),
+
+        .target(
+            name: "ReferenceModel", path: "Tests/ReferenceModel", swiftSettings: strict),
+        .target(
+            name: "TestSupport", dependencies: ["Authorization", "ReferenceModel"], path: "Tests/TestSupport",
+            swiftSettings: strict),
+        .testTarget(
+            name: "AuthorizationTests", dependencies: ["Authorization", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "ACLFormatsTests", dependencies: ["ACLFormats", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "DifferentialTests", dependencies: ["Authorization", "ReferenceModel", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "MountTests", dependencies: ["TestSupport", "LinuxSystem", "Authorization", "ACLFormats"],
+            swiftSettings: strict),
+    ]
+)

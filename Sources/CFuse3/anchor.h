@@ -1,0 +1,2 @@
+#pragma once
+// pkg-config anchor: no declarations, libfuse headers are never imported into Swift.
