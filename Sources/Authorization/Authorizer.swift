@@ -1,0 +1,198 @@
+/// One caller's inquiry: who asks, on which volume, under which sandbox, watched by whom.
+///
+/// `authorize` is the single entry: structural conditions, sandbox, legality of the values, then each
+/// check of the operation through the stages of AUTHORIZATION.md 3.4. Nothing else decides permissions.
+public struct Inquiry<C: Credential & ~Copyable, P: SandboxPolicy, O: EvaluationObserver>: ~Copyable {
+    public var credential: C
+    public let volume: VolumeState
+    public let sandbox: P
+    public var observer: O
+
+    public init(_ credential: consuming C, on volume: VolumeState, sandbox: P, observer: O) {
+        self.credential = credential
+        self.volume = volume
+        self.sandbox = sandbox
+        self.observer = observer
+    }
+}
+
+extension Inquiry where C: ~Copyable {
+    /// Decides one operation on the given objects.
+    public mutating func authorize(_ operation: Operation, _ nodes: Nodes) -> Decision {
+        let isRoot = credential.isRoot
+        if let error = structuralError(of: operation, nodes: nodes, isRoot: isRoot) { return conclude(error) }
+        let isOwner = nodes.object.map { ownership(of: $0) == .member } ?? false
+        guard let checks = requiredRights(for: operation, nodes: nodes, isRoot: isRoot, isOwner: isOwner) else {
+            return conclude(.deny(.EPERM, .precondition(.unmapped)))
+        }
+        var index = 0
+        while let check = checks[index] {
+            if !sandboxPermits(check) { return conclude(.deny(.EPERM, .sandbox)) }
+            index += 1
+        }
+        if let error = typeErrorAfterSandbox(of: operation, nodes: nodes) { return conclude(error) }
+        if let error = illegalChange(operation, nodes, isOwner: isOwner) { return conclude(error) }
+
+        var decision = Decision.allow(.implicit)
+        index = 0
+        while let check = checks[index] {
+            observer.beginCheck(check)
+            decision = evaluate(check, nodes)
+            observer.endCheck(decision)
+            if !decision.isAllowed { return translated(decision, for: operation) }
+            index += 1
+        }
+        if case .create(let request) = operation, let parent = nodes.parent,
+            let error = illegalCreation(request, in: parent)
+        {
+            return conclude(error)
+        }
+        return decision
+    }
+
+    private mutating func conclude(_ decision: Decision) -> Decision {
+        observer.endCheck(decision)
+        return decision
+    }
+
+    private func sandboxPermits(_ check: Check) -> Bool {
+        if let parentRole = check.parentRole, check.rights.contains(.delete),
+            !sandbox.permits(.deleteChild, on: parentRole)
+        {
+            return false
+        }
+        return sandbox.permits(check.rights, on: check.role)
+    }
+
+    /// EACCES becomes EPERM through chmod, chown, setting an ACL and choosing times (2.3); chflags and
+    /// "now" keep it.
+    private func translated(_ decision: Decision, for operation: Operation) -> Decision {
+        switch operation {
+        case .chmod, .chown, .setACL: decision.reportedAsNotPermitted
+        case .setTimes(let access, let modification) where access == .chosen || modification == .chosen:
+            decision.reportedAsNotPermitted
+        default: decision
+        }
+    }
+
+    /// The stages for one check, in the project's order (3.4 steps 4 to 9).
+    mutating func evaluate(_ check: Check, _ nodes: Nodes) -> Decision {
+        guard let object = nodes[check.role] else { return .deny(.EIO, .precondition(.unreadable)) }
+        let parent = check.parentRole.flatMap { nodes[$0] }
+        let parentRole = check.parentRole ?? .parent
+        let deletes = check.rights.contains(.delete) && parent != nil
+
+        // Step 4: the volume. Binds root.
+        if volume.isReadOnly, readOnlyRefuses(check, object) {
+            return .deny(.EROFS, .precondition(.readOnly))
+        }
+        if volume.forbidsExecution, check.rights.contains(.execute), object.kind == .file {
+            return .deny(.EACCES, .precondition(.noExecution))
+        }
+
+        let flagsRefuse = flagRefusal(check, object, deletes ? parent : nil, parentRole)
+        // Step 5: ignored ownership skips what depends on who asks; flags are the object's own state (Q1).
+        if volume.ignoresOwnership, !credential.isRoot {
+            return flagsRefuse ?? .allow(.ownershipIgnored)
+        }
+        // Step 6: root.
+        if credential.isRoot {
+            if let flagsRefuse { return flagsRefuse }
+            if check.rights.contains(.execute), object.kind == .file,
+                object.mode.isDisjoint(with: .anyExecute)
+            {
+                return .deny(.EPERM, .rootNoExecuteBit)
+            }
+            return .allow(.root)
+        }
+        return evaluateOrdinary(check, object, deletes ? parent : nil, parentRole, flagsRefuse)
+    }
+
+    /// Steps 6 to 9 for everybody but root.
+    private mutating func evaluateOrdinary(
+        _ check: Check, _ object: ObjectFacts, _ parent: ObjectFacts?, _ parentRole: NodeRole,
+        _ flagsRefuse: Decision?
+    ) -> Decision {
+        var stage = Stage.implicit
+        // Requests that ask nothing but the flags are satisfied by them.
+        var rights = check.rights.subtracting([.linkTarget, .checkImmutable])
+        let isOwner = ownership(of: object) == .member
+        // What the owner always has, and what taking ownership includes.
+        if isOwner, !rights.isDisjoint(with: [.readSecurity, .writeSecurity]) {
+            let given = rights.intersection([.readSecurity, .writeSecurity])
+            rights.subtract(given)
+            stage = .ownerRight
+            observer.stage(stage, granted: given)
+        }
+        if rights.contains(.changeOwner) { rights.remove(.writeSecurity) }
+
+        // Step 7: entries.
+        var deleteIsOpen = false
+        if let parent {
+            switch deleteByEntries(object, check.role, parent, parentRole) {
+            case .refused(let decision): return decision
+            case .allowed(let by):
+                stage = by
+                observer.stage(by, granted: .delete)
+            case .silent: deleteIsOpen = true
+            }
+        }
+        var leftover = rights
+        let others = parent == nil ? rights : rights.subtracting(.delete)
+        if !others.isEmpty {
+            switch scan(rights, object, as: check.role) {
+            case .denied(let index): return .deny(.EACCES, .entry(check.role, index))
+            case .allowed(let index):
+                stage = .entry(check.role, index)
+                leftover = []
+            case .undecided(let open, let last):
+                if let last { stage = .entry(check.role, last) }
+                leftover = open
+            }
+        }
+        // Step 8: flags, which no entry lifts.
+        if let flagsRefuse { return flagsRefuse }
+
+        // Step 9: what is left.
+        if deleteIsOpen, let parent {
+            let decision = deleteByMode(object, parent, parentRole)
+            if !decision.isAllowed { return decision }
+            stage = decision.stage
+            observer.stage(stage, granted: .delete)
+        }
+        if parent != nil { leftover.remove(.delete) }
+        if isOwner, leftover.contains(.writeAttributes) {
+            leftover.remove(.writeAttributes)
+            stage = .ownerRight
+            observer.stage(stage, granted: .writeAttributes)
+        }
+        if leftover.isEmpty { return .allow(stage) }
+        if !leftover.isDisjoint(with: [.changeOwner, .writeSecurity]) { return .deny(.EACCES, .noEquivalent) }
+        if leftover.contains(.delete) { return .deny(.EACCES, .noEquivalent) }
+        let bits = modeBits(for: leftover)
+        if bits == 0 {
+            observer.stage(.implicit, granted: leftover)
+            return .allow(.implicit)
+        }
+        let decision = modeDecision(bits, object, as: check.role)
+        if decision.isAllowed { observer.stage(decision.stage, granted: leftover) }
+        return decision
+    }
+
+    /// 3.1 step 1: writing through special nodes is not writing to the volume; removing them is, and
+    /// changing their attributes is (9a.1).
+    private func readOnlyRefuses(_ check: Check, _ object: ObjectFacts) -> Bool {
+        if check.changesAttributes { return true }
+        if check.rights.isDisjoint(with: .anyWrite) { return false }
+        return !object.kind.isSpecial || !check.rights.isDisjoint(with: [.delete, .deleteChild])
+    }
+
+    private func flagRefusal(
+        _ check: Check, _ object: ObjectFacts, _ parent: ObjectFacts?, _ parentRole: NodeRole
+    ) -> Decision? {
+        let ignored = check.changesFlags ? volume.flagsIgnoredByFlagsChange : []
+        if flagsForbid(check.rights, on: object, ignoring: ignored) { return .deny(.EPERM, .flags(check.role)) }
+        if let parent, flagsForbid(.deleteChild, on: parent) { return .deny(.EPERM, .flags(parentRole)) }
+        return nil
+    }
+}

@@ -1,0 +1,55 @@
+// AUTHORIZATION.md 5.3, 5.4 and Q4, Q18, Q19: owner, group, mode, flags and entries of a new object.
+
+/// The uid or gid of imported volumes that stands for whoever asks (Q16).
+let unknownID: UInt32 = 99
+
+extension Inquiry where C: ~Copyable {
+    /// The facts a new object starts with. `gid` is the caller's effective group.
+    public func newObject(
+        _ request: CreationRequest, in parent: ObjectFacts, gid: UInt32
+    ) throws(TooManyEntries) -> ObjectFacts {
+        var mode = FileMode(rawValue: request.mode.rawValue & ~request.umask)
+        // With grpid, open and mkdir drop the special bits as XNU does; without it they stay as on Linux.
+        if volume.groupFromDirectory, request.kind == .file || request.kind == .directory {
+            mode.subtract([.setUser, .setGroup, .sticky])
+        }
+        var group = parent.group
+        if !volume.groupFromDirectory {
+            if parent.mode.contains(.setGroup) {
+                if request.kind == .directory { mode.insert(.setGroup) }
+            } else {
+                group = gid
+            }
+        }
+        if volume.unknown99, parent.group == unknownID, !credential.isRoot { group = gid }
+        var owner = credential.uid
+        if ownerComesFromDirectory(parent) {
+            owner = parent.owner
+            // Q4's safeguard: nobody gets to make executables that run as the directory's owner.
+            mode.subtract([.setUser, .setGroup])
+            if request.kind == .file { mode.subtract(.anyExecute) }
+        }
+        return ObjectFacts(
+            kind: request.kind, owner: owner, group: group, mode: mode,
+            flags: parent.flags.intersection(.inheritedAtCreation),
+            acl: try inheritedACL(
+                from: volume.ignoresACLs ? nil : parent.acl, by: request.kind, supplied: request.suppliedACL))
+    }
+
+    private func ownerComesFromDirectory(_ parent: ObjectFacts) -> Bool {
+        volume.ownerFromSetUserDirectory && parent.mode.contains(.setUser) && parent.owner != 0
+            && parent.owner != credential.uid && parent.ownerGUID == nil
+    }
+
+    /// Set-id bits that a mkfifo or mknod may not ask for; judged after the right on the directory (9a.4).
+    mutating func illegalCreation(_ request: CreationRequest, in parent: ObjectFacts) -> Decision? {
+        if credential.isRoot || volume.ignoresOwnership { return nil }
+        if request.kind == .file || request.kind == .directory || request.kind == .symlink { return nil }
+        let mode = FileMode(rawValue: request.mode.rawValue & ~request.umask)
+        if mode.contains(.setGroup), groupMembership(of: parent) != .member {
+            return .deny(.EPERM, .attributePolicy)
+        }
+        if mode.contains(.setUser), ownerComesFromDirectory(parent) { return .deny(.EPERM, .attributePolicy) }
+        return nil
+    }
+}

@@ -1,0 +1,85 @@
+/// How a scan of a list ended.
+enum ScanResult {
+    /// Everything asked was allowed; the index is that of the last entry that allowed something.
+    case allowed(Int)
+    case denied(Int)
+    /// The end was reached; these rights are still open, and the last entry that allowed something.
+    case undecided(Rights, lastAllowing: Int?)
+}
+
+extension Inquiry where C: ~Copyable {
+    /// The walk of AUTHORIZATION.md 3.7. A deny counts against everything *requested*, granted already
+    /// or not; an allow only against what is still *outstanding*.
+    mutating func scan(_ requested: Rights, _ object: ObjectFacts, as role: NodeRole) -> ScanResult {
+        guard !volume.ignoresACLs, let entries = object.acl?.entries else {
+            return .undecided(requested, lastAllowing: nil)
+        }
+        var outstanding = requested
+        var lastAllowing: Int?
+        for index in entries.indices {
+            let entry = entries[index]
+            if entry.flags.contains(.onlyInherit) {
+                observer.entryConsidered(role, index, entry, applied: .inheritOnly)
+                continue
+            }
+            guard let kind = entry.kind else {
+                observer.entryConsidered(role, index, entry, applied: .reservedKind)
+                continue
+            }
+            let named = entry.rights.expandingGenericRights
+            let relevant = named.intersection(kind == .allow ? outstanding : requested)
+            if relevant.isEmpty {
+                observer.entryConsidered(role, index, entry, applied: .irrelevant)
+                continue
+            }
+            guard covers(entry.guid, kind, object) else {
+                observer.entryConsidered(role, index, entry, applied: .notCovered)
+                continue
+            }
+            if kind == .deny {
+                observer.entryConsidered(role, index, entry, applied: .denied(relevant))
+                return .denied(index)
+            }
+            observer.entryConsidered(role, index, entry, applied: .allowed(relevant))
+            outstanding.subtract(named)
+            lastAllowing = index
+            if outstanding.isEmpty { return .allowed(index) }
+        }
+        return .undecided(outstanding, lastAllowing: lastAllowing)
+    }
+
+    /// Whether an entry speaks of the caller (1.4). What cannot be learned never helps him: an allow
+    /// then does not apply, a deny does.
+    private mutating func covers(_ guid: GUID, _ kind: ACE.Kind, _ object: ObjectFacts) -> Bool {
+        let membership: Membership =
+            switch Principal(guid) {
+            case .everyone: .member
+            case .nobody: .notMember
+            case .owner: ownership(of: object)
+            case .owningGroup: groupMembership(of: object)
+            case .user(let uid): uid == credential.uid && uid != .max ? .member : .notMember
+            case .group(let gid): credential.membership(inGroup: gid)
+            case .other(let guid): credential.membership(of: guid)
+            }
+        return membership == .member || membership == .unknown && kind == .deny
+    }
+
+    /// Whether the caller owns the object. A group may own it: its members then are owners (Q5).
+    mutating func ownership(of object: ObjectFacts) -> Membership {
+        if let guid = object.ownerGUID {
+            switch Principal(guid) {
+            case .user(let uid): return uid == credential.uid && uid != .max ? .member : .notMember
+            case .group(let gid): return credential.membership(inGroup: gid)
+            case .other(let guid): return credential.membership(of: guid)
+            case .everyone, .owner, .owningGroup, .nobody: return .notMember
+            }
+        }
+        if volume.unknown99, object.owner == 99, !credential.isRoot { return .member }
+        return object.owner == credential.uid && object.owner != .max ? .member : .notMember
+    }
+
+    mutating func groupMembership(of object: ObjectFacts) -> Membership {
+        if volume.unknown99, object.group == 99, !credential.isRoot { return .member }
+        return credential.membership(inGroup: object.group)
+    }
+}

@@ -1,0 +1,60 @@
+/// The permission bits that rights left open by the entries need (AUTHORIZATION.md 3.9), as rwx = 421.
+/// `delete` is settled with the directory, `changeOwner` and `writeSecurity` have no equivalent, and
+/// reading attributes needs no bit.
+func modeBits(for rights: Rights) -> UInt16 {
+    var bits: UInt16 = 0
+    if !rights.isDisjoint(with: [.read, .readExtendedAttributes]) { bits |= 4 }
+    if !rights.isDisjoint(with: [.write, .append, .deleteChild, .writeExtendedAttributes, .writeAttributes]) {
+        bits |= 2
+    }
+    if rights.contains(.execute) { bits |= 1 }
+    return bits
+}
+
+extension FileMode {
+    func grants(_ bits: UInt16, to modeClass: ModeClass) -> Bool {
+        let shift: UInt16 =
+            switch modeClass {
+            case .owner: 6
+            case .group: 3
+            case .other: 0
+            }
+        return rawValue >> shift & bits == bits
+    }
+}
+
+extension Inquiry where C: ~Copyable {
+    /// Exactly one class decides, without fall-through (3.10). Where it cannot be learned which, every
+    /// class that it could be must grant.
+    mutating func modeDecision(_ bits: UInt16, _ object: ObjectFacts, as role: NodeRole) -> Decision {
+        let owner = ownership(of: object)
+        if owner == .member { return verdict(bits, object, role, .owner) }
+        if owner == .unknown { return undecidedClass(bits, object, role, mayBeOwner: true) }
+        let group = object.mode.grants(bits, to: .group)
+        let other = object.mode.grants(bits, to: .other)
+        // The classes agree: who the caller is does not matter, so nobody is asked.
+        if group == other, !O.wantsExactStages {
+            return group ? .allow(.mode(.other, role)) : .deny(.EACCES, .mode(.other, role))
+        }
+        switch groupMembership(of: object) {
+        case .member: return group ? .allow(.mode(.group, role)) : .deny(.EACCES, .mode(.group, role))
+        case .notMember: return other ? .allow(.mode(.other, role)) : .deny(.EACCES, .mode(.other, role))
+        case .unknown: return undecidedClass(bits, object, role, mayBeOwner: false)
+        }
+    }
+
+    private func verdict(
+        _ bits: UInt16, _ object: ObjectFacts, _ role: NodeRole, _ modeClass: ModeClass
+    ) -> Decision {
+        object.mode.grants(bits, to: modeClass)
+            ? .allow(.mode(modeClass, role)) : .deny(.EACCES, .mode(modeClass, role))
+    }
+
+    private func undecidedClass(
+        _ bits: UInt16, _ object: ObjectFacts, _ role: NodeRole, mayBeOwner: Bool
+    ) -> Decision {
+        if mayBeOwner, !object.mode.grants(bits, to: .owner) { return .deny(.EACCES, .mode(.owner, role)) }
+        if !object.mode.grants(bits, to: .group) { return .deny(.EACCES, .mode(.group, role)) }
+        return verdict(bits, object, role, .other)
+    }
+}

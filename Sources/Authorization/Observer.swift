@@ -1,0 +1,45 @@
+/// Watches an evaluation. The evaluator is generic over it, so that production (nothing recorded) and
+/// `explain` (everything recorded) are one function and cannot drift apart.
+public protocol EvaluationObserver {
+    /// Whether stage names must be exact even where the outcome does not depend on them, at the price
+    /// of asking for memberships that the outcome does not need.
+    static var wantsExactStages: Bool { get }
+    mutating func beginCheck(_ check: Check)
+    mutating func entryConsidered(_ role: NodeRole, _ index: Int, _ entry: ACE, applied: EntryEffect)
+    mutating func stage(_ stage: Stage, granted: Rights)
+    mutating func endCheck(_ decision: Decision)
+}
+
+/// What an entry did to the request when the scan came to it.
+public enum EntryEffect: Sendable, Hashable {
+    case inheritOnly, irrelevant, reservedKind, notCovered, allowed(Rights), denied(Rights)
+}
+
+/// Production: records nothing and compiles to nothing.
+public struct NoObserver: EvaluationObserver, Sendable {
+    public init() {}
+    public static var wantsExactStages: Bool { false }
+    public mutating func beginCheck(_ check: Check) {}
+    public mutating func entryConsidered(_ role: NodeRole, _ index: Int, _ entry: ACE, applied: EntryEffect) {}
+    public mutating func stage(_ stage: Stage, granted: Rights) {}
+    public mutating func endCheck(_ decision: Decision) {}
+}
+
+/// Explain: one event for everything that was looked at, in order.
+public struct RecordingObserver: EvaluationObserver, Sendable {
+    public enum Event: Sendable, Hashable {
+        case check(Check)
+        case entry(NodeRole, Int, ACE, EntryEffect)
+        case stage(Stage, granted: Rights)
+        case decision(Decision)
+    }
+    public private(set) var events: [Event] = []
+    public init() {}
+    public static var wantsExactStages: Bool { true }
+    public mutating func beginCheck(_ check: Check) { events.append(.check(check)) }
+    public mutating func entryConsidered(_ role: NodeRole, _ index: Int, _ entry: ACE, applied: EntryEffect) {
+        events.append(.entry(role, index, entry, applied))
+    }
+    public mutating func stage(_ stage: Stage, granted: Rights) { events.append(.stage(stage, granted: granted)) }
+    public mutating func endCheck(_ decision: Decision) { events.append(.decision(decision)) }
+}

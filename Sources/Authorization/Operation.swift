@@ -1,0 +1,97 @@
+/// Whether one of an object's times is left alone, set to now, or chosen (AUTHORIZATION.md 6.4, Q10).
+public enum TimeChange: UInt8, Sendable { case omit, now, chosen }
+
+/// How an existing object is opened (AUTHORIZATION.md 2.2).
+public struct OpenIntent: OptionSet, Sendable, Hashable {
+    public let rawValue: UInt8
+    @inlinable public init(rawValue: UInt8) { self.rawValue = rawValue }
+    public static let read = OpenIntent(rawValue: 1)
+    public static let write = OpenIntent(rawValue: 2)
+    public static let append = OpenIntent(rawValue: 4)
+    public static let truncate = OpenIntent(rawValue: 8)
+    /// O_EXEC or O_SEARCH: the object is to be executed or searched, not read.
+    public static let execute = OpenIntent(rawValue: 16)
+    /// O_DIRECTORY.
+    public static let directory = OpenIntent(rawValue: 32)
+}
+
+/// The mask of access(2).
+public struct AccessMask: OptionSet, Sendable, Hashable {
+    public let rawValue: UInt8
+    @inlinable public init(rawValue: UInt8) { self.rawValue = rawValue }
+    public static let execute = AccessMask(rawValue: 1)
+    public static let write = AccessMask(rawValue: 2)
+    public static let read = AccessMask(rawValue: 4)
+}
+
+/// What is to be created, before any rule has looked at it.
+public struct CreationRequest: Sendable, Hashable {
+    /// Which call asks: open and mkdir drop set-id and sticky bits, mkfifo and mknod keep them (2.2).
+    public var kind: ObjectKind
+    public var mode: FileMode
+    public var umask: UInt16
+    /// A list supplied with the call; nil when the call cannot carry one. Linux calls cannot.
+    public var suppliedACL: ACL?
+    public init(kind: ObjectKind, mode: FileMode, umask: UInt16, suppliedACL: ACL? = nil) {
+        (self.kind, self.mode, self.umask, self.suppliedACL) = (kind, mode, umask, suppliedACL)
+    }
+}
+
+/// Every question that can be put to the authorizer. A request that maps to none is `.unmapped`: denied.
+public enum Operation: Sendable, Hashable {
+    case lookup
+    case open(OpenIntent)
+    case execute
+    case access(AccessMask)
+    case list
+    case stat
+    case readACL
+    case readFlags
+    case readLink
+    case getXattr
+    case listXattr
+    case setXattr(isProtected: Bool)
+    case removeXattr(isProtected: Bool)
+    case truncate
+    case unlink
+    case removeDirectory
+    case create(CreationRequest)
+    case link
+    case rename
+    case exchange
+    case chmod(FileMode)
+    case chown(uid: UInt32?, gid: UInt32?)
+    case setTimes(access: TimeChange, modification: TimeChange)
+    case chflags(FileFlags)
+    case setACL(ACL?)
+    case clone
+    case exchangeData
+    case rights(Rights)
+    case unmapped
+}
+
+/// The objects of one operation, by the part they play. What an operation needs and does not find here
+/// is a programming error and is denied.
+public struct Nodes: Sendable {
+    public var object: ObjectFacts?
+    /// The directory that holds `object`, or in which something is created.
+    public var parent: ObjectFacts?
+    /// The existing object that a rename replaces or exchanges.
+    public var target: ObjectFacts?
+    /// The directory of the new name; nil when it is `parent` itself.
+    public var targetParent: ObjectFacts?
+    public init(
+        object: ObjectFacts? = nil, parent: ObjectFacts? = nil, target: ObjectFacts? = nil,
+        targetParent: ObjectFacts? = nil
+    ) {
+        (self.object, self.parent, self.target, self.targetParent) = (object, parent, target, targetParent)
+    }
+    @inlinable public subscript(role: NodeRole) -> ObjectFacts? {
+        switch role {
+        case .object: object
+        case .parent: parent
+        case .target: target
+        case .targetParent: targetParent
+        }
+    }
+}

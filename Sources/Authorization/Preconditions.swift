@@ -1,0 +1,41 @@
+/// The structural errors that precede the sandbox stage, operation by operation (AUTHORIZATION.md 2.2
+/// "before"; existence, names and cross-volume moves are settled by whoever resolved the objects).
+func structuralError(of operation: Operation, nodes: Nodes, isRoot: Bool) -> Decision? {
+    let kind = nodes.object?.kind
+    switch operation {
+    case .open(let intent):
+        if intent.contains(.execute), let kind, kind != .file {
+            if kind != .directory { return .deny(.EACCES, .precondition(.notRegular)) }
+            if !intent.contains(.directory) { return .deny(.EISDIR, .precondition(.isDirectory)) }
+        }
+        if kind == .directory, !intent.isDisjoint(with: [.write, .truncate]) {
+            return .deny(.EISDIR, .precondition(.isDirectory))
+        }
+    case .execute:
+        if kind != .file { return .deny(.EACCES, .precondition(.notRegular)) }
+        if nodes.object?.mode.isDisjoint(with: .anyExecute) ?? true {
+            return .deny(.EACCES, .precondition(.noExecuteBit))
+        }
+    case .readLink:
+        if kind != .symlink { return .deny(.EINVAL, .precondition(.notALink)) }
+    case .setXattr(isProtected: true), .removeXattr(isProtected: true):
+        return .deny(.EPERM, .precondition(.protectedAttribute))
+    case .unlink, .link:
+        if kind == .directory { return .deny(.EPERM, .precondition(.isDirectory)) }
+    case .removeDirectory:
+        if kind != .directory { return .deny(.ENOTDIR, .precondition(.notDirectory)) }
+    case .create(let request):
+        if request.kind == .characterDevice || request.kind == .blockDevice, !isRoot {
+            return .deny(.EPERM, .precondition(.superuser))
+        }
+    default: break
+    }
+    return nil
+}
+
+/// Type errors that come only after the sandbox (9a.3).
+func typeErrorAfterSandbox(of operation: Operation, nodes: Nodes) -> Decision? {
+    guard case .truncate = operation, let kind = nodes.object?.kind, kind != .file else { return nil }
+    return kind == .directory
+        ? .deny(.EISDIR, .precondition(.isDirectory)) : .deny(.EINVAL, .precondition(.wrongType))
+}

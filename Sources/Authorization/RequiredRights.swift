@@ -1,0 +1,121 @@
+/// One question about one object: the rights asked, and the directory that decides with it when
+/// `delete` is among them.
+public struct Check: Sendable, Hashable {
+    public var role: NodeRole
+    public var rights: Rights
+    public var parentRole: NodeRole?
+    /// An attribute change: a read-only volume refuses it for every kind of node, also when nothing
+    /// else is asked (AUTHORIZATION.md 9a.1).
+    public var changesAttributes = false
+    /// A flags change: the object's own flags do not stand in its way, as far as securelevel allows.
+    public var changesFlags = false
+
+    public init(_ rights: Rights, on role: NodeRole, within parentRole: NodeRole? = nil) {
+        (self.rights, self.role, self.parentRole) = (rights, role, parentRole)
+    }
+}
+
+/// The checks of one operation in the order in which they are made; at most five.
+public struct CheckList: Sendable {
+    @usableFromInline var storage: (Check?, Check?, Check?, Check?, Check?)
+    public init(_ a: Check, _ b: Check? = nil, _ c: Check? = nil, _ d: Check? = nil, _ e: Check? = nil) {
+        storage = (a, b, c, d, e)
+    }
+    @inlinable public subscript(index: Int) -> Check? {
+        switch index {
+        case 0: storage.0
+        case 1: storage.1
+        case 2: storage.2
+        case 3: storage.3
+        case 4: storage.4
+        default: nil
+        }
+    }
+}
+
+/// The table of AUTHORIZATION.md 2.2: operation to required rights, in order. nil = unmapped, denied.
+/// `isRoot` and `isOwner` matter to two rows only (chown and times).
+func requiredRights(for operation: Operation, nodes: Nodes, isRoot: Bool, isOwner: Bool) -> CheckList? {
+    let kind = nodes.object?.kind
+    switch operation {
+    case .lookup: return CheckList(Check(.search, on: .object))
+    case .open(let intent): return CheckList(Check(rights(toOpen: intent), on: .object))
+    case .execute: return CheckList(Check(.execute, on: .object))
+    case .access(let mask): return CheckList(Check(rights(toAccess: mask, kind), on: .object))
+    case .list: return CheckList(Check(.list, on: .object))
+    case .stat, .readACL: return CheckList(Check([.readAttributes, .readSecurity], on: .object))
+    case .readFlags: return CheckList(Check(.readAttributes, on: .object))
+    case .readLink: return CheckList(Check(.read, on: .object))
+    case .getXattr, .listXattr: return CheckList(Check(.readExtendedAttributes, on: .object))
+    case .setXattr, .removeXattr: return CheckList(Check(.writeExtendedAttributes, on: .object))
+    case .truncate: return CheckList(Check(.write, on: .object))
+    case .unlink, .removeDirectory: return CheckList(Check(.delete, on: .object, within: .parent))
+    case .create(let request): return CheckList(Check(rightToAdd(request.kind), on: .parent))
+    case .link:
+        return CheckList(
+            Check(.linkTarget, on: .object),
+            Check(.addFile, on: nodes.targetParent == nil ? .parent : .targetParent))
+    case .rename: return renameChecks(nodes)
+    case .exchange: return exchangeChecks(nodes)
+    case .chmod, .setACL: return attributeChange(.writeSecurity)
+    case .chown(let uid, let gid):
+        return ownerChange(uid: uid, gid: gid, of: nodes.object, isRoot: isRoot)
+    case .setTimes(let access, let modification):
+        if access == .omit, modification == .omit { return CheckList(Check([], on: .object)) }
+        // Section 6.4: owner and root are also asked for the flags alone, strangers for the right only.
+        return attributeChange(isRoot || isOwner ? [.writeAttributes, .checkImmutable] : .writeAttributes)
+    case .chflags(let flags):
+        let changed = nodes.object.map { $0.flags.symmetricDifference(flags).subtracting(.synthetic) } ?? []
+        var check = Check(changed.isEmpty ? [] : .writeSecurity, on: .object)
+        check.changesAttributes = true
+        check.changesFlags = true
+        return CheckList(check)
+    case .clone:
+        return CheckList(
+            Check(rightToAdd(kind ?? .file), on: nodes.targetParent == nil ? .parent : .targetParent),
+            Check([.read, .readAttributes, .readExtendedAttributes, .readSecurity], on: .object))
+    case .exchangeData: return CheckList(Check([.read, .write], on: .object), Check([.read, .write], on: .target))
+    case .rights(let rights):
+        return CheckList(Check(rights, on: .object, within: nodes.parent == nil ? nil : .parent))
+    case .unmapped: return nil
+    }
+}
+
+private func rights(toOpen intent: OpenIntent) -> Rights {
+    if intent.contains(.execute) { return .execute }
+    var rights: Rights = []
+    if intent.contains(.read) { rights.insert(.read) }
+    if intent.contains(.truncate) {
+        rights.insert(.write)
+    } else if intent.contains(.write) {
+        // Opening for append asks append *instead of* write.
+        rights.insert(intent.contains(.append) ? .append : .write)
+    }
+    return rights
+}
+
+private func rights(toAccess mask: AccessMask, _ kind: ObjectKind?) -> Rights {
+    var rights: Rights = []
+    if mask.contains(.read) { rights.insert(.read) }
+    if mask.contains(.write) {
+        rights.formUnion(kind == .directory ? [.addFile, .addSubdirectory] : .write)
+    }
+    if mask.contains(.execute) { rights.insert(.execute) }
+    return rights
+}
+
+/// The right on a directory that adding an object of this kind to it asks.
+public func rightToAdd(_ kind: ObjectKind) -> Rights { kind == .directory ? .addSubdirectory : .addFile }
+
+private func attributeChange(_ rights: Rights) -> CheckList {
+    var check = Check(rights, on: .object)
+    check.changesAttributes = true
+    return CheckList(check)
+}
+
+private func ownerChange(uid: UInt32?, gid: UInt32?, of object: ObjectFacts?, isRoot: Bool) -> CheckList {
+    if uid == nil, gid == nil { return CheckList(Check([], on: .object)) }
+    if let uid, uid != object?.owner { return attributeChange(.changeOwner) }
+    if let gid, gid != object?.group { return attributeChange(.writeSecurity) }
+    return attributeChange(isRoot ? .checkImmutable : [])
+}

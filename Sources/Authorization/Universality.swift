@@ -1,0 +1,32 @@
+/// The rights that every credential able to reach the mount would be granted on this object
+/// (COHERENCE.md): no deny that could apply names them, and an `everyone` entry or all three mode
+/// classes give them. Conservative: a right that is universal may be missing, none is there wrongly.
+public func universalRights(of object: ObjectFacts, on volume: VolumeState) -> Rights {
+    var denied: Rights = []
+    var allowed: Rights = []
+    if !volume.ignoresACLs, let acl = object.acl {
+        for entry in acl.entries where !entry.flags.contains(.onlyInherit) {
+            let rights = entry.rights.expandingGenericRights
+            switch entry.kind {
+            // Whomever a deny names, somebody is refused; only `nobody` never applies.
+            case .deny where Principal(entry.guid) != .nobody: denied.formUnion(rights)
+            case .allow where Principal(entry.guid) == .everyone: allowed.formUnion(rights)
+            default: break
+            }
+        }
+    }
+    if !volume.ignoresOwnership {
+        for (bit, rights) in [
+            (UInt16(0o444), [Rights.read, .readExtendedAttributes] as Rights),
+            (0o111, .execute),
+        ] where object.mode.rawValue & bit == bit {
+            allowed.formUnion(rights)
+        }
+        // Reading attributes needs no bit (3.9).
+        allowed.formUnion([.readAttributes, .readSecurity])
+    } else {
+        return [.read, .readExtendedAttributes, .execute, .readAttributes, .readSecurity]
+    }
+    // Root is never refused by an entry, so a deny takes nothing from him; but one is enough for others.
+    return allowed.subtracting(denied)
+}

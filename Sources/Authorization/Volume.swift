@@ -1,0 +1,33 @@
+/// The state of the mount that decisions depend on.
+public struct VolumeState: Sendable, Hashable {
+    public var isReadOnly = false
+    public var ignoresOwnership = false
+    public var forbidsExecution = false
+    /// `noacl`: the entry stage is absent and nothing is inherited (AUTHORIZATION.md 5.6).
+    public var ignoresACLs = false
+    public var securelevel = 0
+    /// `grpid`: a new object's group is always the directory's (AUTHORIZATION.md 10, Q18).
+    public var groupFromDirectory = true
+    /// `suiddir`: a set-uid directory gives its owner to new objects (Q4).
+    public var ownerFromSetUserDirectory = true
+    /// `unknown99`: uid and gid 99 stand for whoever asks (Q16).
+    public var unknown99 = false
+    public init() {}
+
+    /// Flags that a flags change does not have to heed (AUTHORIZATION.md 3.8, 6.6 rule 4).
+    var flagsIgnoredByFlagsChange: FileFlags {
+        securelevel > 0 ? [.userImmutable, .userAppend] : [.immutable, .appendOnly]
+    }
+}
+
+/// The first stage. A policy only ever takes away; profiles compile to an implementation of this.
+public protocol SandboxPolicy {
+    /// Whether the policy lets these rights pass on the object that plays this part.
+    func permits(_ rights: Rights, on role: NodeRole) -> Bool
+}
+
+/// No sandbox.
+public struct Unconfined: SandboxPolicy, Sendable {
+    public init() {}
+    @inlinable public func permits(_ rights: Rights, on role: NodeRole) -> Bool { true }
+}
