@@ -103,7 +103,7 @@ extension Inquiry where C: ~Copyable {
             {
                 return .deny(.EPERM, .rootNoExecuteBit)
             }
-            return .allow(.root)
+            return .allow(check.rights.isEmpty ? .implicit : .root)
         }
         return evaluateOrdinary(check, object, deletes ? parent : nil, parentRole, flagsRefuse)
     }
