@@ -1,0 +1,70 @@
+/// What a name in an xattr request speaks of, after it has been brought to its stored form
+/// (docs/interfaces.md, attributes). Names are bytes; matching of protected names ignores letter case.
+enum XattrName: Hashable {
+    /// `system.aclfs.acl`: the list as text.
+    case acl
+    /// `system.aclfs.flags`
+    case flags
+    /// `system.aclfs.owner`, `system.aclfs.group`
+    case ownerGUID, groupGUID
+    /// `system.aclfs.effective`: the caller's own rights, read only.
+    case effective
+    /// The store itself and `com.apple.system.*`: refused, never listed.
+    case protected
+    /// `user.*` on the backing object; the bytes are the stored name without the final NUL.
+    case user([UInt8])
+    case security([UInt8])
+    case trusted([UInt8])
+    /// `system.*`, `os2.*`, `osx.*` that nobody serves.
+    case unsupported
+    /// Longer than a name may be once `user.` stands before it.
+    case tooLong
+
+    init(_ name: [UInt8]) {
+        func has(_ prefix: String) -> Bool { name.starts(with: prefix.utf8) }
+        let lower = name.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }
+        func isOrBelow(_ word: String) -> Bool {
+            let word = Array(word.utf8)
+            return lower == word || lower.starts(with: word + [0x2E])
+        }
+        for hidden in ["trusted.aclfs", "user.aclfs", "aclfs", "com.apple.system", "user.com.apple.system"]
+        where isOrBelow(hidden) {
+            self = .protected
+            return
+        }
+        if has("system.") {
+            switch name {
+            case Array("system.aclfs.acl".utf8): self = .acl
+            case Array("system.aclfs.flags".utf8): self = .flags
+            case Array("system.aclfs.owner".utf8): self = .ownerGUID
+            case Array("system.aclfs.group".utf8): self = .groupGUID
+            case Array("system.aclfs.effective".utf8): self = .effective
+            default: self = .unsupported
+            }
+        } else if has("os2.") || has("osx.") {
+            self = .unsupported
+        } else if has("security.") {
+            self = .security(name)
+        } else if has("trusted.") {
+            self = .trusted(name)
+        } else if has("user.") {
+            self = .user(name)
+        } else {
+            self = name.count > 250 ? .tooLong : .user(Array("user.".utf8) + name)
+        }
+    }
+}
+
+extension MountOptions.XattrSpelling {
+    /// The names under which `listxattr` shows one stored name; empty = not shown.
+    func listed(_ stored: [UInt8]) -> [[UInt8]] {
+        let apple = Array("user.com.apple.".utf8)
+        guard stored.starts(with: apple) else { return [stored] }
+        let plain = Array(stored.dropFirst("user.".utf8.count))
+        switch self {
+        case .linux: return [stored]
+        case .mac: return [plain]
+        case .both: return [stored, plain]
+        }
+    }
+}

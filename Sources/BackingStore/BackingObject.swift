@@ -1,0 +1,51 @@
+import Authorization
+import LinuxSystem
+
+/// What makes an object of the backing directory itself and no other: device, inode number and, where
+/// the file system has handles, the handle, whose generation tells a reused inode number apart.
+public struct ObjectKey: Hashable, Sendable {
+    public let device: UInt64
+    public let inode: UInt64
+    public let handle: FileHandle?
+}
+
+/// An object of the backing directory. It is addressed by its handle, or by a descriptor that is kept
+/// where the file system has no handles; never by a path.
+public final class BackingObject: Sendable {
+    public let key: ObjectKey
+    public let kind: ObjectKind
+    /// Held for the object's life where no handle can bring it back.
+    let pinned: SharedDescriptor?
+
+    init(key: ObjectKey, kind: ObjectKind, pinned: SharedDescriptor?) {
+        (self.key, self.kind, self.pinned) = (key, kind, pinned)
+    }
+}
+
+extension ObjectKind {
+    /// The kind in the type bits of a mode.
+    public init(typeBits mode: UInt32) {
+        switch mode & 0o170000 {
+        case 0o040000: self = .directory
+        case 0o120000: self = .symlink
+        case 0o010000: self = .fifo
+        case 0o140000: self = .socket
+        case 0o020000: self = .characterDevice
+        case 0o060000: self = .blockDevice
+        default: self = .file
+        }
+    }
+
+    /// The type bits of a mode, as st_mode carries them.
+    public var typeBits: UInt32 {
+        switch self {
+        case .file: 0o100000
+        case .directory: 0o040000
+        case .symlink: 0o120000
+        case .fifo: 0o010000
+        case .socket: 0o140000
+        case .characterDevice: 0o020000
+        case .blockDevice: 0o060000
+        }
+    }
+}
