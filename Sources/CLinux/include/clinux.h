@@ -1,1 +1,232 @@
+#ifndef ACLFS_CLINUX_H
+#define ACLFS_CLINUX_H
 
+/* What Swift sees of the C library beyond POSIX. Only fixed-width types and our own structs cross this
+ * border: a header that needs _GNU_SOURCE cannot be imported beside Swift's own view of glibc.
+ *
+ * Every function returns a value or -errno, never the global errno, which the Swift runtime may disturb
+ * between the call and the look. Lengths are bytes. */
+
+#include <stdint.h>
+
+#pragma clang assume_nonnull begin
+
+/* --- Constants: static, so that Swift folds them; clinux.c asserts that they are the platform's. --- */
+
+#if defined(__x86_64__)
+static const int32_t aclfs_O_DIRECT = 0x4000;
+static const int32_t aclfs_O_DIRECTORY = 0x10000;
+static const int32_t aclfs_O_NOFOLLOW = 0x20000;
+static const int32_t aclfs_O_TMPFILE = 0x410000;
+#elif defined(__aarch64__)
+static const int32_t aclfs_O_DIRECT = 0x10000;
+static const int32_t aclfs_O_DIRECTORY = 0x4000;
+static const int32_t aclfs_O_NOFOLLOW = 0x8000;
+static const int32_t aclfs_O_TMPFILE = 0x404000;
+#else
+#error "the flag values of this architecture are not known"
+#endif
+static const int32_t aclfs_O_RDONLY = 0;
+static const int32_t aclfs_O_WRONLY = 1;
+static const int32_t aclfs_O_RDWR = 2;
+static const int32_t aclfs_O_ACCMODE = 3;
+static const int32_t aclfs_O_CREAT = 0x40;
+static const int32_t aclfs_O_EXCL = 0x80;
+static const int32_t aclfs_O_NOCTTY = 0x100;
+static const int32_t aclfs_O_TRUNC = 0x200;
+static const int32_t aclfs_O_APPEND = 0x400;
+static const int32_t aclfs_O_NONBLOCK = 0x800;
+static const int32_t aclfs_O_DSYNC = 0x1000;
+static const int32_t aclfs_O_SYNC = 0x101000;
+static const int32_t aclfs_O_NOATIME = 0x40000;
+static const int32_t aclfs_O_CLOEXEC = 0x80000;
+static const int32_t aclfs_O_PATH = 0x200000;
+
+static const int32_t aclfs_AT_FDCWD = -100;
+static const int32_t aclfs_AT_SYMLINK_NOFOLLOW = 0x100;
+static const int32_t aclfs_AT_REMOVEDIR = 0x200;
+static const int32_t aclfs_AT_SYMLINK_FOLLOW = 0x400;
+static const int32_t aclfs_AT_NO_AUTOMOUNT = 0x800;
+static const int32_t aclfs_AT_EMPTY_PATH = 0x1000;
+static const int32_t aclfs_AT_STATX_FORCE_SYNC = 0x2000;
+static const int32_t aclfs_AT_STATX_DONT_SYNC = 0x4000;
+
+static const uint32_t aclfs_RENAME_NOREPLACE = 1;
+static const uint32_t aclfs_RENAME_EXCHANGE = 2;
+static const uint32_t aclfs_RENAME_WHITEOUT = 4;
+
+static const int32_t aclfs_FALLOC_KEEP_SIZE = 0x01;
+static const int32_t aclfs_FALLOC_PUNCH_HOLE = 0x02;
+static const int32_t aclfs_FALLOC_COLLAPSE_RANGE = 0x08;
+static const int32_t aclfs_FALLOC_ZERO_RANGE = 0x10;
+static const int32_t aclfs_FALLOC_INSERT_RANGE = 0x20;
+static const int32_t aclfs_FALLOC_UNSHARE_RANGE = 0x40;
+
+static const uint32_t aclfs_S_IFMT = 0170000;
+static const uint32_t aclfs_S_IFSOCK = 0140000;
+static const uint32_t aclfs_S_IFLNK = 0120000;
+static const uint32_t aclfs_S_IFREG = 0100000;
+static const uint32_t aclfs_S_IFBLK = 0060000;
+static const uint32_t aclfs_S_IFDIR = 0040000;
+static const uint32_t aclfs_S_IFCHR = 0020000;
+static const uint32_t aclfs_S_IFIFO = 0010000;
+
+static const int32_t aclfs_SEEK_SET = 0;
+static const int32_t aclfs_SEEK_CUR = 1;
+static const int32_t aclfs_SEEK_END = 2;
+static const int32_t aclfs_SEEK_DATA = 3;
+static const int32_t aclfs_SEEK_HOLE = 4;
+
+static const int32_t aclfs_XATTR_CREATE = 1;
+static const int32_t aclfs_XATTR_REPLACE = 2;
+
+static const uint32_t aclfs_STATX_BASIC_STATS = 0x07ff;
+static const uint32_t aclfs_STATX_BTIME = 0x0800;
+static const uint32_t aclfs_STATX_MNT_ID = 0x1000;
+static const uint32_t aclfs_STATX_CTIME = 0x0080;
+
+static const uint64_t aclfs_MS_RDONLY = 0x1;
+static const uint64_t aclfs_MS_NOSUID = 0x2;
+static const uint64_t aclfs_MS_NODEV = 0x4;
+static const uint64_t aclfs_MS_NOEXEC = 0x8;
+static const uint64_t aclfs_MS_SYNCHRONOUS = 0x10;
+static const uint64_t aclfs_MS_REMOUNT = 0x20;
+static const uint64_t aclfs_MS_DIRSYNC = 0x80;
+static const uint64_t aclfs_MS_NOATIME = 0x400;
+static const uint64_t aclfs_MS_NODIRATIME = 0x800;
+static const uint64_t aclfs_MS_BIND = 0x1000;
+static const uint64_t aclfs_MS_MOVE = 0x2000;
+static const uint64_t aclfs_MS_REC = 0x4000;
+static const uint64_t aclfs_MS_PRIVATE = 0x40000;
+static const uint64_t aclfs_MS_SLAVE = 0x80000;
+static const uint64_t aclfs_MS_RELATIME = 0x200000;
+static const uint64_t aclfs_MS_STRICTATIME = 0x1000000;
+
+static const int32_t aclfs_MNT_FORCE = 1;
+static const int32_t aclfs_MNT_DETACH = 2;
+static const int32_t aclfs_UMOUNT_NOFOLLOW = 8;
+
+static const uint32_t aclfs_FS_IMMUTABLE_FL = 0x10;
+static const uint32_t aclfs_FS_APPEND_FL = 0x20;
+static const uint32_t aclfs_FS_NODUMP_FL = 0x40;
+static const uint32_t aclfs_FS_XFLAG_IMMUTABLE = 0x08;
+static const uint32_t aclfs_FS_XFLAG_APPEND = 0x10;
+static const uint32_t aclfs_FS_XFLAG_NODUMP = 0x80;
+
+/* --- Objects by descriptor and name --- */
+
+struct aclfs_status {
+  uint64_t device, rdev; /* major << 32 | minor */
+  uint64_t inode, size, blocks, attributes, attributes_mask, mount_id;
+  int64_t atime_sec, mtime_sec, ctime_sec, btime_sec;
+  uint32_t atime_nsec, mtime_nsec, ctime_nsec, btime_nsec;
+  uint32_t mask, mode, links, uid, gid, block_size;
+};
+
+int32_t aclfs_openat(int32_t dir, const char *name, int32_t flags, uint32_t mode);
+/* Opens the object of any descriptor again; the name in /proc is made on the stack. */
+int32_t aclfs_reopen(int32_t fd, int32_t flags);
+int32_t aclfs_dup(int32_t fd);
+int32_t aclfs_name_to_handle(int32_t dir, const char *name, int32_t flags, int32_t *type, uint8_t *bytes,
+                             uint32_t *count);
+int32_t aclfs_open_by_handle(int32_t mount_fd, int32_t type, const uint8_t *bytes, uint32_t count,
+                             int32_t flags);
+int32_t aclfs_statx(int32_t dir, const char *name, int32_t flags, uint32_t mask, struct aclfs_status *out);
+int32_t aclfs_mkdirat(int32_t dir, const char *name, uint32_t mode);
+int32_t aclfs_mknodat(int32_t dir, const char *name, uint32_t mode, uint64_t device);
+int32_t aclfs_symlinkat(const char *target, int32_t dir, const char *name);
+int32_t aclfs_linkat(int32_t dir, const char *name, int32_t new_dir, const char *new_name, int32_t flags);
+/* Gives the object of a descriptor a name, with the capability (AT_EMPTY_PATH) or without it (/proc). */
+int32_t aclfs_link_descriptor(int32_t fd, int32_t new_dir, const char *new_name);
+int32_t aclfs_unlinkat(int32_t dir, const char *name, int32_t flags);
+int32_t aclfs_renameat2(int32_t dir, const char *name, int32_t new_dir, const char *new_name, uint32_t flags);
+int64_t aclfs_readlinkat(int32_t dir, const char *name, void *_Nullable buffer, uint64_t size);
+int32_t aclfs_chmod(int32_t fd, uint32_t mode);
+int32_t aclfs_chown(int32_t fd, uint32_t uid, uint32_t gid);
+/* atime then mtime, as utimensat(2) takes them (UTIME_NOW and UTIME_OMIT included). */
+int32_t aclfs_utimens(int32_t fd, const int64_t *sec, const int64_t *nsec);
+static const int64_t aclfs_UTIME_NOW = 0x3fffffff;
+static const int64_t aclfs_UTIME_OMIT = 0x3ffffffe;
+
+/* --- Data --- */
+
+int32_t aclfs_ftruncate(int32_t fd, int64_t size);
+int32_t aclfs_truncate(int32_t fd, int64_t size);
+int32_t aclfs_fallocate(int32_t fd, int32_t mode, int64_t offset, int64_t length);
+int64_t aclfs_lseek(int32_t fd, int64_t offset, int32_t whence);
+int64_t aclfs_pread(int32_t fd, void *_Nullable buffer, uint64_t size, int64_t offset);
+int64_t aclfs_pwrite(int32_t fd, const void *_Nullable buffer, uint64_t size, int64_t offset);
+int64_t aclfs_read(int32_t fd, void *_Nullable buffer, uint64_t size);
+int64_t aclfs_write(int32_t fd, const void *_Nullable buffer, uint64_t size);
+int64_t aclfs_copy_file_range(int32_t in, int64_t in_offset, int32_t out, int64_t out_offset, uint64_t length);
+int32_t aclfs_fsync(int32_t fd);
+int32_t aclfs_fdatasync(int32_t fd);
+int32_t aclfs_syncfs(int32_t fd);
+
+struct aclfs_fs_status {
+  uint64_t type, block_size, fragment_size, blocks, blocks_free, blocks_available;
+  uint64_t files, files_free, name_max, id, flags;
+};
+int32_t aclfs_fstatfs(int32_t fd, struct aclfs_fs_status *out);
+
+/* --- Directories: records of getdents64, laid out by the kernel --- */
+
+int64_t aclfs_getdents(int32_t fd, void *_Nullable buffer, uint64_t size);
+static const uint32_t aclfs_dirent_inode_at = 0, aclfs_dirent_next_at = 8, aclfs_dirent_length_at = 16,
+                      aclfs_dirent_type_at = 18, aclfs_dirent_name_at = 19;
+
+/* --- Extended attributes: of a real descriptor (f), of any descriptor through /proc (p), by path not
+ * following a symlink (l), by directory and name (at). --- */
+
+int64_t aclfs_fgetxattr(int32_t fd, const char *name, void *_Nullable value, uint64_t size);
+int64_t aclfs_pgetxattr(int32_t fd, const char *name, void *_Nullable value, uint64_t size);
+int64_t aclfs_lgetxattr(const char *path, const char *name, void *_Nullable value, uint64_t size);
+int64_t aclfs_getxattrat(int32_t dir, const char *at, const char *name, void *_Nullable value, uint64_t size);
+int32_t aclfs_fsetxattr(int32_t fd, const char *name, const void *_Nullable value, uint64_t size, int32_t flags);
+int32_t aclfs_psetxattr(int32_t fd, const char *name, const void *_Nullable value, uint64_t size, int32_t flags);
+int32_t aclfs_lsetxattr(const char *path, const char *name, const void *_Nullable value, uint64_t size,
+                        int32_t flags);
+int64_t aclfs_flistxattr(int32_t fd, void *_Nullable list, uint64_t size);
+int64_t aclfs_plistxattr(int32_t fd, void *_Nullable list, uint64_t size);
+int64_t aclfs_llistxattr(const char *path, void *_Nullable list, uint64_t size);
+int32_t aclfs_fremovexattr(int32_t fd, const char *name);
+int32_t aclfs_premovexattr(int32_t fd, const char *name);
+int32_t aclfs_lremovexattr(const char *path, const char *name);
+
+/* --- The flag ioctls of ext4 and its kin --- */
+
+struct aclfs_fsxattr {
+  uint32_t flags, extent_size, extents, project, cow_extent_size;
+};
+int32_t aclfs_get_flags(int32_t fd, uint32_t *flags);
+int32_t aclfs_set_flags(int32_t fd, uint32_t flags);
+int32_t aclfs_get_fsxattr(int32_t fd, struct aclfs_fsxattr *out);
+int32_t aclfs_set_fsxattr(int32_t fd, const struct aclfs_fsxattr *value);
+
+/* --- Process --- */
+
+int32_t aclfs_mount(const char *_Nullable source, const char *target, const char *_Nullable type, uint64_t flags,
+                    const char *_Nullable data);
+int32_t aclfs_umount(const char *target, int32_t flags);
+int32_t aclfs_get_nofile(uint64_t *soft, uint64_t *hard);
+int32_t aclfs_set_nofile(uint64_t soft, uint64_t hard);
+int32_t aclfs_chdir(const char *path);
+uint32_t aclfs_umask(uint32_t mask);
+int32_t aclfs_gettid(void);
+const char *aclfs_errno_name(int32_t code);
+/* Writes a NUL-terminated message. */
+void aclfs_errno_text(int32_t code, char *buffer, uint64_t size);
+/* Of the calling thread; longer names are cut at the kernel's 15 bytes. */
+void aclfs_name_thread(const char *name);
+/* A lock whose writers are not starved by readers; `lock` is a pthread_rwlock_t. */
+int32_t aclfs_rwlock_init(void *lock);
+
+/* Forks twice and leaves the terminal's session. Returns 1 in the original process, with the end of a
+ * pipe to read what the daemon reports, and 0 in the daemon, with the end to write it. */
+int32_t aclfs_fork_daemon(int32_t *pipe_end);
+/* Points the descriptors `first` to 2 at /dev/null. */
+int32_t aclfs_silence(int32_t first);
+
+#pragma clang assume_nonnull end
+
+#endif
