@@ -65,7 +65,7 @@ define run_tests
 	@mkdir -p .build; status=0; \
 	env $(2) timeout --kill-after=30 $(1) $(SWIFT) test 2>&1 | tee .build/test.log || status=$$?; \
 	echo; \
-	if grep -E '(skipped|known issue)' .build/test.log | grep -vE '0 (tests )?skipped' >.build/skipped.log; then \
+	if grep -E '(Test|Suite) .* skipped(\.|: )|recorded a known issue' .build/test.log >.build/skipped.log; then \
 	    echo 'Not run here, and why:'; sort -u .build/skipped.log; \
 	else \
 	    echo 'No test was skipped.'; \
