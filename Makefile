@@ -1,0 +1,107 @@
+# What people and machines type. `make help` lists the targets.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+MAKEFLAGS += --no-builtin-rules
+.DEFAULT_GOAL := help
+
+PREFIX ?= /usr
+DESTDIR ?=
+SWIFT ?= swift
+# Seconds; a mount test that hangs must not hang the machine that runs it.
+TEST_TIMEOUT ?= 1500
+TEST_LONG_TIMEOUT ?= 7200
+
+release := .build/release/aclfs
+release_flags := -c release --static-swift-stdlib --product aclfs
+
+bindir := $(DESTDIR)$(PREFIX)/bin
+sbindir := $(DESTDIR)$(PREFIX)/sbin
+man1dir := $(DESTDIR)$(PREFIX)/share/man/man1
+man8dir := $(DESTDIR)$(PREFIX)/share/man/man8
+bashdir := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+zshdir := $(DESTDIR)$(PREFIX)/share/zsh/vendor-completions
+fishdir := $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+unitdir := $(DESTDIR)$(PREFIX)/lib/systemd/system
+
+.PHONY: help run test test-long bench lint build release dependencies install uninstall clean
+
+help:
+	@echo 'make run         build aclfs and take the tour on a mount of its own (as root)'
+	@echo 'make test        lint, build and every test that ends within minutes'
+	@echo 'make test-long   the same with the long races and random runs'
+	@echo 'make lint        layers, file lengths, links; style findings are shown'
+	@echo 'make build       debug build of everything'
+	@echo 'make install     [PREFIX=/usr] [DESTDIR=] the program, helpers, manual pages, completions, unit'
+	@echo 'make uninstall   [PREFIX=/usr] [DESTDIR=] remove exactly these'
+	@echo 'make clean       remove .build'
+
+dependencies:
+	@mount-helpers/install-dependencies
+
+build: dependencies
+	$(SWIFT) build
+
+release: dependencies
+	$(SWIFT) build $(release_flags)
+
+run: release
+	@ACLFS='$(CURDIR)/$(release)' docs/examples/tour.sh
+
+# Style is shown and counted, layers are enforced.
+lint:
+	@mount-helpers/check-layers
+	@if $(SWIFT) format --version >/dev/null 2>&1; then \
+	    findings=$$($(SWIFT) format lint --recursive --parallel Package.swift Sources Tests 2>&1 || :); \
+	    if [ -n "$$findings" ]; then \
+	        printf '%s\n' "$$findings" | head -n 20; \
+	        echo "style: $$(printf '%s\n' "$$findings" | wc -l) findings (shown, not enforced)"; \
+	    fi; \
+	else \
+	    echo 'style: not looked at, this toolchain has no swift format'; \
+	fi
+
+# $(1) seconds, $(2) environment. Tests that cannot run here say why; their reasons are repeated at the end.
+define run_tests
+	@mkdir -p .build; status=0; \
+	env $(2) timeout --kill-after=30 $(1) $(SWIFT) test 2>&1 | tee .build/test.log || status=$$?; \
+	echo; \
+	if grep -E '(Test|Suite) .* skipped(\.|: )|recorded a known issue' .build/test.log >.build/skipped.log; then \
+	    echo 'Not run here, and why:'; sort -u .build/skipped.log; \
+	else \
+	    echo 'No test was skipped.'; \
+	fi; \
+	if [ "$$status" -eq 124 ] || [ "$$status" -eq 137 ]; then echo 'tests: stopped after $(1) seconds' >&2; fi; \
+	exit "$$status"
+endef
+
+test: lint build
+	$(call run_tests,$(TEST_TIMEOUT),ACLFS_TEST_LONG=0)
+
+test-long: lint build
+	$(call run_tests,$(TEST_LONG_TIMEOUT),ACLFS_TEST_LONG=1)
+
+bench: release
+	@ACLFS='$(CURDIR)/$(release)' docs/examples/bench.sh
+
+install:
+	@[ -x $(release) ] || { echo 'make install: build first: make release' >&2; exit 1; }
+	install -d '$(bindir)' '$(sbindir)' '$(man1dir)' '$(man8dir)' '$(bashdir)' '$(zshdir)' '$(fishdir)' '$(unitdir)'
+	install -m 0755 $(release) '$(bindir)/aclfs'
+	ln -sfn ../bin/aclfs '$(sbindir)/mount.aclfs'
+	ln -sfn ../bin/aclfs '$(sbindir)/mount.fuse.aclfs'
+	install -m 0644 docs/man/aclfs.1 '$(man1dir)/aclfs.1'
+	install -m 0644 docs/man/mount.aclfs.8 '$(man8dir)/mount.aclfs.8'
+	ln -sfn mount.aclfs.8 '$(man8dir)/mount.fuse.aclfs.8'
+	install -m 0644 docs/completions/aclfs.bash '$(bashdir)/aclfs'
+	install -m 0644 docs/completions/_aclfs '$(zshdir)/_aclfs'
+	install -m 0644 docs/completions/aclfs.fish '$(fishdir)/aclfs.fish'
+	sed 's,/usr/bin/aclfs,$(PREFIX)/bin/aclfs,g' mount-helpers/aclfs@.service >'$(unitdir)/aclfs@.service'
+	chmod 0644 '$(unitdir)/aclfs@.service'
+
+uninstall:
+	rm -f '$(bindir)/aclfs' '$(sbindir)/mount.aclfs' '$(sbindir)/mount.fuse.aclfs'
+	rm -f '$(man1dir)/aclfs.1' '$(man8dir)/mount.aclfs.8' '$(man8dir)/mount.fuse.aclfs.8'
+	rm -f '$(bashdir)/aclfs' '$(zshdir)/_aclfs' '$(fishdir)/aclfs.fish' '$(unitdir)/aclfs@.service'
+
+clean:
+	rm -rf .build

@@ -1,0 +1,87 @@
+# bash completion for aclfs(1)
+
+_aclfs_words() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "$2"); }
+_aclfs_files() { compopt -o filenames; mapfile -t COMPREPLY < <(compgen "${2:--f}" -- "$1"); }
+
+_aclfs_mount_options() {
+    # The word after the last comma is completed; what stands before it is kept.
+    local options='ro rw nosuid suid nodev dev noexec exec sync dirsync noatime allow_other owners noowners acl noacl
+        securelevel= grpid nogrpid suiddir nosuiddir groups=process groups_cache= metadata=auto metadata=trusted
+        metadata=user cache=strict fsname='
+    local before=
+    [[ $1 == *,* ]] && before=${1%,*},
+    local words
+    mapfile -t words < <(compgen -W "$options" -- "${1##*,}")
+    COMPREPLY=("${words[@]/#/$before}")
+    compopt -o nospace
+}
+
+_aclfs() {
+    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
+    local commands='mount unmount status chmod ls chflags explain effective help'
+    local operations='open-read open-write open-append exec create mkdir unlink rmdir rename link chmod chown chflags
+        setxattr read write execute delete append list search add_file add_subdirectory delete_child readattr writeattr
+        readextattr writeextattr readsecurity writesecurity'
+    local flags='nodump dump uchg nouchg uappnd nouappnd opaque noopaque hidden nohidden arch noarch schg noschg
+        sappnd nosappnd sunlnk nosunlnk'
+    COMPREPLY=()
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        _aclfs_words "$commands --help --version" "$current"
+        [ "${#COMPREPLY[@]}" -gt 0 ] || _aclfs_files "$current" -d
+        return
+    fi
+    case $command in
+    mount)
+        case $previous in
+        -o) _aclfs_mount_options "$current" ;;
+        *) case $current in
+            -*) _aclfs_words '-f -d -o --help' "$current" ;;
+            *) _aclfs_files "$current" -d ;;
+            esac ;;
+        esac ;;
+    unmount)
+        mapfile -t COMPREPLY < <(compgen -W "$(awk '$3 == "fuse.aclfs" { print $2 }' /proc/self/mounts)" -- "$current") ;;
+    status)
+        case $current in
+        -*) _aclfs_words '--json --help' "$current" ;;
+        *) mapfile -t COMPREPLY < <(compgen -W "$(awk '$3 == "fuse.aclfs" { print $2 }' /proc/self/mounts)" -- "$current") ;;
+        esac ;;
+    chmod)
+        if [ "$COMP_CWORD" -eq 2 ]; then
+            _aclfs_words '+a +ai +a# +ai# -a -a# =a# -E -C -i -I -N -R -H -L -P -h -f -v' "$current"
+        else
+            _aclfs_files "$current"
+        fi ;;
+    chflags)
+        case $current in
+        -*) _aclfs_words '-R -H -L -P -h -f -v -x' "$current" ;;
+        *) _aclfs_words "$flags" "$current"
+            [ "${#COMPREPLY[@]}" -gt 0 ] || _aclfs_files "$current" ;;
+        esac ;;
+    ls)
+        case $current in
+        -*) _aclfs_words '-l -e -O -@ -d -a -R -n -le -leO' "$current" ;;
+        *) _aclfs_files "$current" ;;
+        esac ;;
+    explain)
+        case $previous in
+        --as) mapfile -t COMPREPLY < <(compgen -u -- "$current") ;;
+        *) case $current in
+            -*) _aclfs_words '--as --json --help' "$current" ;;
+            *) _aclfs_words "$operations" "$current"
+                [ "${#COMPREPLY[@]}" -gt 0 ] || _aclfs_files "$current" ;;
+            esac ;;
+        esac ;;
+    effective)
+        case $previous in
+        --as) mapfile -t COMPREPLY < <(compgen -u -- "$current") ;;
+        *) case $current in
+            -*) _aclfs_words '--as --json --help' "$current" ;;
+            *) _aclfs_files "$current" ;;
+            esac ;;
+        esac ;;
+    help) _aclfs_words "$commands" "$current" ;;
+    esac
+}
+
+complete -F _aclfs aclfs

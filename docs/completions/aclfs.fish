@@ -1,0 +1,34 @@
+# fish completion for aclfs(1)
+
+function __aclfs_mounts
+    awk '$3 == "fuse.aclfs" { print $2 }' /proc/self/mounts
+end
+
+set -l commands mount unmount status chmod ls chflags explain effective help
+set -l none "not __fish_seen_subcommand_from $commands"
+
+complete -c aclfs -n $none -f -a mount -d 'Serve a directory at a mount point'
+complete -c aclfs -n $none -f -a unmount -d 'End a mount, also a dead one'
+complete -c aclfs -n $none -f -a status -d 'Show mounts, options and counters'
+complete -c aclfs -n $none -f -a chmod -d 'Change modes and ACL entries'
+complete -c aclfs -n $none -f -a ls -d 'List with entries and flags'
+complete -c aclfs -n $none -f -a chflags -d 'Change file flags'
+complete -c aclfs -n $none -f -a explain -d 'Say whether an operation is allowed, and why'
+complete -c aclfs -n $none -f -a effective -d 'List every right that a user has'
+complete -c aclfs -n $none -f -a help -d 'Show help'
+
+complete -c aclfs -n '__fish_seen_subcommand_from mount' -s f -d 'Stay in the foreground'
+complete -c aclfs -n '__fish_seen_subcommand_from mount' -s d -d 'Show requests'
+complete -c aclfs -n '__fish_seen_subcommand_from mount' -s o -x -d 'Mount options' -a '
+    ro rw nosuid suid nodev dev noexec exec sync dirsync noatime allow_other owners noowners acl noacl securelevel=
+    grpid nogrpid suiddir nosuiddir groups=process groups_cache= metadata=auto metadata=trusted metadata=user
+    cache=strict fsname='
+complete -c aclfs -n '__fish_seen_subcommand_from unmount status' -f -a '(__aclfs_mounts)'
+complete -c aclfs -n '__fish_seen_subcommand_from status explain effective' -l json -d 'Print JSON'
+complete -c aclfs -n '__fish_seen_subcommand_from explain effective' -l as -x -a '(__fish_complete_users)' -d 'Decide for'
+complete -c aclfs -n '__fish_seen_subcommand_from chmod' -a '+a +ai +a# +ai# -a -a# =a# -E -C -i -I -N'
+complete -c aclfs -n '__fish_seen_subcommand_from chflags' -a '
+    nodump dump uchg nouchg uappnd nouappnd opaque noopaque hidden nohidden arch noarch schg noschg sappnd nosappnd
+    sunlnk nosunlnk'
+complete -c aclfs -n '__fish_seen_subcommand_from explain' -a '
+    open-read open-write open-append exec create mkdir unlink rmdir rename link chmod chown chflags setxattr'
