@@ -1,0 +1,42 @@
+import Authorization
+import Synchronization
+
+/// What `aclfs status` shows. Each number only grows in the life of a mount.
+public final class Counters: Sendable {
+    private let allowed = Atomic<UInt64>(0)
+    private let denied = Mutex<[String: UInt64]>([:])
+
+    func count(_ decision: Decision) {
+        if decision.isAllowed {
+            allowed.wrappingAdd(1, ordering: .relaxed)
+        } else {
+            let family = decision.stage.family
+            denied.withLock { $0[family, default: 0] += 1 }
+        }
+    }
+
+    public var decisionsAllowed: UInt64 { allowed.load(ordering: .relaxed) }
+    /// Denials by the stage that refused.
+    public var denials: [String: UInt64] { denied.withLock { $0 } }
+}
+
+extension Stage {
+    /// The stage without its particulars, for counting.
+    var family: String {
+        switch self {
+        case .precondition: "precondition"
+        case .sandbox: "sandbox"
+        case .attributePolicy: "attr_policy"
+        case .ownershipIgnored: "ownership_ignored"
+        case .root, .rootNoExecuteBit: "root"
+        case .ownerRight: "owner_right"
+        case .entry: "acl"
+        case .flags: "flags"
+        case .mode: "posix"
+        case .sticky: "sticky"
+        case .noEquivalent: "no_bsd_equivalent"
+        case .implicit: "implicit"
+        case .special: "special"
+        }
+    }
+}

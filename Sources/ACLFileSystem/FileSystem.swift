@@ -1,0 +1,118 @@
+import ACLFormats
+import Authorization
+import BackingStore
+import FuseSession
+import Identity
+import LinuxSystem
+import Synchronization
+
+/// One mount: the tables, the lock, and what every operation shares.
+///
+/// An operation takes four steps: find the objects, authorize on their state, perform on the same
+/// objects, reply. `RequestDispatch.swift` connects the kernel's requests to them.
+///
+/// Lock order: `metadataLock`, then a table's own mutex; never the other way round. The metadata lock is
+/// held for reading from the decision to the act, and for writing by whatever changes what decisions
+/// read (mode, owner, flags, ACL), so that the state that was judged is the state that is acted on
+/// (invariant I5). Names are held still by the kernel's own directory locks.
+public final class FileSystem: Sendable {
+    let tree: BackingTree
+    let options: MountOptions
+    let nodes: NodeTable
+    let handles = HandleTable()
+    let metadataLock = ReadWriteLock()
+    let groups: GroupCache
+    public let counters = Counters()
+    private let volumeState: Mutex<VolumeState>
+    /// Random, so that a file handle of an earlier mount does not open another object (I8).
+    let generation = UInt64.random(in: 1...UInt64(UInt32.max))
+
+    public init(tree: BackingTree, options: MountOptions) {
+        self.tree = tree
+        self.options = options
+        nodes = NodeTable(root: tree.root)
+        groups = GroupCache(maximumAgeMilliseconds: options.groupsCache)
+        volumeState = Mutex(options.volume)
+    }
+
+    /// The volume's state in force.
+    public var volume: VolumeState { volumeState.withLock { $0 } }
+
+    /// Changes the volume's state between two decisions, never within one.
+    public func changeVolume(_ body: (inout VolumeState) -> Void) {
+        metadataLock.withWriteLock { volumeState.withLock { body(&$0) } }
+    }
+}
+
+/// An object as one operation sees it: descriptor, status and facts read together.
+struct Loaded {
+    let object: BackingObject
+    let descriptor: SharedDescriptor
+    let status: FileStatus
+    let facts: ObjectFacts
+}
+
+extension FileSystem {
+    func node(_ id: NodeID) throws(Errno) -> Node {
+        // Not ESTALE: the kernel would repeat the walk under other rules (COHERENCE R9).
+        guard let node = nodes.find(id) else { throw .io }
+        return node
+    }
+
+    func load(_ id: NodeID) throws(Errno) -> Loaded { try load(node(id)) }
+
+    func load(_ node: Node) throws(Errno) -> Loaded {
+        let descriptor = try tree.descriptor(of: node.object)
+        let status = try Syscall.statx(descriptor.rawValue)
+        return Loaded(
+            object: node.object, descriptor: descriptor, status: status,
+            facts: try tree.facts(descriptor.rawValue, status))
+    }
+
+    func load(_ resolved: ResolvedObject) throws(Errno) -> Loaded {
+        Loaded(
+            object: resolved.object, descriptor: resolved.descriptor, status: resolved.status,
+            facts: try tree.facts(resolved.descriptor.rawValue, resolved.status))
+    }
+
+    /// The object that a name means now, with its facts.
+    func child(_ name: UnsafePointer<CChar>, of parent: Loaded) throws(Errno) -> Loaded {
+        try load(tree.resolve(name, in: parent.descriptor))
+    }
+
+    /// Asks the authorizer; a denial is counted and becomes the operation's errno.
+    func permit(_ operation: Operation, _ objects: Nodes, _ caller: Caller) throws(Errno) {
+        let decision = decide(operation, objects, caller)
+        counters.count(decision)
+        if let denial = decision.denial { throw denial.errno }
+    }
+
+    /// Asks the authorizer without counting: for questions that shape an operation instead of refusing it.
+    func decide(_ operation: Operation, _ objects: Nodes, _ caller: Caller) -> Decision {
+        var inquiry = Inquiry(
+            credential(caller), on: volume, sandbox: Unconfined(), observer: NoObserver())
+        return inquiry.authorize(operation, objects)
+    }
+
+    func credential(_ caller: Caller) -> RequestCredential {
+        RequestCredential(uid: caller.uid, gid: caller.gid, tid: Int32(bitPattern: caller.tid), cache: groups)
+    }
+
+    func attributes(_ status: FileStatus) -> ObjectAttributes {
+        ObjectAttributes(
+            ino: tree.shownInode(device: status.device, inode: status.inode), mode: status.mode,
+            nlink: status.nlink, uid: status.uid, gid: status.gid, size: status.size, blocks: status.blocks,
+            blksize: status.blksize, rdev: status.rdev, accessTime: Timestamp(status.atime),
+            modificationTime: Timestamp(status.mtime), changeTime: Timestamp(status.ctime),
+            birthTime: status.hasBirthTime ? Timestamp(status.btime) : nil)
+    }
+
+    /// Shows an object to the kernel. It may remember nothing: docs/decisions/0003-timeouts-zero-first.md.
+    func entry(_ object: BackingObject, _ status: FileStatus) -> Entry {
+        Entry(node: nodes.enter(object).id, generation: generation, attributes: attributes(status))
+    }
+}
+
+extension Timestamp {
+    init(_ time: Timespec) { self.init(seconds: time.sec, nanoseconds: time.nsec) }
+}

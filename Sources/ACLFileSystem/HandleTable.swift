@@ -1,0 +1,90 @@
+import BackingStore
+import FuseSession
+import LinuxSystem
+import Synchronization
+
+/// An open file: what was granted when it was opened.
+final class OpenFile: Sendable {
+    let node: Node
+    let descriptor: SharedDescriptor
+    let isReadable: Bool
+    let isWritable: Bool
+    /// Only `append` was granted, or the object was append-only: bytes may be added at the end, none changed.
+    let isAppendOnly: Bool
+    /// Opened O_APPEND on first use; on it, positions do not count.
+    private let appender = Mutex<SharedDescriptor?>(nil)
+
+    init(node: Node, descriptor: SharedDescriptor, isReadable: Bool, isWritable: Bool, isAppendOnly: Bool) {
+        self.node = node
+        self.descriptor = descriptor
+        self.isReadable = isReadable
+        self.isWritable = isWritable
+        self.isAppendOnly = isAppendOnly
+    }
+
+    func appendingDescriptor() throws(Errno) -> SharedDescriptor {
+        try appender.withLock { appender throws(Errno) in
+            if let appender { return appender }
+            let descriptor = SharedDescriptor(
+                try Syscall.reopen(descriptor.rawValue, OpenFlag.writeOnly | OpenFlag.append))
+            appender = descriptor
+            return descriptor
+        }
+    }
+}
+
+/// An open directory and where its descriptor stands.
+final class OpenDirectory: Sendable {
+    let node: Node
+    let descriptor: SharedDescriptor
+    /// Held while a listing moves the descriptor's position.
+    let position = Mutex(())
+    init(node: Node, descriptor: SharedDescriptor) { (self.node, self.descriptor) = (node, descriptor) }
+}
+
+/// The handles that the kernel holds. Ids are never reused.
+final class HandleTable: Sendable {
+    private enum Entry {
+        case file(OpenFile)
+        case directory(OpenDirectory)
+    }
+    private struct State {
+        var entries: [HandleID: Entry] = [:]
+        var next: UInt64 = 1
+    }
+    private let state = Mutex(State())
+
+    func add(_ file: OpenFile) -> HandleID { add(.file(file)) }
+    func add(_ directory: OpenDirectory) -> HandleID { add(.directory(directory)) }
+
+    private func add(_ entry: Entry) -> HandleID {
+        // The closure may run only once, so the id is made inside it.
+        state.withLock { state in
+            let id = HandleID(state.next)
+            state.next += 1
+            state.entries[id] = entry
+            return id
+        }
+    }
+
+    func file(_ id: HandleID) throws(Errno) -> OpenFile {
+        guard case .file(let file) = state.withLock({ $0.entries[id] }) else { throw .badf }
+        return file
+    }
+
+    func directory(_ id: HandleID) throws(Errno) -> OpenDirectory {
+        guard case .directory(let directory) = state.withLock({ $0.entries[id] }) else { throw .badf }
+        return directory
+    }
+
+    /// The node of a handle of either kind.
+    func node(_ id: HandleID) throws(Errno) -> Node {
+        switch state.withLock({ $0.entries[id] }) {
+        case .file(let file): return file.node
+        case .directory(let directory): return directory.node
+        case nil: throw .badf
+        }
+    }
+
+    func remove(_ id: HandleID) { state.withLock { _ = $0.entries.removeValue(forKey: id) } }
+}

@@ -1,0 +1,73 @@
+import BackingStore
+import FuseSession
+import Synchronization
+
+/// What one node id stands for.
+final class Node: Sendable {
+    let id: NodeID
+    let object: BackingObject
+    init(id: NodeID, object: BackingObject) { (self.id, self.object) = (id, object) }
+}
+
+/// The nodes that the kernel knows. Ids count up and are never used twice in the life of a mount
+/// (invariant I8); the lookup count says when the kernel has forgotten one.
+final class NodeTable: Sendable {
+    private struct Slot {
+        var node: Node
+        var lookupCount: UInt64
+    }
+    private struct State {
+        var slots: [NodeID: Slot] = [:]
+        var ids: [ObjectKey: NodeID] = [:]
+        var next: UInt64 = 2
+    }
+    private let state = Mutex(State())
+    private let root: Node
+
+    init(root: BackingObject) {
+        self.root = Node(id: .root, object: root)
+    }
+
+    /// nil if the kernel speaks of a node that it was never told of or has given back.
+    func find(_ id: NodeID) -> Node? {
+        if id == .root { return root }
+        return state.withLock { $0.slots[id]?.node }
+    }
+
+    /// The node of an object about to be shown to the kernel; counts one look-up.
+    func enter(_ object: BackingObject) -> Node {
+        if object === root.object { return root }
+        return state.withLock { state in
+            if let id = state.ids[object.key], var slot = state.slots[id] {
+                slot.lookupCount += 1
+                state.slots[id] = slot
+                return slot.node
+            }
+            let id = NodeID(state.next)
+            state.next += 1
+            let node = Node(id: id, object: object)
+            state.slots[id] = Slot(node: node, lookupCount: 1)
+            state.ids[object.key] = id
+            return node
+        }
+    }
+
+    /// The kernel gives look-ups back. Counts saturate: a wrong count cannot underflow us.
+    /// - Returns: the object, if this was the last.
+    func forget(_ id: NodeID, _ count: UInt64) -> BackingObject? {
+        if id == .root { return nil }
+        return state.withLock { state in
+            guard var slot = state.slots[id] else { return nil }
+            slot.lookupCount -= min(slot.lookupCount, count)
+            if slot.lookupCount > 0 {
+                state.slots[id] = slot
+                return nil
+            }
+            state.slots[id] = nil
+            state.ids[slot.node.object.key] = nil
+            return slot.node.object
+        }
+    }
+
+    var count: Int { state.withLock { $0.slots.count } }
+}

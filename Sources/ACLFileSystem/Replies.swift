@@ -1,0 +1,93 @@
+import FuseSession
+import LinuxSystem
+
+/// Runs one operation; its error becomes the reply's errno.
+func outcome<Value>(_ body: () throws(Errno) -> Value) -> Result<Value, Errno> {
+    do { return .success(try body()) } catch { return .failure(error) }
+}
+
+extension EmptyReply {
+    consuming func settle(_ result: Result<Void, Errno>) {
+        switch result {
+        case .success: answer()
+        case .failure(let error): fail(error.rawValue)
+        }
+    }
+}
+
+extension AttributeReply {
+    /// Attributes are never remembered by the kernel: docs/decisions/0003-timeouts-zero-first.md.
+    consuming func settle(_ result: Result<ObjectAttributes, Errno>) {
+        switch result {
+        case .success(let attributes): answer(attributes, validFor: 0)
+        case .failure(let error): fail(error.rawValue)
+        }
+    }
+}
+
+extension XattrReply {
+    consuming func settle(_ result: Result<[UInt8], Errno>) {
+        switch result {
+        case .success(let bytes):
+            // Copied rather than lent: the reply is consumed inside no closure.
+            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
+            buffer.copyBytes(from: bytes)
+            answer(UnsafeRawBufferPointer(buffer))
+            buffer.deallocate()
+        case .failure(let error): fail(error.rawValue)
+        }
+    }
+}
+
+extension LinkTargetReply {
+    consuming func settle(_ result: Result<[UInt8], Errno>) {
+        switch result {
+        case .success(let bytes):
+            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
+            buffer.copyBytes(from: bytes)
+            answer(UnsafeRawBufferPointer(buffer))
+            buffer.deallocate()
+        case .failure(let error): fail(error.rawValue)
+        }
+    }
+}
+
+extension IoctlReply {
+    consuming func settle(_ result: Result<[UInt8], Errno>) {
+        switch result {
+        case .success(let bytes):
+            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
+            buffer.copyBytes(from: bytes)
+            answer(result: 0, output: UnsafeRawBufferPointer(buffer))
+            buffer.deallocate()
+        case .failure(let error): fail(error.rawValue)
+        }
+    }
+}
+
+extension WriteReply {
+    consuming func settle(_ result: Result<Int, Errno>) {
+        switch result {
+        case .success(let count): answer(written: UInt64(count))
+        case .failure(let error): fail(error.rawValue)
+        }
+    }
+}
+
+extension OffsetReply {
+    consuming func settle(_ result: Result<Int64, Errno>) {
+        switch result {
+        case .success(let offset): answer(offset)
+        case .failure(let error): fail(error.rawValue)
+        }
+    }
+}
+
+extension StatfsReply {
+    consuming func settle(_ result: Result<FileSystemStatistics, Errno>) {
+        switch result {
+        case .success(let statistics): answer(statistics)
+        case .failure(let error): fail(error.rawValue)
+        }
+    }
+}

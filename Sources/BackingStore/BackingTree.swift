@@ -1,0 +1,123 @@
+import Authorization
+import ACLFormats
+import LinuxSystem
+import Synchronization
+
+/// An object found under its name, with what was read of it at that moment.
+public struct ResolvedObject {
+    public let object: BackingObject
+    /// O_PATH.
+    public let descriptor: SharedDescriptor
+    public let status: FileStatus
+}
+
+/// The backing directory: everything below it is reached by descriptor, or by a directory's descriptor
+/// and one name, so that no name, symlink or race leads out of it (invariant I7).
+public final class BackingTree: Sendable {
+    public let root: BackingObject
+    /// Where the record of an object is kept: `trusted.aclfs` or `user.aclfs`.
+    public let metadataName: String
+    private let cache: DescriptorCache
+    /// One real descriptor for each file system of the tree: what open_by_handle_at(2) asks for.
+    private let mounts = Mutex<[UInt64: SharedDescriptor]>([:])
+    private let rootDescriptor: SharedDescriptor
+    private let followsMounts: Bool
+
+    /// - Parameter directory: a real (not O_PATH) descriptor of the backing directory.
+    /// - Throws: `notdir` if it is none, `opnotsupp` if the file system keeps no attributes under `metadataName`.
+    public init(
+        directory: consuming OwnedDescriptor, metadataName: String, descriptorBudget: Int, followsMounts: Bool = true
+    ) throws(Errno) {
+        let shared = SharedDescriptor(directory)
+        let status = try Syscall.statx(shared.rawValue)
+        guard status.isDirectory else { throw .notdir }
+        rootDescriptor = shared
+        self.metadataName = metadataName
+        self.followsMounts = followsMounts
+        cache = DescriptorCache(capacity: descriptorBudget)
+        root = BackingObject(
+            key: ObjectKey(device: status.device, inode: status.inode, handle: nil), kind: .directory, pinned: shared)
+        let device = status.device
+        mounts.withLock { $0[device] = shared }
+    }
+
+    /// Whether records can be stored here: tries to read one.
+    public static func supportsMetadata(_ name: String, on directory: Int32) -> Bool {
+        do {
+            _ = try Syscall.getxattr(.any(directory), name, into: UnsafeMutableRawBufferPointer(start: nil, count: 0))
+            return true
+        } catch { return error == .nodata }
+    }
+
+    /// A descriptor (O_PATH unless pinned otherwise) of the object.
+    /// - Throws: `noent` if it no longer exists.
+    public func descriptor(of object: BackingObject) throws(Errno) -> SharedDescriptor {
+        if let pinned = object.pinned { return pinned }
+        if let cached = cache.find(object.key) { return cached }
+        guard let handle = object.key.handle, let mount = mounts.withLock({ $0[object.key.device] }) else {
+            throw .io
+        }
+        do {
+            let descriptor = SharedDescriptor(
+                try Syscall.openByHandle(mount.rawValue, handle, OpenFlag.path | OpenFlag.noFollow))
+            cache.insert(descriptor, for: object.key)
+            return descriptor
+        } catch {
+            // ESTALE would make the kernel repeat the walk with rules that ours do not cover (COHERENCE R9).
+            throw error == .stale ? .noent : error
+        }
+    }
+
+    /// What a name in a directory means now. Symbolic links are not followed.
+    public func resolve(
+        _ name: UnsafePointer<CChar>, in directory: SharedDescriptor
+    ) throws(Errno) -> ResolvedObject {
+        if isDotName(name) { throw .inval }
+        let descriptor = SharedDescriptor(
+            try Syscall.openat(directory.rawValue, name, OpenFlag.path | OpenFlag.noFollow))
+        return try adopt(descriptor)
+    }
+
+    /// Makes an object of a descriptor that was just opened or created.
+    public func adopt(_ descriptor: SharedDescriptor) throws(Errno) -> ResolvedObject {
+        let status = try Syscall.statx(descriptor.rawValue)
+        if status.device == root.key.device, status.inode == root.key.inode {
+            return ResolvedObject(object: root, descriptor: descriptor, status: status)
+        }
+        let handle = handle(of: descriptor, status)
+        let key = ObjectKey(device: status.device, inode: status.inode, handle: handle)
+        let object = BackingObject(
+            key: key, kind: ObjectKind(typeBits: status.mode), pinned: handle == nil ? descriptor : nil)
+        if handle != nil { cache.insert(descriptor, for: key) }
+        return ResolvedObject(object: object, descriptor: descriptor, status: status)
+    }
+
+    /// The object's handle, if its file system can open by one; nil means that descriptors must be kept.
+    private func handle(of descriptor: SharedDescriptor, _ status: FileStatus) -> FileHandle? {
+        guard let handle = try? Syscall.nameToHandle(descriptor.rawValue) else { return nil }
+        if mounts.withLock({ $0[status.device] }) != nil { return handle }
+        // The first object of a file system mounted below: only a directory can stand for the mount.
+        guard status.isDirectory,
+            let real = try? Syscall.reopen(
+                descriptor.rawValue, OpenFlag.readOnly | OpenFlag.directory | OpenFlag.nonBlock)
+        else { return nil }
+        let shared = SharedDescriptor(real)
+        guard (try? Syscall.openByHandle(shared.rawValue, handle, OpenFlag.path)) != nil else { return nil }
+        mounts.withLock { $0[status.device] = shared }
+        return handle
+    }
+
+    /// Drops a cached descriptor, so that a removed object's space is given back.
+    public func forgetDescriptor(of object: BackingObject) { cache.remove(object.key) }
+
+    /// The number shown for an object: its inode number, made unique across file systems of the tree.
+    public func shownInode(device: UInt64, inode: UInt64) -> UInt64 {
+        if device == root.key.device { return inode }
+        return inode ^ (device &* 0x9E37_79B9_7F4A_7C15) | 1 << 63
+    }
+
+    private func isDotName(_ name: UnsafePointer<CChar>) -> Bool {
+        guard name[0] == 0x2E else { return name[0] == 0 }
+        return name[1] == 0 || name[1] == 0x2E && name[2] == 0
+    }
+}
