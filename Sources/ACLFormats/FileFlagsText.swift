@@ -50,6 +50,10 @@ public struct FileFlagsTextError: Error, Sendable, Hashable {
     public var found: String
     public var suggestion: String?
 
+    public init(column: Int, found: String, suggestion: String? = nil) {
+        (self.column, self.found, self.suggestion) = (column, found, suggestion)
+    }
+
     public var message: String {
         let problem = found.isEmpty ? "no flag is named" : "'\(found)' is not a flag"
         return "column \(column): \(problem)" + (suggestion.map { "; did you mean '\($0)'?" } ?? "")
@@ -109,7 +113,7 @@ public enum FileFlagsText {
                 throw unknown(word, in: bytes[...], words: words + words.map(FileFlagName.clearing))
             }
         }
-        if !sawWord { throw FileFlagsTextError(column: 1, found: "", suggestion: nil) }
+        if !sawWord { throw FileFlagsTextError(column: 1, found: "") }
         return change
     }
 

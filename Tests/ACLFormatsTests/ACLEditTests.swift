@@ -67,7 +67,7 @@ struct ACLEditTests {
         let acl = try list("bob allow read")
         let replaced = ACLEdit.replace(try entry("eng deny read"), at: 1).applied(to: acl)
         #expect(replaced.acl == acl && replaced.diagnostics.map(\.code.rawValue) == ["E_NO_ENTRY"])
-        #expect(replaced.diagnostics.allSatisfy(\.isFatal))
+        #expect(replaced.diagnostics.allSatisfy { $0.isFatal })
         #expect(ACLEdit.remove(at: 1).applied(to: acl).diagnostics.map(\.code.rawValue) == ["W_NO_ENTRY"])
         #expect(ACLEdit.replace(try entry("eng deny read"), at: 0).applied(to: nil).acl == (try list("eng deny read")))
         #expect(ACLEdit.replace(try entry("eng deny read"), at: 0).applied(to: acl).acl == (try list("eng deny read")))
