@@ -1,0 +1,34 @@
+import Authorization
+
+/// Entries as `ls -le` shows them (AUTHORIZATION.md 7.2).
+public enum ACLTextPrinter {
+    /// One line for every entry, without line ends.
+    public static func lines(
+        _ acl: ACL, isDirectory: Bool, names: some IdentityNames, numeric: Bool = false
+    ) -> [String] {
+        acl.entries.enumerated().map { index, entry in
+            let who = displayedIdentity(entry.guid, names: names, numeric: numeric)
+            let inherited = entry.flags.contains(.inherited) ? " inherited" : ""
+            let kind =
+                switch entry.kind {
+                case .allow: "allow"
+                case .deny: "deny"
+                case nil: "unknown"
+                }
+            let words = shownWords(of: entry, isDirectory: isDirectory).joined(separator: ",")
+            return " \(index): \(who)\(inherited) \(kind) \(words)"
+        }
+    }
+
+    /// The words that ls prints for an entry: bits without a word on this kind of object are left out.
+    public static func shownWords(of entry: ACE, isDirectory: Bool) -> [String] {
+        var words: [String] = []
+        for name in RightName.all where entry.rights.contains(name.right) {
+            if isDirectory { words.append(name.directoryWord) } else if let word = name.fileWord { words.append(word) }
+        }
+        for name in ACEFlagName.inheritance where entry.flags.contains(name.flag) && (isDirectory || name.shownOnFiles) {
+            words.append(name.word)
+        }
+        return words
+    }
+}

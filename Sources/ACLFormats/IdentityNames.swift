@@ -1,0 +1,66 @@
+import Authorization
+
+public enum IdentityKind: String, Sendable, Hashable { case user, group }
+
+/// A name together with what it is a name of.
+public struct IdentityName: Sendable, Hashable {
+    public var kind: IdentityKind
+    public var name: String
+    public init(_ kind: IdentityKind, _ name: String) { (self.kind, self.name) = (kind, name) }
+}
+
+/// Translation between names and identities. Texts are read and written through it, so that this layer
+/// asks no directory service itself.
+///
+/// Only ordinary names reach it: UUID text, `#` numbers and the word everyone are understood before
+/// (AUTHORIZATION.md 10, Q15 and Q21).
+public protocol IdentityNames {
+    /// Without a kind, a user is looked for first, then a group (AUTHORIZATION.md 7.1).
+    func identity(named name: String, kind: IdentityKind?) -> GUID?
+    /// `nil` when nobody knows the identity.
+    func name(of identity: GUID) -> IdentityName?
+}
+
+/// Knows no name: identities are written as UUIDs.
+public struct NoNames: IdentityNames, Sendable {
+    public init() {}
+    public func identity(named name: String, kind: IdentityKind?) -> GUID? { nil }
+    public func name(of identity: GUID) -> IdentityName? { nil }
+}
+
+/// The identity that a typed name stands for (AUTHORIZATION.md 7.1, 10: Q15, Q21).
+func identity(written name: some Collection<UInt8>, kind: IdentityKind?, names: some IdentityNames) -> GUID? {
+    if let identity = GUID(uuidText: name) {
+        // A prefix that contradicts the identity is a slip that would give rights to somebody else.
+        switch (Principal(identity), kind) {
+        case (.user, .group), (.group, .user), (.everyone, .user), (.owningGroup, .user), (.owner, .group): return nil
+        default: return identity
+        }
+    }
+    if kind != .user, name.elementsEqual("everyone".utf8) { return .everyone }
+    if let kind, name.first == UInt8(ascii: "#") { return identity(number: name.dropFirst(), kind: kind) }
+    guard let text = String(validating: name, as: UTF8.self) else { return nil }
+    if let identity = names.identity(named: text, kind: kind) { return identity }
+    // A name made of digits exists before it counts as a number, as for chown(1).
+    return kind.flatMap { identity(number: name, kind: $0) }
+}
+
+private func identity(number: some Collection<UInt8>, kind: IdentityKind) -> GUID? {
+    guard let id = unsignedNumber(number, radix: 10), id != .max else { return nil }
+    return kind == .user ? GUID(user: id) : GUID(group: id)
+}
+
+/// Whom `ls -le` names: `user:bob`, `group:eng`, or a bare UUID (AUTHORIZATION.md 7.2, 10: Q21).
+public func displayedIdentity(_ identity: GUID, names: some IdentityNames, numeric: Bool = false) -> String {
+    if numeric { return identity.uuidText }
+    switch Principal(identity) {
+    case .everyone: return "group:everyone"
+    case .owner, .owningGroup, .nobody: return identity.uuidText
+    case .user, .group, .other: break
+    }
+    guard let known = names.name(of: identity), !known.name.isEmpty,
+        // Another group of that name must not pass for everyone.
+        known != IdentityName(.group, "everyone")
+    else { return identity.uuidText }
+    return "\(known.kind.rawValue):\(escapedName(known.name.utf8))"
+}

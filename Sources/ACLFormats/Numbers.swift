@@ -1,0 +1,31 @@
+/// The value of one hexadecimal digit, or `nil`.
+func hexadecimalDigit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    default: nil
+    }
+}
+
+/// An unsigned number in the given radix: digits only, no sign, no blank, no overflow.
+func unsignedNumber(_ digits: some Collection<UInt8>, radix: UInt32) -> UInt32? {
+    if digits.isEmpty { return nil }
+    var value: UInt32 = 0
+    for byte in digits {
+        guard let digit = hexadecimalDigit(byte), digit < radix else { return nil }
+        let (product, overflowed) = value.multipliedReportingOverflow(by: radix)
+        let (sum, carried) = product.addingReportingOverflow(UInt32(digit))
+        if overflowed || carried { return nil }
+        value = sum
+    }
+    return value
+}
+
+/// `0x` and hexadecimal digits.
+func prefixedHexadecimal(_ text: some Collection<UInt8>) -> UInt32? {
+    guard text.starts(with: "0x".utf8) else { return nil }
+    return unsignedNumber(text.dropFirst(2), radix: 16)
+}
+
+func hexadecimal(_ value: UInt32) -> String { "0x" + String(value, radix: 16) }

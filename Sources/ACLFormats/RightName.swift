@@ -1,0 +1,80 @@
+import Authorization
+
+/// The words of rights and inheritance flags: the one table that every text form reads
+/// (AUTHORIZATION.md 1.1, 1.2, 7.1, 7.2).
+public struct RightName: Sendable {
+    /// The word on anything but a directory; `nil` where `ls -le` shows the bit on directories only.
+    public let fileWord: String?
+    /// The word on a directory.
+    public let directoryWord: String
+    public let right: Rights
+
+    init(_ fileWord: String?, _ directoryWord: String, _ right: Rights) {
+        (self.fileWord, self.directoryWord, self.right) = (fileWord, directoryWord, right)
+    }
+
+    /// What chmod knows, in the order in which ls prints.
+    public static let all: [RightName] = [
+        RightName("read", "list", .read),
+        RightName("write", "add_file", .write),
+        RightName("execute", "search", .execute),
+        RightName("delete", "delete", .delete),
+        RightName("append", "add_subdirectory", .append),
+        RightName(nil, "delete_child", .deleteChild),
+        RightName("readattr", "readattr", .readAttributes),
+        RightName("writeattr", "writeattr", .writeAttributes),
+        RightName("readextattr", "readextattr", .readExtendedAttributes),
+        RightName("writeextattr", "writeextattr", .writeExtendedAttributes),
+        RightName("readsecurity", "readsecurity", .readSecurity),
+        RightName("writesecurity", "writesecurity", .writeSecurity),
+        RightName("chown", "chown", .changeOwner),
+    ]
+
+    /// Bits that macOS' commands neither take nor show; only the attribute text spells them, because it
+    /// must carry every stored bit (AUTHORIZATION.md 1.1).
+    public static let storedOnly: [RightName] = [
+        RightName("synchronize", "synchronize", .synchronize),
+        RightName("generic_all", "generic_all", .genericAll),
+        RightName("generic_execute", "generic_execute", .genericExecute),
+        RightName("generic_write", "generic_write", .genericWrite),
+        RightName("generic_read", "generic_read", .genericRead),
+    ]
+
+    /// Every right that has a word in chmod. `-a` deletes an entry in which none of these is left
+    /// (AUTHORIZATION.md 7.5).
+    public static let knownToChmod: Rights = all.reduce(into: []) { $0.formUnion($1.right) }
+
+    /// The right that a word names; a file word and a directory word are accepted on any object.
+    public static func right(named word: some Collection<UInt8>) -> Rights? {
+        all.first { $0.directoryWord.utf8.elementsEqual(word) || $0.fileWord?.utf8.elementsEqual(word) == true }?.right
+    }
+
+    /// Every word for a right that can be typed: file words first, then those that only directories have.
+    public static let words: [String] = {
+        let fileWords = all.compactMap(\.fileWord)
+        return fileWords + all.map(\.directoryWord).filter { !fileWords.contains($0) }
+    }()
+}
+
+/// The words of the flags of an entry (AUTHORIZATION.md 1.2).
+public struct ACEFlagName: Sendable {
+    public let word: String
+    public let flag: ACEFlags
+    /// `ls -le` shows `limit_inherit` on everything, the others on directories only.
+    public let shownOnFiles: Bool
+
+    /// What stands in the list of words; `inherited` stands before the kind when printed.
+    public static let inheritance: [ACEFlagName] = [
+        ACEFlagName(word: "file_inherit", flag: .fileInherit, shownOnFiles: false),
+        ACEFlagName(word: "directory_inherit", flag: .directoryInherit, shownOnFiles: false),
+        ACEFlagName(word: "limit_inherit", flag: .limitInherit, shownOnFiles: true),
+        ACEFlagName(word: "only_inherit", flag: .onlyInherit, shownOnFiles: false),
+    ]
+    public static let inherited = ACEFlagName(word: "inherited", flag: .inherited, shownOnFiles: true)
+    /// What can be typed.
+    public static let all: [ACEFlagName] = [inherited] + inheritance
+
+    public static func flag(named word: some Collection<UInt8>) -> ACEFlags? {
+        all.first { $0.word.utf8.elementsEqual(word) }?.flag
+    }
+}

@@ -1,0 +1,160 @@
+import ACLFormats
+import Authorization
+import Testing
+
+@Suite("the text that chmod takes (AUTHORIZATION.md 7.1)")
+struct ACLTextParserTests {
+    struct Refusal: Sendable, CustomTestStringConvertible {
+        let text: String
+        let code: ACLTextError.Code
+        let column: Int
+        var line = 1
+        var suggestion: String?
+        var testDescription: String { text.debugDescription }
+    }
+
+    static let refusals: [Refusal] = [
+        Refusal(text: "", code: .noName, column: 1),
+        Refusal(text: "\n\n", code: .noName, column: 1),
+        Refusal(text: " allow read", code: .noName, column: 1),
+        Refusal(text: "user: allow read", code: .noName, column: 6),
+        Refusal(text: ":allow:read", code: .noName, column: 1),
+        Refusal(text: "group::allow:read", code: .noName, column: 7),
+        Refusal(text: "mary jones allow read", code: .identity, column: 1),
+        Refusal(text: "user:eng allow read", code: .identity, column: 6),
+        Refusal(text: "group:bob allow read", code: .identity, column: 7),
+        Refusal(text: "user:everyone allow read", code: .identity, column: 6),
+        Refusal(text: "bob allow:read", code: .identity, column: 1),
+        Refusal(text: "1000 allow read", code: .identity, column: 1, suggestion: "user:1000"),
+        Refusal(text: "user:4294967295 allow read", code: .identity, column: 6),
+        Refusal(text: "user:#12x allow read", code: .identity, column: 6),
+        Refusal(text: "group:FFFFEEEE-DDDD-CCCC-BBBB-AAAA000001F6 allow read", code: .identity, column: 7),
+        Refusal(text: "bob", code: .noKind, column: 4),
+        Refusal(text: "bob ", code: .noKind, column: 5),
+        Refusal(text: "bob  allow read", code: .noKind, column: 5),
+        Refusal(text: "user:bob", code: .noKind, column: 9),
+        Refusal(text: "bob alow read", code: .badKind, column: 5, suggestion: "allow"),
+        Refusal(text: "bob Allow read", code: .badKind, column: 5, suggestion: "allow"),
+        Refusal(text: "bob inherited allow read", code: .badKind, column: 5),
+        Refusal(text: "mary jones:permit:read", code: .badKind, column: 12),
+        Refusal(text: "bob allow raed", code: .badWord, column: 11, suggestion: "read"),
+        Refusal(text: "bob allow read,wirteattr", code: .badWord, column: 16, suggestion: "writeattr"),
+        Refusal(text: "bob allow read, write", code: .badWord, column: 16, suggestion: "write"),
+        Refusal(text: "bob allow read ", code: .badWord, column: 11, suggestion: "read"),
+        Refusal(text: "bob allow  read", code: .badWord, column: 11, suggestion: "read"),
+        Refusal(text: "bob allow READ", code: .badWord, column: 11, suggestion: "read"),
+        Refusal(text: "bob allow synchronize", code: .badWord, column: 11),
+        Refusal(text: "bob allow 0x2", code: .badWord, column: 11),
+        Refusal(text: "user:M\u{FC}ller allow raed", code: .badWord, column: 19, suggestion: "read"),
+        Refusal(text: "bob allow", code: .noWords, column: 10),
+        Refusal(text: "bob allow ", code: .noWords, column: 11),
+        Refusal(text: "bob allow ,,", code: .noWords, column: 13),
+        Refusal(text: "bob allow read\n\nbob deny file_inheri", code: .badWord, column: 10, line: 3, suggestion: "file_inherit"),
+        Refusal(text: String(repeating: "bob allow read\n", count: 127), code: .tooMany, column: 1, line: 127),
+        Refusal(text: String(repeating: "a", count: 4096), code: .tooLong, column: 4096),
+    ]
+
+    @Test("what is wrong is named with its place", arguments: refusals)
+    func refusal(_ refusal: Refusal) {
+        #expect {
+            try ACLTextParser.parse(refusal.text, names: ExampleNames())
+        } throws: { error in
+            guard let error = error as? ACLTextError else { return false }
+            #expect(error.code == refusal.code)
+            #expect(error.column == refusal.column)
+            #expect(error.line == refusal.line)
+            #expect(error.suggestion == refusal.suggestion)
+            #expect(!error.message.isEmpty)
+            return true
+        }
+    }
+
+    @Test("the message says where, what, and which word was meant")
+    func message() {
+        #expect {
+            try ACLTextParser.parse("bob allow raed", names: ExampleNames())
+        } throws: {
+            ($0 as? ACLTextError)?.message
+                == "column 11: 'raed' is neither a right nor a flag; did you mean 'read'?"
+        }
+    }
+
+    @Test("every word sets its bit, on whatever object")
+    func words() throws {
+        for name in RightName.all {
+            for word in [name.fileWord, name.directoryWord].compactMap(\.self) {
+                #expect(try ACLTextParser.parse("bob allow \(word)", names: ExampleNames()).map(\.rights) == [name.right])
+            }
+        }
+        for name in ACEFlagName.all {
+            let entry = try ACLTextParser.parse("bob deny \(name.word)", names: ExampleNames())
+            #expect(entry == [ACE(GUID(user: 502), .deny, [], flags: name.flag)])
+        }
+    }
+
+    @Test(
+        "numbers, UUIDs and everyone are identities (Q15, Q20, Q21)",
+        arguments: [
+            ("user:1000", GUID(user: 1000)), ("user:#1000", GUID(user: 1000)), ("group:#20", GUID(group: 20)),
+            ("group:20", GUID(group: 20)), ("user:7000", GUID(user: 512)), ("user:#7000", GUID(user: 7000)),
+            ("everyone", .everyone), ("group:everyone", .everyone), ("group:#12", GUID(group: 12)),
+            ("group:man", GUID(group: 12)), ("ABCDEFAB-CDEF-ABCD-EFAB-CDEF0000000C", .everyone),
+            ("abcdefab-cdef-abcd-efab-cdef00000010", .owningGroup), ("admin", GUID(user: 510)),
+            ("group:admin", GUID(group: 80)), ("eng", GUID(group: 30)),
+        ])
+    func identities(text: String, identity: GUID) throws {
+        #expect(try ACLTextParser.parse("\(text) allow read", names: ExampleNames()).map(\.guid) == [identity])
+    }
+
+    @Test("what ls prints for an unknown identity can be typed back")
+    func unknownIdentity() throws {
+        let entry = ACE(GUID(high: 0x1234, low: 0x5678), .deny, [.read, .delete])
+        let line = ACLTextPrinter.lines(ACL([entry]), isDirectory: false, names: ExampleNames())[0]
+        #expect(line == " 0: 00000000-0000-1234-0000-000000005678 deny read,delete")
+        #expect(try ACLTextParser.parse(String(line.dropFirst(4)), names: ExampleNames()) == [entry])
+    }
+
+    @Test("random bytes are refused or read, and never trap")
+    func randomBytes() {
+        var random = SeededGenerator(7)
+        let pieces = ["bob", "user:", "group:", " ", ":", ",", "allow", "deny", "read", "\n", "0x1", "\u{FF}", "#", "!#acl 1"]
+        for _ in 0..<20_000 {
+            let text = (0..<random.next() % 9).map { _ in pieces.randomElement(using: &random) ?? "" }.joined()
+            _ = try? ACLTextParser.parse(text, names: ExampleNames())
+            _ = try? ACLAttributeText.parse(Array(text.utf8), names: ExampleNames())
+        }
+    }
+}
+
+@Suite("lists as ls -le shows them (AUTHORIZATION.md 7.2)")
+struct ACLTextPrinterTests {
+    @Test("the words follow the kind of object, and hidden bits stay hidden")
+    func words() {
+        let all = ACE(
+            guid: GUID(user: 502), flagsWord: 1 | 0x1F0, rights: Rights(rawValue: Rights.all.rawValue | 0x8020_0000))
+        #expect(
+            ACLTextPrinter.lines(ACL([all]), isDirectory: false, names: ExampleNames()) == [
+                " 0: user:bob inherited allow read,write,execute,delete,append,readattr,writeattr,readextattr,"
+                    + "writeextattr,readsecurity,writesecurity,chown,limit_inherit"
+            ])
+        #expect(
+            ACLTextPrinter.lines(ACL([all]), isDirectory: true, names: ExampleNames(), numeric: true) == [
+                " 0: FFFFEEEE-DDDD-CCCC-BBBB-AAAA000001F6 inherited allow list,add_file,search,delete,"
+                    + "add_subdirectory,delete_child,readattr,writeattr,readextattr,writeextattr,readsecurity,"
+                    + "writesecurity,chown,file_inherit,directory_inherit,limit_inherit,only_inherit"
+            ])
+    }
+
+    @Test("reserved kinds, well-known identities and hostile names")
+    func unusual() {
+        let acl = ACL([
+            ACE(guid: .everyone, flagsWord: 3, rights: .read), ACE(.owner, .allow, []),
+            ACE(GUID(user: 513), .allow, .read), ACE(GUID(group: 999), .deny, .read),
+        ])
+        #expect(
+            ACLTextPrinter.lines(acl, isDirectory: false, names: ExampleNames()) == [
+                " 0: group:everyone unknown read", " 1: ABCDEFAB-CDEF-ABCD-EFAB-CDEF0000000A allow ",
+                " 2: user:\\xe2\\x80\\xaeevil allow read", " 3: ABCDEFAB-CDEF-ABCD-EFAB-CDEF000003E7 deny read",
+            ])
+    }
+}

@@ -1,0 +1,68 @@
+import ACLFormats
+import Authorization
+import Foundation
+import Testing
+
+struct TextVector: Decodable, CustomTestStringConvertible {
+    let id: String
+    let title: String
+    let object_type: String
+    let initial_entries: [String]?
+    let arguments: [String]
+    let result_lines: [String]?
+    let exit_status: Int
+    let diagnostics: [String]
+    var testDescription: String { "\(id) \(title)" }
+
+    static func load() throws -> [TextVector] {
+        struct File: Decodable { let text_vectors: [TextVector] }
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("Vectors/vectors.json")
+        return try JSONDecoder().decode(File.self, from: Data(contentsOf: file)).text_vectors
+    }
+}
+
+@Suite("examples of editing (AUTHORIZATION.md 7.7)")
+struct TextVectorTests {
+    @Test("all are there") func count() throws { #expect(try TextVector.load().count == 25) }
+
+    @Test("each gives the documented list", arguments: try TextVector.load())
+    func edit(vector: TextVector) throws {
+        let names = ExampleNames()
+        var acl: ACL?
+        if let initial = vector.initial_entries {
+            acl = ACL([])
+            for line in initial { acl?.entries += try ACLTextParser.parse(line, names: names) }
+        }
+        var codes: [String] = []
+        do throws(ACLTextError) {
+            let result = try Self.edit(vector.arguments, names: names).applied(to: acl)
+            acl = result.acl
+            codes = result.diagnostics.map(\.code.rawValue)
+        } catch {
+            codes = [error.code.rawValue]
+        }
+        let lines = acl.map { ACLTextPrinter.lines($0, isDirectory: vector.object_type == "dir", names: names) }
+        #expect(lines == vector.result_lines)
+        #expect(codes == vector.diagnostics)
+        #expect((codes.isEmpty ? 0 : 1) == vector.exit_status)
+    }
+
+    static func edit(_ arguments: [String], names: ExampleNames) throws(ACLTextError) -> ACLEdit {
+        let text = arguments.last ?? ""
+        let index = arguments.count > 1 ? Int(arguments[1]) ?? 0 : 0
+        switch arguments[0] {
+        case "+a": return .add(try ACLTextParser.parse(text, names: names))
+        case "+ai":
+            return .add(
+                try ACLTextParser.parse(text, names: names).map { (entry: ACE) -> ACE in
+                    var entry = entry
+                    entry.flags.insert(.inherited)
+                    return entry
+                })
+        case "+a#": return .insert(try ACLTextParser.parse(text, names: names), at: index)
+        case "-a": return .subtract(try ACLTextParser.parse(text, names: names))
+        default: return .remove(at: index)
+        }
+    }
+}
