@@ -223,6 +223,10 @@ public struct Vector: Codable, Sendable, Hashable {
         case targetParent = "target_parent"
     }
 
+    public init(json: String) throws {
+        self = try JSONDecoder().decode(Vector.self, from: Data(json.utf8))
+    }
+
     /// One line of JSON, to be pasted into a file of vectors.
     public var json: String {
         let encoder = JSONEncoder()
