@@ -53,7 +53,7 @@ lint:
 	@if $(SWIFT) format --version >/dev/null 2>&1; then \
 	    findings=$$($(SWIFT) format lint --recursive --parallel Package.swift Sources Tests 2>&1 || :); \
 	    if [ -n "$$findings" ]; then \
-	        printf '%s\n' "$$findings" | head -n 20; \
+	        printf '%s\n' "$$findings" | sed -n 1,20p; \
 	        echo "style: $$(printf '%s\n' "$$findings" | wc -l) findings (shown, not enforced)"; \
 	    fi; \
 	else \
