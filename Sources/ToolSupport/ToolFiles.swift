@@ -1,0 +1,60 @@
+import Authorization
+import LinuxSystem
+
+/// What the commands need of the system. An object is opened once and then addressed by what was opened, so
+/// that nobody can put another in its place between the look and the change.
+public protocol ToolFiles {
+    associatedtype Node
+    func open(_ path: [UInt8], followsLink: Bool) throws(Errno) -> Node
+    func open(_ name: [UInt8], in directory: Node, followsLink: Bool) throws(Errno) -> Node
+    func status(of node: Node) throws(Errno) -> ObjectStatus
+    func setMode(of node: Node, to mode: UInt16) throws(Errno)
+    /// The names in a directory, without `.` and `..`, in no order.
+    func names(in directory: Node) throws(Errno) -> [[UInt8]]
+    func linkTarget(of node: Node) throws(Errno) -> [UInt8]
+    /// `nil` if there is no such attribute.
+    func attribute(_ name: String, of node: Node) throws(Errno) -> [UInt8]?
+    func attribute(_ name: [UInt8], of node: Node) throws(Errno) -> [UInt8]?
+    func setAttribute(_ name: String, of node: Node, to value: [UInt8]) throws(Errno)
+    /// Removing what is not there is no error.
+    func removeAttribute(_ name: String, of node: Node) throws(Errno)
+    func attributeNames(of node: Node) throws(Errno) -> [[UInt8]]
+}
+
+/// What stat(2) says, as far as commands show or use it.
+public struct ObjectStatus: Sendable, Hashable {
+    public var kind: ObjectKind
+    public var mode: UInt16
+    public var uid: UInt32
+    public var gid: UInt32
+    public var linkCount: UInt32
+    public var size: UInt64
+    /// In units of 512 bytes.
+    public var blocks: UInt64
+    public var modifiedSeconds: Int64
+    /// Tells objects apart.
+    public var device: UInt64
+    public var inode: UInt64
+    /// Of device nodes: major number in the upper half.
+    public var specialDevice: UInt64
+
+    public init(
+        kind: ObjectKind, mode: UInt16, uid: UInt32 = 0, gid: UInt32 = 0, linkCount: UInt32 = 1, size: UInt64 = 0,
+        blocks: UInt64 = 0, modifiedSeconds: Int64 = 0, device: UInt64 = 0, inode: UInt64 = 0,
+        specialDevice: UInt64 = 0
+    ) {
+        self.kind = kind
+        self.mode = mode
+        self.uid = uid
+        self.gid = gid
+        self.linkCount = linkCount
+        self.size = size
+        self.blocks = blocks
+        self.modifiedSeconds = modifiedSeconds
+        self.device = device
+        self.inode = inode
+        self.specialDevice = specialDevice
+    }
+
+    public var isDirectory: Bool { kind == .directory }
+}
