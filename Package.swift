@@ -73,5 +73,8 @@ let package = Package(
         .testTarget(
             name: "MountTests", dependencies: ["TestSupport", "LinuxSystem", "Authorization", "ACLFormats"],
             swiftSettings: strict),
+        .testTarget(
+            name: "ToolSupportTests", dependencies: ["ToolSupport", "Authorization", "ACLFormats", "LinuxSystem"],
+            swiftSettings: strict),
     ]
 )

@@ -81,7 +81,8 @@ public enum ACLEdit: Sendable, Hashable {
         // Nothing to count from: the index is forced to 0.
         let index = list.entries.isEmpty ? 0 : index
         guard index <= list.entries.count else {
-            return ACLEditResult(acl: acl, diagnostics: [ACLDiagnostic(.range, index: index, count: list.entries.count)])
+            return ACLEditResult(
+                acl: acl, diagnostics: [ACLDiagnostic(.range, index: index, count: list.entries.count)])
         }
         // Each is put at the same index, so several end up reversed.
         for entry in new { list.entries.insert(entry, at: index) }
@@ -109,7 +110,8 @@ public enum ACLEdit: Sendable, Hashable {
 
     private func removed(at index: Int, from acl: ACL) -> ACLEditResult {
         guard acl.entries.indices.contains(index) else {
-            return ACLEditResult(acl: acl, diagnostics: [ACLDiagnostic(.noEntry, index: index, count: acl.entries.count)])
+            return ACLEditResult(
+                acl: acl, diagnostics: [ACLDiagnostic(.noEntry, index: index, count: acl.entries.count)])
         }
         var list = acl
         list.entries.remove(at: index)

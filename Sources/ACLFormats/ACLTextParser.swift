@@ -135,7 +135,8 @@ struct EntryReader {
     }
 
     private var vocabulary: [String] {
-        RightName.words + ACEFlagName.all.map(\.word) + (dialect == .attribute ? RightName.storedOnly.map(\.directoryWord) : [])
+        RightName.words + ACEFlagName.all.map(\.word)
+            + (dialect == .attribute ? RightName.storedOnly.map(\.directoryWord) : [])
     }
 
     private func trimmed(_ word: ArraySlice<UInt8>) -> ArraySlice<UInt8> {

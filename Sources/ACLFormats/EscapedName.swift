@@ -13,7 +13,9 @@ public func escapedName(_ bytes: some Collection<UInt8>) -> String {
         if let scalar, !isUnsafeToShow(scalar), !(scalar == 0x5C && beginsEscape(bytes[position...])) {
             shown.append(contentsOf: characters)
         } else {
-            for byte in characters { shown.append(contentsOf: "\\x\(byte < 16 ? "0" : "")\(String(byte, radix: 16))".utf8) }
+            for byte in characters {
+                shown.append(contentsOf: "\\x\(byte < 16 ? "0" : "")\(String(byte, radix: 16))".utf8)
+            }
         }
         position += length
     }

@@ -98,7 +98,9 @@ public enum FileFlagsText {
     public static func parseChange(_ text: some Collection<UInt8>) throws(FileFlagsTextError) -> FileFlagsChange {
         let bytes = Array(text)
         if let first = bytes.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) {
-            guard let number = unsignedNumber(bytes, radix: 8) else { throw unknown(bytes[...], in: bytes[...], words: []) }
+            guard let number = unsignedNumber(bytes, radix: 8) else {
+                throw unknown(bytes[...], in: bytes[...], words: [])
+            }
             return FileFlagsChange(set: FileFlags(rawValue: number), replacesAll: true)
         }
         var change = FileFlagsChange()

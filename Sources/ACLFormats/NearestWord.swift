@@ -17,7 +17,8 @@ public func nearestWord(to word: some Collection<UInt8>, in candidates: some Seq
     // Words written with blanks or dashes left out or cut short: `readattributes`, `exec`.
     let continuations = candidates.filter {
         let candidate = $0.utf8.map(lowercased)
-        return typed.count >= 3 && (candidate.starts(with: typed) || candidate.count >= 4 && typed.starts(with: candidate))
+        return typed.count >= 3
+            && (candidate.starts(with: typed) || candidate.count >= 4 && typed.starts(with: candidate))
     }
     return continuations.max { $0.utf8.count < $1.utf8.count }
 }

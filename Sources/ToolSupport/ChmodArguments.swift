@@ -107,7 +107,9 @@ public struct ChmodArguments: Sendable, Hashable {
         if inherited > 1 { warnings.append("'\(escapedName(verb))': generations of inheritance are not told apart") }
 
         func next(_ what: String) throws(UsageError) -> [UInt8] {
-            guard let argument = rest.popFirst() else { throw UsageError("\(what) is missing behind '\(escapedName(verb))'") }
+            guard let argument = rest.popFirst() else {
+                throw UsageError("\(what) is missing behind '\(escapedName(verb))'")
+            }
             return argument
         }
         let index = isIndexed ? try position(try next("a position")) : nil

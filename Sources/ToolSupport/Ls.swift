@@ -56,7 +56,11 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
         var directories: [Item] = []
         for path in arguments.paths.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
             guard let item = operand(path) else { continue }
-            if item.status.isDirectory, !arguments.listsDirectories { directories.append(item) } else { items.append(item) }
+            if item.status.isDirectory, !arguments.listsDirectories {
+                directories.append(item)
+            } else {
+                items.append(item)
+            }
         }
         print(items)
         let isNamed = arguments.paths.count > 1 || arguments.isRecursive
@@ -126,7 +130,8 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
 
     private func row(_ item: Item) -> LongRow {
         let status = item.status
-        let acl = readable(item.path) { () throws(AttributeFailure) in try files.acl(of: item.node, names: names) } ?? nil
+        let acl =
+            readable(item.path) { () throws(AttributeFailure) in try files.acl(of: item.node, names: names) } ?? nil
         let attributes = listableAttributes(of: item.node)
         var mark = " "
         if !(acl?.entries.isEmpty ?? true) { mark = "+" }
@@ -140,7 +145,8 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
             let flags = readable(item.path) { () throws(AttributeFailure) in try files.flags(of: item.node) }
             row.flags = FileFlagsText.shown(flags ?? [])
         }
-        row.size = status.kind == .characterDevice || status.kind == .blockDevice
+        row.size =
+            status.kind == .characterDevice || status.kind == .blockDevice
             ? "\(status.specialDevice >> 32), \(status.specialDevice & 0xFFFF_FFFF)" : String(status.size)
         row.time = clock.shown(status.modifiedSeconds)
         row.name = escapedName(item.shownName)

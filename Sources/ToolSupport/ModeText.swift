@@ -18,7 +18,8 @@ func modeText(kind: ObjectKind, mode: UInt16) -> String {
         let last = special ? (execute ? letters.with : letters.without) : (execute ? "x" : "-")
         return (bits & 4 != 0 ? "r" : "-") + (bits & 2 != 0 ? "w" : "-") + last
     }
-    return type + triple(6, special: mode & 0o4000 != 0, ("s", "S")) + triple(3, special: mode & 0o2000 != 0, ("s", "S"))
+    return type + triple(6, special: mode & 0o4000 != 0, ("s", "S"))
+        + triple(3, special: mode & 0o2000 != 0, ("s", "S"))
         + triple(0, special: mode & 0o1000 != 0, ("t", "T"))
 }
 

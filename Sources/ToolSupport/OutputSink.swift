@@ -35,7 +35,9 @@ private func write(_ bytes: [UInt8], to descriptor: Int32) {
     bytes.withUnsafeBytes { buffer in
         var rest = buffer[...]
         while !rest.isEmpty {
-            guard let count = try? Syscall.write(descriptor, UnsafeRawBufferPointer(rebasing: rest)), count > 0 else { return }
+            guard let count = try? Syscall.write(descriptor, UnsafeRawBufferPointer(rebasing: rest)), count > 0 else {
+                return
+            }
             rest = rest.dropFirst(count)
         }
     }

@@ -19,7 +19,7 @@ public enum AttributeFailure: Error {
     var isUnsupported: Bool { if case .system(.opnotsupp) = self { true } else { false } }
 }
 
-/// ACL and flags as attributes of an aclfs mount (docs/interfaces.md).
+/// ACL and flags as attributes of an aclfs mount.
 extension ToolFiles {
     /// `nil` = no ACL.
     func acl(of node: Node, names: some IdentityNames) throws(AttributeFailure) -> ACL? {

@@ -19,11 +19,23 @@ public final class SystemNames: IdentityNames {
     public func name(of identity: GUID) -> IdentityName? {
         switch Principal(identity) {
         case .user(let uid):
-            known(identity) { entry { getpwuid_r(uid, $0, $1, $2, $3) } read: { $0.pw_name } }
-                .map { IdentityName(.user, $0) }
+            known(identity) {
+                entry {
+                    getpwuid_r(uid, $0, $1, $2, $3)
+                } read: {
+                    $0.pw_name
+                }
+            }
+            .map { IdentityName(.user, $0) }
         case .group(let gid):
-            known(identity) { entry { getgrgid_r(gid, $0, $1, $2, $3) } read: { $0.gr_name } }
-                .map { IdentityName(.group, $0) }
+            known(identity) {
+                entry {
+                    getgrgid_r(gid, $0, $1, $2, $3)
+                } read: {
+                    $0.gr_name
+                }
+            }
+            .map { IdentityName(.group, $0) }
         case .everyone, .owner, .owningGroup, .nobody, .other: nil
         }
     }
@@ -39,8 +51,18 @@ public final class SystemNames: IdentityNames {
         if let known = identities[name] { return known }
         let answer: UInt32? =
             switch name.kind {
-            case .user: entry { getpwnam_r(name.name, $0, $1, $2, $3) } read: { $0.pw_uid }
-            case .group: entry { getgrnam_r(name.name, $0, $1, $2, $3) } read: { $0.gr_gid }
+            case .user:
+                entry {
+                    getpwnam_r(name.name, $0, $1, $2, $3)
+                } read: {
+                    $0.pw_uid
+                }
+            case .group:
+                entry {
+                    getgrnam_r(name.name, $0, $1, $2, $3)
+                } read: {
+                    $0.gr_gid
+                }
             }
         identities[name] = .some(answer)
         return answer

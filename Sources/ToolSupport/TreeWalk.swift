@@ -38,9 +38,13 @@ struct TreeWalk<Files: ToolFiles> {
 
     func run(_ operands: [[UInt8]]) {
         for operand in operands {
-            guard let node = attempt(operand, { () throws(Errno) in
-                try files.open(operand, followsLink: options.followsOperands)
-            }) else { continue }
+            guard
+                let node = attempt(
+                    operand,
+                    { () throws(Errno) in
+                        try files.open(operand, followsLink: options.followsOperands)
+                    })
+            else { continue }
             if !walk(node, path: operand, ancestors: [], device: nil) { return }
         }
     }
@@ -61,9 +65,13 @@ struct TreeWalk<Files: ToolFiles> {
         else { return true }
         for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
             let below = joinedPath(path, name)
-            guard let child = attempt(below, { () throws(Errno) in
-                try files.open(name, in: node, followsLink: options.links == .all)
-            }) else { continue }
+            guard
+                let child = attempt(
+                    below,
+                    { () throws(Errno) in
+                        try files.open(name, in: node, followsLink: options.links == .all)
+                    })
+            else { continue }
             let goesOn = walk(
                 child, path: below, ancestors: ancestors.union([identity]), device: device ?? status.device)
             if !goesOn { return false }

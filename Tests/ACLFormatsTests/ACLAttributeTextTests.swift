@@ -12,12 +12,15 @@ struct ACLAttributeTextTests {
     @Test("every stored bit has its word")
     func words() {
         let entry = ACE(
-            guid: GUID(user: 502), flagsWord: 1 | 0x1F0 | 0x600, rights: [.read, .deleteChild, .synchronize, .genericRead, Rights(rawValue: 0x4000_0001)])
+            guid: GUID(user: 502), flagsWord: 1 | 0x1F0 | 0x600,
+            rights: [.read, .deleteChild, .synchronize, .genericRead, Rights(rawValue: 0x4000_0001)])
         #expect(
             text(ACL([entry])) == "user:bob inherited allow read,delete_child,synchronize,generic_read,0x40000001,"
                 + "file_inherit,directory_inherit,limit_inherit,only_inherit,flags=0x600\n")
         #expect(text(ACL([ACE(.everyone, .deny, .list)]), directory: true) == "group:everyone deny list\n")
-        #expect(text(ACL([ACE(guid: .nobody, flagsWord: 3, rights: [])])) == "ABCDEFAB-CDEF-ABCD-EFAB-CDEFFFFFFFFE 0x3 0x0\n")
+        #expect(
+            text(ACL([ACE(guid: .nobody, flagsWord: 3, rights: [])]))
+                == "ABCDEFAB-CDEF-ABCD-EFAB-CDEFFFFFFFFE 0x3 0x0\n")
         #expect(text(ACL([], listFlags: 0x2_0003)) == "!#acl 1 no_inherit,0x3\n")
         #expect(text(ACL([])).isEmpty)
     }
@@ -62,8 +65,10 @@ struct ACLAttributeTextTests {
     @Test(
         "anything else is refused as a whole",
         arguments: [
-            ("bob allow raed", ACLTextError.Code.badWord), ("bob allow 0x", .badWord), ("bob allow flags=0x1", .badWord),
-            ("bob allow flags=600", .badWord), ("bob 0x10 read", .badKind), ("bob inherited inherited allow read", .badKind),
+            ("bob allow raed", ACLTextError.Code.badWord), ("bob allow 0x", .badWord),
+            ("bob allow flags=0x1", .badWord),
+            ("bob allow flags=600", .badWord), ("bob 0x10 read", .badKind),
+            ("bob inherited inherited allow read", .badKind),
             ("nobodyknows allow read", .identity), ("bob allow ", .noWords), ("bob inherited", .noKind),
             ("!#acl 1 defer_inherit\n", .badList), ("!#acl 1,0x1", .badList), ("!#acl 1 ", .badList),
             ("bob allow read\n!#acl 1 0x1", .identity), ("bob allow read\0", .badWord),
@@ -79,13 +84,16 @@ struct ACLAttributeTextTests {
             ($0 as? ACLTextError)?.code == .tooMany
         }
         #expect(try parse(String(repeating: "\n", count: 65_536)) == ACL([]))
-        #expect { try parse(String(repeating: "\n", count: 65_537)) } throws: { ($0 as? ACLTextError)?.code == .tooLong }
+        #expect { try parse(String(repeating: "\n", count: 65_537)) } throws: {
+            ($0 as? ACLTextError)?.code == .tooLong
+        }
     }
 
     @Test("the longest list fits")
     func longest() {
         let entry = ACE(guid: GUID(high: .max, low: .max), flagsWord: .max, rights: Rights(rawValue: .max))
         let acl = ACL(Array(repeating: entry, count: 128), listFlags: .max)
-        #expect(ACLAttributeText.write(acl, isDirectory: true, names: NoNames()).count <= ACLAttributeText.maximumLength)
+        #expect(
+            ACLAttributeText.write(acl, isDirectory: true, names: NoNames()).count <= ACLAttributeText.maximumLength)
     }
 }

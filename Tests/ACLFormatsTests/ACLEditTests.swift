@@ -9,7 +9,8 @@ struct ACLEditTests {
 
     @Test("canonical: explicit deny, explicit allow, inherited deny, inherited allow")
     func canonical() throws {
-        let whole = try list("bob deny read", "bob allow read", "bob deny read,inherited", "bob allow read,inherited").entries
+        let whole = try list("bob deny read", "bob allow read", "bob deny read,inherited", "bob allow read,inherited")
+            .entries
         #expect(CanonicalOrder.isCanonical(whole))
         for (index, entry) in whole.enumerated() {
             #expect(CanonicalOrder.position(for: entry, in: whole) == index)
@@ -23,7 +24,10 @@ struct ACLEditTests {
     func merge() throws {
         let acl = try list("bob allow read", "bob allow execute", "eng allow read", "bob allow write,file_inherit")
         let edited = ACLEdit.add([try entry("bob allow delete")]).applied(to: acl)
-        #expect(edited.acl == (try list("bob allow read", "bob allow execute,delete", "eng allow read", "bob allow write,file_inherit")))
+        #expect(
+            edited.acl
+                == (try list(
+                    "bob allow read", "bob allow execute,delete", "eng allow read", "bob allow write,file_inherit")))
     }
 
     @Test("an exact duplicate changes nothing, even where another entry could merge it")
@@ -34,7 +38,9 @@ struct ACLEditTests {
 
     @Test("without a list, -a, -a#, -i and -I say so and leave none")
     func noList() throws {
-        for edit in [ACLEdit.subtract([try entry("bob allow read")]), .remove(at: 0), .clearInherited, .removeInherited] {
+        for edit in [
+            ACLEdit.subtract([try entry("bob allow read")]), .remove(at: 0), .clearInherited, .removeInherited,
+        ] {
             #expect(edit.applied(to: nil) == ACLEditResult(acl: nil, diagnostics: [ACLDiagnostic(.noACL)]))
         }
         #expect(ACLEdit.checkCanonical.applied(to: nil).isCanonical == true)
@@ -76,7 +82,9 @@ struct ACLEditTests {
     @Test("-i keeps the order, -I takes inherited entries out")
     func inherited() throws {
         let acl = try list("bob allow read", "eng deny write,inherited", "eng allow read,inherited,file_inherit")
-        #expect(ACLEdit.clearInherited.applied(to: acl).acl == (try list("bob allow read", "eng deny write", "eng allow read,file_inherit")))
+        #expect(
+            ACLEdit.clearInherited.applied(to: acl).acl
+                == (try list("bob allow read", "eng deny write", "eng allow read,file_inherit")))
         #expect(ACLEdit.removeInherited.applied(to: acl).acl == (try list("bob allow read")))
     }
 

@@ -49,7 +49,9 @@ struct ACLTextParserTests {
         Refusal(text: "bob allow", code: .noWords, column: 10),
         Refusal(text: "bob allow ", code: .noWords, column: 11),
         Refusal(text: "bob allow ,,", code: .noWords, column: 13),
-        Refusal(text: "bob allow read\n\nbob deny file_inheri", code: .badWord, column: 10, line: 3, suggestion: "file_inherit"),
+        Refusal(
+            text: "bob allow read\n\nbob deny file_inheri", code: .badWord, column: 10, line: 3,
+            suggestion: "file_inherit"),
         Refusal(text: String(repeating: "bob allow read\n", count: 127), code: .tooMany, column: 1, line: 127),
         Refusal(text: String(repeating: "a", count: 4096), code: .tooLong, column: 4096),
     ]
@@ -83,7 +85,8 @@ struct ACLTextParserTests {
     func words() throws {
         for name in RightName.all {
             for word in [name.fileWord, name.directoryWord].compactMap(\.self) {
-                #expect(try ACLTextParser.parse("bob allow \(word)", names: ExampleNames()).map(\.rights) == [name.right])
+                #expect(
+                    try ACLTextParser.parse("bob allow \(word)", names: ExampleNames()).map(\.rights) == [name.right])
             }
         }
         for name in ACEFlagName.all {
@@ -117,7 +120,9 @@ struct ACLTextParserTests {
     @Test("random bytes are refused or read, and never trap")
     func randomBytes() {
         var random = SeededGenerator(7)
-        let pieces = ["bob", "user:", "group:", " ", ":", ",", "allow", "deny", "read", "\n", "0x1", "\u{FF}", "#", "!#acl 1"]
+        let pieces = [
+            "bob", "user:", "group:", " ", ":", ",", "allow", "deny", "read", "\n", "0x1", "\u{FF}", "#", "!#acl 1",
+        ]
         for _ in 0..<20_000 {
             let text = (0..<random.next() % 9).map { _ in pieces.randomElement(using: &random) ?? "" }.joined()
             _ = try? ACLTextParser.parse(text, names: ExampleNames())

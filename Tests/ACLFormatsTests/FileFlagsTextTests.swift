@@ -22,7 +22,9 @@ struct FileFlagsTextTests {
         #expect(try change("2").applied(to: [.hidden]) == .userImmutable)
         #expect(try change("0").applied(to: [.hidden]) == [])
         #expect(try change("0400002") == FileFlagsChange(set: [.systemImmutable, .userImmutable], replacesAll: true))
-        for text in ["9", "08", "0x2", "77777777777", "2,uchg"] { #expect(throws: FileFlagsTextError.self) { try change(text) } }
+        for text in ["9", "08", "0x2", "77777777777", "2,uchg"] {
+            #expect(throws: FileFlagsTextError.self) { try change(text) }
+        }
     }
 
     @Test("words combine, and what is named both ways is cleared")

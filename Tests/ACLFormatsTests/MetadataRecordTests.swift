@@ -37,7 +37,9 @@ struct MetadataRecordTests {
             contentsOf: URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
                 .deletingLastPathComponent().appendingPathComponent("docs/record-format.md"), encoding: .utf8)
         let dump = page.split(separator: "\n").filter { $0.wholeMatch(of: /[0-9a-f]{4}  .*/) != nil }
-        let bytes = dump.flatMap { $0.dropFirst(6).prefix(47).split(separator: " ").compactMap { UInt8($0, radix: 16) } }
+        let bytes = dump.flatMap {
+            $0.dropFirst(6).prefix(47).split(separator: " ").compactMap { UInt8($0, radix: 16) }
+        }
         #expect(bytes == Self.exampleBytes)
     }
 
@@ -60,7 +62,8 @@ struct MetadataRecordTests {
     @Test("128 entries fit in the room that is kept for them; 129 are refused both ways")
     func size() throws {
         let entries = (0..<128).map { ACE(GUID(user: $0), .allow, .all) }
-        var record = MetadataRecord(flags: .hidden, ownerGUID: .everyone, groupGUID: .everyone, acl: ACL(entries), volume: .acl)
+        var record = MetadataRecord(
+            flags: .hidden, ownerGUID: .everyone, groupGUID: .everyone, acl: ACL(entries), volume: .acl)
         #expect(try record.encoded().count == MetadataRecord.maximumSize)
         #expect(MetadataRecord.maximumSize <= 3_300)
         record.acl?.entries.append(entries[0])
@@ -93,7 +96,9 @@ struct MetadataRecordTests {
             var random = SeededGenerator(seed)
             var bytes = (0..<random.next() % 120).map { _ in UInt8(truncatingIfNeeded: random.next()) }
             // Let many of them get past the mark and the version.
-            if seed % 2 == 0 { bytes.replaceSubrange(0..<min(7, bytes.count), with: Self.exampleBytes[0..<min(7, bytes.count)]) }
+            if seed % 2 == 0 {
+                bytes.replaceSubrange(0..<min(7, bytes.count), with: Self.exampleBytes[0..<min(7, bytes.count)])
+            }
             #expect(throws: MetadataRecordError.self, "seed \(seed)") { try decode(bytes) }
         }
     }
@@ -107,7 +112,9 @@ struct MetadataRecordTests {
                 if case .truncated(length, _)? = $0 as? MetadataRecordError { true } else { false }
             }
         }
-        #expect(throws: MetadataRecordError.trailingBytes(length: 89, expected: 88)) { try decode(Self.exampleBytes + [0]) }
+        #expect(throws: MetadataRecordError.trailingBytes(length: 89, expected: 88)) {
+            try decode(Self.exampleBytes + [0])
+        }
     }
 
     @Test("each kind of damage has its own error")

@@ -6,19 +6,21 @@ import Testing
 struct TextVector: Decodable, CustomTestStringConvertible {
     let id: String
     let title: String
-    let object_type: String
-    let initial_entries: [String]?
+    let objectType: String
+    let initialEntries: [String]?
     let arguments: [String]
-    let result_lines: [String]?
-    let exit_status: Int
+    let resultLines: [String]?
+    let exitStatus: Int
     let diagnostics: [String]
     var testDescription: String { "\(id) \(title)" }
 
     static func load() throws -> [TextVector] {
-        struct File: Decodable { let text_vectors: [TextVector] }
+        struct File: Decodable { let textVectors: [TextVector] }
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .appendingPathComponent("Vectors/vectors.json")
-        return try JSONDecoder().decode(File.self, from: Data(contentsOf: file)).text_vectors
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        return try decoder.decode(File.self, from: Data(contentsOf: file)).textVectors
     }
 }
 
@@ -30,7 +32,7 @@ struct TextVectorTests {
     func edit(vector: TextVector) throws {
         let names = ExampleNames()
         var acl: ACL?
-        if let initial = vector.initial_entries {
+        if let initial = vector.initialEntries {
             acl = ACL([])
             for line in initial { acl?.entries += try ACLTextParser.parse(line, names: names) }
         }
@@ -42,10 +44,10 @@ struct TextVectorTests {
         } catch {
             codes = [error.code.rawValue]
         }
-        let lines = acl.map { ACLTextPrinter.lines($0, isDirectory: vector.object_type == "dir", names: names) }
-        #expect(lines == vector.result_lines)
+        let lines = acl.map { ACLTextPrinter.lines($0, isDirectory: vector.objectType == "dir", names: names) }
+        #expect(lines == vector.resultLines)
         #expect(codes == vector.diagnostics)
-        #expect((codes.isEmpty ? 0 : 1) == vector.exit_status)
+        #expect((codes.isEmpty ? 0 : 1) == vector.exitStatus)
     }
 
     static func edit(_ arguments: [String], names: ExampleNames) throws(ACLTextError) -> ACLEdit {
