@@ -2,6 +2,7 @@ import Authorization
 import BackingStore
 import FuseSession
 import LinuxSystem
+import Synchronization
 
 extension FileSystem {
     func openDirectory(_ id: NodeID, _ caller: Caller) throws(Errno) -> Opening {

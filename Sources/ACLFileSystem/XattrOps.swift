@@ -27,7 +27,7 @@ extension FileSystem {
                 try permit(.readACL, nodes, caller)
                 guard let acl = object.facts.acl else { throw .nodata }
                 return ACLAttributeText.write(
-                    acl, isDirectory: object.facts.kind == .directory, names: AccountNames())
+                    acl, isDirectory: object.facts.kind == .directory, names: AccountIdentityNames())
             case .flags:
                 try permit(.readFlags, nodes, caller)
                 return Array(FileFlagsText.attribute(object.facts.flags).utf8)
@@ -62,7 +62,7 @@ extension FileSystem {
             switch kind {
             case .acl:
                 let acl: ACL
-                do { acl = try ACLAttributeText.parse(Array(value), names: AccountNames()) } catch { throw .inval }
+                do { acl = try ACLAttributeText.parse(Array(value), names: AccountIdentityNames()) } catch { throw .inval }
                 if flags == XattrFlag.create, object.facts.acl != nil { throw .exist }
                 if flags == XattrFlag.replace, object.facts.acl == nil { throw .nodata }
                 try changeACL(object, to: acl, caller)
@@ -128,7 +128,7 @@ extension FileSystem {
             let object = try load(id)
             try permit(.listXattr, Nodes(object: object.facts), caller)
             let names: [[UInt8]]
-            do { names = try Syscall.listxattr(.any(object.descriptor.rawValue)) } catch {
+            do throws(Errno) { names = try Syscall.listxattr(.any(object.descriptor.rawValue)) } catch {
                 if error == .opnotsupp { return [] }
                 throw error
             }

@@ -1,4 +1,5 @@
 import ACLFileSystem
+import Authorization
 
 /// Exit codes of mount(8), which callers of these commands expect.
 enum MountExit {

@@ -39,9 +39,39 @@ enum MountCommand {
         case .command(.died):
             throw MountFailure(status: MountExit.systemError, message: "the daemon died before it could serve")
         case .daemon(let readiness):
-            do throws(MountFailure) {
-                return try mount.serve(request, readiness: Mutex(readiness).withLock { _ in nil })
-            } catch { return error.status }
+            // The waiting command prints what went wrong; here only the status is left.
+            let line = ReadinessLine(readiness)
+            do throws(MountFailure) { return try mount.serve(request, readiness: line) } catch {
+                line.fail(error)
+                return error.status
+            }
         }
+    }
+
+    /// Runs a system call whose failure ends the mount.
+    static func system<Value: ~Copyable>(
+        _ what: String, _ body: () throws(Errno) -> Value
+    ) throws(MountFailure) -> Value {
+        do { return try body() } catch {
+            throw MountFailure(status: MountExit.systemError, message: "\(what): \(error)")
+        }
+    }
+}
+
+/// The daemon's line to the waiting command, used once, from whichever thread knows first.
+final class ReadinessLine: Sendable {
+    private let line: Mutex<Daemon.Readiness?>
+
+    init(_ readiness: consuming Daemon.Readiness) { line = Mutex(readiness) }
+
+    func ready() {
+        guard let readiness = line.withLock({ $0.take() }) else { return }
+        do { try readiness.ready() } catch { printError("aclfs: cannot report readiness: \(error)") }
+    }
+
+    func fail(_ failure: MountFailure) {
+        guard let readiness = line.withLock({ $0.take() }) else { return }
+        // If even this cannot be said, the command sees that the daemon died.
+        try? readiness.fail(status: UInt8(clamping: failure.status), message: failure.message)
     }
 }

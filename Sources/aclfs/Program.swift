@@ -38,5 +38,6 @@ enum Program {
 }
 
 func printError(_ text: String) {
-    fputs(text + "\n", stderr)
+    let line = Array((text + "\n").utf8)
+    _ = write(STDERR_FILENO, line, line.count)
 }
