@@ -74,5 +74,8 @@ let package = Package(
         .testTarget(
             name: "MountTests", dependencies: ["TestSupport", "LinuxSystem", "Authorization", "ACLFormats"],
             swiftSettings: strict),
+        .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem"], swiftSettings: strict),
+        .testTarget(
+            name: "IdentityTests", dependencies: ["Identity", "Authorization", "LinuxSystem"], swiftSettings: strict),
     ]
 )
