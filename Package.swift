@@ -73,5 +73,7 @@ let package = Package(
         .testTarget(
             name: "MountTests", dependencies: ["TestSupport", "LinuxSystem", "Authorization", "ACLFormats"],
             swiftSettings: strict),
+        .testTarget(
+            name: "FuseSessionTests", dependencies: ["FuseSession"], swiftSettings: strict),
     ]
 )
