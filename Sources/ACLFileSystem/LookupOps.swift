@@ -63,7 +63,8 @@ extension FileSystem {
     }
 
     func statistics(_ id: NodeID) throws(Errno) -> FileSystemStatistics {
-        let status = try Syscall.fstatvfs(tree.descriptor(of: node(id).object).rawValue)
+        let descriptor = try tree.descriptor(of: node(id).object)
+        let status = try Syscall.fstatvfs(descriptor.rawValue)
         return FileSystemStatistics(
             blocks: status.blocks, blocksFree: status.bfree, blocksAvailable: status.bavail, files: status.files,
             filesFree: status.ffree, blockSize: UInt32(truncatingIfNeeded: status.bsize),

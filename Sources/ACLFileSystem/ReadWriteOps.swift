@@ -79,12 +79,14 @@ extension FileSystem {
     }
 
     func sync(_ id: HandleID, dataOnly: Bool) throws(Errno) {
-        let descriptor = try handles.file(id).descriptor.rawValue
-        if dataOnly { try Syscall.fdatasync(descriptor) } else { try Syscall.fsync(descriptor) }
+        // Bound, so that the descriptor outlives the call.
+        let file = try handles.file(id)
+        if dataOnly { try Syscall.fdatasync(file.descriptor.rawValue) } else { try Syscall.fsync(file.descriptor.rawValue) }
     }
 
     func syncDirectory(_ id: HandleID) throws(Errno) {
-        try Syscall.fsync(handles.directory(id).descriptor.rawValue)
+        let directory = try handles.directory(id)
+        try Syscall.fsync(directory.descriptor.rawValue)
     }
 
     func syncAll(_ id: NodeID) throws(Errno) {
@@ -94,7 +96,8 @@ extension FileSystem {
 
     func seek(_ id: HandleID, offset: Int64, whence: Int32) throws(Errno) -> Int64 {
         guard whence == Seek.data || whence == Seek.hole else { throw .inval }
-        return try Syscall.lseek(handles.file(id).descriptor.rawValue, offset: offset, whence: whence)
+        let file = try handles.file(id)
+        return try Syscall.lseek(file.descriptor.rawValue, offset: offset, whence: whence)
     }
 
     /// AUTHORIZATION.md 2.4: a writable handle; nothing on immutable objects; on append-only objects and

@@ -122,6 +122,14 @@ public struct DataReply: ~Copyable, @unchecked Sendable {
         return result == 0
     }
 
+    @discardableResult
+    public consuming func answer(_ bytes: RawSpan) -> Bool {
+        let request = request
+        let result = bytes.withUnsafeBytes { aclfs_fuse_reply_bytes(request, $0.baseAddress, $0.count) }
+        discard self
+        return result == 0
+    }
+
     /// Answers with what `body` puts into a buffer of this thread: it returns a count, or -errno.
     @discardableResult
     public consuming func fill(capacity: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int) -> Bool {
@@ -206,16 +214,26 @@ public struct XattrReply: ~Copyable, @unchecked Sendable {
     /// Answers with the value, its size if only that was asked for, or ERANGE if it does not fit.
     @discardableResult
     public consuming func answer(_ value: UnsafeRawBufferPointer) -> Bool {
-        let result =
-            if requestedSize == 0 {
-                aclfs_fuse_reply_xattr_size(request, value.count)
-            } else if value.count > requestedSize {
-                aclfs_fuse_reply_error(request, ERANGE)
-            } else {
-                aclfs_fuse_reply_bytes(request, value.baseAddress, value.count)
-            }
+        let result = Self.send(value, requestedSize, request)
         discard self
         return result == 0
+    }
+
+    /// As above.
+    @discardableResult
+    public consuming func answer(_ value: RawSpan) -> Bool {
+        let (request, requestedSize) = (request, requestedSize)
+        let result = value.withUnsafeBytes { Self.send($0, requestedSize, request) }
+        discard self
+        return result == 0
+    }
+
+    private static func send(
+        _ value: UnsafeRawBufferPointer, _ requestedSize: Int, _ request: aclfs_fuse_request
+    ) -> Int32 {
+        if requestedSize == 0 { return aclfs_fuse_reply_xattr_size(request, value.count) }
+        if value.count > requestedSize { return aclfs_fuse_reply_error(request, ERANGE) }
+        return aclfs_fuse_reply_bytes(request, value.baseAddress, value.count)
     }
 
     /// Answers with the size alone; for a request of size 0.
@@ -271,6 +289,14 @@ public struct LinkTargetReply: ~Copyable, @unchecked Sendable {
         return result == 0
     }
 
+    @discardableResult
+    public consuming func answer(_ target: RawSpan) -> Bool {
+        let request = request
+        let result = target.withUnsafeBytes { aclfs_fuse_reply_bytes(request, $0.baseAddress, $0.count) }
+        discard self
+        return result == 0
+    }
+
     /// Answers with a positive errno.
     public consuming func fail(_ errno: Int32) {
         _ = aclfs_fuse_reply_error(request, errno)
@@ -309,10 +335,25 @@ public struct IoctlReply: ~Copyable, @unchecked Sendable {
     deinit { _ = aclfs_fuse_reply_error(request, EIO) }
 
     @discardableResult
-    public consuming func answer(result: Int32 = 0, output: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)) -> Bool {
-        let result = aclfs_fuse_reply_ioctl(request, result, output.baseAddress, output.count)
+    public consuming func answer(result: Int32 = 0) -> Bool {
+        let code = aclfs_fuse_reply_ioctl(request, result, nil, 0)
         discard self
-        return result == 0
+        return code == 0
+    }
+
+    @discardableResult
+    public consuming func answer(result: Int32 = 0, output: UnsafeRawBufferPointer) -> Bool {
+        let code = aclfs_fuse_reply_ioctl(request, result, output.baseAddress, output.count)
+        discard self
+        return code == 0
+    }
+
+    @discardableResult
+    public consuming func answer(result: Int32 = 0, output: RawSpan) -> Bool {
+        let request = request
+        let code = output.withUnsafeBytes { aclfs_fuse_reply_ioctl(request, result, $0.baseAddress, $0.count) }
+        discard self
+        return code == 0
     }
 
     /// Answers with a positive errno.
