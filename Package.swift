@@ -74,13 +74,10 @@ let package = Package(
         .testTarget(
             name: "MountTests", dependencies: ["TestSupport", "LinuxSystem", "Authorization", "ACLFormats"],
             swiftSettings: strict),
-<<<<<<< HEAD
         .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem"], swiftSettings: strict),
         .testTarget(
             name: "IdentityTests", dependencies: ["Identity", "Authorization", "LinuxSystem"], swiftSettings: strict),
-=======
         .testTarget(
             name: "FuseSessionTests", dependencies: ["FuseSession"], swiftSettings: strict),
->>>>>>> fuse
     ]
 )
