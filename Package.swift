@@ -27,7 +27,8 @@ let package = Package(
         .target(name: "CLinux", cSettings: shim),
         .target(name: "LinuxSystem", dependencies: ["CLinux"], swiftSettings: strict),
         // 5: names, UUIDs, membership.
-        .target(name: "Identity", dependencies: ["Authorization", "LinuxSystem"], swiftSettings: strict),
+        .target(
+            name: "Identity", dependencies: ["Authorization", "ACLFormats", "LinuxSystem"], swiftSettings: strict),
         // 6: objects of the backing directory and their metadata record.
         .target(
             name: "BackingStore", dependencies: ["Authorization", "ACLFormats", "LinuxSystem"],
@@ -53,7 +54,7 @@ let package = Package(
         .executableTarget(
             name: "aclfs",
             dependencies: [
-                "ToolSupport", "ACLFileSystem",
+                "ToolSupport", "Authorization", "ACLFileSystem", "BackingStore", "FuseSession", "LinuxSystem",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
@@ -73,6 +74,11 @@ let package = Package(
         .testTarget(
             name: "MountTests", dependencies: ["TestSupport", "LinuxSystem", "Authorization", "ACLFormats"],
             swiftSettings: strict),
+        .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem"], swiftSettings: strict),
+        .testTarget(
+            name: "IdentityTests", dependencies: ["Identity", "Authorization", "LinuxSystem"], swiftSettings: strict),
+        .testTarget(
+            name: "FuseSessionTests", dependencies: ["FuseSession"], swiftSettings: strict),
         .testTarget(
             name: "ToolSupportTests", dependencies: ["ToolSupport", "Authorization", "ACLFormats", "LinuxSystem"],
             swiftSettings: strict),

@@ -31,7 +31,7 @@ public final class FileSystem: Sendable {
         self.tree = tree
         self.options = options
         nodes = NodeTable(root: tree.root)
-        groups = GroupCache(maximumAgeMilliseconds: options.groupsCache)
+        groups = GroupCache(milliseconds: options.groupsCache)
         volumeState = Mutex(options.volume)
     }
 

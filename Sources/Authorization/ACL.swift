@@ -18,7 +18,10 @@ public struct ACEFlags: OptionSet, Sendable, Hashable {
 
 /// One access control entry: identity, kind and inheritance, rights.
 public struct ACE: Sendable, Hashable {
-    public enum Kind: UInt32, Sendable { case allow = 1, deny = 2 }
+    public enum Kind: UInt32, Sendable {
+        case allow = 1
+        case deny = 2
+    }
 
     public var guid: GUID
     /// The whole flags word as stored, kind included: unknown bits survive a round trip.

@@ -3,96 +3,96 @@ import Glibc
 
 /// An error number of the system. Prints as "Permission denied (EACCES)".
 public struct Errno: Error, Equatable, Hashable, Sendable, RawRepresentable, CustomStringConvertible {
-  public var rawValue: Int32
-  /// `rawValue` is positive: `EACCES`, not its negation.
-  @inlinable public init(rawValue: Int32) { self.rawValue = rawValue }
+    public var rawValue: Int32
+    /// `rawValue` is positive: `EACCES`, not its negation.
+    @inlinable public init(rawValue: Int32) { self.rawValue = rawValue }
 
-  public static let perm = Errno(rawValue: EPERM)
-  public static let noent = Errno(rawValue: ENOENT)
-  public static let srch = Errno(rawValue: ESRCH)
-  public static let intr = Errno(rawValue: EINTR)
-  public static let io = Errno(rawValue: EIO)
-  public static let nxio = Errno(rawValue: ENXIO)
-  public static let toobig = Errno(rawValue: E2BIG)
-  public static let badf = Errno(rawValue: EBADF)
-  public static let again = Errno(rawValue: EAGAIN)
-  public static let nomem = Errno(rawValue: ENOMEM)
-  public static let acces = Errno(rawValue: EACCES)
-  public static let fault = Errno(rawValue: EFAULT)
-  public static let busy = Errno(rawValue: EBUSY)
-  public static let exist = Errno(rawValue: EEXIST)
-  public static let xdev = Errno(rawValue: EXDEV)
-  public static let nodev = Errno(rawValue: ENODEV)
-  public static let notdir = Errno(rawValue: ENOTDIR)
-  public static let isdir = Errno(rawValue: EISDIR)
-  public static let inval = Errno(rawValue: EINVAL)
-  public static let nfile = Errno(rawValue: ENFILE)
-  public static let mfile = Errno(rawValue: EMFILE)
-  public static let notty = Errno(rawValue: ENOTTY)
-  public static let txtbsy = Errno(rawValue: ETXTBSY)
-  public static let fbig = Errno(rawValue: EFBIG)
-  public static let nospc = Errno(rawValue: ENOSPC)
-  public static let spipe = Errno(rawValue: ESPIPE)
-  public static let rofs = Errno(rawValue: EROFS)
-  public static let mlink = Errno(rawValue: EMLINK)
-  public static let pipe = Errno(rawValue: EPIPE)
-  public static let range = Errno(rawValue: ERANGE)
-  public static let nametoolong = Errno(rawValue: ENAMETOOLONG)
-  public static let nosys = Errno(rawValue: ENOSYS)
-  public static let notempty = Errno(rawValue: ENOTEMPTY)
-  public static let loop = Errno(rawValue: ELOOP)
-  public static let nodata = Errno(rawValue: ENODATA)
-  public static let overflow = Errno(rawValue: EOVERFLOW)
-  public static let opnotsupp = Errno(rawValue: EOPNOTSUPP)
-  public static let notconn = Errno(rawValue: ENOTCONN)
-  public static let timedout = Errno(rawValue: ETIMEDOUT)
-  public static let already = Errno(rawValue: EALREADY)
-  public static let stale = Errno(rawValue: ESTALE)
-  public static let dquot = Errno(rawValue: EDQUOT)
-  public static let canceled = Errno(rawValue: ECANCELED)
+    public static let perm = Errno(rawValue: EPERM)
+    public static let noent = Errno(rawValue: ENOENT)
+    public static let srch = Errno(rawValue: ESRCH)
+    public static let intr = Errno(rawValue: EINTR)
+    public static let io = Errno(rawValue: EIO)
+    public static let nxio = Errno(rawValue: ENXIO)
+    public static let toobig = Errno(rawValue: E2BIG)
+    public static let badf = Errno(rawValue: EBADF)
+    public static let again = Errno(rawValue: EAGAIN)
+    public static let nomem = Errno(rawValue: ENOMEM)
+    public static let acces = Errno(rawValue: EACCES)
+    public static let fault = Errno(rawValue: EFAULT)
+    public static let busy = Errno(rawValue: EBUSY)
+    public static let exist = Errno(rawValue: EEXIST)
+    public static let xdev = Errno(rawValue: EXDEV)
+    public static let nodev = Errno(rawValue: ENODEV)
+    public static let notdir = Errno(rawValue: ENOTDIR)
+    public static let isdir = Errno(rawValue: EISDIR)
+    public static let inval = Errno(rawValue: EINVAL)
+    public static let nfile = Errno(rawValue: ENFILE)
+    public static let mfile = Errno(rawValue: EMFILE)
+    public static let notty = Errno(rawValue: ENOTTY)
+    public static let txtbsy = Errno(rawValue: ETXTBSY)
+    public static let fbig = Errno(rawValue: EFBIG)
+    public static let nospc = Errno(rawValue: ENOSPC)
+    public static let spipe = Errno(rawValue: ESPIPE)
+    public static let rofs = Errno(rawValue: EROFS)
+    public static let mlink = Errno(rawValue: EMLINK)
+    public static let pipe = Errno(rawValue: EPIPE)
+    public static let range = Errno(rawValue: ERANGE)
+    public static let nametoolong = Errno(rawValue: ENAMETOOLONG)
+    public static let nosys = Errno(rawValue: ENOSYS)
+    public static let notempty = Errno(rawValue: ENOTEMPTY)
+    public static let loop = Errno(rawValue: ELOOP)
+    public static let nodata = Errno(rawValue: ENODATA)
+    public static let overflow = Errno(rawValue: EOVERFLOW)
+    public static let opnotsupp = Errno(rawValue: EOPNOTSUPP)
+    public static let notconn = Errno(rawValue: ENOTCONN)
+    public static let timedout = Errno(rawValue: ETIMEDOUT)
+    public static let already = Errno(rawValue: EALREADY)
+    public static let stale = Errno(rawValue: ESTALE)
+    public static let dquot = Errno(rawValue: EDQUOT)
+    public static let canceled = Errno(rawValue: ECANCELED)
 
-  /// The constant's name ("EACCES"); empty for a number that has none.
-  public var name: String { String(cString: aclfs_errno_name(rawValue)) }
+    /// The constant's name ("EACCES"); empty for a number that has none.
+    public var name: String { String(cString: aclfs_errno_name(rawValue)) }
 
-  /// What strerror(3) says, without the name.
-  public var text: String {
-    let buffer = UnsafeMutablePointer<CChar>.allocate(capacity: 128)
-    defer { buffer.deallocate() }
-    aclfs_errno_text(rawValue, buffer, 128)
-    return String(cString: buffer)
-  }
+    /// What strerror(3) says, without the name.
+    public var text: String {
+        let buffer = UnsafeMutablePointer<CChar>.allocate(capacity: 128)
+        defer { buffer.deallocate() }
+        aclfs_errno_text(rawValue, buffer, 128)
+        return String(cString: buffer)
+    }
 
-  public var description: String { name.isEmpty ? text : "\(text) (\(name))" }
+    public var description: String { name.isEmpty ? text : "\(text) (\(name))" }
 }
 
 /// Splits what the C shim answers: a value, or an error number negated. Only -4095 to -1 are errors, as in
 /// the kernel: a directory offset may be any other negative number.
 @inline(__always) @discardableResult
 func value(_ answer: Int64) throws(Errno) -> Int64 {
-  if answer < 0, answer >= -4095 { throw Errno(rawValue: Int32(-answer)) }
-  return answer
+    if answer < 0, answer >= -4095 { throw Errno(rawValue: Int32(-answer)) }
+    return answer
 }
 
 @inline(__always) @discardableResult
 func value(_ answer: Int32) throws(Errno) -> Int32 {
-  if answer < 0 { throw Errno(rawValue: -answer) }
-  return answer
+    if answer < 0 { throw Errno(rawValue: -answer) }
+    return answer
 }
 
 /// Repeats a call that a signal interrupted before it had any effect. Every function of `Syscall` that does
 /// not say otherwise repeats; close(2) never does, because the descriptor is gone after the first attempt.
 @inline(__always) @discardableResult
 func repeating(_ call: () -> Int32) throws(Errno) -> Int32 {
-  while true {
-    let answer = call()
-    if answer != -EINTR { return try value(answer) }
-  }
+    while true {
+        let answer = call()
+        if answer != -EINTR { return try value(answer) }
+    }
 }
 
 @inline(__always) @discardableResult
 func repeating(_ call: () -> Int64) throws(Errno) -> Int64 {
-  while true {
-    let answer = call()
-    if answer != -Int64(EINTR) { return try value(answer) }
-  }
+    while true {
+        let answer = call()
+        if answer != -Int64(EINTR) { return try value(answer) }
+    }
 }

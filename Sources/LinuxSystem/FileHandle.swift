@@ -5,86 +5,87 @@ import CLinux
 ///
 /// Handles of up to 24 bytes (ext4, XFS, tmpfs) lie within the value, without a heap allocation.
 public struct FileHandle: Hashable, Sendable {
-  public static let maximumCount = 128
-  private static let inlineCount = 24
+    public static let maximumCount = 128
+    private static let inlineCount = 24
 
-  public let type: Int32
-  private let length: UInt8
-  private var first: UInt64 = 0
-  private var second: UInt64 = 0
-  private var third: UInt64 = 0
-  private var overflow: [UInt8] = []
+    public let type: Int32
+    private let length: UInt8
+    private var first: UInt64 = 0
+    private var second: UInt64 = 0
+    private var third: UInt64 = 0
+    private var overflow: [UInt8] = []
 
-  /// `nil` if there are more than 128 bytes.
-  public init?(type: Int32, bytes: UnsafeRawBufferPointer) {
-    guard bytes.count <= Self.maximumCount else { return nil }
-    self.type = type
-    length = UInt8(bytes.count)
-    if bytes.count > Self.inlineCount {
-      overflow = Array(bytes)
-    } else {
-      var words = (UInt64(0), UInt64(0), UInt64(0))
-      withUnsafeMutableBytes(of: &words) { $0.copyMemory(from: bytes) }
-      (first, second, third) = words
+    /// `nil` if there are more than 128 bytes.
+    public init?(type: Int32, bytes: UnsafeRawBufferPointer) {
+        guard bytes.count <= Self.maximumCount else { return nil }
+        self.type = type
+        length = UInt8(bytes.count)
+        if bytes.count > Self.inlineCount {
+            overflow = Array(bytes)
+        } else {
+            var words = (UInt64(0), UInt64(0), UInt64(0))
+            withUnsafeMutableBytes(of: &words) { $0.copyMemory(from: bytes) }
+            (first, second, third) = words
+        }
     }
-  }
 
-  public init?(type: Int32, bytes: [UInt8]) {
-    guard let handle = bytes.withUnsafeBytes({ FileHandle(type: type, bytes: $0) }) else { return nil }
-    self = handle
-  }
+    public init?(type: Int32, bytes: [UInt8]) {
+        guard let handle = bytes.withUnsafeBytes({ FileHandle(type: type, bytes: $0) }) else { return nil }
+        self = handle
+    }
 
-  public var count: Int { Int(length) }
-  public var bytes: [UInt8] { withBytes { Array($0) } }
+    public var count: Int { Int(length) }
+    public var bytes: [UInt8] { withBytes { Array($0) } }
 
-  /// Lends the bytes for the call.
-  public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-    if count > Self.inlineCount { return overflow.withUnsafeBytes(body) }
-    let words = (first, second, third)
-    return withUnsafeBytes(of: words) { body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
-  }
+    /// Lends the bytes for the call.
+    public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        if count > Self.inlineCount { return overflow.withUnsafeBytes(body) }
+        let words = (first, second, third)
+        return withUnsafeBytes(of: words) { body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+    }
 }
 
 extension Syscall {
-  /// The handle of a descriptor's own object (O_PATH descriptors included). Errors: opnotsupp where the
-  /// file system has none, overflow if it is longer than 128 bytes.
-  public static func nameToHandle(_ descriptor: Int32) throws(Errno) -> FileHandle {
-    try nameToHandle(descriptor, "", flags: AtFlag.emptyPath)
-  }
-
-  /// The handle of the object that a name means; a symlink is not followed.
-  public static func nameToHandle(_ directory: Int32, _ name: UnsafePointer<CChar>) throws(Errno) -> FileHandle {
-    try nameToHandle(directory, name, flags: 0)
-  }
-
-  private static func nameToHandle(
-    _ directory: Int32, _ name: UnsafePointer<CChar>, flags: Int32
-  ) throws(Errno) -> FileHandle {
-    var type: Int32 = 0
-    var count: UInt32 = 0
-    var answer: Int32 = 0
-    let handle = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: FileHandle.maximumCount) { room -> FileHandle? in
-      guard let base = room.baseAddress else { return nil }
-      answer = aclfs_name_to_handle(directory, name, flags, &type, base, &count)
-      guard answer == 0 else { return nil }
-      return FileHandle(type: type, bytes: UnsafeRawBufferPointer(start: base, count: Int(count)))
+    /// The handle of a descriptor's own object (O_PATH descriptors included). Errors: opnotsupp where the
+    /// file system has none, overflow if it is longer than 128 bytes.
+    public static func nameToHandle(_ descriptor: Int32) throws(Errno) -> FileHandle {
+        try nameToHandle(descriptor, "", flags: AtFlag.emptyPath)
     }
-    try value(answer)
-    guard let handle else { throw .overflow }
-    return handle
-  }
 
-  /// Opens the object that a handle names on the file system of `mountDescriptor`, which must be a real
-  /// descriptor, not an O_PATH one. Needs CAP_DAC_READ_SEARCH. Errors: stale if the object is gone.
-  public static func openByHandle(
-    _ mountDescriptor: Int32, _ handle: FileHandle, _ flags: Int32
-  ) throws(Errno) -> OwnedDescriptor {
-    let descriptor = try repeating {
-      handle.withBytes { bytes in
-        guard let base = bytes.bindMemory(to: UInt8.self).baseAddress else { return -Errno.stale.rawValue }
-        return aclfs_open_by_handle(mountDescriptor, handle.type, base, UInt32(bytes.count), flags)
-      }
+    /// The handle of the object that a name means; a symlink is not followed.
+    public static func nameToHandle(_ directory: Int32, _ name: UnsafePointer<CChar>) throws(Errno) -> FileHandle {
+        try nameToHandle(directory, name, flags: 0)
     }
-    return OwnedDescriptor(rawValue: descriptor)
-  }
+
+    private static func nameToHandle(
+        _ directory: Int32, _ name: UnsafePointer<CChar>, flags: Int32
+    ) throws(Errno) -> FileHandle {
+        var type: Int32 = 0
+        var count: UInt32 = 0
+        var answer: Int32 = 0
+        let handle = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: FileHandle.maximumCount) {
+            room -> FileHandle? in
+            guard let base = room.baseAddress else { return nil }
+            answer = aclfs_name_to_handle(directory, name, flags, &type, base, &count)
+            guard answer == 0 else { return nil }
+            return FileHandle(type: type, bytes: UnsafeRawBufferPointer(start: base, count: Int(count)))
+        }
+        try value(answer)
+        guard let handle else { throw .overflow }
+        return handle
+    }
+
+    /// Opens the object that a handle names on the file system of `mountDescriptor`, which must be a real
+    /// descriptor, not an O_PATH one. Needs CAP_DAC_READ_SEARCH. Errors: stale if the object is gone.
+    public static func openByHandle(
+        _ mountDescriptor: Int32, _ handle: FileHandle, _ flags: Int32
+    ) throws(Errno) -> OwnedDescriptor {
+        let descriptor = try repeating {
+            handle.withBytes { bytes in
+                guard let base = bytes.bindMemory(to: UInt8.self).baseAddress else { return -Errno.stale.rawValue }
+                return aclfs_open_by_handle(mountDescriptor, handle.type, base, UInt32(bytes.count), flags)
+            }
+        }
+        return OwnedDescriptor(rawValue: descriptor)
+    }
 }

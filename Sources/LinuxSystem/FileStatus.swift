@@ -2,118 +2,118 @@ import CLinux
 
 /// A point in time: seconds since 1970 and nanoseconds below a second.
 public struct Timespec: Hashable, Sendable, Comparable {
-  public var sec: Int64
-  public var nsec: UInt32
+    public var sec: Int64
+    public var nsec: UInt32
 
-  public init(sec: Int64, nsec: UInt32) { (self.sec, self.nsec) = (sec, nsec) }
+    public init(sec: Int64, nsec: UInt32) { (self.sec, self.nsec) = (sec, nsec) }
 
-  public static func < (left: Timespec, right: Timespec) -> Bool {
-    (left.sec, left.nsec) < (right.sec, right.nsec)
-  }
+    public static func < (left: Timespec, right: Timespec) -> Bool {
+        (left.sec, left.nsec) < (right.sec, right.nsec)
+    }
 }
 
 /// What statx(2) says of one object. Sizes in bytes, `blocks` in units of 512 bytes.
 public struct FileStatus: Hashable, Sendable {
-  /// Device numbers hold the major number in the upper and the minor in the lower 32 bits.
-  public var device: UInt64
-  public var rdev: UInt64
-  public var inode: UInt64
-  /// Type and permission bits, see `FileType`.
-  public var mode: UInt32
-  public var nlink: UInt32
-  public var uid: UInt32
-  public var gid: UInt32
-  public var size: UInt64
-  public var blocks: UInt64
-  public var blksize: UInt32
-  public var atime: Timespec
-  public var mtime: Timespec
-  public var ctime: Timespec
-  /// Zero unless `hasBirthTime`.
-  public var btime: Timespec
-  public var hasBirthTime: Bool
-  /// 0 if the kernel does not tell.
-  public var mountID: UInt64
-  /// STATX_ATTR bits, and which of them the file system knows.
-  public var attributes: UInt64
-  public var attributesMask: UInt64
+    /// Device numbers hold the major number in the upper and the minor in the lower 32 bits.
+    public var device: UInt64
+    public var rdev: UInt64
+    public var inode: UInt64
+    /// Type and permission bits, see `FileType`.
+    public var mode: UInt32
+    public var nlink: UInt32
+    public var uid: UInt32
+    public var gid: UInt32
+    public var size: UInt64
+    public var blocks: UInt64
+    public var blksize: UInt32
+    public var atime: Timespec
+    public var mtime: Timespec
+    public var ctime: Timespec
+    /// Zero unless `hasBirthTime`.
+    public var btime: Timespec
+    public var hasBirthTime: Bool
+    /// 0 if the kernel does not tell.
+    public var mountID: UInt64
+    /// STATX_ATTR bits, and which of them the file system knows.
+    public var attributes: UInt64
+    public var attributesMask: UInt64
 
-  public var type: UInt32 { mode & FileType.mask }
-  public var isDirectory: Bool { type == FileType.directory }
-  public var isRegular: Bool { type == FileType.regular }
-  public var isSymlink: Bool { type == FileType.symlink }
+    public var type: UInt32 { mode & FileType.mask }
+    public var isDirectory: Bool { type == FileType.directory }
+    public var isRegular: Bool { type == FileType.regular }
+    public var isSymlink: Bool { type == FileType.symlink }
 
-  init(_ status: aclfs_status) {
-    device = status.device
-    rdev = status.rdev
-    inode = status.inode
-    mode = status.mode
-    nlink = status.links
-    uid = status.uid
-    gid = status.gid
-    size = status.size
-    blocks = status.blocks
-    blksize = status.block_size
-    atime = Timespec(sec: status.atime_sec, nsec: status.atime_nsec)
-    mtime = Timespec(sec: status.mtime_sec, nsec: status.mtime_nsec)
-    ctime = Timespec(sec: status.ctime_sec, nsec: status.ctime_nsec)
-    btime = Timespec(sec: status.btime_sec, nsec: status.btime_nsec)
-    hasBirthTime = status.mask & StatMask.birthTime != 0
-    mountID = status.mask & StatMask.mountID != 0 ? status.mount_id : 0
-    attributes = status.attributes
-    attributesMask = status.attributes_mask
-  }
+    init(_ status: aclfs_status) {
+        device = status.device
+        rdev = status.rdev
+        inode = status.inode
+        mode = status.mode
+        nlink = status.links
+        uid = status.uid
+        gid = status.gid
+        size = status.size
+        blocks = status.blocks
+        blksize = status.block_size
+        atime = Timespec(sec: status.atime_sec, nsec: status.atime_nsec)
+        mtime = Timespec(sec: status.mtime_sec, nsec: status.mtime_nsec)
+        ctime = Timespec(sec: status.ctime_sec, nsec: status.ctime_nsec)
+        btime = Timespec(sec: status.btime_sec, nsec: status.btime_nsec)
+        hasBirthTime = status.mask & StatMask.birthTime != 0
+        mountID = status.mask & StatMask.mountID != 0 ? status.mount_id : 0
+        attributes = status.attributes
+        attributesMask = status.attributes_mask
+    }
 }
 
 extension Syscall {
-  /// The status of a descriptor's own object. `flags` may add `AtFlag.forceSync` or `.dontSync`.
-  public static func statx(
-    _ descriptor: Int32, mask: UInt32 = StatMask.all, flags: Int32 = 0
-  ) throws(Errno) -> FileStatus {
-    try statxAt(descriptor, "", mask: mask, flags: AtFlag.emptyPath | flags)
-  }
+    /// The status of a descriptor's own object. `flags` may add `AtFlag.forceSync` or `.dontSync`.
+    public static func statx(
+        _ descriptor: Int32, mask: UInt32 = StatMask.all, flags: Int32 = 0
+    ) throws(Errno) -> FileStatus {
+        try statxAt(descriptor, "", mask: mask, flags: AtFlag.emptyPath | flags)
+    }
 
-  /// The status of what a name means; a symlink is followed unless `AtFlag.symlinkNoFollow` (the default).
-  public static func statxAt(
-    _ directory: Int32, _ name: UnsafePointer<CChar>, mask: UInt32 = StatMask.all,
-    flags: Int32 = AtFlag.symlinkNoFollow
-  ) throws(Errno) -> FileStatus {
-    var status = aclfs_status()
-    try repeating { aclfs_statx(directory, name, flags, mask, &status) }
-    return FileStatus(status)
-  }
+    /// The status of what a name means; a symlink is followed unless `AtFlag.symlinkNoFollow` (the default).
+    public static func statxAt(
+        _ directory: Int32, _ name: UnsafePointer<CChar>, mask: UInt32 = StatMask.all,
+        flags: Int32 = AtFlag.symlinkNoFollow
+    ) throws(Errno) -> FileStatus {
+        var status = aclfs_status()
+        try repeating { aclfs_statx(directory, name, flags, mask, &status) }
+        return FileStatus(status)
+    }
 }
 
 /// What fstatfs(2) says of a file system. Block counts are in units of `frsize` bytes.
 public struct FileSystemStatus: Hashable, Sendable {
-  public var type: UInt64
-  public var bsize: UInt64
-  public var frsize: UInt64
-  public var blocks: UInt64
-  public var bfree: UInt64
-  public var bavail: UInt64
-  public var files: UInt64
-  public var ffree: UInt64
-  /// Linux reserves no file numbers: the same as `ffree`.
-  public var favail: UInt64 { ffree }
-  public var namemax: UInt64
-  public var fsid: UInt64
-  /// ST_* bits.
-  public var flags: UInt64
+    public var type: UInt64
+    public var bsize: UInt64
+    public var frsize: UInt64
+    public var blocks: UInt64
+    public var bfree: UInt64
+    public var bavail: UInt64
+    public var files: UInt64
+    public var ffree: UInt64
+    /// Linux reserves no file numbers: the same as `ffree`.
+    public var favail: UInt64 { ffree }
+    public var namemax: UInt64
+    public var fsid: UInt64
+    /// ST_* bits.
+    public var flags: UInt64
 }
 
 extension Syscall {
-  public static func fstatvfs(_ descriptor: Int32) throws(Errno) -> FileSystemStatus {
-    var status = aclfs_fs_status()
-    try repeating { aclfs_fstatfs(descriptor, &status) }
-    return FileSystemStatus(
-      type: status.type, bsize: status.block_size, frsize: status.fragment_size, blocks: status.blocks,
-      bfree: status.blocks_free, bavail: status.blocks_available, files: status.files, ffree: status.files_free,
-      namemax: status.name_max, fsid: status.id, flags: status.flags)
-  }
+    public static func fstatvfs(_ descriptor: Int32) throws(Errno) -> FileSystemStatus {
+        var status = aclfs_fs_status()
+        try repeating { aclfs_fstatfs(descriptor, &status) }
+        return FileSystemStatus(
+            type: status.type, bsize: status.block_size, frsize: status.fragment_size, blocks: status.blocks,
+            bfree: status.blocks_free, bavail: status.blocks_available, files: status.files, ffree: status.files_free,
+            namemax: status.name_max, fsid: status.id, flags: status.flags)
+    }
 
-  /// The magic number of the file system (`FileSystemType`).
-  public static func fileSystemType(_ descriptor: Int32) throws(Errno) -> UInt64 {
-    try fstatvfs(descriptor).type
-  }
+    /// The magic number of the file system (`FileSystemType`).
+    public static func fileSystemType(_ descriptor: Int32) throws(Errno) -> UInt64 {
+        try fstatvfs(descriptor).type
+    }
 }

@@ -2,90 +2,90 @@ import CLinux
 
 /// The identity of a thread as /proc shows it, in the reader's user namespace.
 public struct ProcessStatus: Hashable, Sendable {
-  /// The identity by which files are judged: the fourth numbers of `Uid:` and `Gid:`.
-  public var fsuid: UInt32
-  public var fsgid: UInt32
-  /// Supplementary groups; `nil` if the thread was replaced by another while it was being read.
-  public var groups: [UInt32]?
-  /// Clock ticks since boot.
-  public var startTime: UInt64
+    /// The identity by which files are judged: the fourth numbers of `Uid:` and `Gid:`.
+    public var fsuid: UInt32
+    public var fsgid: UInt32
+    /// Supplementary groups; `nil` if the thread was replaced by another while it was being read.
+    public var groups: [UInt32]?
+    /// Clock ticks since boot.
+    public var startTime: UInt64
 
-  /// Errors: noent or srch if there is no such thread, io if /proc says something unintelligible.
-  public static func read(tid: Int32) throws(Errno) -> ProcessStatus {
-    let stat = try Syscall.open("/proc/\(tid)/stat", OpenFlag.readOnly)
-    let before = try startTime(stat.rawValue)
-    let status = try Syscall.open("/proc/\(tid)/status", OpenFlag.readOnly)
-    let text = try Syscall.readAll(status.rawValue)
-    // The open file belongs to the thread, not to its number: reading it again fails if the thread has ended.
-    try Syscall.lseek(stat.rawValue, offset: 0, whence: Seek.set)
-    let after = try startTime(stat.rawValue)
-    guard var result = ProcessStatus(status: text, startTime: before) else { throw .io }
-    if before != after { result.groups = nil }
-    return result
-  }
+    /// Errors: noent or srch if there is no such thread, io if /proc says something unintelligible.
+    public static func read(tid: Int32) throws(Errno) -> ProcessStatus {
+        let stat = try Syscall.open("/proc/\(tid)/stat", OpenFlag.readOnly)
+        let before = try startTime(stat.rawValue)
+        let status = try Syscall.open("/proc/\(tid)/status", OpenFlag.readOnly)
+        let text = try Syscall.readAll(status.rawValue)
+        // The open file belongs to the thread, not to its number: reading it again fails if the thread has ended.
+        try Syscall.lseek(stat.rawValue, offset: 0, whence: Seek.set)
+        let after = try startTime(stat.rawValue)
+        guard var result = ProcessStatus(status: text, startTime: before) else { throw .io }
+        if before != after { result.groups = nil }
+        return result
+    }
 
-  /// Reads the text of /proc/TID/status; `nil` if a line is missing or malformed.
-  init?(status text: [UInt8], startTime: UInt64) {
-    guard let uid = Self.numbers(of: "Uid:", in: text), uid.count == 4,
-      let gid = Self.numbers(of: "Gid:", in: text), gid.count == 4,
-      let groups = Self.numbers(of: "Groups:", in: text)
-    else { return nil }
-    (fsuid, fsgid, self.groups, self.startTime) = (uid[3], gid[3], groups, startTime)
-  }
+    /// Reads the text of /proc/TID/status; `nil` if a line is missing or malformed.
+    init?(status text: [UInt8], startTime: UInt64) {
+        guard let uid = Self.numbers(of: "Uid:", in: text), uid.count == 4,
+            let gid = Self.numbers(of: "Gid:", in: text), gid.count == 4,
+            let groups = Self.numbers(of: "Groups:", in: text)
+        else { return nil }
+        (fsuid, fsgid, self.groups, self.startTime) = (uid[3], gid[3], groups, startTime)
+    }
 
-  private static func startTime(_ descriptor: Int32) throws(Errno) -> UInt64 {
-    guard let time = startTime(stat: try Syscall.readAll(descriptor)) else { throw .io }
-    return time
-  }
+    private static func startTime(_ descriptor: Int32) throws(Errno) -> UInt64 {
+        guard let time = startTime(stat: try Syscall.readAll(descriptor)) else { throw .io }
+        return time
+    }
 
-  /// Field 22 of /proc/TID/stat. Field 2 is the name in parentheses and may hold spaces and parentheses of its
-  /// own, so fields are counted from the last closing one.
-  static func startTime(stat text: [UInt8]) -> UInt64? {
-    guard let end = text.lastIndex(of: UInt8(ascii: ")")) else { return nil }
-    let fields = text[(end + 1)...].split(whereSeparator: isSpace)
-    guard fields.count > 19 else { return nil }
-    return number(fields[19])
-  }
+    /// Field 22 of /proc/TID/stat. Field 2 is the name in parentheses and may hold spaces and parentheses of its
+    /// own, so fields are counted from the last closing one.
+    static func startTime(stat text: [UInt8]) -> UInt64? {
+        guard let end = text.lastIndex(of: UInt8(ascii: ")")) else { return nil }
+        let fields = text[(end + 1)...].split(whereSeparator: isSpace)
+        guard fields.count > 19 else { return nil }
+        return number(fields[19])
+    }
 
-  /// A name with a newline is escaped by the kernel, so a line that begins with a label is that line.
-  private static func numbers(of label: StaticString, in text: [UInt8]) -> [UInt32]? {
-    label.withUTF8Buffer { label in
-      for line in text.split(separator: UInt8(ascii: "\n")) where line.starts(with: label) {
-        var numbers: [UInt32] = []
-        for field in line.dropFirst(label.count).split(whereSeparator: isSpace) {
-          guard let value = number(field), let id = UInt32(exactly: value) else { return nil }
-          numbers.append(id)
+    /// A name with a newline is escaped by the kernel, so a line that begins with a label is that line.
+    private static func numbers(of label: StaticString, in text: [UInt8]) -> [UInt32]? {
+        label.withUTF8Buffer { label in
+            for line in text.split(separator: UInt8(ascii: "\n")) where line.starts(with: label) {
+                var numbers: [UInt32] = []
+                for field in line.dropFirst(label.count).split(whereSeparator: isSpace) {
+                    guard let value = number(field), let id = UInt32(exactly: value) else { return nil }
+                    numbers.append(id)
+                }
+                return numbers
+            }
+            return nil
         }
-        return numbers
-      }
-      return nil
     }
-  }
 
-  private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0A }
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0A }
 
-  private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
-    var value: UInt64 = 0
-    for byte in digits {
-      guard byte >= 0x30, byte <= 0x39 else { return nil }
-      let (product, high) = value.multipliedReportingOverflow(by: 10)
-      let (sum, carry) = product.addingReportingOverflow(UInt64(byte - 0x30))
-      if high || carry { return nil }
-      value = sum
+    private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
+        var value: UInt64 = 0
+        for byte in digits {
+            guard byte >= 0x30, byte <= 0x39 else { return nil }
+            let (product, high) = value.multipliedReportingOverflow(by: 10)
+            let (sum, carry) = product.addingReportingOverflow(UInt64(byte - 0x30))
+            if high || carry { return nil }
+            value = sum
+        }
+        return digits.isEmpty ? nil : value
     }
-    return digits.isEmpty ? nil : value
-  }
 }
 
 /// The group number that /proc shows for groups that the reader's user namespace does not map, so that a
 /// thread listed with it may not be in that group at all; `nil` where every group is mapped.
 public enum OverflowGroup {
-  public static func read() throws(Errno) -> UInt32? {
-    let map = try Syscall.readAll(Syscall.open("/proc/self/gid_map", OpenFlag.readOnly).rawValue)
-    let fields = map.split { $0 == 0x20 || $0 == 0x0A }
-    if fields.count == 3, fields[0].elementsEqual([0x30]), fields[2].elementsEqual("4294967295".utf8) { return nil }
-    let text = try Syscall.readAll(Syscall.open("/proc/sys/kernel/overflowgid", OpenFlag.readOnly).rawValue)
-    guard let number = UInt32(String(decoding: text.prefix { $0 != 0x0A }, as: UTF8.self)) else { throw .io }
-    return number
-  }
+    public static func read() throws(Errno) -> UInt32? {
+        let map = try Syscall.readAll(path: "/proc/self/gid_map")
+        let fields = map.split { $0 == 0x20 || $0 == 0x0A }
+        if fields.count == 3, fields[0].elementsEqual([0x30]), fields[2].elementsEqual("4294967295".utf8) { return nil }
+        let text = try Syscall.readAll(path: "/proc/sys/kernel/overflowgid")
+        guard let number = UInt32(String(decoding: text.prefix { $0 != 0x0A }, as: UTF8.self)) else { throw .io }
+        return number
+    }
 }

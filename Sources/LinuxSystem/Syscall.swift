@@ -8,350 +8,358 @@ import CLinux
 /// - A call interrupted by a signal is repeated, unless its comment says otherwise.
 /// - A comment "any descriptor" means O_PATH descriptors too.
 public enum Syscall {
-  /// The directory argument that stands for the working directory.
-  public static let workingDirectory = aclfs_AT_FDCWD
+    /// The directory argument that stands for the working directory.
+    public static let workingDirectory = aclfs_AT_FDCWD
 }
 
 // MARK: Opening
 
 extension Syscall {
-  public static func openat(
-    _ directory: Int32, _ name: UnsafePointer<CChar>, _ flags: Int32, mode: UInt32 = 0
-  ) throws(Errno) -> OwnedDescriptor {
-    OwnedDescriptor(rawValue: try repeating { aclfs_openat(directory, name, flags, mode) })
-  }
+    public static func openat(
+        _ directory: Int32, _ name: UnsafePointer<CChar>, _ flags: Int32, mode: UInt32 = 0
+    ) throws(Errno) -> OwnedDescriptor {
+        OwnedDescriptor(rawValue: try repeating { aclfs_openat(directory, name, flags, mode) })
+    }
 
-  /// Opens a path for a command.
-  public static func open(
-    _ path: UnsafePointer<CChar>, _ flags: Int32, mode: UInt32 = 0
-  ) throws(Errno) -> OwnedDescriptor {
-    try openat(workingDirectory, path, flags, mode: mode)
-  }
+    /// Opens a path for a command.
+    public static func open(
+        _ path: UnsafePointer<CChar>, _ flags: Int32, mode: UInt32 = 0
+    ) throws(Errno) -> OwnedDescriptor {
+        try openat(workingDirectory, path, flags, mode: mode)
+    }
 
-  /// Opens the object of any descriptor anew, with its own flags and offset. O_NOFOLLOW is dropped: it would
-  /// refuse the link in /proc. Errors: loop for a symlink.
-  public static func reopen(_ descriptor: Int32, _ flags: Int32) throws(Errno) -> OwnedDescriptor {
-    OwnedDescriptor(rawValue: try repeating { aclfs_reopen(descriptor, flags) })
-  }
+    /// Opens the object of any descriptor anew, with its own flags and offset. O_NOFOLLOW is dropped: it would
+    /// refuse the link in /proc. Errors: loop for a symlink.
+    public static func reopen(_ descriptor: Int32, _ flags: Int32) throws(Errno) -> OwnedDescriptor {
+        OwnedDescriptor(rawValue: try repeating { aclfs_reopen(descriptor, flags) })
+    }
 
-  public static func dup(_ descriptor: Int32) throws(Errno) -> OwnedDescriptor {
-    OwnedDescriptor(rawValue: try value(aclfs_dup(descriptor)))
-  }
+    public static func dup(_ descriptor: Int32) throws(Errno) -> OwnedDescriptor {
+        OwnedDescriptor(rawValue: try value(aclfs_dup(descriptor)))
+    }
 }
 
 // MARK: Names
 
 extension Syscall {
-  public static func mkdirat(_ directory: Int32, _ name: UnsafePointer<CChar>, mode: UInt32) throws(Errno) {
-    try repeating { aclfs_mkdirat(directory, name, mode) }
-  }
-
-  /// `mode` includes the type; `device` holds the major number in its upper 32 bits.
-  public static func mknodat(
-    _ directory: Int32, _ name: UnsafePointer<CChar>, mode: UInt32, device: UInt64 = 0
-  ) throws(Errno) {
-    try repeating { aclfs_mknodat(directory, name, mode, device) }
-  }
-
-  public static func symlinkat(
-    target: UnsafePointer<CChar>, _ directory: Int32, _ name: UnsafePointer<CChar>
-  ) throws(Errno) {
-    try repeating { aclfs_symlinkat(target, directory, name) }
-  }
-
-  public static func linkat(
-    _ directory: Int32, _ name: UnsafePointer<CChar>, to newDirectory: Int32, _ newName: UnsafePointer<CChar>,
-    flags: Int32 = 0
-  ) throws(Errno) {
-    try repeating { aclfs_linkat(directory, name, newDirectory, newName, flags) }
-  }
-
-  /// Gives the object of any descriptor, of O_TMPFILE too, a (further) name.
-  public static func link(
-    descriptor: Int32, to newDirectory: Int32, _ newName: UnsafePointer<CChar>
-  ) throws(Errno) {
-    try repeating { aclfs_link_descriptor(descriptor, newDirectory, newName) }
-  }
-
-  /// `flags`: `AtFlag.removeDirectory` or 0.
-  public static func unlinkat(
-    _ directory: Int32, _ name: UnsafePointer<CChar>, flags: Int32 = 0
-  ) throws(Errno) {
-    try repeating { aclfs_unlinkat(directory, name, flags) }
-  }
-
-  /// `flags` of `RenameFlag`.
-  public static func renameat2(
-    _ directory: Int32, _ name: UnsafePointer<CChar>, to newDirectory: Int32, _ newName: UnsafePointer<CChar>,
-    flags: UInt32 = 0
-  ) throws(Errno) {
-    try repeating { aclfs_renameat2(directory, name, newDirectory, newName, flags) }
-  }
-
-  /// Fills the buffer with the target's bytes, without a NUL, and returns their count; a count equal to the
-  /// buffer's may have been cut. The name "" means the symlink of an O_PATH descriptor.
-  public static func readlinkat(
-    _ directory: Int32, _ name: UnsafePointer<CChar> = emptyName, into buffer: UnsafeMutableRawBufferPointer
-  ) throws(Errno) -> Int {
-    Int(try repeating { aclfs_readlinkat(directory, name, buffer.baseAddress, UInt64(buffer.count)) })
-  }
-
-  /// The whole target.
-  public static func readlinkat(
-    _ directory: Int32, _ name: UnsafePointer<CChar> = emptyName
-  ) throws(Errno) -> [UInt8] {
-    var room = 256
-    while true {
-      var target = [UInt8](repeating: 0, count: room)
-      let count = try value(aclfs_readlinkat(directory, name, &target, UInt64(room)))
-      if count < room {
-        target.removeLast(room - Int(count))
-        return target
-      }
-      room *= 2
+    public static func mkdirat(_ directory: Int32, _ name: UnsafePointer<CChar>, mode: UInt32) throws(Errno) {
+        try repeating { aclfs_mkdirat(directory, name, mode) }
     }
-  }
 
-  /// The empty C string: with `AtFlag.emptyPath` the descriptor's own object.
-  public static var emptyName: UnsafePointer<CChar> {
-    // A literal's bytes are static and end in NUL.
-    UnsafeRawPointer(StaticString("").utf8Start).assumingMemoryBound(to: CChar.self)
-  }
+    /// `mode` includes the type; `device` holds the major number in its upper 32 bits.
+    public static func mknodat(
+        _ directory: Int32, _ name: UnsafePointer<CChar>, mode: UInt32, device: UInt64 = 0
+    ) throws(Errno) {
+        try repeating { aclfs_mknodat(directory, name, mode, device) }
+    }
+
+    public static func symlinkat(
+        target: UnsafePointer<CChar>, _ directory: Int32, _ name: UnsafePointer<CChar>
+    ) throws(Errno) {
+        try repeating { aclfs_symlinkat(target, directory, name) }
+    }
+
+    public static func linkat(
+        _ directory: Int32, _ name: UnsafePointer<CChar>, to newDirectory: Int32, _ newName: UnsafePointer<CChar>,
+        flags: Int32 = 0
+    ) throws(Errno) {
+        try repeating { aclfs_linkat(directory, name, newDirectory, newName, flags) }
+    }
+
+    /// Gives the object of any descriptor, of O_TMPFILE too, a (further) name.
+    public static func link(
+        descriptor: Int32, to newDirectory: Int32, _ newName: UnsafePointer<CChar>
+    ) throws(Errno) {
+        try repeating { aclfs_link_descriptor(descriptor, newDirectory, newName) }
+    }
+
+    /// `flags`: `AtFlag.removeDirectory` or 0.
+    public static func unlinkat(
+        _ directory: Int32, _ name: UnsafePointer<CChar>, flags: Int32 = 0
+    ) throws(Errno) {
+        try repeating { aclfs_unlinkat(directory, name, flags) }
+    }
+
+    /// `flags` of `RenameFlag`.
+    public static func renameat2(
+        _ directory: Int32, _ name: UnsafePointer<CChar>, to newDirectory: Int32, _ newName: UnsafePointer<CChar>,
+        flags: UInt32 = 0
+    ) throws(Errno) {
+        try repeating { aclfs_renameat2(directory, name, newDirectory, newName, flags) }
+    }
+
+    /// Fills the buffer with the target's bytes, without a NUL, and returns their count; a count equal to the
+    /// buffer's may have been cut. The name "" means the symlink of an O_PATH descriptor.
+    public static func readlinkat(
+        _ directory: Int32, _ name: UnsafePointer<CChar> = emptyName, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(Errno) -> Int {
+        Int(try repeating { aclfs_readlinkat(directory, name, buffer.baseAddress, UInt64(buffer.count)) })
+    }
+
+    /// The whole target.
+    public static func readlinkat(
+        _ directory: Int32, _ name: UnsafePointer<CChar> = emptyName
+    ) throws(Errno) -> [UInt8] {
+        var room = 256
+        while true {
+            var target = [UInt8](repeating: 0, count: room)
+            let count = try value(aclfs_readlinkat(directory, name, &target, UInt64(room)))
+            if count < room {
+                target.removeLast(room - Int(count))
+                return target
+            }
+            room *= 2
+        }
+    }
+
+    /// The empty C string: with `AtFlag.emptyPath` the descriptor's own object.
+    public static var emptyName: UnsafePointer<CChar> {
+        // A literal's bytes are static and end in NUL.
+        UnsafeRawPointer(StaticString("").utf8Start).assumingMemoryBound(to: CChar.self)
+    }
 }
 
 // MARK: Attributes
 
 /// A time to be set, or not.
 public enum TimeChange: Hashable, Sendable {
-  case omit
-  case now
-  case set(Timespec)
+    case omit
+    case now
+    case set(Timespec)
 
-  fileprivate var pair: (sec: Int64, nsec: Int64) {
-    switch self {
-    case .omit: (0, aclfs_UTIME_OMIT)
-    case .now: (0, aclfs_UTIME_NOW)
-    case .set(let time): (time.sec, Int64(time.nsec))
+    fileprivate var pair: (sec: Int64, nsec: Int64) {
+        switch self {
+        case .omit: (0, aclfs_UTIME_OMIT)
+        case .now: (0, aclfs_UTIME_NOW)
+        case .set(let time): (time.sec, Int64(time.nsec))
+        }
     }
-  }
 }
 
 extension Syscall {
-  /// Sets the 12-bit mode of the object of any descriptor. Errors: opnotsupp for a symlink.
-  public static func fchmod(_ descriptor: Int32, mode: UInt32) throws(Errno) {
-    try repeating { aclfs_chmod(descriptor, mode) }
-  }
-
-  /// Sets owner and group of the object of any descriptor; `UInt32.max` leaves one as it is.
-  public static func fchown(_ descriptor: Int32, uid: UInt32, gid: UInt32) throws(Errno) {
-    try repeating { aclfs_chown(descriptor, uid, gid) }
-  }
-
-  /// Sets the times of the object of any descriptor.
-  public static func utimens(
-    _ descriptor: Int32, access: TimeChange, modification: TimeChange
-  ) throws(Errno) {
-    let (first, second) = (access.pair, modification.pair)
-    let seconds: InlineArray<2, Int64> = [first.sec, second.sec]
-    let nanoseconds: InlineArray<2, Int64> = [first.nsec, second.nsec]
-    try repeating {
-      seconds.span.withUnsafeBufferPointer { seconds in
-        nanoseconds.span.withUnsafeBufferPointer { nanoseconds in
-          guard let seconds = seconds.baseAddress, let nanoseconds = nanoseconds.baseAddress else {
-            return -Errno.inval.rawValue
-          }
-          return aclfs_utimens(descriptor, seconds, nanoseconds)
-        }
-      }
+    /// Sets the 12-bit mode of the object of any descriptor. Errors: opnotsupp for a symlink.
+    public static func fchmod(_ descriptor: Int32, mode: UInt32) throws(Errno) {
+        try repeating { aclfs_chmod(descriptor, mode) }
     }
-  }
 
-  public static func ftruncate(_ descriptor: Int32, size: Int64) throws(Errno) {
-    try repeating { aclfs_ftruncate(descriptor, size) }
-  }
+    /// Sets owner and group of the object of any descriptor; `UInt32.max` leaves one as it is.
+    public static func fchown(_ descriptor: Int32, uid: UInt32, gid: UInt32) throws(Errno) {
+        try repeating { aclfs_chown(descriptor, uid, gid) }
+    }
 
-  /// Sets the size of the object of any descriptor.
-  public static func truncate(_ descriptor: Int32, size: Int64) throws(Errno) {
-    try repeating { aclfs_truncate(descriptor, size) }
-  }
+    /// Sets the times of the object of any descriptor.
+    public static func utimens(
+        _ descriptor: Int32, access: TimeChange, modification: TimeChange
+    ) throws(Errno) {
+        let (first, second) = (access.pair, modification.pair)
+        let seconds: InlineArray<2, Int64> = [first.sec, second.sec]
+        let nanoseconds: InlineArray<2, Int64> = [first.nsec, second.nsec]
+        try repeating {
+            seconds.span.withUnsafeBufferPointer { seconds in
+                nanoseconds.span.withUnsafeBufferPointer { nanoseconds in
+                    guard let seconds = seconds.baseAddress, let nanoseconds = nanoseconds.baseAddress else {
+                        return -Errno.inval.rawValue
+                    }
+                    return aclfs_utimens(descriptor, seconds, nanoseconds)
+                }
+            }
+        }
+    }
+
+    public static func ftruncate(_ descriptor: Int32, size: Int64) throws(Errno) {
+        try repeating { aclfs_ftruncate(descriptor, size) }
+    }
+
+    /// Sets the size of the object of any descriptor.
+    public static func truncate(_ descriptor: Int32, size: Int64) throws(Errno) {
+        try repeating { aclfs_truncate(descriptor, size) }
+    }
 }
 
 // MARK: Data
 
 extension Syscall {
-  /// `mode` of `AllocateFlag`. Not repeated when interrupted: a signal may come again before it is done.
-  public static func fallocate(_ descriptor: Int32, mode: Int32, offset: Int64, length: Int64) throws(Errno) {
-    try value(aclfs_fallocate(descriptor, mode, offset, length))
-  }
-
-  /// The new offset. On a directory, offsets are the opaque numbers of `DirectoryEntry.nextOffset`. Errors:
-  /// nxio when `Seek.data` or `.hole` starts at or past the end.
-  @discardableResult
-  public static func lseek(_ descriptor: Int32, offset: Int64, whence: Int32) throws(Errno) -> Int64 {
-    try value(aclfs_lseek(descriptor, offset, whence))
-  }
-
-  /// Bytes read, 0 at the end.
-  public static func pread(
-    _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, offset: Int64
-  ) throws(Errno) -> Int {
-    Int(try repeating { aclfs_pread(descriptor, buffer.baseAddress, UInt64(buffer.count), offset) })
-  }
-
-  /// Bytes written; may be fewer than given.
-  public static func pwrite(
-    _ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, offset: Int64
-  ) throws(Errno) -> Int {
-    Int(try repeating { aclfs_pwrite(descriptor, bytes.baseAddress, UInt64(bytes.count), offset) })
-  }
-
-  /// Bytes read at the descriptor's offset, 0 at the end.
-  public static func read(
-    _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer
-  ) throws(Errno) -> Int {
-    Int(try repeating { aclfs_read(descriptor, buffer.baseAddress, UInt64(buffer.count)) })
-  }
-
-  /// Bytes written at the descriptor's offset; may be fewer than given.
-  public static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) throws(Errno) -> Int {
-    Int(try repeating { aclfs_write(descriptor, bytes.baseAddress, UInt64(bytes.count)) })
-  }
-
-  /// Everything from the descriptor's offset to the end, for short files of commands and of /proc.
-  public static func readAll(_ descriptor: Int32, limit: Int = .max) throws(Errno) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: min(4096, limit))
-    var filled = 0
-    while filled < bytes.count {
-      let room = bytes.count - filled
-      let count = try repeating {
-        bytes.withUnsafeMutableBytes { buffer in
-          aclfs_read(descriptor, buffer.baseAddress?.advanced(by: filled), UInt64(room))
-        }
-      }
-      if count == 0 { break }
-      filled += Int(count)
-      if filled == bytes.count, filled < limit {
-        bytes.append(contentsOf: repeatElement(0, count: min(bytes.count, limit - filled)))
-      }
+    /// `mode` of `AllocateFlag`. Not repeated when interrupted: a signal may come again before it is done.
+    public static func fallocate(_ descriptor: Int32, mode: Int32, offset: Int64, length: Int64) throws(Errno) {
+        try value(aclfs_fallocate(descriptor, mode, offset, length))
     }
-    bytes.removeLast(bytes.count - filled)
-    return bytes
-  }
 
-  /// Bytes copied, 0 at the end of the source.
-  public static func copyFileRange(
-    from source: Int32, offset: Int64, to target: Int32, offset targetOffset: Int64, length: Int
-  ) throws(Errno) -> Int {
-    Int(try repeating { aclfs_copy_file_range(source, offset, target, targetOffset, UInt64(length)) })
-  }
+    /// The new offset. On a directory, offsets are the opaque numbers of `DirectoryEntry.nextOffset`. Errors:
+    /// nxio when `Seek.data` or `.hole` starts at or past the end.
+    @discardableResult
+    public static func lseek(_ descriptor: Int32, offset: Int64, whence: Int32) throws(Errno) -> Int64 {
+        try value(aclfs_lseek(descriptor, offset, whence))
+    }
 
-  public static func fsync(_ descriptor: Int32) throws(Errno) { try repeating { aclfs_fsync(descriptor) } }
-  public static func fdatasync(_ descriptor: Int32) throws(Errno) { try repeating { aclfs_fdatasync(descriptor) } }
-  public static func syncfs(_ descriptor: Int32) throws(Errno) { try repeating { aclfs_syncfs(descriptor) } }
+    /// Bytes read, 0 at the end.
+    public static func pread(
+        _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, offset: Int64
+    ) throws(Errno) -> Int {
+        Int(try repeating { aclfs_pread(descriptor, buffer.baseAddress, UInt64(buffer.count), offset) })
+    }
+
+    /// Bytes written; may be fewer than given.
+    public static func pwrite(
+        _ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, offset: Int64
+    ) throws(Errno) -> Int {
+        Int(try repeating { aclfs_pwrite(descriptor, bytes.baseAddress, UInt64(bytes.count), offset) })
+    }
+
+    /// Bytes read at the descriptor's offset, 0 at the end.
+    public static func read(
+        _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(Errno) -> Int {
+        Int(try repeating { aclfs_read(descriptor, buffer.baseAddress, UInt64(buffer.count)) })
+    }
+
+    /// Bytes written at the descriptor's offset; may be fewer than given.
+    public static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) throws(Errno) -> Int {
+        Int(try repeating { aclfs_write(descriptor, bytes.baseAddress, UInt64(bytes.count)) })
+    }
+
+    /// Everything from the descriptor's offset to the end, for short files of commands and of /proc.
+    public static func readAll(_ descriptor: Int32, limit: Int = .max) throws(Errno) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: min(4096, limit))
+        var filled = 0
+        while filled < bytes.count {
+            let room = bytes.count - filled
+            let count = try repeating {
+                bytes.withUnsafeMutableBytes { buffer in
+                    aclfs_read(descriptor, buffer.baseAddress?.advanced(by: filled), UInt64(room))
+                }
+            }
+            if count == 0 { break }
+            filled += Int(count)
+            if filled == bytes.count, filled < limit {
+                bytes.append(contentsOf: repeatElement(0, count: min(bytes.count, limit - filled)))
+            }
+        }
+        bytes.removeLast(bytes.count - filled)
+        return bytes
+    }
+
+    /// The whole content of a short file.
+    public static func readAll(path: UnsafePointer<CChar>, limit: Int = .max) throws(Errno) -> [UInt8] {
+        let descriptor = try open(path, OpenFlag.readOnly)
+        return try readAll(descriptor.rawValue, limit: limit)
+    }
+
+    /// Bytes copied, 0 at the end of the source.
+    public static func copyFileRange(
+        from source: Int32, offset: Int64, to target: Int32, offset targetOffset: Int64, length: Int
+    ) throws(Errno) -> Int {
+        Int(try repeating { aclfs_copy_file_range(source, offset, target, targetOffset, UInt64(length)) })
+    }
+
+    public static func fsync(_ descriptor: Int32) throws(Errno) { try repeating { aclfs_fsync(descriptor) } }
+    public static func fdatasync(_ descriptor: Int32) throws(Errno) { try repeating { aclfs_fdatasync(descriptor) } }
+    public static func syncfs(_ descriptor: Int32) throws(Errno) { try repeating { aclfs_syncfs(descriptor) } }
 }
 
 // MARK: Flag ioctls
 
 /// The project and extent settings of FS_IOC_FSGETXATTR.
 public struct InodeExtendedFlags: Hashable, Sendable {
-  /// Bits of `InodeXFlag` and others of the file system.
-  public var flags: UInt32
-  public var extentSize: UInt32
-  /// Reported only.
-  public var extents: UInt32
-  public var project: UInt32
-  public var cowExtentSize: UInt32
+    /// Bits of `InodeXFlag` and others of the file system.
+    public var flags: UInt32
+    public var extentSize: UInt32
+    /// Reported only.
+    public var extents: UInt32
+    public var project: UInt32
+    public var cowExtentSize: UInt32
 }
 
 extension Syscall {
-  /// The bits of FS_IOC_GETFLAGS (`InodeFlag`) of a real descriptor. Errors: notty where there are none.
-  public static func getFlags(_ descriptor: Int32) throws(Errno) -> UInt32 {
-    var flags: UInt32 = 0
-    try value(aclfs_get_flags(descriptor, &flags))
-    return flags
-  }
-
-  public static func setFlags(_ descriptor: Int32, _ flags: UInt32) throws(Errno) {
-    try value(aclfs_set_flags(descriptor, flags))
-  }
-
-  public static func getExtendedFlags(_ descriptor: Int32) throws(Errno) -> InodeExtendedFlags {
-    var raw = aclfs_fsxattr()
-    try value(aclfs_get_fsxattr(descriptor, &raw))
-    return InodeExtendedFlags(
-      flags: raw.flags, extentSize: raw.extent_size, extents: raw.extents, project: raw.project,
-      cowExtentSize: raw.cow_extent_size)
-  }
-
-  public static func setExtendedFlags(_ descriptor: Int32, _ value: InodeExtendedFlags) throws(Errno) {
-    let raw = aclfs_fsxattr(
-      flags: value.flags, extent_size: value.extentSize, extents: value.extents, project: value.project,
-      cow_extent_size: value.cowExtentSize)
-    try withUnsafePointer(to: raw) { (raw) throws(Errno) in
-      _ = try LinuxSystem.value(aclfs_set_fsxattr(descriptor, raw))
+    /// The bits of FS_IOC_GETFLAGS (`InodeFlag`) of a real descriptor. Errors: notty where there are none.
+    public static func getFlags(_ descriptor: Int32) throws(Errno) -> UInt32 {
+        var flags: UInt32 = 0
+        try value(aclfs_get_flags(descriptor, &flags))
+        return flags
     }
-  }
 
-  /// Opens a file or directory for the flag ioctls of a command. Errors: loop for a symlink.
-  public static func openForFlags(path: UnsafePointer<CChar>) throws(Errno) -> OwnedDescriptor {
-    try open(path, OpenFlag.readOnly | OpenFlag.nonBlock | OpenFlag.noFollow)
-  }
+    public static func setFlags(_ descriptor: Int32, _ flags: UInt32) throws(Errno) {
+        try value(aclfs_set_flags(descriptor, flags))
+    }
 
-  public static func getFlags(path: UnsafePointer<CChar>) throws(Errno) -> UInt32 {
-    try getFlags(openForFlags(path: path).rawValue)
-  }
+    public static func getExtendedFlags(_ descriptor: Int32) throws(Errno) -> InodeExtendedFlags {
+        var raw = aclfs_fsxattr()
+        try value(aclfs_get_fsxattr(descriptor, &raw))
+        return InodeExtendedFlags(
+            flags: raw.flags, extentSize: raw.extent_size, extents: raw.extents, project: raw.project,
+            cowExtentSize: raw.cow_extent_size)
+    }
 
-  public static func setFlags(path: UnsafePointer<CChar>, _ flags: UInt32) throws(Errno) {
-    try setFlags(openForFlags(path: path).rawValue, flags)
-  }
+    public static func setExtendedFlags(_ descriptor: Int32, _ value: InodeExtendedFlags) throws(Errno) {
+        let raw = aclfs_fsxattr(
+            flags: value.flags, extent_size: value.extentSize, extents: value.extents, project: value.project,
+            cow_extent_size: value.cowExtentSize)
+        try withUnsafePointer(to: raw) { (raw) throws(Errno) in
+            _ = try LinuxSystem.value(aclfs_set_fsxattr(descriptor, raw))
+        }
+    }
+
+    /// Opens a file or directory for the flag ioctls of a command. Errors: loop for a symlink.
+    public static func openForFlags(path: UnsafePointer<CChar>) throws(Errno) -> OwnedDescriptor {
+        try open(path, OpenFlag.readOnly | OpenFlag.nonBlock | OpenFlag.noFollow)
+    }
+
+    public static func getFlags(path: UnsafePointer<CChar>) throws(Errno) -> UInt32 {
+        let descriptor = try openForFlags(path: path)
+        return try getFlags(descriptor.rawValue)
+    }
+
+    public static func setFlags(path: UnsafePointer<CChar>, _ flags: UInt32) throws(Errno) {
+        let descriptor = try openForFlags(path: path)
+        try setFlags(descriptor.rawValue, flags)
+    }
 }
 
 // MARK: Mounts and the process
 
 extension Syscall {
-  public static func mount(
-    source: UnsafePointer<CChar>?, target: UnsafePointer<CChar>, type: UnsafePointer<CChar>?, flags: UInt64,
-    data: UnsafePointer<CChar>? = nil
-  ) throws(Errno) {
-    try value(aclfs_mount(source, target, type, flags, data))
-  }
+    public static func mount(
+        source: UnsafePointer<CChar>?, target: UnsafePointer<CChar>, type: UnsafePointer<CChar>?, flags: UInt64,
+        data: UnsafePointer<CChar>? = nil
+    ) throws(Errno) {
+        try value(aclfs_mount(source, target, type, flags, data))
+    }
 
-  /// `flags` of `UnmountFlag`.
-  public static func unmount(_ target: UnsafePointer<CChar>, flags: Int32 = 0) throws(Errno) {
-    try value(aclfs_umount(target, flags))
-  }
+    /// `flags` of `UnmountFlag`.
+    public static func unmount(_ target: UnsafePointer<CChar>, flags: Int32 = 0) throws(Errno) {
+        try value(aclfs_umount(target, flags))
+    }
 
-  /// How many descriptors the process may hold: now, and at most without privilege.
-  public static func descriptorLimit() throws(Errno) -> (soft: UInt64, hard: UInt64) {
-    var limit: (soft: UInt64, hard: UInt64) = (0, 0)
-    try value(aclfs_get_nofile(&limit.soft, &limit.hard))
-    return limit
-  }
+    /// How many descriptors the process may hold: now, and at most without privilege.
+    public static func descriptorLimit() throws(Errno) -> (soft: UInt64, hard: UInt64) {
+        var limit: (soft: UInt64, hard: UInt64) = (0, 0)
+        try value(aclfs_get_nofile(&limit.soft, &limit.hard))
+        return limit
+    }
 
-  public static func setDescriptorLimit(soft: UInt64, hard: UInt64) throws(Errno) {
-    try value(aclfs_set_nofile(soft, hard))
-  }
+    public static func setDescriptorLimit(soft: UInt64, hard: UInt64) throws(Errno) {
+        try value(aclfs_set_nofile(soft, hard))
+    }
 
-  public static func chdir(_ path: UnsafePointer<CChar>) throws(Errno) { try value(aclfs_chdir(path)) }
+    public static func chdir(_ path: UnsafePointer<CChar>) throws(Errno) { try value(aclfs_chdir(path)) }
 
-  /// Sets the process's mask and returns the former one.
-  @discardableResult
-  public static func umask(_ mask: UInt32) -> UInt32 { aclfs_umask(mask) }
+    /// Sets the process's mask and returns the former one.
+    @discardableResult
+    public static func umask(_ mask: UInt32) -> UInt32 { aclfs_umask(mask) }
 
-  /// The id of the calling thread.
-  public static var threadID: Int32 { aclfs_gettid() }
+    /// The id of the calling thread.
+    public static var threadID: Int32 { aclfs_gettid() }
 }
 
 extension Array where Element == UInt8 {
-  /// Lends the bytes as a C string. Errors: inval if they contain a NUL.
-  public func withCString<Result>(
-    _ body: (UnsafePointer<CChar>) throws(Errno) -> Result
-  ) throws(Errno) -> Result {
-    if contains(0) { throw .inval }
-    let bytes = self + [0]
-    return try bytes.withUnsafeBufferPointer { (buffer) throws(Errno) in
-      guard let base = UnsafeRawPointer(buffer.baseAddress) else { throw .inval }
-      return try body(base.assumingMemoryBound(to: CChar.self))
+    /// Lends the bytes as a C string. Errors: inval if they contain a NUL.
+    public func withCString<Result>(
+        _ body: (UnsafePointer<CChar>) throws(Errno) -> Result
+    ) throws(Errno) -> Result {
+        if contains(0) { throw .inval }
+        let bytes = self + [0]
+        return try bytes.withUnsafeBufferPointer { (buffer) throws(Errno) in
+            guard let base = UnsafeRawPointer(buffer.baseAddress) else { throw .inval }
+            return try body(base.assumingMemoryBound(to: CChar.self))
+        }
     }
-  }
 }

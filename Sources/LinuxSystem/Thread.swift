@@ -3,75 +3,75 @@ import Glibc
 
 /// A POSIX thread. Unless it is joined it is detached when this value ends.
 public struct Thread: ~Copyable, Sendable {
-  private let id: pthread_t
+    private let id: pthread_t
 
-  private final class Start: Sendable {
-    let name: String
-    let body: @Sendable () -> Void
-    init(name: String, body: @escaping @Sendable () -> Void) { (self.name, self.body) = (name, body) }
-  }
-
-  private init(id: pthread_t) { self.id = id }
-
-  /// Starts a thread. `name` is cut at 15 bytes; `stackSize` in bytes, `nil` = the system's default. Errors:
-  /// again if there are too many threads, inval for a stack that is too small.
-  public static func start(
-    name: String, stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void
-  ) throws(Errno) -> Thread {
-    var attributes = pthread_attr_t()
-    try check(pthread_attr_init(&attributes))
-    defer { pthread_attr_destroy(&attributes) }
-    if let stackSize { try check(pthread_attr_setstacksize(&attributes, stackSize)) }
-    let start = Unmanaged.passRetained(Start(name: name, body: body))
-    var id = pthread_t()
-    let code = pthread_create(
-      &id, &attributes,
-      { context in
-        guard let context else { return nil }
-        let start = Unmanaged<Start>.fromOpaque(context).takeRetainedValue()
-        aclfs_name_thread(start.name)
-        start.body()
-        return nil
-      }, start.toOpaque())
-    if code != 0 {
-      start.release()
-      throw Errno(rawValue: code)
+    private final class Start: Sendable {
+        let name: String
+        let body: @Sendable () -> Void
+        init(name: String, body: @escaping @Sendable () -> Void) { (self.name, self.body) = (name, body) }
     }
-    return Thread(id: id)
-  }
 
-  /// Waits until the thread has ended.
-  public consuming func join() {
-    let id = self.id
-    discard self
-    pthread_join(id, nil)
-  }
+    private init(id: pthread_t) { self.id = id }
 
-  deinit { pthread_detach(id) }
+    /// Starts a thread. `name` is cut at 15 bytes; `stackSize` in bytes, `nil` = the system's default. Errors:
+    /// again if there are too many threads, inval for a stack that is too small.
+    public static func start(
+        name: String, stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void
+    ) throws(Errno) -> Thread {
+        var attributes = pthread_attr_t()
+        try check(pthread_attr_init(&attributes))
+        defer { pthread_attr_destroy(&attributes) }
+        if let stackSize { try check(pthread_attr_setstacksize(&attributes, stackSize)) }
+        let start = Unmanaged.passRetained(Start(name: name, body: body))
+        var id = pthread_t()
+        let code = pthread_create(
+            &id, &attributes,
+            { context in
+                guard let context else { return nil }
+                let start = Unmanaged<Start>.fromOpaque(context).takeRetainedValue()
+                aclfs_name_thread(start.name)
+                start.body()
+                return nil
+            }, start.toOpaque())
+        if code != 0 {
+            start.release()
+            throw Errno(rawValue: code)
+        }
+        return Thread(id: id)
+    }
 
-  private static func check(_ code: Int32) throws(Errno) {
-    if code != 0 { throw Errno(rawValue: code) }
-  }
+    /// Waits until the thread has ended.
+    public consuming func join() {
+        let id = self.id
+        discard self
+        pthread_join(id, nil)
+    }
+
+    deinit { pthread_detach(id) }
+
+    private static func check(_ code: Int32) throws(Errno) {
+        if code != 0 { throw Errno(rawValue: code) }
+    }
 }
 
 /// The clocks.
 public enum SystemTime {
-  /// Time of day.
-  public static func now() -> Timespec {
-    let time = read(CLOCK_REALTIME)
-    return Timespec(sec: Int64(time.tv_sec), nsec: UInt32(time.tv_nsec))
-  }
+    /// Time of day.
+    public static func now() -> Timespec {
+        let time = read(CLOCK_REALTIME)
+        return Timespec(sec: Int64(time.tv_sec), nsec: UInt32(time.tv_nsec))
+    }
 
-  /// Nanoseconds since an arbitrary start; never goes back.
-  public static func monotonic() -> UInt64 {
-    let time = read(CLOCK_MONOTONIC)
-    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-  }
+    /// Nanoseconds since an arbitrary start; never goes back.
+    public static func monotonic() -> UInt64 {
+        let time = read(CLOCK_MONOTONIC)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
 
-  private static func read(_ clock: clockid_t) -> timespec {
-    var time = timespec()
-    let code = clock_gettime(clock, &time)
-    precondition(code == 0, "the clock could not be read")
-    return time
-  }
+    private static func read(_ clock: clockid_t) -> timespec {
+        var time = timespec()
+        let code = clock_gettime(clock, &time)
+        precondition(code == 0, "the clock could not be read")
+        return time
+    }
 }

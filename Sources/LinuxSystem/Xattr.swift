@@ -5,124 +5,124 @@ import CLinux
 /// Values pass through the caller's buffers; an empty buffer asks for the size alone. Getting and listing
 /// throw range if the buffer is too small, getting and removing nodata if there is no such attribute.
 public enum XattrTarget {
-  /// An open file or directory (not O_PATH): the cheapest.
-  case open(Int32)
-  /// Any descriptor, of symlinks and special files too, through /proc/self/fd.
-  case any(Int32)
-  /// A path of a command; a symlink is not followed.
-  case path(UnsafePointer<CChar>)
+    /// An open file or directory (not O_PATH): the cheapest.
+    case open(Int32)
+    /// Any descriptor, of symlinks and special files too, through /proc/self/fd.
+    case any(Int32)
+    /// A path of a command; a symlink is not followed.
+    case path(UnsafePointer<CChar>)
 }
 
 extension Syscall {
-  /// The size of the value, which the buffer then holds.
-  public static func getxattr(
-    _ target: XattrTarget, _ name: UnsafePointer<CChar>, into buffer: UnsafeMutableRawBufferPointer
-  ) throws(Errno) -> Int {
-    let (base, size) = (buffer.baseAddress, UInt64(buffer.count))
-    return Int(
-      try repeating {
-        switch target {
-        case .open(let descriptor): aclfs_fgetxattr(descriptor, name, base, size)
-        case .any(let descriptor): aclfs_pgetxattr(descriptor, name, base, size)
-        case .path(let path): aclfs_lgetxattr(path, name, base, size)
+    /// The size of the value, which the buffer then holds.
+    public static func getxattr(
+        _ target: XattrTarget, _ name: UnsafePointer<CChar>, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(Errno) -> Int {
+        let (base, size) = (buffer.baseAddress, UInt64(buffer.count))
+        return Int(
+            try repeating {
+                switch target {
+                case .open(let descriptor): aclfs_fgetxattr(descriptor, name, base, size)
+                case .any(let descriptor): aclfs_pgetxattr(descriptor, name, base, size)
+                case .path(let path): aclfs_lgetxattr(path, name, base, size)
+                }
+            })
+    }
+
+    /// The attribute of what a name in a directory means, a symlink not followed: getxattrat(2). Errors: nosys
+    /// before Linux 6.13. The kernel refuses O_PATH descriptors with an empty name (badf).
+    public static func getxattrat(
+        _ directory: Int32, _ at: UnsafePointer<CChar>, _ name: UnsafePointer<CChar>,
+        into buffer: UnsafeMutableRawBufferPointer
+    ) throws(Errno) -> Int {
+        Int(try repeating { aclfs_getxattrat(directory, at, name, buffer.baseAddress, UInt64(buffer.count)) })
+    }
+
+    /// `flags` of `XattrFlag`, or 0 to create or replace.
+    public static func setxattr(
+        _ target: XattrTarget, _ name: UnsafePointer<CChar>, _ bytes: UnsafeRawBufferPointer, flags: Int32 = 0
+    ) throws(Errno) {
+        let (base, size) = (bytes.baseAddress, UInt64(bytes.count))
+        try repeating {
+            switch target {
+            case .open(let descriptor): aclfs_fsetxattr(descriptor, name, base, size, flags)
+            case .any(let descriptor): aclfs_psetxattr(descriptor, name, base, size, flags)
+            case .path(let path): aclfs_lsetxattr(path, name, base, size, flags)
+            }
         }
-      })
-  }
-
-  /// The attribute of what a name in a directory means, a symlink not followed: getxattrat(2). Errors: nosys
-  /// before Linux 6.13. The kernel refuses O_PATH descriptors with an empty name (badf).
-  public static func getxattrat(
-    _ directory: Int32, _ at: UnsafePointer<CChar>, _ name: UnsafePointer<CChar>,
-    into buffer: UnsafeMutableRawBufferPointer
-  ) throws(Errno) -> Int {
-    Int(try repeating { aclfs_getxattrat(directory, at, name, buffer.baseAddress, UInt64(buffer.count)) })
-  }
-
-  /// `flags` of `XattrFlag`, or 0 to create or replace.
-  public static func setxattr(
-    _ target: XattrTarget, _ name: UnsafePointer<CChar>, _ bytes: UnsafeRawBufferPointer, flags: Int32 = 0
-  ) throws(Errno) {
-    let (base, size) = (bytes.baseAddress, UInt64(bytes.count))
-    try repeating {
-      switch target {
-      case .open(let descriptor): aclfs_fsetxattr(descriptor, name, base, size, flags)
-      case .any(let descriptor): aclfs_psetxattr(descriptor, name, base, size, flags)
-      case .path(let path): aclfs_lsetxattr(path, name, base, size, flags)
-      }
     }
-  }
 
-  public static func setxattr(
-    _ target: XattrTarget, _ name: UnsafePointer<CChar>, _ bytes: [UInt8], flags: Int32 = 0
-  ) throws(Errno) {
-    try bytes.withUnsafeBufferPointer { (buffer) throws(Errno) in
-      try setxattr(target, name, UnsafeRawBufferPointer(buffer), flags: flags)
-    }
-  }
-
-  /// The size of the list, which the buffer then holds: names that each end in NUL.
-  public static func listxattr(
-    _ target: XattrTarget, into buffer: UnsafeMutableRawBufferPointer
-  ) throws(Errno) -> Int {
-    let (base, size) = (buffer.baseAddress, UInt64(buffer.count))
-    return Int(
-      try repeating {
-        switch target {
-        case .open(let descriptor): aclfs_flistxattr(descriptor, base, size)
-        case .any(let descriptor): aclfs_plistxattr(descriptor, base, size)
-        case .path(let path): aclfs_llistxattr(path, base, size)
+    public static func setxattr(
+        _ target: XattrTarget, _ name: UnsafePointer<CChar>, _ bytes: [UInt8], flags: Int32 = 0
+    ) throws(Errno) {
+        try bytes.withUnsafeBufferPointer { (buffer) throws(Errno) in
+            try setxattr(target, name, UnsafeRawBufferPointer(buffer), flags: flags)
         }
-      })
-  }
-
-  public static func removexattr(_ target: XattrTarget, _ name: UnsafePointer<CChar>) throws(Errno) {
-    try repeating {
-      switch target {
-      case .open(let descriptor): aclfs_fremovexattr(descriptor, name)
-      case .any(let descriptor): aclfs_premovexattr(descriptor, name)
-      case .path(let path): aclfs_lremovexattr(path, name)
-      }
     }
-  }
+
+    /// The size of the list, which the buffer then holds: names that each end in NUL.
+    public static func listxattr(
+        _ target: XattrTarget, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(Errno) -> Int {
+        let (base, size) = (buffer.baseAddress, UInt64(buffer.count))
+        return Int(
+            try repeating {
+                switch target {
+                case .open(let descriptor): aclfs_flistxattr(descriptor, base, size)
+                case .any(let descriptor): aclfs_plistxattr(descriptor, base, size)
+                case .path(let path): aclfs_llistxattr(path, base, size)
+                }
+            })
+    }
+
+    public static func removexattr(_ target: XattrTarget, _ name: UnsafePointer<CChar>) throws(Errno) {
+        try repeating {
+            switch target {
+            case .open(let descriptor): aclfs_fremovexattr(descriptor, name)
+            case .any(let descriptor): aclfs_premovexattr(descriptor, name)
+            case .path(let path): aclfs_lremovexattr(path, name)
+            }
+        }
+    }
 }
 
 // MARK: Whole values
 
 extension Syscall {
-  /// The whole value, however long.
-  public static func getxattr(_ target: XattrTarget, _ name: UnsafePointer<CChar>) throws(Errno) -> [UInt8] {
-    try whole { (buffer) throws(Errno) in try getxattr(target, name, into: buffer) }
-  }
-
-  public static func getxattrat(
-    _ directory: Int32, _ at: UnsafePointer<CChar>, _ name: UnsafePointer<CChar>
-  ) throws(Errno) -> [UInt8] {
-    try whole { (buffer) throws(Errno) in try getxattrat(directory, at, name, into: buffer) }
-  }
-
-  /// The names, without their NULs.
-  public static func listxattr(_ target: XattrTarget) throws(Errno) -> [[UInt8]] {
-    let list = try whole { (buffer) throws(Errno) in try listxattr(target, into: buffer) }
-    return list.split(separator: 0).map { Array($0) }
-  }
-
-  /// Tries a size that nearly all values fit, then the size that the kernel names, which may grow meanwhile.
-  private static func whole(
-    _ get: (UnsafeMutableRawBufferPointer) throws(Errno) -> Int
-  ) throws(Errno) -> [UInt8] {
-    var room = 512
-    while true {
-      var bytes = [UInt8](repeating: 0, count: room)
-      do {
-        let count = try bytes.withUnsafeMutableBufferPointer { (buffer) throws(Errno) in
-          try get(UnsafeMutableRawBufferPointer(buffer))
-        }
-        bytes.removeLast(room - count)
-        return bytes
-      } catch .range {
-        // The kernel's own limit on values and lists is 64 KiB.
-        room = max(room * 2, try get(UnsafeMutableRawBufferPointer(start: nil, count: 0)))
-      }
+    /// The whole value, however long.
+    public static func getxattr(_ target: XattrTarget, _ name: UnsafePointer<CChar>) throws(Errno) -> [UInt8] {
+        try whole { (buffer) throws(Errno) in try getxattr(target, name, into: buffer) }
     }
-  }
+
+    public static func getxattrat(
+        _ directory: Int32, _ at: UnsafePointer<CChar>, _ name: UnsafePointer<CChar>
+    ) throws(Errno) -> [UInt8] {
+        try whole { (buffer) throws(Errno) in try getxattrat(directory, at, name, into: buffer) }
+    }
+
+    /// The names, without their NULs.
+    public static func listxattr(_ target: XattrTarget) throws(Errno) -> [[UInt8]] {
+        let list = try whole { (buffer) throws(Errno) in try listxattr(target, into: buffer) }
+        return list.split(separator: 0).map { Array($0) }
+    }
+
+    /// Tries a size that nearly all values fit, then the size that the kernel names, which may grow meanwhile.
+    private static func whole(
+        _ get: (UnsafeMutableRawBufferPointer) throws(Errno) -> Int
+    ) throws(Errno) -> [UInt8] {
+        var room = 512
+        while true {
+            var bytes = [UInt8](repeating: 0, count: room)
+            do {
+                let count = try bytes.withUnsafeMutableBufferPointer { (buffer) throws(Errno) in
+                    try get(UnsafeMutableRawBufferPointer(buffer))
+                }
+                bytes.removeLast(room - count)
+                return bytes
+            } catch .range {
+                // The kernel's own limit on values and lists is 64 KiB.
+                room = max(room * 2, try get(UnsafeMutableRawBufferPointer(start: nil, count: 0)))
+            }
+        }
+    }
 }

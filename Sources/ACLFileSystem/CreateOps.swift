@@ -1,0 +1,115 @@
+import ACLFormats
+import Authorization
+import BackingStore
+import FuseSession
+import LinuxSystem
+
+/// What is to be made besides its mode.
+enum NewObject {
+    case file
+    case directory
+    case symlink(target: UnsafePointer<CChar>)
+    case special(ObjectKind, device: UInt64)
+
+    var kind: ObjectKind {
+        switch self {
+        case .file: .file
+        case .directory: .directory
+        case .symlink: .symlink
+        case .special(let kind, _): kind
+        }
+    }
+}
+
+extension FileSystem {
+    func make(
+        _ new: NewObject, _ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, _ caller: Caller
+    ) throws(Errno) -> Entry {
+        try metadataLock.withReadLock { () throws(Errno) in
+            let made = try create(new, name, in: load(parent), mode: mode, caller)
+            return entry(made.object, made.status)
+        }
+    }
+
+    /// Creates an object in four steps after the decision: the object as root's and closed, its record,
+    /// its owner, its mode. The kernel holds the directory's lock meanwhile, and after a crash at any
+    /// point the object is root's and closed (invariant I6).
+    func create(
+        _ new: NewObject, _ name: UnsafePointer<CChar>, in parent: Loaded, mode: UInt32, _ caller: Caller
+    ) throws(Errno) -> ResolvedObject {
+        let facts = try authorizeCreation(new.kind, in: parent, mode: mode, caller)
+        let directory = parent.descriptor.rawValue
+        let descriptor: SharedDescriptor
+        switch new {
+        case .file:
+            descriptor = SharedDescriptor(
+                try Syscall.openat(
+                    directory, name,
+                    OpenFlag.create | OpenFlag.exclusive | OpenFlag.readWrite | OpenFlag.noFollow, mode: 0o600))
+        case .directory:
+            try Syscall.mkdirat(directory, name, mode: 0o700)
+            descriptor = try openCreated(name, in: directory)
+        case .symlink(let target):
+            try Syscall.symlinkat(target: target, directory, name)
+            descriptor = try openCreated(name, in: directory)
+        case .special(let kind, let device):
+            try Syscall.mknodat(directory, name, mode: kind.typeBits | 0o600, device: device)
+            descriptor = try openCreated(name, in: directory)
+        }
+        do throws(Errno) {
+            try finish(descriptor.rawValue, facts)
+            return try adopt(descriptor, new.kind, name, in: directory)
+        } catch {
+            // Nothing half-made stays behind; what cannot be removed is root's and closed.
+            try? Syscall.unlinkat(directory, name, flags: new.kind == .directory ? AtFlag.removeDirectory : 0)
+            throw error
+        }
+    }
+
+    /// A file without a name: judged and made like one in that directory (AUTHORIZATION.md 2.4).
+    func createUnnamed(in parent: Loaded, mode: UInt32, _ caller: Caller) throws(Errno) -> SharedDescriptor {
+        let facts = try authorizeCreation(.file, in: parent, mode: mode, caller)
+        let descriptor = SharedDescriptor(
+            try Syscall.openat(
+                parent.descriptor.rawValue, ".", OpenFlag.temporaryFile | OpenFlag.readWrite, mode: 0o600))
+        try finish(descriptor.rawValue, facts)
+        return descriptor
+    }
+
+    /// The decision, and the facts of the object that it allows.
+    private func authorizeCreation(
+        _ kind: ObjectKind, in parent: Loaded, mode: UInt32, _ caller: Caller
+    ) throws(Errno) -> ObjectFacts {
+        let request = CreationRequest(
+            kind: kind, mode: FileMode(rawValue: UInt16(truncatingIfNeeded: mode & 0o7777)),
+            umask: UInt16(truncatingIfNeeded: caller.umask & 0o777))
+        try permit(.create(request), Nodes(parent: parent.facts), caller)
+        let inquiry = Inquiry(credential(caller), on: volume, sandbox: Unconfined(), observer: NoObserver())
+        do { return try inquiry.newObject(request, in: parent.facts, gid: caller.gid) } catch { throw .nomem }
+    }
+
+    private func openCreated(_ name: UnsafePointer<CChar>, in directory: Int32) throws(Errno) -> SharedDescriptor {
+        SharedDescriptor(try Syscall.openat(directory, name, OpenFlag.path | OpenFlag.noFollow))
+    }
+
+    /// A created file's descriptor is writable; the tree keeps an O_PATH one, so that it pins no open file.
+    private func adopt(
+        _ descriptor: SharedDescriptor, _ kind: ObjectKind, _ name: UnsafePointer<CChar>, in directory: Int32
+    ) throws(Errno) -> ResolvedObject {
+        try tree.adopt(kind == .file ? openCreated(name, in: directory) : descriptor)
+    }
+
+    private func finish(_ descriptor: Int32, _ facts: ObjectFacts) throws(Errno) {
+        let record = MetadataRecord(flags: facts.flags, acl: facts.acl)
+        if !record.isEmpty { try tree.write(record, to: descriptor) }
+        try changeOwner(descriptor, uid: facts.owner, gid: facts.group)
+        if facts.kind != .symlink { try Syscall.fchmod(descriptor, mode: UInt32(facts.mode.rawValue)) }
+    }
+
+    /// An ordinary user's daemon cannot give files away: the object stays his, in a group he has.
+    func changeOwner(_ descriptor: Int32, uid: UInt32, gid: UInt32) throws(Errno) {
+        do { try Syscall.fchown(descriptor, uid: uid, gid: gid) } catch {
+            if error != .perm || runsAsRoot { throw error }
+        }
+    }
+}

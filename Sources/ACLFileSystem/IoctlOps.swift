@@ -1,0 +1,100 @@
+import Authorization
+import FuseSession
+import LinuxSystem
+
+/// The four commands of chattr(1) and lsattr(1). Every other ioctl gets ENOTTY, and none is handed to a
+/// backing descriptor, where the daemon is root (AUTHORIZATION.md 2.4).
+private enum FlagCommand: UInt32 {
+    case getFlags = 0x8008_6601
+    case setFlags = 0x4008_6602
+    case getExtended = 0x801C_581F
+    case setExtended = 0x401C_5820
+}
+
+extension FileSystem {
+    func ioctl(
+        _ id: HandleID, command: UInt32, input: UnsafeRawBufferPointer, outputSize: Int, _ caller: Caller
+    ) throws(Errno) -> [UInt8] {
+        guard let command = FlagCommand(rawValue: command) else { throw .notty }
+        let node = try handles.node(id)
+        switch command {
+        case .getFlags:
+            return littleEndian(inodeFlags(try readFlags(node, caller)), padTo: min(outputSize, 8))
+        case .getExtended:
+            return littleEndian(extendedFlags(try readFlags(node, caller)), padTo: min(outputSize, 28))
+        case .setFlags:
+            guard input.count >= 4 else { throw .inval }
+            let bits = input.loadUnaligned(as: UInt32.self)
+            try setFlags(node, caller, known: InodeFlag.immutable | InodeFlag.append | InodeFlag.noDump, bits) {
+                self.inodeFlags($0)
+            }
+        case .setExtended:
+            guard input.count >= 28 else { throw .inval }
+            // Extent sizes and project ids have no BSD flag; zero is what a get shows.
+            for position in stride(from: 4, to: 20, by: 4)
+            where input.loadUnaligned(fromByteOffset: position, as: UInt32.self) != 0 { throw .opnotsupp }
+            let bits = input.loadUnaligned(as: UInt32.self)
+            try setFlags(node, caller, known: InodeXFlag.immutable | InodeXFlag.append | InodeXFlag.noDump, bits) {
+                self.extendedFlags($0)
+            }
+        }
+        return []
+    }
+
+    private func readFlags(_ node: Node, _ caller: Caller) throws(Errno) -> FileFlags {
+        try metadataLock.withReadLock { () throws(Errno) in
+            let object = try load(node)
+            try permit(.readFlags, Nodes(object: object.facts), caller)
+            return object.facts.flags
+        }
+    }
+
+    /// `i` and `a` stand for the system flags, and are shown also for the user flags; only a change of what
+    /// is shown is a request, so that the user flags are neither set nor cleared from here.
+    private func setFlags(
+        _ node: Node, _ caller: Caller, known: UInt32, _ bits: UInt32, shown: (FileFlags) -> UInt32
+    ) throws(Errno) {
+        try metadataLock.withWriteLock { () throws(Errno) in
+            let object = try load(node)
+            let changed = bits ^ shown(object.facts.flags)
+            if changed & ~known != 0 { throw .opnotsupp }
+            var flags = object.facts.flags
+            for (flag, user) in [
+                (FileFlags.systemImmutable, FileFlags.userImmutable), (.systemAppend, .userAppend), (.noDump, []),
+            ] {
+                let bit = shown(flag)
+                guard changed & bit != 0 else { continue }
+                if bits & bit != 0 {
+                    flags.formUnion(flag)
+                } else {
+                    // Shown because of the user flag alone: not ours to clear by this name.
+                    if !flags.isDisjoint(with: user) { throw .perm }
+                    flags.subtract(flag)
+                }
+            }
+            try changeFlags(object, to: flags, caller)
+        }
+    }
+
+    private func inodeFlags(_ flags: FileFlags) -> UInt32 {
+        var bits: UInt32 = 0
+        if !flags.isDisjoint(with: .immutable) { bits |= InodeFlag.immutable }
+        if !flags.isDisjoint(with: .appendOnly) { bits |= InodeFlag.append }
+        if flags.contains(.noDump) { bits |= InodeFlag.noDump }
+        return bits
+    }
+
+    private func extendedFlags(_ flags: FileFlags) -> UInt32 {
+        var bits: UInt32 = 0
+        if !flags.isDisjoint(with: .immutable) { bits |= InodeXFlag.immutable }
+        if !flags.isDisjoint(with: .appendOnly) { bits |= InodeXFlag.append }
+        if flags.contains(.noDump) { bits |= InodeXFlag.noDump }
+        return bits
+    }
+
+    private func littleEndian(_ value: UInt32, padTo size: Int) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: max(size, 0))
+        for index in 0..<min(4, bytes.count) { bytes[index] = UInt8(truncatingIfNeeded: value >> (8 * UInt32(index))) }
+        return bytes
+    }
+}

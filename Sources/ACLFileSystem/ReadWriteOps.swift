@@ -1,0 +1,139 @@
+import Authorization
+import BackingStore
+import FuseSession
+import LinuxSystem
+
+// Data operations ask for the handle's access mode only (AUTHORIZATION.md 2.2, 2.4): rights were asked
+// when it was opened, and an open descriptor keeps what it was given.
+
+extension FileSystem {
+    func read(_ id: HandleID, into buffer: UnsafeMutableRawBufferPointer, offset: Int64) throws(Errno) -> Int {
+        let file = try handles.file(id)
+        guard file.isReadable else { throw .badf }
+        var total = 0
+        while total < buffer.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[total...])
+            let count = try Syscall.pread(file.descriptor.rawValue, into: rest, offset: offset + Int64(total))
+            if count == 0 { break }
+            total += count
+        }
+        return total
+    }
+
+    func write(
+        _ id: HandleID, _ bytes: UnsafeRawBufferPointer, offset: Int64, flags: Int32, clearsSetID: Bool,
+        _ caller: Caller
+    ) throws(Errno) -> Int {
+        let file = try handles.file(id)
+        guard file.isWritable else { throw .badf }
+        if clearsSetID { try clearSetID(of: file) }
+        let appends = flags & OpenFlag.append != 0
+        if !file.isAppendOnly, !appends {
+            return try writeAll(bytes) { (rest, done) throws(Errno) in
+                try Syscall.pwrite(file.descriptor.rawValue, rest, offset: offset + Int64(done))
+            }
+        }
+        // O_APPEND as it is now; cleared on an append-only handle, the offset must be the end itself.
+        if !appends {
+            let size = try Syscall.statx(file.descriptor.rawValue).size
+            guard offset >= 0, UInt64(offset) == size else { throw .perm }
+        }
+        let end = try file.appendingDescriptor()
+        return try writeAll(bytes) { (rest, _) throws(Errno) in try Syscall.write(end.rawValue, rest) }
+    }
+
+    private func writeAll(
+        _ bytes: UnsafeRawBufferPointer, _ step: (UnsafeRawBufferPointer, Int) throws(Errno) -> Int
+    ) throws(Errno) -> Int {
+        var total = 0
+        while total < bytes.count {
+            do throws(Errno) {
+                let count = try step(UnsafeRawBufferPointer(rebasing: bytes[total...]), total)
+                if count == 0 { break }
+                total += count
+            } catch {
+                // What was written counts; the next write meets the error again.
+                if total > 0 { return total }
+                throw error
+            }
+        }
+        return total
+    }
+
+    /// Set-id bits go when somebody other than root writes (AUTHORIZATION.md 6.7); the kernel says when.
+    private func clearSetID(of file: OpenFile) throws(Errno) {
+        try metadataLock.withWriteLock { () throws(Errno) in
+            let status = try Syscall.statx(file.descriptor.rawValue)
+            try clearSetID(file.descriptor.rawValue, status)
+        }
+    }
+
+    func clearSetID(_ descriptor: Int32, _ status: FileStatus) throws(Errno) {
+        guard status.mode & 0o6000 != 0, status.isRegular else { return }
+        try Syscall.fchmod(descriptor, mode: status.mode & 0o1777)
+    }
+
+    /// Before a truncation by anybody but root.
+    func clearSetID(_ object: Loaded, _ caller: Caller) throws(Errno) {
+        if caller.uid != 0 { try clearSetID(object.descriptor.rawValue, object.status) }
+    }
+
+    func sync(_ id: HandleID, dataOnly: Bool) throws(Errno) {
+        // Bound, so that the descriptor outlives the call.
+        let file = try handles.file(id)
+        if dataOnly { try Syscall.fdatasync(file.descriptor.rawValue) } else { try Syscall.fsync(file.descriptor.rawValue) }
+    }
+
+    func syncDirectory(_ id: HandleID) throws(Errno) {
+        let directory = try handles.directory(id)
+        try Syscall.fsync(directory.descriptor.rawValue)
+    }
+
+    func syncAll(_ id: NodeID) throws(Errno) {
+        let descriptor = try tree.descriptor(of: tree.root)
+        try Syscall.syncfs(descriptor.rawValue)
+    }
+
+    func seek(_ id: HandleID, offset: Int64, whence: Int32) throws(Errno) -> Int64 {
+        guard whence == Seek.data || whence == Seek.hole else { throw .inval }
+        let file = try handles.file(id)
+        return try Syscall.lseek(file.descriptor.rawValue, offset: offset, whence: whence)
+    }
+
+    /// AUTHORIZATION.md 2.4: a writable handle; nothing on immutable objects; on append-only objects and
+    /// handles only reserving space beyond the end.
+    func allocate(
+        _ id: HandleID, mode: Int32, offset: Int64, length: Int64, _ caller: Caller
+    ) throws(Errno) {
+        let file = try handles.file(id)
+        guard file.isWritable else { throw .badf }
+        try metadataLock.withReadLock { () throws(Errno) in
+            let object = try load(file.node)
+            let adds = mode == 0 || mode == AllocateFlag.keepSize
+            let beyondEnd = adds && offset >= 0 && UInt64(offset) >= object.status.size
+            if file.isAppendOnly, !beyondEnd { throw .perm }
+            let flags = object.facts.flags
+            if !flags.isDisjoint(with: .immutable) { throw .perm }
+            if !flags.isDisjoint(with: .appendOnly), !beyondEnd { throw .perm }
+            if mode & (AllocateFlag.zeroRange | AllocateFlag.punchHole) != 0 || mode == 0 {
+                try clearSetID(object, caller)
+            }
+            try Syscall.fallocate(file.descriptor.rawValue, mode: mode, offset: offset, length: length)
+        }
+    }
+
+    func copy(
+        from source: FilePosition, to destination: FilePosition, length: UInt64, _ caller: Caller
+    ) throws(Errno) -> Int {
+        let (from, to) = (try handles.file(source.handle), try handles.file(destination.handle))
+        guard from.isReadable, to.isWritable else { throw .badf }
+        if to.isAppendOnly {
+            let size = try Syscall.statx(to.descriptor.rawValue).size
+            guard destination.offset >= 0, UInt64(destination.offset) == size else { throw .perm }
+        }
+        if caller.uid != 0 { try clearSetID(of: to) }
+        return try Syscall.copyFileRange(
+            from: from.descriptor.rawValue, offset: source.offset, to: to.descriptor.rawValue,
+            offset: destination.offset, length: Int(clamping: min(length, 1 << 30)))
+    }
+}

@@ -1,0 +1,23 @@
+import Authorization
+import BackingStore
+import FuseSession
+import LinuxSystem
+
+extension FileSystem {
+    /// unlink and rmdir: the child that the name means now is judged and removed; the kernel holds the
+    /// directory's lock, so the name cannot change its meaning between the two.
+    func remove(
+        _ name: UnsafePointer<CChar>, in parent: NodeID, directory isDirectory: Bool, _ caller: Caller
+    ) throws(Errno) {
+        try metadataLock.withReadLock { () throws(Errno) in
+            let directory = try load(parent)
+            let object = try child(name, of: directory)
+            try permit(
+                isDirectory ? .removeDirectory : .unlink,
+                Nodes(object: object.facts, parent: directory.facts), caller)
+            try Syscall.unlinkat(
+                directory.descriptor.rawValue, name, flags: isDirectory ? AtFlag.removeDirectory : 0)
+            if isDirectory || object.status.nlink <= 1 { tree.forgetDescriptor(of: object.object) }
+        }
+    }
+}

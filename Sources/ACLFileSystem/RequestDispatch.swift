@@ -1,0 +1,300 @@
+import Authorization
+import BackingStore
+import FuseSession
+import LinuxSystem
+
+/// Connects the kernel's requests to the operations: one line each, no decision here. What is not
+/// overridden is denied by `RequestHandler` (invariant I1).
+public final class RequestDispatch: RequestHandler, @unchecked Sendable {
+    private let fs: FileSystem
+    private let whenServing: @Sendable (Negotiated) -> Void
+
+    /// - Parameter whenServing: called once, when the kernel has introduced itself.
+    public init(_ fileSystem: FileSystem, whenServing: @escaping @Sendable (Negotiated) -> Void = { _ in }) {
+        (fs, self.whenServing) = (fileSystem, whenServing)
+        super.init()
+    }
+
+    override public func initialized(_ negotiated: Negotiated) { whenServing(negotiated) }
+    override public func forget(_ node: NodeID, count: UInt64) { fs.forgetLookups(of: node, count) }
+
+    /// A reply that the kernel did not take hands its look-up back.
+    private func show(_ result: Result<Entry, Errno>, _ reply: consuming EntryReply) {
+        switch result {
+        case .success(let entry): if !reply.answer(entry) { fs.forgetLookups(of: entry.node, 1) }
+        case .failure(let error): reply.fail(error.rawValue)
+        }
+    }
+
+    private func show(_ result: Result<Opening, Errno>, _ reply: consuming OpenReply) {
+        switch result {
+        case .success(let opening): if !reply.answer(opening) { fs.handles.remove(opening.handle) }
+        case .failure(let error): reply.fail(error.rawValue)
+        }
+    }
+
+    private func show(_ result: Result<(Entry, Opening), Errno>, _ reply: consuming CreateReply) {
+        switch result {
+        case .success(let (entry, opening)):
+            if !reply.answer(entry, opening) {
+                fs.handles.remove(opening.handle)
+                fs.forgetLookups(of: entry.node, 1)
+            }
+        case .failure(let error): reply.fail(error.rawValue)
+        }
+    }
+
+    // MARK: Names
+
+    override public func lookup(
+        _ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EntryReply
+    ) {
+        show(outcome { () throws(Errno) in try fs.lookup(name, in: parent, caller) }, reply)
+    }
+
+    override public func mknod(
+        _ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, rdev: UInt64, caller: Caller,
+        reply: consuming EntryReply
+    ) {
+        let kind = ObjectKind(typeBits: mode)
+        let new: NewObject = kind == .file ? .file : .special(kind, device: rdev)
+        show(
+            outcome { () throws(Errno) in try fs.make(new, name, in: parent, mode: mode, caller) },
+            reply)
+    }
+
+    override public func mkdir(
+        _ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, caller: Caller, reply: consuming EntryReply
+    ) {
+        show(outcome { () throws(Errno) in try fs.make(.directory, name, in: parent, mode: mode, caller) }, reply)
+    }
+
+    override public func symlink(
+        _ name: UnsafePointer<CChar>, in parent: NodeID, target: UnsafePointer<CChar>, caller: Caller,
+        reply: consuming EntryReply
+    ) {
+        show(
+            outcome { () throws(Errno) in
+                try fs.make(.symlink(target: target), name, in: parent, mode: 0o777, caller)
+            }, reply)
+    }
+
+    override public func link(
+        _ node: NodeID, as name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EntryReply
+    ) {
+        show(outcome { () throws(Errno) in try fs.link(node, as: name, in: parent, caller) }, reply)
+    }
+
+    override public func unlink(
+        _ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EmptyReply
+    ) {
+        reply.settle(outcome { () throws(Errno) in try fs.remove(name, in: parent, directory: false, caller) })
+    }
+
+    override public func rmdir(
+        _ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EmptyReply
+    ) {
+        reply.settle(outcome { () throws(Errno) in try fs.remove(name, in: parent, directory: true, caller) })
+    }
+
+    override public func rename(
+        _ name: UnsafePointer<CChar>, in parent: NodeID, to newName: UnsafePointer<CChar>, in newParent: NodeID,
+        flags: UInt32, caller: Caller, reply: consuming EmptyReply
+    ) {
+        reply.settle(
+            outcome { () throws(Errno) in
+                try fs.rename(name, in: parent, to: newName, in: newParent, flags: flags, caller)
+            })
+    }
+
+    // MARK: Attributes
+
+    override public func getattr(
+        _ node: NodeID, handle: HandleID?, caller: Caller, reply: consuming AttributeReply
+    ) {
+        reply.settle(outcome { () throws(Errno) in try fs.status(node, caller) })
+    }
+
+    override public func statx(
+        _ node: NodeID, handle: HandleID?, mask: UInt32, caller: Caller, reply: consuming AttributeReply
+    ) {
+        reply.settle(outcome { () throws(Errno) in try fs.status(node, caller) })
+    }
+
+    override public func setattr(
+        _ node: NodeID, _ changes: SetAttributes, caller: Caller, reply: consuming AttributeReply
+    ) {
+        reply.settle(outcome { () throws(Errno) in try fs.change(node, changes, caller) })
+    }
+
+    override public func readlink(_ node: NodeID, caller: Caller, reply: consuming LinkTargetReply) {
+        reply.settle(outcome { () throws(Errno) in try fs.readLink(node, caller) })
+    }
+
+    override public func access(_ node: NodeID, mask: Int32, caller: Caller, reply: consuming EmptyReply) {
+        reply.settle(outcome { () throws(Errno) in try fs.access(node, mask: mask, caller) })
+    }
+
+    override public func statfs(_ node: NodeID, caller: Caller, reply: consuming StatfsReply) {
+        reply.settle(outcome { () throws(Errno) in try fs.statistics(node) })
+    }
+
+    // MARK: Extended attributes
+
+    override public func setxattr(
+        _ node: NodeID, name: UnsafePointer<CChar>, value: UnsafeRawBufferPointer, flags: Int32, caller: Caller,
+        reply: consuming EmptyReply
+    ) {
+        reply.settle(outcome { () throws(Errno) in try fs.setXattr(node, name, value, flags: flags, caller) })
+    }
+
+    override public func getxattr(
+        _ node: NodeID, name: UnsafePointer<CChar>, size: Int, caller: Caller, reply: consuming XattrReply
+    ) {
+        reply.settle(outcome { () throws(Errno) in try fs.getXattr(node, name, caller) })
+    }
+
+    override public func listxattr(_ node: NodeID, size: Int, caller: Caller, reply: consuming XattrReply) {
+        reply.settle(outcome { () throws(Errno) in try fs.listXattr(node, caller) })
+    }
+
+    override public func removexattr(
+        _ node: NodeID, name: UnsafePointer<CChar>, caller: Caller, reply: consuming EmptyReply
+    ) {
+        reply.settle(outcome { () throws(Errno) in try fs.removeXattr(node, name, caller) })
+    }
+
+    // MARK: Files
+
+    override public func open(
+        _ node: NodeID, flags: Int32, killSetID: Bool, caller: Caller, reply: consuming OpenReply
+    ) {
+        show(outcome { () throws(Errno) in try fs.open(node, flags: flags, caller) }, reply)
+    }
+
+    override public func create(
+        _ name: UnsafePointer<CChar>, in parent: NodeID, flags: Int32, mode: UInt32, killSetID: Bool, caller: Caller,
+        reply: consuming CreateReply
+    ) {
+        show(
+            outcome { () throws(Errno) in
+                try fs.createAndOpen(name, in: parent, flags: flags, mode: mode, caller)
+            }, reply)
+    }
+
+    override public func tmpfile(
+        in parent: NodeID, flags: Int32, mode: UInt32, caller: Caller, reply: consuming CreateReply
+    ) {
+        show(outcome { () throws(Errno) in try fs.openUnnamed(in: parent, flags: flags, mode: mode, caller) }, reply)
+    }
+
+    override public func read(
+        _ node: NodeID, handle: HandleID, offset: Int64, size: Int, flags: Int32, caller: Caller,
+        reply: consuming DataReply
+    ) {
+        reply.fill(capacity: size) { buffer in
+            switch outcome({ () throws(Errno) in try fs.read(handle, into: buffer, offset: offset) }) {
+            case .success(let count): count
+            case .failure(let error): -Int(error.rawValue)
+            }
+        }
+    }
+
+    override public func write(
+        _ node: NodeID, handle: HandleID, offset: Int64, bytes: UnsafeRawBufferPointer, flags: Int32,
+        writeFlags: WriteFlags, caller: Caller, reply: consuming WriteReply
+    ) {
+        reply.settle(
+            outcome { () throws(Errno) in
+                try fs.write(
+                    handle, bytes, offset: offset, flags: flags, clearsSetID: writeFlags.contains(.killSetID), caller)
+            })
+    }
+
+    override public func flush(
+        _ node: NodeID, handle: HandleID, lockOwner: UInt64, caller: Caller, reply: consuming EmptyReply
+    ) {
+        // Data went straight to the backing file; nothing is held back here.
+        reply.answer()
+    }
+
+    override public func release(
+        _ node: NodeID, handle: HandleID, flags: Int32, lockOwner: UInt64, caller: Caller, reply: consuming EmptyReply
+    ) {
+        fs.handles.remove(handle)
+        reply.answer()
+    }
+
+    override public func fsync(
+        _ node: NodeID, handle: HandleID, dataOnly: Bool, caller: Caller, reply: consuming EmptyReply
+    ) {
+        reply.settle(outcome { () throws(Errno) in try fs.sync(handle, dataOnly: dataOnly) })
+    }
+
+    override public func fallocate(
+        _ node: NodeID, handle: HandleID, mode: Int32, offset: Int64, length: Int64, caller: Caller,
+        reply: consuming EmptyReply
+    ) {
+        reply.settle(
+            outcome { () throws(Errno) in
+                try fs.allocate(handle, mode: mode, offset: offset, length: length, caller)
+            })
+    }
+
+    override public func lseek(
+        _ node: NodeID, handle: HandleID, offset: Int64, whence: Int32, caller: Caller, reply: consuming OffsetReply
+    ) {
+        reply.settle(outcome { () throws(Errno) in try fs.seek(handle, offset: offset, whence: whence) })
+    }
+
+    override public func copyFileRange(
+        from source: FilePosition, to destination: FilePosition, length: UInt64, flags: UInt64, caller: Caller,
+        reply: consuming WriteReply
+    ) {
+        reply.settle(
+            outcome { () throws(Errno) in try fs.copy(from: source, to: destination, length: length, caller) })
+    }
+
+    override public func ioctl(
+        _ node: NodeID, handle: HandleID, command: UInt32, flags: UInt32, input: UnsafeRawBufferPointer,
+        outputSize: Int, caller: Caller, reply: consuming IoctlReply
+    ) {
+        reply.settle(
+            outcome { () throws(Errno) in
+                try fs.ioctl(handle, command: command, input: input, outputSize: outputSize, caller)
+            })
+    }
+
+    // MARK: Directories
+
+    override public func opendir(_ node: NodeID, flags: Int32, caller: Caller, reply: consuming OpenReply) {
+        show(outcome { () throws(Errno) in try fs.openDirectory(node, caller) }, reply)
+    }
+
+    override public func readdir(
+        _ node: NodeID, handle: HandleID, offset: UInt64, caller: Caller, reply: consuming DirectoryReply
+    ) {
+        var reply = reply
+        switch outcome({ () throws(Errno) in try fs.list(handle, offset: offset, into: &reply) }) {
+        case .success: reply.finish()
+        case .failure(let error): reply.fail(error.rawValue)
+        }
+    }
+
+    override public func releasedir(
+        _ node: NodeID, handle: HandleID, flags: Int32, caller: Caller, reply: consuming EmptyReply
+    ) {
+        fs.handles.remove(handle)
+        reply.answer()
+    }
+
+    override public func fsyncdir(
+        _ node: NodeID, handle: HandleID, dataOnly: Bool, caller: Caller, reply: consuming EmptyReply
+    ) {
+        reply.settle(outcome { () throws(Errno) in try fs.syncDirectory(handle) })
+    }
+
+    override public func syncfs(_ node: NodeID, caller: Caller, reply: consuming EmptyReply) {
+        reply.settle(outcome { () throws(Errno) in try fs.syncAll(node) })
+    }
+}

@@ -1,0 +1,174 @@
+import ACLFormats
+import Authorization
+import BackingStore
+import FuseSession
+import Identity
+import LinuxSystem
+
+extension XattrName {
+    init(_ name: UnsafePointer<CChar>) {
+        var bytes: [UInt8] = []
+        var cursor = name
+        while cursor.pointee != 0 {
+            bytes.append(UInt8(bitPattern: cursor.pointee))
+            cursor += 1
+        }
+        self.init(bytes)
+    }
+}
+
+extension FileSystem {
+    func getXattr(_ id: NodeID, _ name: UnsafePointer<CChar>, _ caller: Caller) throws(Errno) -> [UInt8] {
+        try metadataLock.withReadLock { () throws(Errno) in
+            let object = try load(id)
+            let nodes = Nodes(object: object.facts)
+            switch XattrName(name) {
+            case .acl:
+                try permit(.readACL, nodes, caller)
+                guard let acl = object.facts.acl else { throw .nodata }
+                return ACLAttributeText.write(
+                    acl, isDirectory: object.facts.kind == .directory, names: AccountIdentityNames())
+            case .flags:
+                try permit(.readFlags, nodes, caller)
+                return Array(FileFlagsText.attribute(object.facts.flags).utf8)
+            case .ownerGUID:
+                try permit(.readFlags, nodes, caller)
+                return Array((object.facts.ownerGUID ?? GUID(user: object.facts.owner)).uuidText.utf8)
+            case .groupGUID:
+                try permit(.readFlags, nodes, caller)
+                return Array((object.facts.groupGUID ?? GUID(group: object.facts.group)).uuidText.utf8)
+            case .effective: return effectiveRights(object, caller)
+            case .protected:
+                try permit(.setXattr(isProtected: true), nodes, caller)
+                throw .perm
+            case .user(let stored), .trusted(let stored), .security(let stored):
+                try permit(.getXattr, nodes, caller)
+                return try stored.withCName { (name) throws(Errno) in
+                    try Syscall.getxattr(.any(object.descriptor.rawValue), name)
+                }
+            case .unsupported: throw .opnotsupp
+            case .tooLong: throw .range
+            }
+        }
+    }
+
+    func setXattr(
+        _ id: NodeID, _ name: UnsafePointer<CChar>, _ value: UnsafeRawBufferPointer, flags: Int32, _ caller: Caller
+    ) throws(Errno) {
+        let kind = XattrName(name)
+        try metadataLock.withWriteLock { () throws(Errno) in
+            let object = try load(id)
+            let nodes = Nodes(object: object.facts)
+            switch kind {
+            case .acl:
+                let acl: ACL
+                do { acl = try ACLAttributeText.parse(Array(value), names: AccountIdentityNames()) } catch { throw .inval }
+                if flags == XattrFlag.create, object.facts.acl != nil { throw .exist }
+                if flags == XattrFlag.replace, object.facts.acl == nil { throw .nodata }
+                try changeACL(object, to: acl, caller)
+            case .flags:
+                let requested: FileFlags
+                do { requested = try FileFlagsText.parseAttribute(Array(value)) } catch { throw .inval }
+                try changeFlags(object, to: requested, caller)
+            case .user(let stored):
+                try permit(.setXattr(isProtected: false), nodes, caller)
+                try store(stored, value, flags, object)
+            case .security(let stored), .trusted(let stored):
+                // These namespaces are root's, whatever the entries say.
+                try permit(.setXattr(isProtected: caller.uid != 0), nodes, caller)
+                try store(stored, value, flags, object)
+            case .protected, .effective: try permit(.setXattr(isProtected: true), nodes, caller)
+            case .ownerGUID, .groupGUID, .unsupported: throw .opnotsupp
+            case .tooLong: throw .range
+            }
+        }
+    }
+
+    private func store(
+        _ name: [UInt8], _ value: UnsafeRawBufferPointer, _ flags: Int32, _ object: Loaded
+    ) throws(Errno) {
+        try name.withCName { (name) throws(Errno) in
+            try Syscall.setxattr(.any(object.descriptor.rawValue), name, value, flags: flags)
+        }
+    }
+
+    func removeXattr(_ id: NodeID, _ name: UnsafePointer<CChar>, _ caller: Caller) throws(Errno) {
+        let kind = XattrName(name)
+        try metadataLock.withWriteLock { () throws(Errno) in
+            let object = try load(id)
+            let nodes = Nodes(object: object.facts)
+            switch kind {
+            case .acl:
+                try permit(.setACL(nil), nodes, caller)
+                if object.facts.acl == nil { throw .nodata }
+                try changeACL(object, to: nil, caller)
+            case .flags: try changeFlags(object, to: [], caller)
+            case .user(let stored):
+                try permit(.removeXattr(isProtected: false), nodes, caller)
+                try drop(stored, object)
+            case .security(let stored), .trusted(let stored):
+                try permit(.removeXattr(isProtected: caller.uid != 0), nodes, caller)
+                try drop(stored, object)
+            case .protected, .effective: try permit(.removeXattr(isProtected: true), nodes, caller)
+            case .ownerGUID, .groupGUID, .unsupported: throw .opnotsupp
+            case .tooLong: throw .range
+            }
+        }
+    }
+
+    private func drop(_ name: [UInt8], _ object: Loaded) throws(Errno) {
+        try name.withCName { (name) throws(Errno) in
+            try Syscall.removexattr(.any(object.descriptor.rawValue), name)
+        }
+    }
+
+    /// Names that end in NUL each; the store and what is only root's is left out.
+    func listXattr(_ id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
+        try metadataLock.withReadLock { () throws(Errno) in
+            let object = try load(id)
+            try permit(.listXattr, Nodes(object: object.facts), caller)
+            let names: [[UInt8]]
+            do throws(Errno) { names = try Syscall.listxattr(.any(object.descriptor.rawValue)) } catch {
+                if error == .opnotsupp { return [] }
+                throw error
+            }
+            var list: [UInt8] = []
+            for name in names {
+                switch XattrName(name) {
+                case .user:
+                    for shown in options.xattrSpelling.listed(name) { list += shown + [0] }
+                case .security, .trusted: if caller.uid == 0 { list += name + [0] }
+                default: break
+                }
+            }
+            return list
+        }
+    }
+
+    /// `system.aclfs.effective`: what the caller itself may do here, in the words of `ls -le`.
+    private func effectiveRights(_ object: Loaded, _ caller: Caller) -> [UInt8] {
+        let isDirectory = object.facts.kind == .directory
+        var granted: Rights = []
+        for entry in RightName.all {
+            let right = entry.right
+            // Deletion also depends on the directory, which an attribute request does not name.
+            if right == .delete { continue }
+            if decide(.rights(right), Nodes(object: object.facts), caller).isAllowed { granted.formUnion(right) }
+        }
+        let words = ACLTextPrinter.shownWords(of: ACE(.everyone, .allow, granted), isDirectory: isDirectory)
+        return Array((words.isEmpty ? "-" : words.joined(separator: ",")).utf8)
+    }
+}
+
+extension [UInt8] {
+    /// Lends the bytes as a C string.
+    func withCName<Value>(_ body: (UnsafePointer<CChar>) throws(Errno) -> Value) throws(Errno) -> Value {
+        let terminated = self + [0]
+        return try terminated.withUnsafeBufferPointer { (buffer) throws(Errno) in
+            try buffer.withMemoryRebound(to: CChar.self) { (characters) throws(Errno) in
+                guard let base = characters.baseAddress else { throw .inval }
+                return try body(base)
+            }
+        }
+    }
+}

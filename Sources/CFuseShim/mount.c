@@ -1,0 +1,169 @@
+#include "cfuseshim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int aclfs_fuse_mount(const char *source, const char *mountpoint, uint32_t flags, uint32_t uid, uint32_t gid,
+		     const char *extra)
+{
+	static const struct {
+		uint32_t ours;
+		unsigned long kernel;
+	} table[] = {
+		{ ACLFS_FUSE_MOUNT_READ_ONLY, MS_RDONLY }, { ACLFS_FUSE_MOUNT_NOSUID, MS_NOSUID },
+		{ ACLFS_FUSE_MOUNT_NODEV, MS_NODEV },	   { ACLFS_FUSE_MOUNT_NOEXEC, MS_NOEXEC },
+		{ ACLFS_FUSE_MOUNT_NOATIME, MS_NOATIME },
+	};
+	unsigned long kernel_flags = 0;
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+		if (flags & table[i].ours)
+			kernel_flags |= table[i].kernel;
+
+	int device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	if (device < 0)
+		return -errno;
+	char *options;
+	if (asprintf(&options, "fd=%d,rootmode=40000,user_id=%u,group_id=%u%s%s%s", device, uid, gid,
+		     flags & ACLFS_FUSE_MOUNT_ALLOW_OTHER ? ",allow_other" : "", extra && *extra ? "," : "",
+		     extra ? extra : "") < 0) {
+		close(device);
+		return -ENOMEM;
+	}
+	int error = mount(source, mountpoint, "fuse.aclfs", kernel_flags, options) ? errno : 0;
+	free(options);
+	if (error) {
+		close(device);
+		return -error;
+	}
+	return device;
+}
+
+int aclfs_fuse_unmount(const char *mountpoint, bool lazily)
+{
+	return umount2(mountpoint, UMOUNT_NOFOLLOW | (lazily ? MNT_DETACH : 0)) ? -errno : 0;
+}
+
+/* ---- through fusermount3 ---- */
+
+/* In the helper's list a comma separates and a backslash escapes; the result is malloc'ed. */
+static char *escaped(const char *text)
+{
+	char *result = malloc(2 * strlen(text) + 1), *to = result;
+	if (!result)
+		return NULL;
+	for (; *text; text++) {
+		if (*text == ',' || *text == '\\')
+			*to++ = '\\';
+		*to++ = *text;
+	}
+	*to = 0;
+	return result;
+}
+
+static char *helper_options(const char *source, uint32_t flags, const char *extra)
+{
+	char *name = escaped(source), *options = NULL;
+	if (!name)
+		return NULL;
+	/* The helper adds nosuid and nodev by itself. */
+	int n = asprintf(&options, "fsname=%s,subtype=aclfs%s%s%s%s%s%s", name,
+			 flags & ACLFS_FUSE_MOUNT_ALLOW_OTHER ? ",allow_other" : "",
+			 flags & ACLFS_FUSE_MOUNT_READ_ONLY ? ",ro" : "",
+			 flags & ACLFS_FUSE_MOUNT_NOEXEC ? ",noexec" : "",
+			 flags & ACLFS_FUSE_MOUNT_NOATIME ? ",noatime" : "", extra && *extra ? "," : "",
+			 extra ? extra : "");
+	free(name);
+	return n < 0 ? NULL : options;
+}
+
+/* The environment with where the helper sends the descriptor; only the array is malloc'ed. */
+static char **helper_environment(char *variable)
+{
+	size_t count = 0;
+	while (environ[count])
+		count++;
+	char **result = calloc(count + 2, sizeof *result);
+	if (!result)
+		return NULL;
+	size_t to = 0;
+	for (size_t i = 0; i < count; i++)
+		if (strncmp(environ[i], "_FUSE_COMMFD=", 13) != 0)
+			result[to++] = environ[i];
+	result[to] = variable;
+	return result;
+}
+
+static int receive_descriptor(int socket)
+{
+	char byte;
+	struct iovec iov = { &byte, 1 };
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct msghdr message = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof control,
+	};
+	ssize_t n;
+	do
+		n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+	if (n == 0 || !header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS ||
+	    header->cmsg_len != CMSG_LEN(sizeof(int)))
+		return -EPERM; /* it went away without mounting */
+	int descriptor;
+	memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
+	return descriptor;
+}
+
+static int spawn_helper(const char *const argv[], char **environment, int end, pid_t *child)
+{
+	posix_spawn_file_actions_t actions;
+	int error = posix_spawn_file_actions_init(&actions);
+	if (error)
+		return error;
+	/* Onto itself: clears close-on-exec in the child alone. */
+	error = posix_spawn_file_actions_adddup2(&actions, end, end);
+	if (!error)
+		error = posix_spawn(child, "/usr/bin/fusermount3", &actions, NULL, (char *const *)argv, environment);
+	if (error == ENOENT)
+		error = posix_spawnp(child, "fusermount3", &actions, NULL, (char *const *)argv, environment);
+	posix_spawn_file_actions_destroy(&actions);
+	return error;
+}
+
+int aclfs_fuse_mount_by_helper(const char *source, const char *mountpoint, uint32_t flags, const char *extra)
+{
+	int ends[2];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	char variable[32];
+	snprintf(variable, sizeof variable, "_FUSE_COMMFD=%d", ends[1]);
+	char *options = helper_options(source, flags, extra), **environment = helper_environment(variable);
+	const char *const argv[] = { "fusermount3", "-o", options, "--", mountpoint, NULL };
+	pid_t child;
+	int error = options && environment ? spawn_helper(argv, environment, ends[1], &child) : ENOMEM;
+	close(ends[1]);
+	free(options);
+	free(environment);
+	int device = error ? -error : receive_descriptor(ends[0]);
+	close(ends[0]);
+	if (!error)
+		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+			;
+	return device;
+}

@@ -1,0 +1,41 @@
+import CFuseShim
+
+/// Attaches a device descriptor to a mount point. The kernel's own permission checks are never asked for.
+public enum Mounting {
+    public struct Flags: OptionSet, Hashable, Sendable {
+        public var rawValue: UInt32
+        public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+        public static let readOnly = Flags(rawValue: UInt32(ACLFS_FUSE_MOUNT_READ_ONLY))
+        public static let noSetID = Flags(rawValue: UInt32(ACLFS_FUSE_MOUNT_NOSUID))
+        public static let noDevices = Flags(rawValue: UInt32(ACLFS_FUSE_MOUNT_NODEV))
+        public static let noExecution = Flags(rawValue: UInt32(ACLFS_FUSE_MOUNT_NOEXEC))
+        public static let noAccessTime = Flags(rawValue: UInt32(ACLFS_FUSE_MOUNT_NOATIME))
+        public static let allowOther = Flags(rawValue: UInt32(ACLFS_FUSE_MOUNT_ALLOW_OTHER))
+    }
+
+    /// mount(2): needs CAP_SYS_ADMIN. `extra` is a comma-separated list of the kernel's FUSE options.
+    public static func mountAsRoot(
+        source: String, at mountpoint: String, flags: Flags = [.noDevices, .allowOther], uid: UInt32 = 0,
+        gid: UInt32 = 0, extra: String? = nil
+    ) throws(SessionError) -> Int32 {
+        let result = aclfs_fuse_mount(source, mountpoint, flags.rawValue, uid, gid, extra)
+        guard result >= 0 else { throw SessionError(.mount, errno: -result) }
+        return result
+    }
+
+    /// For ordinary users; the helper prints why it refuses, and always adds nosuid and nodev.
+    public static func mountThroughFusermount(
+        source: String, at mountpoint: String, flags: Flags = [], extra: String? = nil
+    ) throws(SessionError) -> Int32 {
+        let result = aclfs_fuse_mount_by_helper(source, mountpoint, flags.rawValue, extra)
+        guard result >= 0 else { throw SessionError(.mountThroughFusermount, errno: -result) }
+        return result
+    }
+
+    /// umount2(2); `lazily` detaches even if the mount is busy.
+    public static func unmount(_ mountpoint: String, lazily: Bool = false) throws(SessionError) {
+        let result = aclfs_fuse_unmount(mountpoint, lazily)
+        guard result == 0 else { throw SessionError(.unmount, errno: -result) }
+    }
+}

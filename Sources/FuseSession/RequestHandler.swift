@@ -1,0 +1,283 @@
+import Glibc
+
+/// Serves the requests of one mount; override what the file system can do.
+///
+/// Calls come from many threads at once. Every reply must be answered once, by any thread; what is not overridden is
+/// denied with EPERM. Names are bytes, valid during the call only. The conformance is unchecked because the state is a
+/// subclass's: it must be safe to use from many threads.
+open class RequestHandler: @unchecked Sendable {
+    public init() {}
+
+    /// Before the first request is served; must not use the mount itself.
+    open func initialized(_ negotiated: Negotiated) {}
+
+    /// After the last request was answered.
+    open func destroyed() {}
+
+    /// The kernel gave up `count` look-ups of the node. There is no reply.
+    open func forget(_ node: NodeID, count: UInt64) {}
+
+    // MARK: Names
+
+    open func lookup(
+        _ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EntryReply
+    ) {
+        reply.fail(EPERM)
+    }
+
+    open func mknod(
+        _ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, rdev: UInt64, caller: Caller,
+        reply: consuming EntryReply
+    ) {
+        reply.fail(EPERM)
+    }
+
+    open func mkdir(
+        _ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, caller: Caller,
+        reply: consuming EntryReply
+    ) {
+        reply.fail(EPERM)
+    }
+
+    open func symlink(
+        _ name: UnsafePointer<CChar>, in parent: NodeID, target: UnsafePointer<CChar>, caller: Caller,
+        reply: consuming EntryReply
+    ) {
+        reply.fail(EPERM)
+    }
+
+    open func link(
+        _ node: NodeID, as name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller,
+        reply: consuming EntryReply
+    ) {
+        reply.fail(EPERM)
+    }
+
+    open func unlink(
+        _ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EmptyReply
+    ) {
+        reply.fail(EPERM)
+    }
+
+    open func rmdir(
+        _ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EmptyReply
+    ) {
+        reply.fail(EPERM)
+    }
+
+    /// `flags` are those of renameat2(2).
+    open func rename(
+        _ name: UnsafePointer<CChar>, in parent: NodeID, to newName: UnsafePointer<CChar>, in newParent: NodeID,
+        flags: UInt32, caller: Caller, reply: consuming EmptyReply
+    ) {
+        reply.fail(EPERM)
+    }
+
+    // MARK: Attributes
+
+    open func getattr(_ node: NodeID, handle: HandleID?, caller: Caller, reply: consuming AttributeReply) {
+        reply.fail(EPERM)
+    }
+
+    /// Asked instead of getattr when the caller wants the birth time; `mask` is statx(2)'s.
+    open func statx(
+        _ node: NodeID, handle: HandleID?, mask: UInt32, caller: Caller, reply: consuming AttributeReply
+    ) {
+        reply.fail(EPERM)
+    }
+
+    open func setattr(
+        _ node: NodeID, _ changes: SetAttributes, caller: Caller, reply: consuming AttributeReply
+    ) {
+        reply.fail(EPERM)
+    }
+
+    open func readlink(_ node: NodeID, caller: Caller, reply: consuming LinkTargetReply) {
+        reply.fail(EPERM)
+    }
+
+    /// access(2) and chdir(2); `mask` is 4, 2 and 1 for reading, writing and executing, or 0.
+    open func access(_ node: NodeID, mask: Int32, caller: Caller, reply: consuming EmptyReply) {
+        reply.fail(EPERM)
+    }
+
+    open func statfs(_ node: NodeID, caller: Caller, reply: consuming StatfsReply) {
+        reply.fail(EPERM)
+    }
+
+    // MARK: Extended attributes
+
+    open func setxattr(
+        _ node: NodeID, name: UnsafePointer<CChar>, value: UnsafeRawBufferPointer, flags: Int32, caller: Caller,
+        reply: consuming EmptyReply
+    ) {
+        reply.fail(EPERM)
+    }
+
+    /// A `size` of 0 asks for the size of the value.
+    open func getxattr(
+        _ node: NodeID, name: UnsafePointer<CChar>, size: Int, caller: Caller, reply: consuming XattrReply
+    ) {
+        reply.fail(EPERM)
+    }
+
+    /// The answer is a sequence of zero-terminated names.
+    open func listxattr(_ node: NodeID, size: Int, caller: Caller, reply: consuming XattrReply) {
+        reply.fail(EPERM)
+    }
+
+    open func removexattr(
+        _ node: NodeID, name: UnsafePointer<CChar>, caller: Caller, reply: consuming EmptyReply
+    ) {
+        reply.fail(EPERM)
+    }
+
+    // MARK: Files
+
+    /// `flags` has 0x20 if the file is opened for execution.
+    open func open(
+        _ node: NodeID, flags: Int32, killSetID: Bool, caller: Caller, reply: consuming OpenReply
+    ) {
+        reply.fail(EPERM)
+    }
+
+    open func create(
+        _ name: UnsafePointer<CChar>, in parent: NodeID, flags: Int32, mode: UInt32, killSetID: Bool,
+        caller: Caller, reply: consuming CreateReply
+    ) {
+        reply.fail(EPERM)
+    }
+
+    /// Creates a file without a name.
+    open func tmpfile(
+        in parent: NodeID, flags: Int32, mode: UInt32, caller: Caller, reply: consuming CreateReply
+    ) {
+        reply.fail(EPERM)
+    }
+
+    open func read(
+        _ node: NodeID, handle: HandleID, offset: Int64, size: Int, flags: Int32, caller: Caller,
+        reply: consuming DataReply
+    ) {
+        reply.fail(EPERM)
+    }
+
+    /// `flags` are the handle's of now, not of when it was opened.
+    open func write(
+        _ node: NodeID, handle: HandleID, offset: Int64, bytes: UnsafeRawBufferPointer, flags: Int32,
+        writeFlags: WriteFlags, caller: Caller, reply: consuming WriteReply
+    ) {
+        reply.fail(EPERM)
+    }
+
+    /// A descriptor of the handle was closed; others may remain.
+    open func flush(
+        _ node: NodeID, handle: HandleID, lockOwner: UInt64, caller: Caller, reply: consuming EmptyReply
+    ) {
+        reply.fail(EPERM)
+    }
+
+    /// The handle is gone; the kernel does not look at the answer, and the caller may be nobody.
+    open func release(
+        _ node: NodeID, handle: HandleID, flags: Int32, lockOwner: UInt64, caller: Caller,
+        reply: consuming EmptyReply
+    ) {
+        reply.fail(EPERM)
+    }
+
+    open func fsync(
+        _ node: NodeID, handle: HandleID, dataOnly: Bool, caller: Caller, reply: consuming EmptyReply
+    ) {
+        reply.fail(EPERM)
+    }
+
+    open func fallocate(
+        _ node: NodeID, handle: HandleID, mode: Int32, offset: Int64, length: Int64, caller: Caller,
+        reply: consuming EmptyReply
+    ) {
+        reply.fail(EPERM)
+    }
+
+    /// SEEK_DATA and SEEK_HOLE only; the kernel does the others.
+    open func lseek(
+        _ node: NodeID, handle: HandleID, offset: Int64, whence: Int32, caller: Caller,
+        reply: consuming OffsetReply
+    ) {
+        reply.fail(EPERM)
+    }
+
+    open func copyFileRange(
+        from source: FilePosition, to destination: FilePosition, length: UInt64, flags: UInt64, caller: Caller,
+        reply: consuming WriteReply
+    ) {
+        reply.fail(EPERM)
+    }
+
+    /// `flags` are FUSE_IOCTL_*; the sizes follow from the command's number.
+    open func ioctl(
+        _ node: NodeID, handle: HandleID, command: UInt32, flags: UInt32, input: UnsafeRawBufferPointer,
+        outputSize: Int, caller: Caller, reply: consuming IoctlReply
+    ) {
+        reply.fail(EPERM)
+    }
+
+    // MARK: Directories
+
+    open func opendir(_ node: NodeID, flags: Int32, caller: Caller, reply: consuming OpenReply) {
+        reply.fail(EPERM)
+    }
+
+    /// `offset` is 0 or that of an entry returned before.
+    open func readdir(
+        _ node: NodeID, handle: HandleID, offset: UInt64, caller: Caller, reply: consuming DirectoryReply
+    ) {
+        reply.fail(EPERM)
+    }
+
+    open func readdirplus(
+        _ node: NodeID, handle: HandleID, offset: UInt64, caller: Caller, reply: consuming DirectoryReply
+    ) {
+        reply.fail(EPERM)
+    }
+
+    open func releasedir(
+        _ node: NodeID, handle: HandleID, flags: Int32, caller: Caller, reply: consuming EmptyReply
+    ) {
+        reply.fail(EPERM)
+    }
+
+    open func fsyncdir(
+        _ node: NodeID, handle: HandleID, dataOnly: Bool, caller: Caller, reply: consuming EmptyReply
+    ) {
+        reply.fail(EPERM)
+    }
+
+    open func syncfs(_ node: NodeID, caller: Caller, reply: consuming EmptyReply) {
+        reply.fail(EPERM)
+    }
+}
+
+/// A place in an open file.
+public struct FilePosition: Equatable, Sendable {
+    public var node: NodeID
+    public var handle: HandleID
+    public var offset: Int64
+
+    public init(node: NodeID, handle: HandleID, offset: Int64) {
+        self.node = node
+        self.handle = handle
+        self.offset = offset
+    }
+}
+
+/// What the kernel says about a WRITE besides its data.
+public struct WriteFlags: OptionSet, Hashable, Sendable {
+    public var rawValue: UInt32
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// Delayed, from the page cache: the caller and the handle are not those of the write.
+    public static let fromCache = WriteFlags(rawValue: 1 << 0)
+    public static let lockOwner = WriteFlags(rawValue: 1 << 1)
+    /// Set-id bits must go.
+    public static let killSetID = WriteFlags(rawValue: 1 << 2)
+}

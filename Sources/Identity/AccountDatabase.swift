@@ -1,0 +1,100 @@
+import Glibc
+import LinuxSystem
+
+/// The system's user and group databases, through NSS: files, LDAP, sssd, whatever nsswitch.conf names.
+///
+/// A look-up answers `nil` where the databases say that there is no such account, and throws where they could
+/// not be asked. Look-ups may block on the network: never hold a lock across one.
+public enum AccountDatabase {
+    public struct User: Hashable, Sendable {
+        public var name: String
+        public var uid: UInt32
+        /// The group of the user's first process at login.
+        public var gid: UInt32
+    }
+
+    public struct Group: Hashable, Sendable {
+        public var name: String
+        public var gid: UInt32
+    }
+
+    public static func user(named name: String) throws(Errno) -> User? {
+        try lookUp { buffer, size in
+            var entry = passwd()
+            var found: UnsafeMutablePointer<passwd>?
+            let code = getpwnam_r(name, &entry, buffer, size, &found)
+            return (code, found == nil ? nil : User(entry))
+        }
+    }
+
+    public static func user(uid: UInt32) throws(Errno) -> User? {
+        try lookUp { buffer, size in
+            var entry = passwd()
+            var found: UnsafeMutablePointer<passwd>?
+            let code = getpwuid_r(uid, &entry, buffer, size, &found)
+            return (code, found == nil ? nil : User(entry))
+        }
+    }
+
+    public static func group(named name: String) throws(Errno) -> Group? {
+        try lookUp { buffer, size in
+            var entry = Glibc.group()
+            var found: UnsafeMutablePointer<Glibc.group>?
+            let code = getgrnam_r(name, &entry, buffer, size, &found)
+            return (code, found == nil ? nil : Group(entry))
+        }
+    }
+
+    public static func group(gid: UInt32) throws(Errno) -> Group? {
+        try lookUp { buffer, size in
+            var entry = Glibc.group()
+            var found: UnsafeMutablePointer<Glibc.group>?
+            let code = getgrgid_r(gid, &entry, buffer, size, &found)
+            return (code, found == nil ? nil : Group(entry))
+        }
+    }
+
+    /// The groups that a login of the user would have, `gid` among them. A database that cannot be asked
+    /// contributes nothing: getgrouplist(3) does not tell.
+    public static func groups(ofUser name: String, gid: UInt32) -> [UInt32] {
+        var count: Int32 = 64
+        while true {
+            var groups = [UInt32](repeating: 0, count: Int(count))
+            let room = count
+            if getgrouplist(name, gid, &groups, &count) >= 0 { return Array(groups.prefix(Int(count))) }
+            // The count that it asks for is not trusted to grow, or the loop would not be sure to end.
+            count = max(count, room * 2)
+        }
+    }
+
+    private static func lookUp<Record>(
+        _ ask: (UnsafeMutablePointer<CChar>, Int) -> (code: Int32, record: Record?)
+    ) throws(Errno) -> Record? {
+        var size = 1024
+        while true {
+            let buffer = UnsafeMutablePointer<CChar>.allocate(capacity: size)
+            defer { buffer.deallocate() }
+            let (code, record) = ask(buffer, size)
+            switch code {
+            case 0: return record
+            case ERANGE: size *= 4
+            case EINTR: continue
+            // What getpwnam(3) lists as the ways in which databases say "not found".
+            case ENOENT, ESRCH, EBADF, EPERM: return nil
+            default: throw Errno(rawValue: code)
+            }
+        }
+    }
+}
+
+extension AccountDatabase.User {
+    fileprivate init(_ entry: passwd) {
+        self.init(name: entry.pw_name.map { String(cString: $0) } ?? "", uid: entry.pw_uid, gid: entry.pw_gid)
+    }
+}
+
+extension AccountDatabase.Group {
+    fileprivate init(_ entry: Glibc.group) {
+        self.init(name: entry.gr_name.map { String(cString: $0) } ?? "", gid: entry.gr_gid)
+    }
+}

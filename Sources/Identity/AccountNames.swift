@@ -1,0 +1,44 @@
+import Authorization
+import LinuxSystem
+
+/// Names of users and groups as identities in entries, and back (AUTHORIZATION.md 7.1).
+public enum AccountNames {
+    public enum Kind: Hashable, Sendable { case user, group }
+
+    /// The identity of a name; `nil` if nobody has it. Without a kind a user is looked for first, then a group.
+    /// With a kind a number stands for itself, unless it is also somebody's name.
+    ///
+    /// Throws where a database could not be asked, rather than going on: a group that bears the name of an
+    /// unreachable user must not be taken for him.
+    public static func resolve(name: String, kind: Kind? = nil) throws(Errno) -> GUID? {
+        if kind != .user, name == everyone { return .everyone }
+        if kind != .group, let user = try AccountDatabase.user(named: name) { return GUID(user: user.uid) }
+        if kind != .user, let group = try AccountDatabase.group(named: name) { return GUID(group: group.gid) }
+        guard let kind, let number = number(name) else { return nil }
+        return kind == .user ? GUID(user: number) : GUID(group: number)
+    }
+
+    /// The name of an identity; `nil` if nobody knows one, and for the well-known owner, owning group and nobody,
+    /// which have none. A group that happens to be called everyone gets no name either: it is not everyone.
+    public static func name(for identity: GUID) -> (isGroup: Bool, name: String)? {
+        switch Principal(identity) {
+        case .everyone: return (true, everyone)
+        case .user(let uid):
+            guard let user = try? AccountDatabase.user(uid: uid) else { return nil }
+            return (false, user.name)
+        case .group(let gid):
+            guard let group = try? AccountDatabase.group(gid: gid), group.name != everyone else { return nil }
+            return (true, group.name)
+        case .owner, .owningGroup, .nobody, .other: return nil
+        }
+    }
+
+    private static let everyone = "everyone"
+
+    /// Decimal digits alone; -1 is nobody's number.
+    static func number(_ text: String) -> UInt32? {
+        guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }), let id = UInt32(text), id != .max
+        else { return nil }
+        return id
+    }
+}

@@ -1,0 +1,64 @@
+import Authorization
+import LinuxSystem
+
+/// Somebody as the account databases know him, for questions like `explain --as USER[:GROUP,...]`.
+public struct DirectoryCredential: Credential, Hashable, Sendable {
+    public var uid: UInt32
+    /// `nil` and a group list of `nil`: nobody knows; membership is then unknown.
+    public var gid: UInt32?
+    public var groups: [UInt32]?
+
+    public init(uid: UInt32, gid: UInt32?, groups: [UInt32]?) {
+        (self.uid, self.gid, self.groups) = (uid, gid, groups)
+    }
+
+    /// Why a text does not name anybody.
+    public enum Failure: Error, Equatable, Sendable {
+        case noUser(String)
+        case noGroup(String)
+        /// The databases could not be asked.
+        case system(Errno)
+    }
+
+    /// Reads `USER` (the groups of a login) or `USER:GROUP,...` (these groups alone, the first one as the gid);
+    /// names or numbers. A number without an account has unknown groups unless they are given.
+    public init(_ text: String) throws(Failure) {
+        let colon = text.firstIndex(of: ":")
+        let userName = String(text[..<(colon ?? text.endIndex)])
+        let account = try Self.user(userName)
+        guard let uid = account?.uid ?? AccountNames.number(userName) else { throw .noUser(userName) }
+        guard let colon else {
+            let groups = account.map { AccountDatabase.groups(ofUser: $0.name, gid: $0.gid) }
+            self.init(uid: uid, gid: account?.gid, groups: groups)
+            return
+        }
+        var groups: [UInt32] = []
+        for name in text[text.index(after: colon)...].split(separator: ",", omittingEmptySubsequences: false) {
+            groups.append(try Self.group(String(name)))
+        }
+        self.init(uid: uid, gid: groups.first, groups: groups)
+    }
+
+    public func membership(inGroup gid: UInt32) -> Membership {
+        if gid == self.gid { return .member }
+        guard let groups else { return .unknown }
+        return groups.contains(gid) ? .member : .notMember
+    }
+
+    /// A name made of digits exists before it counts as a number, as for chown(1).
+    private static func user(_ name: String) throws(Failure) -> AccountDatabase.User? {
+        do {
+            if let user = try AccountDatabase.user(named: name) { return user }
+            guard let uid = AccountNames.number(name) else { return nil }
+            return try AccountDatabase.user(uid: uid)
+        } catch { throw .system(error) }
+    }
+
+    private static func group(_ name: String) throws(Failure) -> UInt32 {
+        do {
+            if let group = try AccountDatabase.group(named: name) { return group.gid }
+        } catch { throw .system(error) }
+        guard let gid = AccountNames.number(name) else { throw .noGroup(name) }
+        return gid
+    }
+}

@@ -1,0 +1,70 @@
+import LinuxSystem
+import Synchronization
+
+/// Supplementary groups of threads, kept for a moment: reading them costs more than a request does.
+///
+/// Within the lifetime a change by setgroups(2), or another thread under the same number with the same uid and
+/// gid, goes unnoticed; with lifetime 0 every request reads anew.
+public final class GroupCache: Sendable {
+    private struct Key: Hashable {
+        var tid: Int32
+        var uid: UInt32
+        var gid: UInt32
+    }
+    private struct Entry {
+        var groups: [UInt32]
+        /// On the monotonic clock, nanoseconds.
+        var expiry: UInt64
+    }
+
+    private let lifetime: UInt64
+    private let limit: Int
+    private let unmapped: UInt32?
+    private let entries = Mutex<[Key: Entry]>([:])
+
+    /// `milliseconds`: how long an entry may be used (`groups_cache`); `limit`: how many are kept.
+    public init(milliseconds: UInt32 = 100, limit: Int = 1024) {
+        lifetime = UInt64(milliseconds) * 1_000_000
+        self.limit = limit
+        do { unmapped = try OverflowGroup.read() } catch { unmapped = 65534 }
+    }
+
+    /// How many lists are kept now.
+    public var count: Int { entries.withLock { $0.count } }
+
+    /// The groups of thread `tid`, if it acts under this identity; `nil` = unknown.
+    ///
+    /// Unknown are: no thread (0), one that has gone, and one whose own file-system ids are not those of the
+    /// request, which then acts with borrowed credentials (io_uring personalities, overlayfs, nfsd).
+    public func groups(tid: Int32, uid: UInt32, gid: UInt32) -> [UInt32]? {
+        guard tid > 0, uid != .max, gid != .max else { return nil }
+        let key = Key(tid: tid, uid: uid, gid: gid)
+        let now = SystemTime.monotonic()
+        if lifetime > 0 {
+            let kept = entries.withLock { $0[key] }
+            if let kept, kept.expiry > now { return kept.groups }
+        }
+        // The lock is not held meanwhile: two threads may read the same list, which does no harm.
+        guard let status = try? ProcessStatus.read(tid: tid), status.fsuid == uid, status.fsgid == gid,
+            let groups = status.groups
+        else { return nil }
+        if lifetime > 0 { keep(Entry(groups: groups, expiry: now + lifetime), for: key, now: now) }
+        return groups
+    }
+
+    /// What a list says about a group. A number that stands for groups without a name in our user namespace
+    /// proves nothing.
+    func contains(_ groups: [UInt32], _ gid: UInt32) -> Bool? {
+        gid == unmapped && groups.contains(gid) ? nil : groups.contains(gid)
+    }
+
+    private func keep(_ entry: Entry, for key: Key, now: UInt64) {
+        entries.withLock { entries in
+            if entries.count >= limit, entries[key] == nil {
+                entries = entries.filter { $0.value.expiry > now }
+                if entries.count >= limit { entries.removeAll() }
+            }
+            entries[key] = entry
+        }
+    }
+}

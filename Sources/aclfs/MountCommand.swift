@@ -1,0 +1,77 @@
+import ACLFileSystem
+import BackingStore
+import FuseSession
+import Glibc
+import LinuxSystem
+import Synchronization
+
+/// mount.aclfs and mount.fuse.aclfs.
+enum MountHelper {
+    static func run(_ arguments: [String]) -> Int32 {
+        do throws(MountFailure) {
+            return try MountCommand.perform(MountRequest.helper(arguments))
+        } catch { return MountCommand.report(error) }
+    }
+}
+
+/// `aclfs mount`: returns when the mount answers, or says why there is none.
+enum MountCommand {
+    static func run(_ arguments: [String]) -> Int32 {
+        do throws(MountFailure) {
+            return try perform(MountRequest.command(arguments))
+        } catch { return report(error) }
+    }
+
+    static func report(_ failure: MountFailure) -> Int32 {
+        printError("aclfs: \(failure.message)")
+        return failure.status
+    }
+
+    static func perform(_ request: MountRequest) throws(MountFailure) -> Int32 {
+        if request.options.isRemount { return try Remount.perform(request) }
+        let mount = try PreparedMount(request)
+        if request.fake { return 0 }
+        if request.foreground { return try mount.serve(request, readiness: nil) }
+        switch try system("cannot start in the background", { () throws(Errno) in try Daemon.detach() }) {
+        case .command(.ready): return 0
+        case .command(.failed(let status, let message)):
+            throw MountFailure(status: Int32(status), message: message)
+        case .command(.died):
+            throw MountFailure(status: MountExit.systemError, message: "the daemon died before it could serve")
+        case .daemon(let readiness):
+            // The waiting command prints what went wrong; here only the status is left.
+            let line = ReadinessLine(readiness)
+            do throws(MountFailure) { return try mount.serve(request, readiness: line) } catch {
+                line.fail(error)
+                return error.status
+            }
+        }
+    }
+
+    /// Runs a system call whose failure ends the mount.
+    static func system<Value: ~Copyable>(
+        _ what: String, _ body: () throws(Errno) -> Value
+    ) throws(MountFailure) -> Value {
+        do { return try body() } catch {
+            throw MountFailure(status: MountExit.systemError, message: "\(what): \(error)")
+        }
+    }
+}
+
+/// The daemon's line to the waiting command, used once, from whichever thread knows first.
+final class ReadinessLine: Sendable {
+    private let line: Mutex<Daemon.Readiness?>
+
+    init(_ readiness: consuming Daemon.Readiness) { line = Mutex(readiness) }
+
+    func ready() {
+        guard let readiness = line.withLock({ $0.take() }) else { return }
+        do { try readiness.ready() } catch { printError("aclfs: cannot report readiness: \(error)") }
+    }
+
+    func fail(_ failure: MountFailure) {
+        guard let readiness = line.withLock({ $0.take() }) else { return }
+        // If even this cannot be said, the command sees that the daemon died.
+        try? readiness.fail(status: UInt8(clamping: failure.status), message: failure.message)
+    }
+}

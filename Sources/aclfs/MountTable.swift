@@ -1,0 +1,47 @@
+import LinuxSystem
+
+/// One line of /proc/self/mountinfo, as far as it is needed.
+struct MountEntry {
+    var id: UInt64
+    var device: String
+    var path: String
+    var type: String
+    var source: String
+}
+
+enum MountTable {
+    /// The mounts in order; a later one on the same path covers an earlier.
+    static func entries() -> [MountEntry] {
+        guard let file = try? Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly),
+            let text = try? Syscall.readAll(file.rawValue)
+        else { return [] }
+        return String(decoding: text, as: UTF8.self).split(separator: "\n").compactMap { line in
+            let fields = line.split(separator: " ")
+            guard fields.count > 9, let separator = fields.firstIndex(of: "-"), fields.count > separator + 2,
+                let id = UInt64(fields[0])
+            else { return nil }
+            return MountEntry(
+                id: id, device: String(fields[2]), path: unescaped(fields[4]), type: String(fields[separator + 1]),
+                source: unescaped(fields[separator + 2]))
+        }
+    }
+
+    /// The mount that covers exactly this path, the topmost if there are several.
+    static func entry(at path: String) -> MountEntry? { entries().last { $0.path == path } }
+
+    /// The kernel writes blank, tab, newline and backslash as three octal digits.
+    private static func unescaped(_ field: Substring) -> String {
+        guard field.contains("\\") else { return String(field) }
+        var bytes: [UInt8] = []
+        var rest = Array(field.utf8)[...]
+        while let byte = rest.popFirst() {
+            if byte == 0x5C, rest.count >= 3, let value = UInt8(String(decoding: rest.prefix(3), as: UTF8.self), radix: 8) {
+                bytes.append(value)
+                rest = rest.dropFirst(3)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

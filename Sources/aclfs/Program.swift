@@ -1,0 +1,43 @@
+import Glibc
+import ToolSupport
+
+/// The one executable: a subcommand, the mount-helper grammar under the helpers' names, or
+/// `SOURCE MOUNTPOINT`, which is how mount.fuse3 calls a file system.
+@main
+enum Program {
+    static func main() {
+        let arguments = CommandLine.arguments
+        let name = arguments.first?.split(separator: "/").last.map(String.init) ?? "aclfs"
+        let rest = Array(arguments.dropFirst())
+        if name == "mount.aclfs" || name == "mount.fuse.aclfs" { exit(MountHelper.run(rest)) }
+        exit(run(rest))
+    }
+
+    private static func run(_ arguments: [String]) -> Int32 {
+        guard let word = arguments.first else {
+            printError(Usage.text)
+            return 2
+        }
+        let rest = Array(arguments.dropFirst())
+        switch word {
+        case "mount": return MountCommand.run(rest)
+        case "unmount", "umount": return UnmountCommand.run(rest)
+        case "help", "--help", "-h":
+            print(Usage.text)
+            return 0
+        case "version", "--version", "-V":
+            print("aclfs \(Usage.version)")
+            return 0
+        default:
+            // mount.fuse3 calls `aclfs SOURCE MOUNTPOINT -o …`.
+            if word.contains("/") || word.hasPrefix("-") { return MountCommand.run(arguments) }
+            printError("aclfs: unknown command '\(word)'\(Usage.suggestion(for: word)); see aclfs --help")
+            return 2
+        }
+    }
+}
+
+func printError(_ text: String) {
+    let line = Array((text + "\n").utf8)
+    _ = write(STDERR_FILENO, line, line.count)
+}

@@ -1,0 +1,19 @@
+enum Usage {
+    static let version = "0.1.0"
+
+    static let commands: [(name: String, summary: String)] = [
+        ("mount", "[-f] [-d] [-o OPTIONS] SOURCE MOUNTPOINT   serve a directory"),
+        ("unmount", "MOUNTPOINT   end a mount, also a dead one"),
+    ]
+
+    static var text: String {
+        var lines = ["usage: aclfs COMMAND …", "       aclfs SOURCE MOUNTPOINT [-o OPTIONS]", ""]
+        lines += commands.map { "  \($0.name) \($0.summary)" }
+        return lines.joined(separator: "\n")
+    }
+
+    static func suggestion(for word: String) -> String {
+        let near = commands.map(\.name).filter { $0.hasPrefix(word.prefix(2)) }
+        return near.first.map { ", did you mean '\($0)'?" } ?? ""
+    }
+}

@@ -1,0 +1,314 @@
+import Glibc
+import Synchronization
+import Testing
+
+@testable import FuseSession
+
+/// A root directory with one file, "hello".
+private final class HelloHandler: RequestHandler, @unchecked Sendable {
+    static let text = Array("hello, world\n".utf8)
+    static let file = NodeID(2)
+    static let birth: Int64 = 1_000_000_007
+    static let tmpfile = NodeID(3)
+
+    let seen = Mutex((initialized: 0, destroyed: 0, writeFlags: Int32(0)))
+
+    private func attributes(_ node: NodeID) -> ObjectAttributes {
+        node == .root
+            ? ObjectAttributes(ino: 1, mode: S_IFDIR | 0o755, nlink: 2)
+            : ObjectAttributes(
+                ino: node.rawValue, mode: S_IFREG | 0o644, size: UInt64(Self.text.count),
+                modificationTime: Timestamp(seconds: 1_500_000_000, nanoseconds: 123_456_789),
+                birthTime: Timestamp(seconds: Self.birth))
+    }
+
+    override func initialized(_ negotiated: Negotiated) { seen.withLock { $0.initialized += 1 } }
+    override func destroyed() { seen.withLock { $0.destroyed += 1 } }
+
+    override func lookup(
+        _ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EntryReply
+    ) {
+        if strcmp(name, "dropped") == 0 { return }
+        guard strcmp(name, "hello") == 0 else {
+            reply.absent(validFor: 0)
+            return
+        }
+        reply.answer(Entry(node: Self.file, generation: 7, attributes: attributes(Self.file)))
+    }
+
+    override func getattr(_ node: NodeID, handle: HandleID?, caller: Caller, reply: consuming AttributeReply) {
+        reply.answer(attributes(node), validFor: 0)
+    }
+
+    override func statx(
+        _ node: NodeID, handle: HandleID?, mask: UInt32, caller: Caller, reply: consuming AttributeReply
+    ) {
+        reply.answer(attributes(node), validFor: 0)
+    }
+
+    override func open(
+        _ node: NodeID, flags: Int32, killSetID: Bool, caller: Caller, reply: consuming OpenReply
+    ) {
+        reply.answer(Opening(handle: HandleID(9), flags: [.directIO, .noFlush]))
+    }
+
+    override func tmpfile(
+        in parent: NodeID, flags: Int32, mode: UInt32, caller: Caller, reply: consuming CreateReply
+    ) {
+        reply.answer(
+            Entry(node: Self.tmpfile, generation: 7, attributes: attributes(Self.tmpfile)),
+            Opening(handle: HandleID(10), flags: [.directIO, .noFlush]))
+    }
+
+    override func read(
+        _ node: NodeID, handle: HandleID, offset: Int64, size: Int, flags: Int32, caller: Caller,
+        reply: consuming DataReply
+    ) {
+        let rest = Self.text.dropFirst(Int(offset)).prefix(size)
+        reply.fill(capacity: size) { buffer in
+            rest.withUnsafeBytes { buffer.copyMemory(from: $0) }
+            return rest.count
+        }
+    }
+
+    override func write(
+        _ node: NodeID, handle: HandleID, offset: Int64, bytes: UnsafeRawBufferPointer, flags: Int32,
+        writeFlags: WriteFlags, caller: Caller, reply: consuming WriteReply
+    ) {
+        seen.withLock { $0.writeFlags = flags }
+        reply.answer(written: UInt64(bytes.count))
+    }
+
+    override func copyFileRange(
+        from source: FilePosition, to destination: FilePosition, length: UInt64, flags: UInt64, caller: Caller,
+        reply: consuming WriteReply
+    ) {
+        reply.answer(written: source.handle == HandleID(9) && destination.handle == HandleID(10) ? 5 : 1)
+    }
+
+    override func release(
+        _ node: NodeID, handle: HandleID, flags: Int32, lockOwner: UInt64, caller: Caller,
+        reply: consuming EmptyReply
+    ) {
+        reply.answer()
+    }
+
+    override func opendir(_ node: NodeID, flags: Int32, caller: Caller, reply: consuming OpenReply) {
+        reply.answer(Opening(handle: HandleID(8)))
+    }
+
+    override func readdir(
+        _ node: NodeID, handle: HandleID, offset: UInt64, caller: Caller, reply: consuming DirectoryReply
+    ) {
+        // Enough entries for several requests.
+        for index in offset..<300 {
+            let name = index == 0 ? "." : index == 1 ? ".." : index == 2 ? "hello" : "entry-number-\(index)"
+            guard reply.add(name: name, ino: index + 1, type: UInt32(DT_REG), offset: index + 1) else { break }
+        }
+        reply.finish()
+    }
+
+    override func releasedir(
+        _ node: NodeID, handle: HandleID, flags: Int32, caller: Caller, reply: consuming EmptyReply
+    ) {
+        reply.answer()
+    }
+
+    override func getxattr(
+        _ node: NodeID, name: UnsafePointer<CChar>, size: Int, caller: Caller, reply: consuming XattrReply
+    ) {
+        if strcmp(name, "user.unimplemented") == 0 {
+            reply.fail(ENOSYS)
+        } else if strcmp(name, "user.name") == 0 {
+            let value = Array("value".utf8)
+            reply.answer(value.span.bytes)
+        } else {
+            reply.fail(ENODATA)
+        }
+    }
+}
+
+/// A mount of a handler that is served until `end`; never left behind.
+private final class LiveMount: Sendable {
+    let path: String
+    let session: Session
+    private let thread: pthread_t
+
+    private final class Outcome: Sendable {
+        let error = Mutex<SessionError?>(nil)
+        let session: Session
+        init(_ session: Session) { self.session = session }
+    }
+    private let outcome: Outcome
+
+    init(_ handler: RequestHandler, configuration: SessionConfiguration = SessionConfiguration()) throws {
+        var template = Array("/tmp/aclfs-session-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw SessionError(.mount, errno: errno) }
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        do {
+            let device = try Mounting.mountAsRoot(source: "hello", at: path)
+            session = try Session(handler: handler, deviceDescriptor: device, configuration: configuration)
+        } catch {
+            _ = try? Mounting.unmount(path, lazily: true)
+            rmdir(path)
+            throw error
+        }
+        outcome = Outcome(session)
+        var thread = pthread_t()
+        pthread_create(
+            &thread, nil,
+            { argument in
+                guard let argument else { return nil }
+                let outcome = Unmanaged<Outcome>.fromOpaque(argument).takeRetainedValue()
+                do throws(SessionError) {
+                    try outcome.session.run(workers: 3)
+                } catch {
+                    outcome.error.withLock { $0 = error }
+                }
+                return nil
+            }, Unmanaged.passRetained(outcome).toOpaque())
+        self.thread = thread
+    }
+
+    /// Waits for the session's end; call once, after `unmount` or `stop`.
+    func join() -> SessionError? {
+        pthread_join(thread, nil)
+        return outcome.error.withLock { $0 }
+    }
+
+    deinit {
+        _ = try? Mounting.unmount(path, lazily: true)
+        rmdir(path)
+    }
+}
+
+private let mountable: Bool = {
+    guard geteuid() == 0 else {
+        print("skipped: mounting needs root")
+        return false
+    }
+    guard Glibc.access("/dev/fuse", R_OK | W_OK) == 0 else {
+        print("skipped: no /dev/fuse")
+        return false
+    }
+    return true
+}()
+
+private func output(of command: String) -> String {
+    guard let pipe = popen(command, "r") else { return "" }
+    defer { pclose(pipe) }
+    var text: [UInt8] = []
+    while case let byte = fgetc(pipe), byte != EOF { text.append(UInt8(truncatingIfNeeded: byte)) }
+    return String(decoding: text, as: UTF8.self)
+}
+
+/// A function of libc that its Swift module does not show.
+private func function<Function>(_ name: String, as type: Function.Type) throws -> Function {
+    unsafeBitCast(try #require(dlsym(nil, name)), to: type)
+}
+
+private typealias GetXattr = @convention(c) (
+    UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafeMutableRawPointer?, Int
+) -> Int
+private typealias CopyFileRange = @convention(c) (
+    Int32, UnsafeMutablePointer<Int64>?, Int32, UnsafeMutablePointer<Int64>?, Int, UInt32
+) -> Int
+
+private func errnoOf(_ call: () -> Int32) -> Int32 { call() == 0 ? 0 : errno }
+
+@Suite(.serialized, .enabled(if: mountable), .timeLimit(.minutes(1)))
+struct SessionTests {
+    @Test func serves() throws {
+        let handler = HelloHandler()
+        let mount = try LiveMount(handler)
+        let hello = mount.path + "/hello"
+
+        #expect(output(of: "grep -c '^hello \(mount.path) fuse.aclfs ' /proc/mounts") == "1\n")
+        #expect(output(of: "stat -c '%W %s %a %i %y' \(hello)").hasPrefix("\(HelloHandler.birth) 13 644 2 2017-"))
+        #expect(output(of: "cat \(hello)") == "hello, world\n")
+        #expect(output(of: "ls -U \(mount.path) | wc -l") == "298\n")
+
+        #expect(errnoOf { mkdir(mount.path + "/new", 0o755) } == EPERM)
+        #expect(errnoOf { truncate(hello, 0) } == EPERM)
+        #expect(errnoOf { Glibc.access(hello, R_OK) } == EPERM)
+        var attributes = stat()
+        #expect(errnoOf { stat(mount.path + "/missing", &attributes) } == ENOENT)
+        #expect(errnoOf { stat(mount.path + "/dropped", &attributes) } == EIO)
+        let getxattr = try function("getxattr", as: GetXattr.self)
+        // The kernel would never ask for attributes again if this ENOSYS reached it.
+        #expect(getxattr(hello, "user.unimplemented", nil, 0) < 0 && errno == EPERM)
+        #expect(getxattr(hello, "user.name", nil, 0) == 5)
+        var value = [UInt8](repeating: 0, count: 5)
+        #expect(getxattr(hello, "user.name", &value, 3) < 0 && errno == ERANGE)
+        #expect(getxattr(hello, "user.name", &value, 5) == 5 && value == Array("value".utf8))
+
+        let negotiated = try #require(mount.session.negotiated)
+        #expect(negotiated.kernelMajor == 7)
+        #expect(negotiated.parallelDirectoryOperations && negotiated.maxWrite == 1 << 20)
+
+        try Mounting.unmount(mount.path)
+        #expect(mount.join() == nil)
+        #expect(handler.seen.withLock { $0.initialized == 1 && $0.destroyed == 1 })
+    }
+
+    @Test func passesOnWhatTheLibraryDoesNotKnow() throws {
+        let handler = HelloHandler()
+        let mount = try LiveMount(handler)
+        let O_TMPFILE: Int32 = 0o20200000
+        let unnamed = Glibc.open(mount.path, O_TMPFILE | O_RDWR, 0o600)
+        try #require(unnamed >= 0, "tmpfile: errno \(errno)")
+        #expect(Glibc.write(unnamed, "x", 1) == 1)
+        #expect(handler.seen.withLock { $0.writeFlags } & O_APPEND == 0)
+        _ = fcntl(unnamed, F_SETFL, O_APPEND)
+        #expect(Glibc.write(unnamed, "x", 1) == 1)
+        #expect(handler.seen.withLock { $0.writeFlags } & O_APPEND != 0)
+        _ = fcntl(unnamed, F_SETFL, 0)  // copy_file_range(2) refuses to append
+        let copyFileRange = try function("copy_file_range", as: CopyFileRange.self)
+        let source = Glibc.open(mount.path + "/hello", O_RDONLY)
+        #expect(copyFileRange(source, nil, unnamed, nil, 5, 0) == 5)
+        close(source)
+        close(unnamed)
+        try Mounting.unmount(mount.path)
+        #expect(mount.join() == nil)
+    }
+
+    @Test func notifies() throws {
+        let mount = try LiveMount(HelloHandler())
+        var attributes = stat()
+        #expect(stat(mount.path + "/hello", &attributes) == 0)
+        let notifier = mount.session.notifier
+        #expect(notifier.invalidateAttributes(of: HelloHandler.file) == 0)
+        #expect(notifier.invalidateContent(of: HelloHandler.file) == 0)
+        #expect(notifier.invalidateAttributes(of: NodeID(99)) == ENOENT)
+        let negotiated = try #require(mount.session.negotiated)
+        #expect(notifier.expireEntry("hello", in: .root) == (negotiated.expire ? 0 : ENOSYS))
+        #expect(notifier.invalidateEntry("hello", in: .root) == 0)
+        #expect(notifier.increaseEpoch() == (negotiated.epoch ? 0 : ENOSYS))
+        try Mounting.unmount(mount.path)
+        #expect(mount.join() == nil)
+    }
+
+    @Test func hidesMaskedFeatures() throws {
+        let mount = try LiveMount(
+            HelloHandler(),
+            configuration: SessionConfiguration(
+                masked: [.killPriv2, .statx, .passthrough, .uring, .epoch, .expire], passthroughDepth: 1))
+        #expect(output(of: "stat -c '%W %s' \(mount.path)/hello") == "0 13\n")
+        let negotiated = try #require(mount.session.negotiated)
+        #expect(!negotiated.killPriv2 && !negotiated.statx && !negotiated.passthrough)
+        #expect(!negotiated.epoch && !negotiated.expire)
+        #expect(mount.session.notifier.increaseEpoch() == ENOSYS)
+        try Mounting.unmount(mount.path)
+        #expect(mount.join() == nil)
+    }
+
+    @Test func stopsWhileMounted() throws {
+        let handler = HelloHandler()
+        let mount = try LiveMount(handler)
+        var attributes = stat()
+        #expect(stat(mount.path + "/hello", &attributes) == 0)
+        mount.session.stop()
+        #expect(mount.join() == nil)
+        #expect(handler.seen.withLock { $0.destroyed } == 1)
+    }
+}

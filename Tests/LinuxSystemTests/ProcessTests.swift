@@ -1,0 +1,112 @@
+import Glibc
+import Synchronization
+import Testing
+
+@testable import LinuxSystem
+
+@Suite("threads and processes")
+struct ProcessTests {
+    @Test("the status of the calling thread shows its own ids")
+    func own() throws {
+        let status = try ProcessStatus.read(tid: Syscall.threadID)
+        #expect(status.fsuid == geteuid() && status.fsgid == getegid() && status.startTime > 0)
+        var groups = [gid_t](repeating: 0, count: 65536)
+        let count = getgroups(Int32(groups.count), &groups)
+        #expect(Set(status.groups ?? []) == Set(groups.prefix(Int(count))))
+    }
+
+    @Test("a thread that does not exist has no status")
+    func absent() {
+        #expect(throws: Errno.noent) { _ = try ProcessStatus.read(tid: Int32.max) }
+    }
+
+    @Test("the fourth numbers count, and a hostile name confuses nothing")
+    func parsing() {
+        let text = "Name:\tx\\nUid:\t0 0 0 0\nUid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nGroups:\t9 10 \nVmPeak:\t 1 kB\n"
+        let status = ProcessStatus(status: Array(text.utf8), startTime: 1)
+        #expect(status?.fsuid == 4 && status?.fsgid == 8 && status?.groups == [9, 10])
+        #expect(ProcessStatus(status: Array("Uid:\t1 2 3 4\nGroups:\t\n".utf8), startTime: 1) == nil)
+        let bad = "Uid:\t1 2 3 4\nGid:\t1 2 3 x\nGroups:\t\n"
+        #expect(ProcessStatus(status: Array(bad.utf8), startTime: 1) == nil)
+        let stat = "7 (a) 1 2 (b) S" + (4...21).map { " \($0)" }.joined() + " 4711 23\n"
+        #expect(ProcessStatus.startTime(stat: Array(stat.utf8)) == 4711)
+        #expect(ProcessStatus.startTime(stat: Array("7 (a) S 1".utf8)) == nil)
+    }
+
+    @Test("a thread runs under its name and is joined")
+    func threads() throws {
+        let seen = Mutex<[UInt8]>([])
+        let thread = try Thread.start(name: "a-rather-long-name", stackSize: 1 << 20) {
+            let text = try? Syscall.readAll(path: "/proc/self/task/\(Syscall.threadID)/comm")
+            seen.withLock { $0 = text ?? [] }
+        }
+        thread.join()
+        #expect(seen.withLock { String(decoding: $0, as: UTF8.self) } == "a-rather-long-n\n")
+        #expect(throws: Errno.inval) { _ = try Thread.start(name: "x", stackSize: 1) {} }
+    }
+
+    @Test("writers exclude each other and readers")
+    func lock() throws {
+        final class Counter: @unchecked Sendable { var value = 0 }
+        let (lock, counter) = (ReadWriteLock(), Counter())
+        let work: @Sendable () -> Void = {
+            for _ in 0..<20000 {
+                lock.withWriteLock { counter.value += 1 }
+                lock.withReadLock { _ = counter.value }
+            }
+        }
+        let first = try Thread.start(name: "first", work)
+        let second = try Thread.start(name: "second", work)
+        first.join()
+        second.join()
+        #expect(lock.withReadLock { counter.value } == 40000)
+    }
+
+    @Test("the command learns how its daemon fared")
+    func daemon() throws {
+        #expect(try report { try $0.ready() } == .ready)
+        #expect(
+            try report { try $0.fail(status: 3, message: "no such directory") }
+                == .failed(status: 3, message: "no such directory"))
+        #expect(try report { _ in } == .died)
+    }
+
+    private func report(_ serve: (consuming Daemon.Readiness) throws -> Void) throws -> Daemon.Outcome {
+        switch try Daemon.detach() {
+        case .command(let outcome): return outcome
+        case .daemon(let readiness):
+            try? serve(readiness)
+            _exit(0)
+        }
+    }
+
+    @Test("the descriptor limit is known and the clocks go on")
+    func limits() throws {
+        let limit = try Syscall.descriptorLimit()
+        #expect(limit.soft > 0 && limit.soft <= limit.hard)
+        try Syscall.setDescriptorLimit(soft: limit.soft, hard: limit.hard)
+        let start = SystemTime.monotonic()
+        #expect(SystemTime.monotonic() >= start)
+        #expect(SystemTime.now().sec > 1_700_000_000)
+    }
+}
+
+@Suite("mounts", .enabled(if: isRoot))
+struct MountCallTests {
+    @Test("a tmpfs is mounted and unmounted")
+    func tmpfs() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path
+        let flags = MountFlag.noSetID | MountFlag.noDevices
+        guard (try? Syscall.mount(source: "test", target: path, type: "tmpfs", flags: flags, data: "size=64k")) != nil
+        else { return }
+        let root = try Syscall.open(path, OpenFlag.path)
+        let mounted = try Syscall.fileSystemType(root.rawValue)
+        close(root.release())
+        #expect(mounted == FileSystemType.tmpfs)
+        try Syscall.unmount(path, flags: UnmountFlag.noFollow)
+        let below = SharedDescriptor(try Syscall.open(path, OpenFlag.path))
+        let (after, before) = (try Syscall.statx(below.rawValue), try Syscall.statx(directory.descriptor))
+        #expect(after.mountID == before.mountID && after.inode == before.inode)
+    }
+}
