@@ -84,11 +84,12 @@ static void on_getattr(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *f
 
 static void on_setattr(fuse_req_t req, fuse_ino_t node, struct stat *attr, int to_set, struct fuse_file_info *fi)
 {
-	/* The library drops the bits that it does not know, KILL_SUIDGID among them. */
-	(void)attr, (void)to_set, (void)fi;
+	/* The library drops the bits that it does not know, KILL_SUIDGID among them; and in the message itself it
+	 * clears the bit for the handle, which it hands on as `fi`. */
+	(void)attr, (void)to_set;
 	const struct wire_setattr_in *in = fixed_part();
 	struct aclfs_fuse_setattr changes = {
-		.valid = in->valid,
+		.valid = in->valid | (fi ? WIRE_SETATTR_HANDLE : 0),
 		.mode = in->mode,
 		.uid = in->uid,
 		.gid = in->gid,

@@ -89,6 +89,7 @@ struct wire_open_out {
 };
 _Static_assert(sizeof(struct wire_open_out) == 16, "open_out");
 
+#define WIRE_SETATTR_HANDLE (1u << 6)
 struct wire_setattr_in {
 	uint32_t valid, padding;
 	uint64_t fh, size, lock_owner, atime, mtime, ctime;
