@@ -237,12 +237,14 @@ private func function<Function>(_ name: String, as type: Function.Type) throws -
     unsafeBitCast(try #require(dlsym(nil, name)), to: type)
 }
 
-private typealias GetXattr = @convention(c) (
-    UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafeMutableRawPointer?, Int
-) -> Int
-private typealias CopyFileRange = @convention(c) (
-    Int32, UnsafeMutablePointer<Int64>?, Int32, UnsafeMutablePointer<Int64>?, Int, UInt32
-) -> Int
+private typealias GetXattr =
+    @convention(c) (
+        UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafeMutableRawPointer?, Int
+    ) -> Int
+private typealias CopyFileRange =
+    @convention(c) (
+        Int32, UnsafeMutablePointer<Int64>?, Int32, UnsafeMutablePointer<Int64>?, Int, UInt32
+    ) -> Int
 
 private func errnoOf(_ call: () -> Int32) -> Int32 { call() == 0 ? 0 : errno }
 
@@ -284,8 +286,8 @@ struct SessionTests {
     @Test func passesOnWhatTheLibraryDoesNotKnow() throws {
         let handler = HelloHandler()
         let mount = try LiveMount(handler)
-        let O_TMPFILE: Int32 = 0o20200000
-        let unnamed = Glibc.open(mount.path, O_TMPFILE | O_RDWR, 0o600)
+        let temporary: Int32 = 0o20200000  // O_TMPFILE, which Swift does not see
+        let unnamed = Glibc.open(mount.path, temporary | O_RDWR, 0o600)
         try #require(unnamed >= 0, "tmpfile: errno \(errno)")
         #expect(Glibc.write(unnamed, "x", 1) == 1)
         #expect(handler.seen.withLock { $0.fileFlags } & O_APPEND == 0)
