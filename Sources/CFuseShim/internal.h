@@ -26,12 +26,21 @@ struct aclfs_fuse_session {
 	struct aclfs_fuse_negotiated negotiated;
 	bool ready, running;
 	unsigned live, started;
-	pthread_t *workers;
+	struct worker *workers;
 	int failure;
+};
+
+struct worker {
+	aclfs_fuse_session *session;
+	pthread_t thread;
+	struct fuse_buf buffer;
+	/* Waiting for a request: may be woken by a signal without disturbing a handler. */
+	atomic_bool waiting;
 };
 
 /* What this thread is at: the library's callbacks see only a part of the message. */
 struct fuse_thread {
+	struct worker *worker;
 	/* The message being dispatched, or NULL. */
 	struct wire_in_header *message;
 	/* For the open or create reply being sent: what the library has no field for. */

@@ -83,12 +83,10 @@ static void finish_init(aclfs_fuse_session *session)
 static ssize_t device_read(int fd, void *buffer, size_t size, void *userdata)
 {
 	(void)userdata;
-	int before;
-	/* The only place where a worker can be stopped: no request is in its hands here. */
-	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
+	atomic_store(&fuse_thread.worker->waiting, true);
 	ssize_t n = read(fd, buffer, size);
 	int error = errno;
-	pthread_setcancelstate(before, NULL);
+	atomic_store(&fuse_thread.worker->waiting, false);
 	errno = error;
 	return n;
 }
@@ -116,30 +114,43 @@ static ssize_t device_writev(int fd, struct iovec *iov, int count, void *userdat
 
 /* ---- workers ---- */
 
+/*
+ * A worker that waits in read(2) is woken by a signal with an empty handler.
+ * (Cancellation would unwind the library's frames, which the sanitizers do not
+ * follow; polling would cost every request two system calls more.)
+ */
+static void on_wake(int signal)
+{
+	(void)signal;
+}
+
+static int wake_signal(void)
+{
+	return SIGRTMAX - 1;
+}
+
+static void install_wake_signal(void)
+{
+	struct sigaction action = { .sa_handler = on_wake }; /* no SA_RESTART: read must end */
+	sigemptyset(&action.sa_mask);
+	sigaction(wake_signal(), &action, NULL);
+}
+
+/* Called with the lock held. */
+static void wake_waiting(aclfs_fuse_session *session)
+{
+	if (session->running)
+		for (unsigned i = 0; i < session->started; i++)
+			if (atomic_load(&session->workers[i].waiting))
+				pthread_kill(session->workers[i].thread, wake_signal());
+}
+
 /* Called with the lock held. */
 static void stop_workers(aclfs_fuse_session *session)
 {
 	fuse_session_exit(session->library);
-	if (session->running)
-		for (unsigned i = 0; i < session->started; i++)
-			pthread_cancel(session->workers[i]);
+	wake_waiting(session);
 	pthread_cond_broadcast(&session->changed);
-}
-
-struct worker {
-	aclfs_fuse_session *session;
-	struct fuse_buf buffer;
-};
-
-static void worker_ended(void *argument)
-{
-	struct worker *worker = argument;
-	aclfs_fuse_session *session = worker->session;
-	free(worker->buffer.mem);
-	pthread_mutex_lock(&session->lock);
-	session->live--;
-	pthread_cond_broadcast(&session->changed);
-	pthread_mutex_unlock(&session->lock);
 }
 
 static void process(aclfs_fuse_session *session, const struct fuse_buf *buffer)
@@ -177,22 +188,24 @@ static void serve(struct worker *worker)
 
 static void *worker_main(void *argument)
 {
-	struct worker worker = { .session = argument };
-	aclfs_fuse_session *session = worker.session;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
-	pthread_cleanup_push(worker_ended, &worker);
+	struct worker *worker = argument;
+	aclfs_fuse_session *session = worker->session;
+	fuse_thread.worker = worker;
 	/* One worker answers INIT; the others come when the handler knows what was negotiated. */
 	pthread_mutex_lock(&session->lock);
-	bool first = pthread_equal(session->workers[0], pthread_self());
-	while (!first && !session->ready && !fuse_session_exited(session->library))
+	while (worker != session->workers && !session->ready && !fuse_session_exited(session->library))
 		pthread_cond_wait(&session->changed, &session->lock);
 	pthread_mutex_unlock(&session->lock);
-	serve(&worker);
-	pthread_cleanup_pop(1);
+	serve(worker);
+	free(worker->buffer.mem);
+	pthread_mutex_lock(&session->lock);
+	session->live--;
+	pthread_cond_broadcast(&session->changed);
+	pthread_mutex_unlock(&session->lock);
 	return NULL;
 }
 
-/* Workers take no signals but those of their own faults. */
+/* Workers take no signals but those of their own faults, and ours. */
 static void block_signals(sigset_t *before)
 {
 	sigset_t all;
@@ -200,14 +213,38 @@ static void block_signals(sigset_t *before)
 	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT };
 	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
 		sigdelset(&all, faults[i]);
+	sigdelset(&all, wake_signal());
 	pthread_sigmask(SIG_SETMASK, &all, before);
+}
+
+/* Called with the lock held. */
+static void wait_for_workers(aclfs_fuse_session *session)
+{
+	while (session->live) {
+		if (!fuse_session_exited(session->library)) {
+			pthread_cond_wait(&session->changed, &session->lock);
+			continue;
+		}
+		/* A signal that came just before read(2) is lost: wake again until all are gone. */
+		struct timespec until;
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += 5000000;
+		if (until.tv_nsec >= 1000000000) {
+			until.tv_sec++;
+			until.tv_nsec -= 1000000000;
+		}
+		pthread_cond_timedwait(&session->changed, &session->lock, &until);
+		wake_waiting(session);
+	}
 }
 
 int aclfs_fuse_session_run(aclfs_fuse_session *session, unsigned count)
 {
 	if (!count)
 		return -EINVAL;
-	pthread_t *workers = calloc(count, sizeof *workers);
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, install_wake_signal);
+	struct worker *workers = calloc(count, sizeof *workers);
 	if (!workers)
 		return -ENOMEM;
 	pthread_mutex_lock(&session->lock);
@@ -223,7 +260,8 @@ int aclfs_fuse_session_run(aclfs_fuse_session *session, unsigned count)
 	sigset_t before;
 	block_signals(&before);
 	for (unsigned i = 0; i < count; i++) {
-		int error = pthread_create(&workers[i], NULL, worker_main, session);
+		workers[i].session = session;
+		int error = pthread_create(&workers[i].thread, NULL, worker_main, &workers[i]);
 		if (error) {
 			session->failure = -error;
 			stop_workers(session);
@@ -233,16 +271,15 @@ int aclfs_fuse_session_run(aclfs_fuse_session *session, unsigned count)
 		session->live++;
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	while (session->live)
-		pthread_cond_wait(&session->changed, &session->lock);
-	/* From here on stop cancels nobody, so that the threads may be joined. */
+	wait_for_workers(session);
+	/* From here on stop wakes nobody, so that the threads may be joined. */
 	session->running = false;
 	session->workers = NULL;
 	unsigned started = session->started;
 	int failure = session->failure;
 	pthread_mutex_unlock(&session->lock);
 	for (unsigned i = 0; i < started; i++)
-		pthread_join(workers[i], NULL);
+		pthread_join(workers[i].thread, NULL);
 	free(workers);
 	/* A condition variable would be touched by the last replier after the session may be gone. */
 	while (atomic_load(&session->unanswered))

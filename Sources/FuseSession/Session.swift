@@ -139,7 +139,7 @@ public final class Session: Sendable {
     /// Serves on that many threads until the mount is gone or `stop` was called, and every request is answered. Only
     /// once; then the kernel's connection ends with the session.
     public func run(workers: Int) throws(SessionError) {
-        let result = aclfs_fuse_session_run(channel.raw, UInt32(clamping: workers))
+        let result = aclfs_fuse_session_run(channel.raw, UInt32(clamping: max(workers, 1)))
         // A second caller must not end the first one's session.
         if result != -EBUSY { handler.destroyed() }
         if result != 0 { throw SessionError(.serve, errno: -result) }

@@ -11,7 +11,17 @@ private final class HelloHandler: RequestHandler, @unchecked Sendable {
     static let birth: Int64 = 1_000_000_007
     static let tmpfile = NodeID(3)
 
-    let seen = Mutex((initialized: 0, destroyed: 0, writeFlags: Int32(0)))
+    let seen = Mutex(Seen())
+
+    struct Seen {
+        var initialized = 0
+        var destroyed = 0
+        var fileFlags: Int32 = 0
+        var openKills = false
+        var writeKills = false
+        /// Makes the next open a passthrough one.
+        var backingID: Int32?
+    }
 
     private func attributes(_ node: NodeID) -> ObjectAttributes {
         node == .root
@@ -49,7 +59,12 @@ private final class HelloHandler: RequestHandler, @unchecked Sendable {
     override func open(
         _ node: NodeID, flags: Int32, killSetID: Bool, caller: Caller, reply: consuming OpenReply
     ) {
-        reply.answer(Opening(handle: HandleID(9), flags: [.directIO, .noFlush]))
+        let backingID = seen.withLock {
+            $0.openKills = killSetID
+            return $0.backingID
+        }
+        reply.answer(
+            Opening(handle: HandleID(9), flags: backingID == nil ? [.directIO, .noFlush] : [], backingID: backingID))
     }
 
     override func tmpfile(
@@ -75,7 +90,10 @@ private final class HelloHandler: RequestHandler, @unchecked Sendable {
         _ node: NodeID, handle: HandleID, offset: Int64, bytes: UnsafeRawBufferPointer, flags: Int32,
         writeFlags: WriteFlags, caller: Caller, reply: consuming WriteReply
     ) {
-        seen.withLock { $0.writeFlags = flags }
+        seen.withLock {
+            $0.fileFlags = flags
+            $0.writeKills = writeFlags.contains(.killSetID)
+        }
         reply.answer(written: UInt64(bytes.count))
     }
 
@@ -84,6 +102,12 @@ private final class HelloHandler: RequestHandler, @unchecked Sendable {
         reply: consuming WriteReply
     ) {
         reply.answer(written: source.handle == HandleID(9) && destination.handle == HandleID(10) ? 5 : 1)
+    }
+
+    override func flush(
+        _ node: NodeID, handle: HandleID, lockOwner: UInt64, caller: Caller, reply: consuming EmptyReply
+    ) {
+        reply.answer()
     }
 
     override func release(
@@ -141,12 +165,18 @@ private final class LiveMount: Sendable {
     }
     private let outcome: Outcome
 
-    init(_ handler: RequestHandler, configuration: SessionConfiguration = SessionConfiguration()) throws {
+    init(
+        _ handler: RequestHandler, configuration: SessionConfiguration = SessionConfiguration(),
+        throughFusermount: Bool = false
+    ) throws {
         var template = Array("/tmp/aclfs-session-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw SessionError(.mount, errno: errno) }
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         do {
-            let device = try Mounting.mountAsRoot(source: "hello", at: path)
+            let device =
+                throughFusermount
+                ? try Mounting.mountThroughFusermount(source: "he,llo", at: path, flags: .noExecution)
+                : try Mounting.mountAsRoot(source: "hello", at: path)
             session = try Session(handler: handler, deviceDescriptor: device, configuration: configuration)
         } catch {
             _ = try? Mounting.unmount(path, lazily: true)
@@ -207,12 +237,14 @@ private func function<Function>(_ name: String, as type: Function.Type) throws -
     unsafeBitCast(try #require(dlsym(nil, name)), to: type)
 }
 
-private typealias GetXattr = @convention(c) (
-    UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafeMutableRawPointer?, Int
-) -> Int
-private typealias CopyFileRange = @convention(c) (
-    Int32, UnsafeMutablePointer<Int64>?, Int32, UnsafeMutablePointer<Int64>?, Int, UInt32
-) -> Int
+private typealias GetXattr =
+    @convention(c) (
+        UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafeMutableRawPointer?, Int
+    ) -> Int
+private typealias CopyFileRange =
+    @convention(c) (
+        Int32, UnsafeMutablePointer<Int64>?, Int32, UnsafeMutablePointer<Int64>?, Int, UInt32
+    ) -> Int
 
 private func errnoOf(_ call: () -> Int32) -> Int32 { call() == 0 ? 0 : errno }
 
@@ -254,14 +286,14 @@ struct SessionTests {
     @Test func passesOnWhatTheLibraryDoesNotKnow() throws {
         let handler = HelloHandler()
         let mount = try LiveMount(handler)
-        let O_TMPFILE: Int32 = 0o20200000
-        let unnamed = Glibc.open(mount.path, O_TMPFILE | O_RDWR, 0o600)
+        let temporary: Int32 = 0o20200000  // O_TMPFILE, which Swift does not see
+        let unnamed = Glibc.open(mount.path, temporary | O_RDWR, 0o600)
         try #require(unnamed >= 0, "tmpfile: errno \(errno)")
         #expect(Glibc.write(unnamed, "x", 1) == 1)
-        #expect(handler.seen.withLock { $0.writeFlags } & O_APPEND == 0)
+        #expect(handler.seen.withLock { $0.fileFlags } & O_APPEND == 0)
         _ = fcntl(unnamed, F_SETFL, O_APPEND)
         #expect(Glibc.write(unnamed, "x", 1) == 1)
-        #expect(handler.seen.withLock { $0.writeFlags } & O_APPEND != 0)
+        #expect(handler.seen.withLock { $0.fileFlags } & O_APPEND != 0)
         _ = fcntl(unnamed, F_SETFL, 0)  // copy_file_range(2) refuses to append
         let copyFileRange = try function("copy_file_range", as: CopyFileRange.self)
         let source = Glibc.open(mount.path + "/hello", O_RDONLY)
@@ -310,5 +342,73 @@ struct SessionTests {
         mount.session.stop()
         #expect(mount.join() == nil)
         #expect(handler.seen.withLock { $0.destroyed } == 1)
+    }
+
+    @Test(.enabled(if: Glibc.access("/usr/bin/fusermount3", X_OK) == 0))
+    func mountsThroughFusermount() throws {
+        let mount = try LiveMount(HelloHandler(), throughFusermount: true)
+        #expect(output(of: "cat \(mount.path)/hello") == "hello, world\n")
+        #expect(output(of: "grep -c '^he,llo \(mount.path) fuse.aclfs .*noexec' /proc/mounts") == "1\n")
+        try Mounting.unmount(mount.path)
+        #expect(mount.join() == nil)
+        #expect(throws: SessionError.self) {
+            try Mounting.mountThroughFusermount(source: "hello", at: "/nonexistent")
+        }
+    }
+
+    @Test func asksForSetIDBitsToGo() throws {
+        let handler = HelloHandler()
+        let mount = try LiveMount(handler)
+        let text = output(of: "setpriv --reuid 1000 --clear-groups sh -c 'echo > \(mount.path)/hello' 2>&1")
+        let negotiated = try #require(mount.session.negotiated)
+        #expect(text == "")
+        #expect(handler.seen.withLock { $0.writeKills })
+        #expect(handler.seen.withLock { $0.openKills } == negotiated.killPriv2)
+        try Mounting.unmount(mount.path)
+        #expect(mount.join() == nil)
+    }
+
+    @Test func passesThrough() throws {
+        let handler = HelloHandler()
+        let mount = try LiveMount(handler, configuration: SessionConfiguration(passthroughDepth: 1))
+        var attributes = stat()
+        #expect(stat(mount.path, &attributes) == 0)
+        if try #require(mount.session.negotiated).passthrough {
+            let file = try #require(tmpfile())
+            fputs("HELLO, WORLD\n", file)
+            fflush(file)
+            let id = mount.session.notifier.openBacking(fileno(file))
+            // The temporary directory may be on a file system that is itself stacked.
+            if id > 0 {
+                handler.seen.withLock { $0.backingID = id }
+                #expect(output(of: "cat \(mount.path)/hello") == "HELLO, WORLD\n")
+                #expect(mount.session.notifier.closeBacking(id) == 0)
+            } else {
+                print("passthrough not tried: errno \(-id)")
+            }
+            fclose(file)
+        }
+        try Mounting.unmount(mount.path)
+        #expect(mount.join() == nil)
+    }
+
+    @Test func endsUnderLoad() throws {
+        for round in 0..<10 {
+            let mount = try LiveMount(HelloHandler())
+            let path = mount.path + "/hello"
+            let load = "i=0; while [ $i -lt 200 ]; do stat \(path) >/dev/null 2>&1 || exit 0; i=$((i+1)); done"
+            let children = [popen(load, "r"), popen(load, "r")]
+            var attributes = stat()
+            #expect(stat(path, &attributes) == 0)
+            if round.isMultiple(of: 2) {
+                mount.session.stop()
+            } else {
+                try Mounting.unmount(mount.path, lazily: true)
+            }
+            #expect(mount.join() == nil)
+            try? Mounting.unmount(mount.path, lazily: true)
+            _ = consume mount  // closes the device, which frees whoever still waits
+            for case let child? in children { pclose(child) }
+        }
     }
 }
