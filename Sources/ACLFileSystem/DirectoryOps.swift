@@ -41,7 +41,7 @@ extension FileSystem {
                         let inode =
                             isRoot && entry.isDot ? rootInode : tree.shownInode(device: device, inode: entry.inode)
                         let added = reply.add(
-                            name: entry.name, ino: inode, type: UInt32(entry.type) << 12,
+                            name: entry.name, ino: inode, type: UInt32(entry.type),
                             offset: UInt64(bitPattern: entry.nextOffset))
                         if !added {
                             isFull = true

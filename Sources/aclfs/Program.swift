@@ -22,6 +22,10 @@ enum Program {
         switch word {
         case "mount": return MountCommand.run(rest)
         case "unmount", "umount": return UnmountCommand.run(rest)
+        // Their arguments are bytes: names of files need not be text.
+        case "chmod": return runChmod(arguments: byteArguments(after: 2))
+        case "chflags": return runChflags(arguments: byteArguments(after: 2))
+        case "ls": return runLs(arguments: byteArguments(after: 2))
         case "help", "--help", "-h":
             print(Usage.text)
             return 0
@@ -34,6 +38,13 @@ enum Program {
             printError("aclfs: unknown command '\(word)'\(Usage.suggestion(for: word)); see aclfs --help")
             return 2
         }
+    }
+}
+
+/// The arguments as the kernel handed them over.
+private func byteArguments(after count: Int) -> [[UInt8]] {
+    (count..<max(count, Int(CommandLine.argc))).compactMap { index in
+        CommandLine.unsafeArgv[index].map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) }
     }
 }
 

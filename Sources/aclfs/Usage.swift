@@ -3,6 +3,9 @@ enum Usage {
 
     static let commands: [(name: String, summary: String)] = [
         ("mount", "[-f] [-d] [-o OPTIONS] SOURCE MOUNTPOINT   serve a directory"),
+        ("chmod", "[-fhv] [-R [-H | -L | -P]] MODE|ENTRY-VERB … FILE …   modes and entries (+a -a =a# -N …)"),
+        ("ls", "[-leO@dRan] FILE …   with entries, flags and attributes"),
+        ("chflags", "[-fhvx] [-R [-H | -L | -P]] FLAGS FILE …   BSD file flags"),
         ("unmount", "MOUNTPOINT   end a mount, also a dead one"),
     ]
 
