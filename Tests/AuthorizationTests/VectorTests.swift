@@ -7,8 +7,8 @@ import Testing
 @Suite struct VectorTests {
     private func differences(_ vector: Vector, _ groups: [UInt32: VectorGroup]) throws -> [String] {
         guard let expect = vector.expect else { return ["no expectation"] }
-        let outcome = try vector.decideByCore(
-            groups, observer: RecordingObserver(), ownerFromSetUserDirectory: true)
+        let core = try vector.coreCase(groups, ownerFromSetUserDirectory: true)
+        let outcome = core.decide(observer: RecordingObserver())
         var differences: [String] = []
         if outcome.allowed != (expect.result == "allow") { differences.append("result \(outcome.allowed)") }
         if outcome.errno != expect.errno { differences.append("errno \(outcome.errno ?? "none")") }
@@ -17,7 +17,7 @@ import Testing
             differences += try effects.differences(from: effect)
         }
         // Production asks for fewer memberships; it must not answer differently.
-        let fast = try vector.decideByCore(groups, observer: NoObserver(), ownerFromSetUserDirectory: true)
+        let fast = core.decide(observer: NoObserver())
         if fast.errno != outcome.errno || fast.effect != outcome.effect {
             differences.append("unobserved \(fast.errno ?? "allowed")")
         }
@@ -34,7 +34,7 @@ import Testing
             let found = try differences(vector, groups)
             if !found.isEmpty { failures.append("\(found.joined(separator: ", ")): \(vector.json)") }
             if vector.expect?.effects != nil, vector.expect?.result == "allow",
-                try vector.decideByCore(groups, observer: NoObserver()).effect == nil
+                try vector.coreCase(groups).decide(observer: NoObserver()).effect == nil
             {
                 effectsNotCompared.insert(vector.op.call)
             }

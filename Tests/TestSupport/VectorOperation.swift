@@ -117,16 +117,28 @@ extension Vector {
         return state
     }
 
+    /// The case in the core's values, converted once for however many observers are to watch it.
+    public func coreCase(
+        _ groups: [UInt32: VectorGroup], ownerFromSetUserDirectory: Bool = false
+    ) throws -> CoreCase {
+        CoreCase(
+            caller: credential(groups), nodes: try coreNodes(), operation: try op.coreOperation(on: object),
+            volume: coreVolume(ownerFromSetUserDirectory: ownerFromSetUserDirectory),
+            sandbox: SandboxSwitch(denies: sandboxDeny))
+    }
+}
+
+/// A case in the core's values.
+public struct CoreCase: Sendable {
+    public var caller: VectorCredential
+    public var nodes: Nodes
+    public var operation: Authorization.Operation
+    public var volume: VolumeState
+    public var sandbox: SandboxSwitch
+
     /// The core's answer and effect, watched by `observer`.
-    public func decideByCore<O: EvaluationObserver>(
-        _ groups: [UInt32: VectorGroup], observer: O, ownerFromSetUserDirectory: Bool = false
-    ) throws -> CoreOutcome {
-        let caller = credential(groups)
-        let nodes = try coreNodes()
-        let operation = try op.coreOperation(on: object)
-        var inquiry = Inquiry(
-            caller, on: coreVolume(ownerFromSetUserDirectory: ownerFromSetUserDirectory),
-            sandbox: SandboxSwitch(denies: sandboxDeny), observer: observer)
+    public func decide<O: EvaluationObserver>(observer: O) -> CoreOutcome {
+        var inquiry = Inquiry(caller, on: volume, sandbox: sandbox, observer: observer)
         let decision = inquiry.authorize(operation, nodes)
         if !decision.isAllowed { return CoreOutcome(decision: decision) }
         if case .create(let request) = operation, let parent = nodes.parent {
@@ -138,18 +150,18 @@ extension Vector {
             }
         }
         return CoreOutcome(
-            decision: decision, effect: nodes.object.flatMap { effect(of: operation, on: $0, inquiry.volume) })
+            decision: decision, effect: nodes.object.flatMap { effect(on: $0) })
     }
 
-    private func effect(of operation: Operation, on object: ObjectFacts, _ volume: VolumeState) -> ObjectFacts? {
+    private func effect(on object: ObjectFacts) -> ObjectFacts? {
         var changed = object
         switch operation {
         case .chmod(let mode): changed.mode = mode
         case .chflags(let flags): changed.flags = AttributeEffect.flags(after: flags, on: object)
         case .chown(let uid, let gid):
             changed.mode = AttributeEffect.modeAfterChown(object, uid: uid, gid: gid)
-            // Q1: accepted and forgotten; root's is kept.
-            if !volume.ignoresOwnership || cred.uid == 0 {
+            // Q1: accepted and forgotten.
+            if !volume.ignoresOwnership {
                 (changed.owner, changed.group) = (uid ?? object.owner, gid ?? object.group)
             }
         case .clone, .exchangeData: return nil
