@@ -20,6 +20,8 @@ extension Inquiry where C: ~Copyable {
     /// Decides one operation on the given objects.
     public mutating func authorize(_ operation: Operation, _ nodes: Nodes) -> Decision {
         let isRoot = credential.isRoot
+        var nodes = nodes
+        if case .chown = operation, volume.unknown99, !isRoot { showUnknownAsCaller(&nodes.object) }
         if let error = structuralError(of: operation, nodes: nodes, isRoot: isRoot) { return conclude(error) }
         let isOwner = nodes.object.map { ownership(of: $0) == .member } ?? false
         guard let checks = requiredRights(for: operation, nodes: nodes, isRoot: isRoot, isOwner: isOwner) else {
@@ -48,6 +50,13 @@ extension Inquiry where C: ~Copyable {
             return conclude(error)
         }
         return decision
+    }
+
+    /// Ids 99 are the caller's own before any of them is compared (1.4, Q16), so a chown to oneself of
+    /// an object without a known owner changes nothing (9a.6).
+    private func showUnknownAsCaller(_ object: inout ObjectFacts?) {
+        if object?.owner == unknownID, object?.ownerGUID == nil { object?.owner = credential.uid }
+        if object?.group == unknownID, let group = credential.effectiveGroup { object?.group = group }
     }
 
     private mutating func conclude(_ decision: Decision) -> Decision {
@@ -93,7 +102,7 @@ extension Inquiry where C: ~Copyable {
         let flagsRefuse = flagRefusal(check, object, deletes ? parent : nil, parentRole)
         // Step 5: ignored ownership skips what depends on who asks; flags are the object's own state (Q1).
         if volume.ignoresOwnership, !credential.isRoot {
-            return flagsRefuse ?? .allow(.ownershipIgnored)
+            return flagsRefuse ?? .allow(check.rights.isEmpty ? .implicit : .ownershipIgnored)
         }
         // Step 6: root.
         if credential.isRoot {

@@ -7,6 +7,8 @@ public enum Membership: Sendable, Hashable { case member, notMember, unknown }
 public protocol Credential: ~Copyable {
     /// The identity in force for this request (effective, or real for access(2)).
     var uid: UInt32 { get }
+    /// The caller's group in force, nil if nobody can say; what gid 99 stands for (10, Q16).
+    var effectiveGroup: UInt32? { get }
     /// Whether the caller belongs to the group; the effective gid counts as one of his groups.
     mutating func membership(inGroup gid: UInt32) -> Membership
     /// Whether an identity that is neither a user's nor a group's compatibility GUID covers the caller.
@@ -16,6 +18,7 @@ public protocol Credential: ~Copyable {
 extension Credential where Self: ~Copyable {
     @inlinable public var isRoot: Bool { uid == 0 }
     public mutating func membership(of guid: GUID) -> Membership { .notMember }
+    @inlinable public var effectiveGroup: UInt32? { nil }
 }
 
 /// A credential whose groups are all known: for tests, and for `explain --as`.
@@ -23,6 +26,7 @@ public struct KnownCredential: Credential, Sendable {
     public var uid: UInt32
     public var gid: UInt32
     public var groups: [UInt32]
+    public var effectiveGroup: UInt32? { gid }
     public init(uid: UInt32, gid: UInt32, groups: [UInt32] = []) {
         (self.uid, self.gid, self.groups) = (uid, gid, groups)
     }

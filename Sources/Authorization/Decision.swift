@@ -12,7 +12,7 @@ public enum ModeClass: UInt8, Sendable { case owner, group, other }
 /// Conditions that are tested before any right (AUTHORIZATION.md 2.2, "before") or that belong to the volume.
 public enum Precondition: UInt8, Sendable, CaseIterable {
     case readOnly, noExecution, isDirectory, notDirectory, notRegular, noExecuteBit, notALink
-    case protectedAttribute, superuser, unmapped, wrongType
+    case protectedAttribute, superuser, unmapped
     /// An entry's or object's state could not be learned: fail closed.
     case unreadable
 }

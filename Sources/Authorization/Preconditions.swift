@@ -37,5 +37,5 @@ func structuralError(of operation: Operation, nodes: Nodes, isRoot: Bool) -> Dec
 func typeErrorAfterSandbox(of operation: Operation, nodes: Nodes) -> Decision? {
     guard case .truncate = operation, let kind = nodes.object?.kind, kind != .file else { return nil }
     return kind == .directory
-        ? .deny(.EISDIR, .precondition(.isDirectory)) : .deny(.EINVAL, .precondition(.wrongType))
+        ? .deny(.EISDIR, .precondition(.isDirectory)) : .deny(.EINVAL, .precondition(.notRegular))
 }

@@ -23,7 +23,6 @@ extension Precondition {
         case .protectedAttribute: "protected_xattr"
         case .superuser: "superuser"
         case .unmapped: "unmapped"
-        case .wrongType: "wrong_type"
         case .unreadable: "unreadable"
         }
     }

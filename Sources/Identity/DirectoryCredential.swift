@@ -7,6 +7,7 @@ public struct DirectoryCredential: Credential, Hashable, Sendable {
     /// `nil` and a group list of `nil`: nobody knows; membership is then unknown.
     public var gid: UInt32?
     public var groups: [UInt32]?
+    public var effectiveGroup: UInt32? { gid }
 
     public init(uid: UInt32, gid: UInt32?, groups: [UInt32]?) {
         (self.uid, self.gid, self.groups) = (uid, gid, groups)

@@ -13,6 +13,7 @@ public struct RequestCredential: Credential, Sendable {
 
     public let uid: UInt32
     public let gid: UInt32
+    public var effectiveGroup: UInt32? { gid }
     private let tid: Int32
     private let cache: GroupCache
     private var groups = Groups.unread

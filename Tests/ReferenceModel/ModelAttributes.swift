@@ -91,8 +91,8 @@ extension Decision {
         }
         // Set-id clearing: any call that names an id.
         let mode = namesSomething ? object.node.mode & ~0o6000 : object.node.mode
-        // Q1: accepted and discarded.
-        if skipsOwnershipRules {
+        // Q1: accepted and discarded, whoever asks.
+        if world.volume.ignoreOwnership {
             return (stage, ModelEffects(owner: object.node.owner, group: object.node.group, mode: mode))
         }
         return (

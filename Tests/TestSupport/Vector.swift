@@ -154,6 +154,8 @@ public struct VectorEffects: Codable, Sendable, Hashable {
     public var flags: [String]?
     public var acl: VectorACL?
 
+    public init() {}
+
     enum CodingKeys: String, CodingKey, CaseIterable { case owner, group, mode, flags, acl }
     /// Every key that a file may use: an effect unknown here is an error, not a gap in the comparison.
     private struct AnyKey: CodingKey {

@@ -144,6 +144,7 @@ extension Vector {
 public struct VectorCredential: Credential, Sendable {
     public var uid: UInt32
     public var gid: UInt32
+    public var effectiveGroup: UInt32? { gid }
     var supplementary: [UInt32]
     var optsOut: Bool
     var isUnknown: Bool

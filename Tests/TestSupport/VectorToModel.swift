@@ -74,3 +74,23 @@ extension ModelDirectory {
         self.init(groups: groups.mapValues { Group(users: $0.users, groups: $0.groups) })
     }
 }
+
+extension ModelEntry {
+    public var vector: VectorEntry {
+        VectorEntry(who: who, kind: kind, rights: rights.sorted(), flags: flags.sorted())
+    }
+}
+
+extension ModelEffects {
+    public var vector: VectorEffects {
+        var effects = VectorEffects()
+        (effects.owner, effects.group, effects.mode) = (owner, group, mode.map { Octal($0) })
+        effects.flags = flags.map { $0.sorted() }
+        switch acl {
+        case .absent: effects.acl = .absent
+        case .present(let entries): effects.acl = .present(entries.map(\.vector))
+        case nil: break
+        }
+        return effects
+    }
+}
