@@ -22,6 +22,8 @@ public final class BackingTree: Sendable {
     private let mounts = Mutex<[UInt64: SharedDescriptor]>([:])
     private let rootDescriptor: SharedDescriptor
     private let followsMounts: Bool
+    /// The root's file system as if nothing were mounted below it; nil without the privilege to make one.
+    private let bareRoot: SharedDescriptor?
 
     /// - Parameter directory: a real (not O_PATH) descriptor of the backing directory.
     /// - Throws: `notdir` if it is none, `opnotsupp` if the file system keeps no attributes under `metadataName`.
@@ -34,6 +36,7 @@ public final class BackingTree: Sendable {
         rootDescriptor = shared
         self.metadataName = metadataName
         self.followsMounts = followsMounts
+        bareRoot = Self.bareRoot(of: shared)
         cache = DescriptorCache(capacity: descriptorBudget)
         root = BackingObject(
             key: ObjectKey(device: status.device, inode: status.inode, handle: nil), kind: .directory, pinned: shared)
@@ -75,7 +78,41 @@ public final class BackingTree: Sendable {
         if isDotName(name) { throw .inval }
         let descriptor = SharedDescriptor(
             try Syscall.openat(directory.rawValue, name, OpenFlag.path | OpenFlag.noFollow))
+        if try leadsOut(descriptor, of: directory) { return try adopt(covered(name, in: directory)) }
         return try adopt(descriptor)
+    }
+
+    /// Whether a name crossed into a mount that is no part of the tree: any at all with `nocrossmounts`,
+    /// and always one of aclfs, our own first: asking it would be asking ourselves (invariant I7).
+    private func leadsOut(_ descriptor: SharedDescriptor, of directory: SharedDescriptor) throws(Errno) -> Bool {
+        // DONT_SYNC: an aclfs mount answers from what the kernel has, without a request to its daemon.
+        let here = try Syscall.statx(directory.rawValue, mask: StatMask.mountID, flags: AtFlag.dontSync)
+        let there = try Syscall.statx(descriptor.rawValue, mask: StatMask.mountID, flags: AtFlag.dontSync)
+        if here.device == there.device { return false }
+        return !followsMounts || MountedFileSystems.isOurs(device: there.device)
+    }
+
+    /// The directory that a mount covers. Without the privilege to look below it, nothing is there.
+    private func covered(
+        _ name: UnsafePointer<CChar>, in directory: SharedDescriptor
+    ) throws(Errno) -> SharedDescriptor {
+        guard let bareRoot else { throw .acces }
+        let status = try Syscall.statx(directory.rawValue, flags: AtFlag.dontSync)
+        let isRoot = status.inode == root.key.inode && status.device == root.key.device
+        guard status.device == root.key.device else { throw .acces }
+        let parent: SharedDescriptor
+        if isRoot {
+            parent = bareRoot
+        } else {
+            let mount = try Syscall.reopen(bareRoot.rawValue, OpenFlag.readOnly | OpenFlag.directory)
+            let handle = try Syscall.nameToHandle(directory.rawValue)
+            parent = SharedDescriptor(try Syscall.openByHandle(mount.rawValue, handle, OpenFlag.path))
+        }
+        return SharedDescriptor(try Syscall.openat(parent.rawValue, name, OpenFlag.path | OpenFlag.noFollow))
+    }
+
+    private static func bareRoot(of directory: SharedDescriptor) -> SharedDescriptor? {
+        do { return SharedDescriptor(try Syscall.cloneMount(directory.rawValue)) } catch { return nil }
     }
 
     /// Makes an object of a descriptor that was just opened or created.

@@ -39,6 +39,14 @@ extension Syscall {
     }
 }
 
+extension Syscall {
+    /// A private copy of a directory's mount, attached nowhere: seen from it, nothing is mounted below. The
+    /// descriptor is O_PATH. Errors: perm without CAP_SYS_ADMIN.
+    public static func cloneMount(_ directory: Int32) throws(Errno) -> OwnedDescriptor {
+        OwnedDescriptor(rawValue: try value(aclfs_clone_mount(directory)))
+    }
+}
+
 // MARK: Names
 
 extension Syscall {

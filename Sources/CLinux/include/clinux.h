@@ -148,6 +148,10 @@ int32_t aclfs_utimens(int32_t fd, const int64_t *sec, const int64_t *nsec);
 static const int64_t aclfs_UTIME_NOW = 0x3fffffff;
 static const int64_t aclfs_UTIME_OMIT = 0x3ffffffe;
 
+/* A copy of the descriptor's mount without what is mounted below it, attached nowhere (O_PATH). Needs
+ * CAP_SYS_ADMIN. */
+int32_t aclfs_clone_mount(int32_t fd);
+
 /* --- Data --- */
 
 int32_t aclfs_ftruncate(int32_t fd, int64_t size);
