@@ -135,7 +135,13 @@ public struct MountOptions: Sendable {
         switch name {
         case "securelevel": volume.securelevel = Int(try number(name, value, 0...2))
         case "groups_cache": groupsCache = UInt32(try number(name, value, 0...60_000))
-        case "groups": groupSource = try word(name, value)
+        case "groups":
+            groupSource = try word(name, value)
+            if groupSource == .directory {
+                throw MountOptionError(
+                    description: "option 'groups=directory' is not available yet; use groups=process, which reads the "
+                        + "groups of the asking thread")
+            }
         case "metadata": metadata = try word(name, value)
         case "xattr_names": xattrSpelling = try word(name, value)
         case "special": special = try word(name, value)

@@ -11,6 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* MS_NOSYMFOLLOW, which older headers do not name. */
+#define NOSYMFOLLOW 256ul
+
 int aclfs_fuse_mount(const char *source, const char *mountpoint, uint32_t flags, uint32_t uid, uint32_t gid,
 		     const char *extra)
 {
@@ -20,7 +23,9 @@ int aclfs_fuse_mount(const char *source, const char *mountpoint, uint32_t flags,
 	} table[] = {
 		{ ACLFS_FUSE_MOUNT_READ_ONLY, MS_RDONLY }, { ACLFS_FUSE_MOUNT_NOSUID, MS_NOSUID },
 		{ ACLFS_FUSE_MOUNT_NODEV, MS_NODEV },	   { ACLFS_FUSE_MOUNT_NOEXEC, MS_NOEXEC },
-		{ ACLFS_FUSE_MOUNT_NOATIME, MS_NOATIME },
+		{ ACLFS_FUSE_MOUNT_NOATIME, MS_NOATIME },	   { ACLFS_FUSE_MOUNT_SYNC, MS_SYNCHRONOUS },
+		{ ACLFS_FUSE_MOUNT_DIRSYNC, MS_DIRSYNC },	   { ACLFS_FUSE_MOUNT_NODIRATIME, MS_NODIRATIME },
+		{ ACLFS_FUSE_MOUNT_NOSYMFOLLOW, NOSYMFOLLOW },
 	};
 	unsigned long kernel_flags = 0;
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)

@@ -42,6 +42,10 @@ extension PreparedMount {
         if options.noDev { flags.insert(.noDevices) }
         if options.noExec { flags.insert(.noExecution) }
         if options.noAtime { flags.insert(.noAccessTime) }
+        if options.synchronous { flags.insert(.synchronous) }
+        if options.dirSync { flags.insert(.synchronousDirectories) }
+        if options.noDirAtime { flags.insert(.noDirectoryAccessTime) }
+        if options.noSymFollow { flags.insert(.noSymlinkFollow) }
         if options.allowOther { flags.insert(.allowOther) }
         let extra = options.contexts.isEmpty ? nil : options.contexts.joined(separator: ",")
         do {
