@@ -54,7 +54,8 @@ let package = Package(
         .executableTarget(
             name: "aclfs",
             dependencies: [
-                "ToolSupport", "Authorization", "ACLFileSystem", "BackingStore", "FuseSession", "LinuxSystem",
+                "ToolSupport", "Authorization", "ACLFormats", "ACLFileSystem", "BackingStore", "FuseSession",
+                "LinuxSystem", "Identity",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
@@ -79,5 +80,7 @@ let package = Package(
             name: "IdentityTests", dependencies: ["Identity", "Authorization", "LinuxSystem"], swiftSettings: strict),
         .testTarget(
             name: "FuseSessionTests", dependencies: ["FuseSession"], swiftSettings: strict),
+        .testTarget(
+            name: "ControlTests", dependencies: ["aclfs", "ACLFormats", "LinuxSystem"], swiftSettings: strict),
     ]
 )

@@ -22,6 +22,9 @@ enum Program {
         switch word {
         case "mount": return MountCommand.run(rest)
         case "unmount", "umount": return UnmountCommand.run(rest)
+        case "explain": return ExplainCommand.run(rest)
+        case "effective": return EffectiveCommand.run(rest)
+        case "status": return StatusCommand.run(rest)
         case "help", "--help", "-h":
             print(Usage.text)
             return 0
