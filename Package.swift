@@ -54,7 +54,8 @@ let package = Package(
         .executableTarget(
             name: "aclfs",
             dependencies: [
-                "ToolSupport", "Authorization", "ACLFileSystem", "BackingStore", "FuseSession", "LinuxSystem",
+                "ToolSupport", "Authorization", "ACLFormats", "ACLFileSystem", "BackingStore", "FuseSession",
+                "LinuxSystem", "Identity",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
@@ -82,5 +83,7 @@ let package = Package(
         .testTarget(
             name: "ToolSupportTests", dependencies: ["ToolSupport", "Authorization", "ACLFormats", "LinuxSystem"],
             swiftSettings: strict),
+        .testTarget(
+            name: "ControlTests", dependencies: ["aclfs", "ACLFormats", "LinuxSystem"], swiftSettings: strict),
     ]
 )

@@ -32,7 +32,7 @@ extension FileSystem {
 
     /// By path it asks `write`; through a handle its access mode and the flags (AUTHORIZATION.md 2.2, 2.4).
     private func permitTruncation(_ object: Loaded, _ handle: HandleID?, _ caller: Caller) throws(Errno) {
-        guard let handle else { return try permit(.truncate, Nodes(object: object.facts), caller) }
+        guard let handle else { return try permit(.truncate, Nodes(object: object.facts), caller, about: object) }
         let file = try handles.file(handle)
         guard file.isWritable else { throw .inval }
         if file.isAppendOnly || !object.facts.flags.isDisjoint(with: .appendOnly) { throw .perm }
@@ -90,7 +90,7 @@ extension FileSystem {
     }
 
     func changeFlags(_ object: Loaded, to requested: FileFlags, _ caller: Caller) throws(Errno) {
-        try permit(.chflags(requested), Nodes(object: object.facts), caller)
+        try permit(.chflags(requested), Nodes(object: object.facts), caller, about: object)
         let flags = AttributeEffect.flags(after: requested, on: object.facts)
         if flags == object.facts.flags { return }
         var record = try tree.record(object.descriptor.rawValue)
@@ -99,7 +99,7 @@ extension FileSystem {
     }
 
     func changeACL(_ object: Loaded, to acl: ACL?, _ caller: Caller) throws(Errno) {
-        try permit(.setACL(acl), Nodes(object: object.facts), caller)
+        try permit(.setACL(acl), Nodes(object: object.facts), caller, about: object)
         if acl == object.facts.acl { return }
         var record = try tree.record(object.descriptor.rawValue)
         record.acl = acl

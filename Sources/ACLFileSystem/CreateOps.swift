@@ -83,7 +83,7 @@ extension FileSystem {
         let request = CreationRequest(
             kind: kind, mode: FileMode(rawValue: UInt16(truncatingIfNeeded: mode & 0o7777)),
             umask: UInt16(truncatingIfNeeded: caller.umask & 0o777))
-        try permit(.create(request), Nodes(parent: parent.facts), caller)
+        try permit(.create(request), Nodes(parent: parent.facts), caller, about: parent)
         let inquiry = Inquiry(credential(caller), on: volume, sandbox: Unconfined(), observer: NoObserver())
         do { return try inquiry.newObject(request, in: parent.facts, gid: caller.gid) } catch { throw .nomem }
     }

@@ -9,7 +9,7 @@ extension FileSystem {
         let node = try node(id)
         return try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(node)
-            try permit(.list, Nodes(object: object.facts), caller)
+            try permit(.list, Nodes(object: object.facts), caller, about: object)
             guard object.facts.kind == .directory else { throw .notdir }
             let descriptor = SharedDescriptor(
                 try Syscall.reopen(

@@ -23,6 +23,7 @@ public final class FileSystem: Sendable {
     let metadataLock = ReadWriteLock()
     let groups: GroupCache
     public let counters = Counters()
+    let denials = DenialLog()
     private let volumeState: Mutex<VolumeState>
     /// Random, so that a file handle of an earlier mount does not open another object (I8).
     let generation = UInt64.random(in: 1...UInt64(UInt32.max))
@@ -81,10 +82,22 @@ extension FileSystem {
     }
 
     /// Asks the authorizer; a denial is counted and becomes the operation's errno.
-    func permit(_ operation: Operation, _ objects: Nodes, _ caller: Caller) throws(Errno) {
+    /// - Parameter subject: the object that a denial is remembered by.
+    func permit(
+        _ operation: Operation, _ objects: Nodes, _ caller: Caller, about subject: Loaded? = nil
+    ) throws(Errno) {
         let decision = decide(operation, objects, caller)
         counters.count(decision)
-        if let denial = decision.denial { throw denial.errno }
+        if let denial = decision.denial {
+            remember(decision, of: operation, caller, subject?.status)
+            throw denial.errno
+        }
+    }
+
+    func remember(_ decision: Decision, of operation: Operation, _ caller: Caller, _ status: FileStatus?) {
+        denials.add(
+            operation, decision, uid: caller.uid,
+            inode: status.map { tree.shownInode(device: $0.device, inode: $0.inode) }, time: SystemTime.now().sec)
     }
 
     /// Asks the authorizer without counting: for questions that shape an operation instead of refusing it.

@@ -9,7 +9,7 @@ extension FileSystem {
     ) throws(Errno) -> Entry {
         try metadataLock.withReadLock { () throws(Errno) in
             let directory = try load(parent)
-            try permit(.lookup, Nodes(object: directory.facts), caller)
+            try permit(.lookup, Nodes(object: directory.facts), caller, about: directory)
             let found = try tree.resolve(name, in: directory.descriptor)
             try gate(found, caller)
             return entry(found.object, found.status)
@@ -19,18 +19,24 @@ extension FileSystem {
     /// The kernel opens FIFOs and connects to sockets without asking, so a look-up is answered only to
     /// callers who hold what that would give them, or who own the object (docs/security.md).
     private func gate(_ found: ResolvedObject, _ caller: Caller) throws(Errno) {
-        guard options.special == .gate else { return }
-        let rights: Rights
-        switch found.object.kind {
-        case .fifo: rights = [.read, .write]
-        case .socket: rights = .write
-        case .file, .directory, .symlink, .characterDevice, .blockDevice: return
-        }
+        guard let rights = rightsBehindGate(found.object.kind) else { return }
         let facts = try tree.facts(found.descriptor.rawValue, found.status)
         if decide(.rights(.writeSecurity), Nodes(object: facts), caller).stage == .ownerRight { return }
         if !decide(.rights(rights), Nodes(object: facts), caller).isAllowed {
-            counters.count(.deny(.EACCES, .special))
+            let decision = Decision.deny(.EACCES, .special)
+            counters.count(decision)
+            remember(decision, of: .lookup, caller, found.status)
             throw .acces
+        }
+    }
+
+    /// What opening an object of this kind would give without a question; nil where nothing is hidden.
+    func rightsBehindGate(_ kind: ObjectKind) -> Rights? {
+        guard options.special == .gate else { return nil }
+        switch kind {
+        case .fifo: return [.read, .write]
+        case .socket: return .write
+        case .file, .directory, .symlink, .characterDevice, .blockDevice: return nil
         }
     }
 
@@ -41,7 +47,7 @@ extension FileSystem {
     func status(_ id: NodeID, _ caller: Caller) throws(Errno) -> ObjectAttributes {
         try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(id)
-            try permit(.stat, Nodes(object: object.facts), caller)
+            try permit(.stat, Nodes(object: object.facts), caller, about: object)
             return attributes(object.status)
         }
     }
@@ -50,14 +56,14 @@ extension FileSystem {
         try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(id)
             let mask = AccessMask(rawValue: UInt8(truncatingIfNeeded: mask & 7))
-            try permit(.access(mask), Nodes(object: object.facts), caller)
+            try permit(.access(mask), Nodes(object: object.facts), caller, about: object)
         }
     }
 
     func readLink(_ id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
         try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(id)
-            try permit(.readLink, Nodes(object: object.facts), caller)
+            try permit(.readLink, Nodes(object: object.facts), caller, about: object)
             return try Syscall.readlinkat(object.descriptor.rawValue)
         }
     }

@@ -31,7 +31,7 @@ extension FileSystem {
     private func open(_ node: Node, _ object: Loaded, flags: Int32, _ caller: Caller) throws(Errno) -> Opening {
         let intent = OpenIntent(flags: flags)
         let executes = flags & openForExecution != 0
-        try permit(executes ? .execute : .open(intent), Nodes(object: object.facts), caller)
+        try permit(executes ? .execute : .open(intent), Nodes(object: object.facts), caller, about: object)
         // The kernel opens the others itself; only files have data here.
         guard object.facts.kind == .file else { throw .io }
         let descriptor = SharedDescriptor(
@@ -81,7 +81,7 @@ extension FileSystem {
                 guard error == .exist, flags & OpenFlag.exclusive == 0 else { throw error }
             }
             // It came into being after the kernel looked: then it is opened like any other.
-            try permit(.lookup, Nodes(object: directory.facts), caller)
+            try permit(.lookup, Nodes(object: directory.facts), caller, about: directory)
             let found = try tree.resolve(name, in: directory.descriptor)
             let shown = entry(found.object, found.status)
             do throws(Errno) {

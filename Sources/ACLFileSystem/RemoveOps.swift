@@ -14,7 +14,7 @@ extension FileSystem {
             let object = try child(name, of: directory)
             try permit(
                 isDirectory ? .removeDirectory : .unlink,
-                Nodes(object: object.facts, parent: directory.facts), caller)
+                Nodes(object: object.facts, parent: directory.facts), caller, about: object)
             try Syscall.unlinkat(
                 directory.descriptor.rawValue, name, flags: isDirectory ? AtFlag.removeDirectory : 0)
             if isDirectory || object.status.nlink <= 1 { tree.forgetDescriptor(of: object.object) }

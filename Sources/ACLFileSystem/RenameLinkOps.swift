@@ -22,7 +22,7 @@ extension FileSystem {
             let objects = Nodes(
                 object: object.facts, parent: source.facts, target: target?.facts,
                 targetParent: parent == newParent ? nil : destination.facts)
-            try permit(exchanges ? .exchange : .rename, objects, caller)
+            try permit(exchanges ? .exchange : .rename, objects, caller, about: object)
             try Syscall.renameat2(
                 source.descriptor.rawValue, name, to: destination.descriptor.rawValue, newName, flags: flags)
             if !exchanges, let target, target.status.nlink <= 1 || target.facts.kind == .directory {
@@ -53,7 +53,7 @@ extension FileSystem {
         try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(id)
             let directory = try load(parent)
-            try permit(.link, Nodes(object: object.facts, targetParent: directory.facts), caller)
+            try permit(.link, Nodes(object: object.facts, targetParent: directory.facts), caller, about: object)
             try Syscall.link(
                 descriptor: object.descriptor.rawValue, to: directory.descriptor.rawValue, name)
             return entry(object.object, try Syscall.statx(object.descriptor.rawValue))

@@ -126,7 +126,7 @@ extension FileSystem {
     func listXattr(_ id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
         try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(id)
-            try permit(.listXattr, Nodes(object: object.facts), caller)
+            try permit(.listXattr, Nodes(object: object.facts), caller, about: object)
             let names: [[UInt8]]
             do throws(Errno) { names = try Syscall.listxattr(.any(object.descriptor.rawValue)) } catch {
                 if error == .opnotsupp { return [] }

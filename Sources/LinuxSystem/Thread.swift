@@ -68,6 +68,12 @@ public enum SystemTime {
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
+    /// May end early when a signal comes.
+    public static func sleep(milliseconds: UInt32) {
+        var time = timespec(tv_sec: Int(milliseconds / 1000), tv_nsec: Int(milliseconds % 1000) * 1_000_000)
+        nanosleep(&time, nil)
+    }
+
     private static func read(_ clock: clockid_t) -> timespec {
         var time = timespec()
         let code = clock_gettime(clock, &time)

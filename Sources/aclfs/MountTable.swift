@@ -4,9 +4,13 @@ import LinuxSystem
 struct MountEntry {
     var id: UInt64
     var device: String
+    /// What of the file system is mounted there: / unless it is a bind mount of a part.
+    var root: String
     var path: String
     var type: String
     var source: String
+    /// Of a FUSE mount: who mounted it.
+    var userID: UInt32?
 }
 
 enum MountTable {
@@ -21,8 +25,10 @@ enum MountTable {
                 let id = UInt64(fields[0])
             else { return nil }
             return MountEntry(
-                id: id, device: String(fields[2]), path: unescaped(fields[4]), type: String(fields[separator + 1]),
-                source: unescaped(fields[separator + 2]))
+                id: id, device: String(fields[2]), root: unescaped(fields[3]), path: unescaped(fields[4]), type: String(fields[separator + 1]),
+                source: unescaped(fields[separator + 2]),
+                userID: fields.last?.split(separator: ",").first { $0.hasPrefix("user_id=") }
+                    .flatMap { UInt32($0.dropFirst("user_id=".count)) })
         }
     }
 

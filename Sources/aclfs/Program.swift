@@ -26,6 +26,9 @@ enum Program {
         case "chmod": return runChmod(arguments: byteArguments(after: 2))
         case "chflags": return runChflags(arguments: byteArguments(after: 2))
         case "ls": return runLs(arguments: byteArguments(after: 2))
+        case "explain": return ExplainCommand.run(rest)
+        case "effective": return EffectiveCommand.run(rest)
+        case "status": return StatusCommand.run(rest)
         case "help", "--help", "-h":
             print(Usage.text)
             return 0

@@ -17,7 +17,11 @@ extension PreparedMount {
         Syscall.umask(0)
         let device = try attach(options, fsname: options.fsname ?? request.source)
         let fileSystem = FileSystem(tree: tree, options: options)
-        let dispatch = RequestDispatch(fileSystem) { _ in readiness?.ready() }
+        let negotiated = NegotiatedPaths()
+        let dispatch = RequestDispatch(fileSystem) { agreed in
+            negotiated.set(agreed)
+            readiness?.ready()
+        }
         let session: Session
         do {
             var configuration = SessionConfiguration()
@@ -29,6 +33,8 @@ extension PreparedMount {
             try? Mounting.unmount(mountpoint, lazily: true)
             throw MountFailure(status: MountExit.systemError, message: "cannot serve: \(Errno(rawValue: error.errno))")
         }
+        let control = startControl(fileSystem, request.source, negotiated)
+        defer { control?.stop() }
         do { try session.run(workers: workerCount()) } catch {
             throw MountFailure(status: MountExit.systemError, message: "serving ended: \(Errno(rawValue: error.errno))")
         }

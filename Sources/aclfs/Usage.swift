@@ -7,6 +7,11 @@ enum Usage {
         ("ls", "[-leO@dRan] FILE …   with entries, flags and attributes"),
         ("chflags", "[-fhvx] [-R [-H | -L | -P]] FLAGS FILE …   BSD file flags"),
         ("unmount", "MOUNTPOINT   end a mount, also a dead one"),
+        ("status", "[--json] [MOUNTPOINT]   options in force, ways that requests take, decisions counted"),
+        ("explain", "[--json] [--as USER[:GROUP,…]] OPERATION PATH [PATH2]   whether, and why"),
+        ("explain", "[--json] --who-can OPERATION PATH   which users may"),
+        ("explain", "[--json] --last [N] [MOUNTPOINT]   what was refused"),
+        ("effective", "[--json] [--as USER[:GROUP,…]] PATH   all rights, granted or not, and by what"),
     ]
 
     static var text: String {

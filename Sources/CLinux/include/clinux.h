@@ -231,6 +231,21 @@ int32_t aclfs_fork_daemon(int32_t *pipe_end);
 /* Points the descriptors `first` to 2 at /dev/null. */
 int32_t aclfs_silence(int32_t first);
 
+/* --- Control: a SOCK_SEQPACKET socket with a name, one message per packet (control.c) --- */
+
+/* Binds, opens to all and listens; the path must be free. */
+int32_t aclfs_control_listen(const char *path, int32_t backlog);
+int32_t aclfs_control_accept(int32_t fd);
+int32_t aclfs_control_connect(const char *path);
+/* Who connected or, on a client's side, who listens; as the kernel knows them. */
+int32_t aclfs_control_peer(int32_t fd, int32_t *pid, uint32_t *uid, uint32_t *gid);
+/* For each receive and each send. */
+int32_t aclfs_control_timeout(int32_t fd, uint32_t milliseconds);
+/* One message; 0 at the end of the connection, -EMSGSIZE for one longer than the buffer. */
+int64_t aclfs_control_receive(int32_t fd, void *buffer, uint64_t size);
+int64_t aclfs_control_send(int32_t fd, const void *buffer, uint64_t size);
+int32_t aclfs_control_shutdown(int32_t fd);
+
 #pragma clang assume_nonnull end
 
 #endif

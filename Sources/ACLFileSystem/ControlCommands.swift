@@ -1,0 +1,202 @@
+import ACLFormats
+import Authorization
+import BackingStore
+import Identity
+import LinuxSystem
+
+extension ControlServer {
+    func perform(_ request: JSON, _ peer: ControlSocket.Peer) throws(ControlFailure) -> JSON {
+        switch request["command"]?.string {
+        case "version": return .object([.init("version", .string(facts.version)), .init("messages", .integer(1))])
+        case "status":
+            try requireMaster(peer)
+            return status()
+        case "explain": return try explain(request, peer)
+        case "effective": return try effective(request, peer)
+        case "last": return try last(request, peer)
+        case "remount":
+            try requireMaster(peer)
+            return try remount(request)
+        default: throw ControlFailure(.inval, "unknown command")
+        }
+    }
+
+    private func isMaster(_ peer: ControlSocket.Peer) -> Bool { peer.uid == 0 || peer.uid == owner }
+
+    private func requireMaster(_ peer: ControlSocket.Peer) throws(ControlFailure) {
+        guard isMaster(peer) else { throw ControlFailure(.perm, "only root and whoever mounted may ask this") }
+    }
+
+    // MARK: Who is meant
+
+    private enum Subject {
+        case peer(RequestCredential)
+        case other(DirectoryCredential)
+    }
+
+    /// Without a name the client himself is meant, with the groups that his process has now.
+    private func subject(_ request: JSON, _ peer: ControlSocket.Peer) throws(ControlFailure) -> Subject {
+        guard let name = request["as"]?.string else { return .peer(credential(peer)) }
+        let known: DirectoryCredential
+        do throws(DirectoryCredential.Failure) { known = try DirectoryCredential(name) } catch {
+            switch error {
+            case .noUser(let name): throw ControlFailure(.inval, "no user '\(escapedName(name.utf8))'")
+            case .noGroup(let name): throw ControlFailure(.inval, "no group '\(escapedName(name.utf8))'")
+            case .system(let error): throw ControlFailure(error, "the account databases do not answer: \(error.text)")
+            }
+        }
+        // Somebody else's groups would be a way to learn what members of a group may do.
+        if !isMaster(peer), known.uid == peer.uid { return .peer(credential(peer)) }
+        return .other(known)
+    }
+
+    private func credential(_ peer: ControlSocket.Peer) -> RequestCredential {
+        RequestCredential(uid: peer.uid, gid: peer.gid, tid: peer.pid, cache: fileSystem.groups)
+    }
+
+    /// Others may be asked about only where the client could read permissions himself; the refusal does not
+    /// tell whether there is anything.
+    private func requireSight(
+        _ asked: ExplainRequest, _ subject: Subject, _ peer: ControlSocket.Peer
+    ) throws(ControlFailure) {
+        if isMaster(peer) { return }
+        guard case .other = subject else { return }
+        guard fileSystem.mayInspect(asked, credential: credential(peer)) else { throw ControlFailure(.noent) }
+    }
+
+    private func path(_ request: JSON, _ name: String) throws(ControlFailure) -> [[UInt8]] {
+        guard let bytes = request.path(name) else { throw ControlFailure(.inval, "no \(name)") }
+        let names = bytes.split(separator: UInt8(ascii: "/")).map { Array($0) }
+        guard bytes.count <= 4096, names.count <= 256, names.allSatisfy({ $0.count <= 255 }) else {
+            throw ControlFailure(.nametoolong)
+        }
+        guard names.allSatisfy({ $0 != [0x2E] && $0 != [0x2E, 0x2E] }) else {
+            throw ControlFailure(.inval, "a path may not hold . or ..")
+        }
+        return names
+    }
+
+    // MARK: The commands
+
+    private func explain(_ request: JSON, _ peer: ControlSocket.Peer) throws(ControlFailure) -> JSON {
+        guard let word = request["operation"]?.string else { throw ControlFailure(.inval, "no operation") }
+        guard let operation = AskedOperation(word: word) else {
+            throw ControlFailure(.inval, AskedOperation.unknown(word))
+        }
+        let hasSecond = request["path2"] != nil || request["path2_b64"] != nil
+        let asked = ExplainRequest(
+            operation, path: try path(request, "path"), secondPath: hasSecond ? try path(request, "path2") : nil)
+        let subject = try subject(request, peer)
+        try requireSight(asked, subject, peer)
+        var explanation: Explanation
+        switch subject {
+        case .peer(let credential): explanation = try fileSystem.explain(asked, credential: credential)
+        case .other(let credential): explanation = try fileSystem.explain(asked, credential: credential)
+        }
+        // What he may not read he is told only as far as it decided about him.
+        if !isMaster(peer), !fileSystem.mayInspect(asked, credential: credential(peer)) { explanation.considered = [] }
+        if request["brief"]?.bool == true {
+            explanation.steps = explanation.steps.suffix(1)
+            explanation.considered = []
+        }
+        return explanation.json()
+    }
+
+    private func effective(_ request: JSON, _ peer: ControlSocket.Peer) throws(ControlFailure) -> JSON {
+        let path = try path(request, "path")
+        let subject = try subject(request, peer)
+        try requireSight(ExplainRequest(.right(.delete), path: path), subject, peer)
+        let answers: [Explanation]
+        switch subject {
+        case .peer(let credential): answers = try fileSystem.effective(path, credential: credential)
+        case .other(let credential): answers = try fileSystem.effective(path, credential: credential)
+        }
+        return .array(
+            answers.map { answer in
+                var answer = answer
+                answer.steps = answer.steps.suffix(1)
+                answer.considered = []
+                return answer.json()
+            })
+    }
+
+    private func last(_ request: JSON, _ peer: ControlSocket.Peer) throws(ControlFailure) -> JSON {
+        let limit = request["count"]?.integer ?? 20
+        guard limit > 0 else { throw ControlFailure(.inval, "count must be a positive number") }
+        // As many as one message surely holds.
+        let denials = fileSystem.denials.last(
+            Int(clamping: min(limit, 300)), of: isMaster(peer) ? nil : peer.uid)
+        return .array(
+            denials.map { denial in
+                .object([
+                    .init("number", .integer(Int64(clamping: denial.sequence))), .init("time", .integer(denial.time)),
+                    .init("uid", .integer(Int64(denial.uid))), .init("operation", .string(denial.operation)),
+                    // Beyond 63 bits no reader of JSON agrees; these are numbers of mounts below.
+                    .init("inode", denial.inode.map { .string(String($0)) } ?? .null),
+                    .init("errno", .string(denial.errno)), .init("stage", .string(denial.stage)),
+                ])
+            })
+    }
+
+    private func status() -> JSON {
+        let counters = fileSystem.counters
+        let denials = counters.denials.sorted { $0.key < $1.key }
+        return .object([
+            JSON.path(facts.source.utf8, name: "source"), JSON.path(facts.mountpoint.utf8, name: "mountpoint"),
+            .init("version", .string(facts.version)), .init("owner", .integer(Int64(owner))),
+            .init("metadata", .string(fileSystem.tree.metadataName)),
+            .init("options", .array(fileSystem.options.words(volume: fileSystem.volume).map { .string($0) })),
+            .init("paths", .object(facts.paths())),
+            .init(
+                "counters",
+                .object([
+                    .init("allowed", .integer(Int64(clamping: counters.decisionsAllowed))),
+                    .init(
+                        "denied",
+                        .object(denials.map { .init($0.key, .integer(Int64(clamping: $0.value))) })),
+                ])),
+        ])
+    }
+
+    /// Only what decisions read anew each time can change under a living mount.
+    private func remount(_ request: JSON) throws(ControlFailure) -> JSON {
+        guard let text = request["options"]?.string else { throw ControlFailure(.inval, "no options") }
+        var options = MountOptions()
+        options.volume = fileSystem.volume
+        let before = options.volume
+        for word in text.split(separator: ",") {
+            guard word == "ro" || word == "rw" || word.hasPrefix("securelevel=") else {
+                throw ControlFailure(.inval, "'\(escapedName(word.utf8))' cannot change while mounted; unmount and mount anew")
+            }
+        }
+        do { try options.apply(text) } catch { throw ControlFailure(.inval, error.description) }
+        guard options.volume.securelevel >= before.securelevel else {
+            throw ControlFailure(.perm, "securelevel may only rise while mounted; it is \(before.securelevel)")
+        }
+        let new = options.volume
+        fileSystem.changeVolume { volume in
+            volume.isReadOnly = new.isReadOnly
+            // Another remount may have raised it meanwhile.
+            volume.securelevel = max(volume.securelevel, new.securelevel)
+        }
+        return .object([.init("was", .string(before.isReadOnly ? "ro" : "rw"))])
+    }
+}
+
+extension MountOptions {
+    /// The options in force, in the words of `-o`.
+    func words(volume: VolumeState) -> [String] {
+        var words = [
+            volume.isReadOnly ? "ro" : "rw", volume.ignoresOwnership ? "noowners" : "owners",
+            volume.ignoresACLs ? "noacl" : "acl", "securelevel=\(volume.securelevel)",
+            volume.groupFromDirectory ? "grpid" : "nogrpid", volume.ownerFromSetUserDirectory ? "suiddir" : "nosuiddir",
+            "groups=\(groupSource.rawValue)", "groups_cache=\(groupsCache)", crossMounts ? "crossmounts" : "nocrossmounts",
+            "xattr_names=\(xattrSpelling.rawValue)", "special=\(special.rawValue)", noSuid ? "nosuid" : "suid",
+            noDev ? "nodev" : "dev",
+        ]
+        if volume.unknown99 { words.append("unknown99") }
+        if volume.forbidsExecution { words.append("noexec") }
+        if allowOther { words.append("allow_other") }
+        return words
+    }
+}

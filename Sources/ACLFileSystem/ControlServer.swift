@@ -1,0 +1,144 @@
+import ACLFormats
+import Authorization
+import Identity
+import LinuxSystem
+import Synchronization
+
+/// Answers the messages of docs/control.md on a socket of its own threads, apart from those that serve
+/// requests: a slow or hostile client costs the mount nothing.
+public final class ControlServer: Sendable {
+    /// What the file system itself does not know of its mount.
+    public struct MountFacts: Sendable {
+        public var source: String
+        public var mountpoint: String
+        public var version: String
+        /// Which ways requests and data take, as members of the status.
+        public var paths: @Sendable () -> [JSON.Member]
+        public init(
+            source: String, mountpoint: String, version: String, paths: @escaping @Sendable () -> [JSON.Member]
+        ) {
+            (self.source, self.mountpoint, self.version, self.paths) = (source, mountpoint, version, paths)
+        }
+    }
+
+    static let clientsOfOneUser = 8
+    static let clients = 64
+    private static let passing: [Errno] = [.mfile, .nfile, .nomem, .again]
+
+    let fileSystem: FileSystem
+    let facts: MountFacts
+    /// Who mounted, and so may ask everything, besides root.
+    let owner: UInt32
+    private let path: String
+    /// Tells our name in the file system from one that a later mount has put there.
+    private let inode: UInt64
+    private let socket: ControlSocket
+    private let clientCounts = Mutex<[UInt32: Int]>([:])
+
+    /// Binds `path`; what lies there is left over from a mount that has gone.
+    public init(_ fileSystem: FileSystem, at path: String, owner: UInt32, facts: MountFacts) throws(Errno) {
+        do { try Syscall.unlinkat(Syscall.workingDirectory, path) } catch { if error != .noent { throw error } }
+        (self.fileSystem, self.path, self.owner, self.facts) = (fileSystem, path, owner, facts)
+        socket = try ControlSocket.listen(at: path)
+        inode = try Syscall.statxAt(Syscall.workingDirectory, path).inode
+    }
+
+    /// Starts to answer; returns at once.
+    public func start() throws(Errno) {
+        _ = try Thread.start(name: "aclfs-control") { [self] in
+            while true {
+                let client: ControlSocket
+                do throws(Errno) { client = try socket.accept() } catch {
+                    // Out of descriptors or memory passes; a socket that was shut down does not come back.
+                    guard Self.passing.contains(error) else { return }
+                    SystemTime.sleep(milliseconds: 100)
+                    continue
+                }
+                serve(client)
+            }
+        }
+    }
+
+    /// Takes the name away; clients that are being answered are left to end.
+    public func stop() {
+        if let status = try? Syscall.statxAt(Syscall.workingDirectory, path), status.inode == inode {
+            try? Syscall.unlinkat(Syscall.workingDirectory, path)
+        }
+        socket.shutdown()
+    }
+
+    private func serve(_ client: ControlSocket) {
+        guard let peer = try? client.peer(), (try? client.setTimeout(milliseconds: 1000)) != nil else { return }
+        let isAdmitted = clientCounts.withLock { counts in
+            let total = counts.values.reduce(0, +)
+            // Root must get through whatever others do.
+            guard counts[peer.uid, default: 0] < Self.clientsOfOneUser, total < Self.clients || peer.uid == 0 else {
+                return false
+            }
+            counts[peer.uid, default: 0] += 1
+            return true
+        }
+        guard isAdmitted else {
+            try? client.send(JSONText.write(.failure(.again, "too many clients of this user; try again")))
+            return
+        }
+        do {
+            _ = try Thread.start(name: "aclfs-client") { [self] in
+                converse(client, peer)
+                leave(peer.uid)
+            }
+        } catch { leave(peer.uid) }
+    }
+
+    private func leave(_ uid: UInt32) {
+        clientCounts.withLock { counts in
+            let left = counts[uid, default: 1] - 1
+            counts[uid] = left > 0 ? left : nil
+        }
+    }
+
+    /// One message, one answer, until the client has had enough or is silent for a second.
+    private func converse(_ client: ControlSocket, _ peer: ControlSocket.Peer) {
+        while true {
+            var answer: JSON
+            do throws(Errno) {
+                guard let message = try client.receive(limit: JSONText.maximumSize) else { return }
+                answer = self.answer(to: message, peer)
+            } catch {
+                guard error == ControlSocket.tooLong else { return }
+                answer = .failure(error, "a message may have \(JSONText.maximumSize) bytes")
+            }
+            var bytes = JSONText.write(answer)
+            if bytes.count > JSONText.maximumSize {
+                bytes = JSONText.write(.failure(ControlSocket.tooLong, "the answer does not fit in one message"))
+            }
+            do { try client.send(bytes) } catch { return }
+        }
+    }
+
+    func answer(to message: [UInt8], _ peer: ControlSocket.Peer) -> JSON {
+        let request: JSON
+        do { request = try JSONText.parse(message) } catch { return .failure(.inval, error.description) }
+        guard request["v"]?.integer == 1 else {
+            return .failure(.inval, "only version 1 of the messages is spoken here (\"v\":1)")
+        }
+        do throws(ControlFailure) {
+            return .success(try perform(request, peer))
+        } catch { return .failure(error.errno, error.message ?? error.errno.text) }
+    }
+}
+
+typealias ControlFailure = ExplainFailure
+
+extension JSON {
+    static func failure(_ error: Errno, _ message: String) -> JSON {
+        .object([
+            .init("v", .integer(1)), .init("ok", .bool(false)), .init("error", .string(error.name)),
+            .init("message", .string(message)),
+        ])
+    }
+
+    static func success(_ result: JSON) -> JSON {
+        .object([.init("v", .integer(1)), .init("ok", .bool(true)), .init("result", result)])
+    }
+}

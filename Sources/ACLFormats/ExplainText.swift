@@ -1,0 +1,46 @@
+extension Explanation {
+    /// What `aclfs explain` prints, a line each.
+    /// - Parameter path: how a place is called, as bytes.
+    public func text(path: (Place) -> [UInt8]) -> [String] {
+        var lines = ExplainTable.lines(
+            steps.map { step in
+                [
+                    escapedName(path(step.place)), step.words.joined(separator: ","),
+                    step.isAllowed ? "allowed" : "denied", step.stage, step.entry ?? "",
+                ]
+            })
+        // An entry that decided alone stands in its line already.
+        if considered.count > 1 || considered.first.map({ !$0.effect.hasPrefix("denies") }) ?? false {
+            var shown: Place?
+            for entry in considered {
+                if entry.place != shown { lines.append("entries of \(escapedName(path(entry.place))):") }
+                shown = entry.place
+                lines.append(" \(entry.index): \(entry.entry)  (\(entry.effect))")
+            }
+        }
+        lines += notes.map { "note: \($0)" }
+        lines.append(denial.map { "denied: \($0)" } ?? "allowed")
+        return lines
+    }
+}
+
+/// Columns two blanks apart; the last of a line is not padded.
+public enum ExplainTable {
+    public static func lines(_ rows: [[String]]) -> [String] {
+        var widths: [Int] = []
+        for row in rows {
+            for (column, cell) in row.enumerated() {
+                if column == widths.count { widths.append(0) }
+                widths[column] = max(widths[column], cell.count)
+            }
+        }
+        return rows.map { row in
+            var line = ""
+            for (column, cell) in row.enumerated() {
+                line += cell + String(repeating: " ", count: widths[column] - cell.count + 2)
+            }
+            while line.last == " " { line.removeLast() }
+            return line
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import Authorization
+
+/// A decision with its reasoning, as it is shown and sent (docs/control.md).
+public struct Explanation: Sendable, Hashable {
+    /// Which object of the request a line speaks of: the first `depth` names of its first or second path.
+    public struct Place: Sendable, Hashable {
+        public var isSecondPath: Bool
+        public var depth: Int
+        public init(isSecondPath: Bool = false, depth: Int) { (self.isSecondPath, self.depth) = (isSecondPath, depth) }
+    }
+
+    /// One question on the way.
+    public struct Step: Sendable, Hashable {
+        public var place: Place
+        /// The rights asked, in the object's own words; the operation's word where none was.
+        public var words: [String]
+        public var isAllowed: Bool
+        /// As AUTHORIZATION.md 3.11 spells it.
+        public var stage: String
+        /// The entry that decided, as `ls -le` shows it without its number.
+        public var entry: String?
+        public init(place: Place, words: [String], isAllowed: Bool, stage: String, entry: String? = nil) {
+            (self.place, self.words, self.isAllowed, self.stage, self.entry) = (place, words, isAllowed, stage, entry)
+        }
+    }
+
+    /// An entry that the last question came to, and what it did.
+    public struct Considered: Sendable, Hashable {
+        public var place: Place
+        public var index: Int
+        public var entry: String
+        public var effect: String
+        public init(place: Place, index: Int, entry: String, effect: String) {
+            (self.place, self.index, self.entry, self.effect) = (place, index, entry, effect)
+        }
+    }
+
+    public var steps: [Step] = []
+    public var considered: [Considered] = []
+    public var notes: [String] = []
+    /// The name of the errno that refuses; `nil` = allowed.
+    public var denial: String?
+    public init() {}
+
+    public var isAllowed: Bool { denial == nil }
+}
+
+extension EntryEffect {
+    /// What an entry did, in words.
+    public func shown(isDirectory: Bool) -> String {
+        switch self {
+        case .inheritOnly: "only for inheritance"
+        case .irrelevant: "names nothing that is open"
+        case .reservedKind: "of a kind that is passed over"
+        case .notCovered: "not about the caller"
+        case .allowed(let rights): "allows \(rightWords(rights, isDirectory: isDirectory).joined(separator: ","))"
+        case .denied(let rights): "denies \(rightWords(rights, isDirectory: isDirectory).joined(separator: ","))"
+        }
+    }
+}
+
+/// Rights in the words of the object's kind; empty if nothing is asked but the flags.
+public func rightWords(_ rights: Rights, isDirectory: Bool) -> [String] {
+    // On a directory also where files have no word; on a file, `delete_child` keeps the directory's.
+    RightName.all.filter { rights.contains($0.right) }.map { isDirectory ? $0.directoryWord : $0.fileWord ?? $0.directoryWord }
+        + RightName.storedOnly.filter { rights.contains($0.right) }.map(\.directoryWord)
+}
+
+extension ACLTextPrinter {
+    /// One entry as `ls -le` shows it, without its number.
+    public static func line(_ entry: ACE, isDirectory: Bool, names: some IdentityNames) -> String {
+        let line = lines(ACL([entry]), isDirectory: isDirectory, names: names).first ?? ""
+        return String(line.dropFirst(" 0: ".count))
+    }
+}

@@ -1,0 +1,86 @@
+#include "clinux.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/types.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* Fills an address; a path that does not fit is refused, never cut. */
+static int32_t address_of(const char *path, struct sockaddr_un *address) {
+  size_t length = strlen(path);
+  memset(address, 0, sizeof *address);
+  address->sun_family = AF_UNIX;
+  if (length >= sizeof address->sun_path) return -ENAMETOOLONG;
+  memcpy(address->sun_path, path, length + 1);
+  return 0;
+}
+
+int32_t aclfs_control_listen(const char *path, int32_t backlog) {
+  struct sockaddr_un address;
+  int32_t result = address_of(path, &address);
+  if (result < 0) return result;
+  int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -errno;
+  if (bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || chmod(path, 0666) < 0 ||
+      listen(fd, backlog) < 0) {
+    result = -errno;
+    close(fd);
+    return result;
+  }
+  return fd;
+}
+
+int32_t aclfs_control_accept(int32_t fd) {
+  int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+  return client < 0 ? -errno : client;
+}
+
+int32_t aclfs_control_connect(const char *path) {
+  struct sockaddr_un address;
+  int32_t result = address_of(path, &address);
+  if (result < 0) return result;
+  int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -errno;
+  if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
+    result = -errno;
+    close(fd);
+    return result;
+  }
+  return fd;
+}
+
+int32_t aclfs_control_peer(int32_t fd, int32_t *pid, uint32_t *uid, uint32_t *gid) {
+  struct ucred peer;
+  socklen_t size = sizeof peer;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0) return -errno;
+  *pid = peer.pid;
+  *uid = peer.uid;
+  *gid = peer.gid;
+  return 0;
+}
+
+int32_t aclfs_control_timeout(int32_t fd, uint32_t milliseconds) {
+  struct timeval time = {.tv_sec = milliseconds / 1000, .tv_usec = (milliseconds % 1000) * 1000};
+  if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time) < 0) return -errno;
+  if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time) < 0) return -errno;
+  return 0;
+}
+
+int64_t aclfs_control_receive(int32_t fd, void *buffer, uint64_t size) {
+  /* MSG_TRUNC: the true length, so that a message that was cut is known as one. */
+  ssize_t count = recv(fd, buffer, size, MSG_TRUNC);
+  if (count < 0) return -errno;
+  return (uint64_t)count > size ? -EMSGSIZE : count;
+}
+
+int64_t aclfs_control_send(int32_t fd, const void *buffer, uint64_t size) {
+  ssize_t count = send(fd, buffer, size, MSG_NOSIGNAL);
+  return count < 0 ? -errno : count;
+}
+
+int32_t aclfs_control_shutdown(int32_t fd) { return shutdown(fd, SHUT_RDWR) < 0 ? -errno : 0; }

@@ -1,0 +1,60 @@
+import CLinux
+import Glibc
+
+/// One end of a connection that carries whole messages (SOCK_SEQPACKET) under a name in the file system.
+public final class ControlSocket: Sendable {
+    /// Who is at the other end, as the kernel vouches for it: at the time of connect(2) or listen(2).
+    public struct Peer: Hashable, Sendable {
+        public var pid: Int32
+        public var uid: UInt32
+        public var gid: UInt32
+    }
+
+    private let descriptor: SharedDescriptor
+
+    private init(_ rawValue: Int32) { descriptor = SharedDescriptor(rawValue: rawValue) }
+
+    /// Binds the name, which must be free, for everybody to connect to. Errors: nametoolong above 107 bytes.
+    public static func listen(at path: String) throws(Errno) -> ControlSocket {
+        ControlSocket(try value(aclfs_control_listen(path, 16)))
+    }
+
+    public static func connect(to path: String) throws(Errno) -> ControlSocket {
+        ControlSocket(try repeating { aclfs_control_connect(path) })
+    }
+
+    /// Waits for the next client. Errors: inval after `shutdown`.
+    public func accept() throws(Errno) -> ControlSocket {
+        ControlSocket(try repeating { aclfs_control_accept(descriptor.rawValue) })
+    }
+
+    public func peer() throws(Errno) -> Peer {
+        var peer = Peer(pid: 0, uid: .max, gid: .max)
+        try value(aclfs_control_peer(descriptor.rawValue, &peer.pid, &peer.uid, &peer.gid))
+        return peer
+    }
+
+    /// For each message sent or awaited; then again is thrown.
+    public func setTimeout(milliseconds: UInt32) throws(Errno) {
+        try value(aclfs_control_timeout(descriptor.rawValue, milliseconds))
+    }
+
+    /// One message, `nil` at the end. A longer one than `limit` is lost and throws msgsize.
+    public func receive(limit: Int) throws(Errno) -> [UInt8]? {
+        var buffer = [UInt8](repeating: 0, count: limit)
+        let count = Int(try repeating { aclfs_control_receive(descriptor.rawValue, &buffer, UInt64(limit)) })
+        if count == 0 { return nil }
+        buffer.removeLast(limit - count)
+        return buffer
+    }
+
+    public func send(_ message: [UInt8]) throws(Errno) {
+        try repeating { aclfs_control_send(descriptor.rawValue, message, UInt64(message.count)) }
+    }
+
+    /// Wakes whoever waits on it; nothing more comes or goes.
+    public func shutdown() { _ = aclfs_control_shutdown(descriptor.rawValue) }
+
+    /// EMSGSIZE, which nothing but messages knows.
+    public static let tooLong = Errno(rawValue: EMSGSIZE)
+}

@@ -1,0 +1,51 @@
+import ACLFormats
+import LinuxSystem
+
+/// Why a daemon gave no answer, or a refusal.
+public struct ControlError: Error, Sendable {
+    /// The errno's name that the daemon answered; `nil` if it did not.
+    public var code: String?
+    public var message: String
+    public init(_ message: String, code: String? = nil) { (self.message, self.code) = (message, code) }
+}
+
+/// A conversation with the daemon of one mount.
+public struct ControlClient: Sendable {
+    private let socket: ControlSocket
+
+    /// - Parameter owner: who mounted; an answer of anybody else but root is not believed.
+    public init(device: String, owner: UInt32) throws(ControlError) {
+        var last = Errno.noent
+        for directory in ControlPlace.directories(of: owner) {
+            do throws(Errno) {
+                let socket = try ControlSocket.connect(to: "\(directory)/\(ControlPlace.name(device: device))")
+                let peer = try socket.peer()
+                guard peer.uid == owner || peer.uid == 0 else {
+                    last = .perm
+                    continue
+                }
+                // The daemon may ask account databases on the network before it answers.
+                try socket.setTimeout(milliseconds: 30_000)
+                self.socket = socket
+                return
+            } catch { last = error == .noent ? last : error }
+        }
+        throw ControlError("the mount's daemon cannot be asked: \(last.text)")
+    }
+
+    /// One message and its answer's result.
+    public func ask(_ command: String, _ members: [JSON.Member] = []) throws(ControlError) -> JSON {
+        let message = JSON.object([.init("v", .integer(1)), .init("command", .string(command))] + members)
+        let answer: JSON
+        do throws(Errno) {
+            try socket.send(JSONText.write(message))
+            guard let bytes = try socket.receive(limit: JSONText.maximumSize) else {
+                throw Errno.pipe
+            }
+            do { answer = try JSONText.parse(bytes) } catch { throw Errno.io }
+        } catch { throw ControlError("the mount's daemon does not answer: \(error.text)") }
+        if answer["ok"]?.bool == true, let result = answer["result"] { return result }
+        throw ControlError(
+            answer["message"]?.string ?? "the mount's daemon refused", code: answer["error"]?.string)
+    }
+}

@@ -1,0 +1,44 @@
+import Glibc
+import LinuxSystem
+
+/// Where the control sockets lie (docs/control.md).
+public enum ControlPlace {
+    /// - Parameter device: `MAJOR:MINOR`, as the mount table writes it.
+    public static func name(device: String) -> String {
+        String(device.map { $0 == ":" ? "-" : $0 }) + ".sock"
+    }
+
+    /// The directory for mounts of this process's user, made if it is missing. Errors: perm if somebody else
+    /// could put something there.
+    public static func prepareDirectory() throws(Errno) -> String {
+        if geteuid() == 0 {
+            try make("/run/aclfs", mode: 0o755)
+            return "/run/aclfs"
+        }
+        let directory = directories(of: geteuid()).first ?? "/tmp/aclfs-\(geteuid())"
+        try make(directory, mode: 0o700)
+        return directory
+    }
+
+    /// Where a client looks for a mount of this user, best first.
+    public static func directories(of uid: UInt32) -> [String] {
+        if uid == 0 { return ["/run/aclfs"] }
+        var places: [String] = []
+        // Another user's environment says nothing of where this one's daemon put it.
+        if uid == geteuid(), let runtime = getenv("XDG_RUNTIME_DIR") {
+            let path = String(cString: runtime)
+            if path.hasPrefix("/") { places.append("\(path)/aclfs") }
+        }
+        if uid != geteuid() { places.append("/run/user/\(uid)/aclfs") }
+        return places + ["/tmp/aclfs-\(uid)"]
+    }
+
+    private static func make(_ path: String, mode: UInt32) throws(Errno) {
+        do { try Syscall.mkdirat(Syscall.workingDirectory, path, mode: mode) } catch {
+            if error != .exist { throw error }
+        }
+        // In /tmp others may have been there first.
+        let status = try Syscall.statxAt(Syscall.workingDirectory, path)
+        guard status.isDirectory, status.uid == geteuid(), status.mode & 0o022 == 0 else { throw .perm }
+    }
+}

@@ -1,0 +1,205 @@
+import ACLFormats
+import Glibc
+import Identity
+import LinuxSystem
+import ToolSupport
+
+/// `aclfs explain`: 0 allowed, 1 denied, 2 no answer.
+enum ExplainCommand {
+    static func run(_ arguments: [String]) -> Int32 {
+        do throws(ControlError) {
+            let arguments = try ExplainArguments(rawArguments())
+            if arguments.last { return try last(arguments) }
+            if arguments.whoCan { return try whoCan(arguments) }
+            return try explain(arguments)
+        } catch {
+            printError("aclfs: \(error.message)")
+            return 2
+        }
+    }
+
+    private static func explain(_ arguments: ExplainArguments) throws(ControlError) -> Int32 {
+        guard arguments.words.count == 2 || arguments.words.count == 3 else {
+            throw ControlError("usage: aclfs explain [--json] [--as USER[:GROUP,…]] OPERATION PATH [PATH2]")
+        }
+        let word = try operation(arguments.words[0])
+        let first = try MountLocation(arguments.words[1])
+        var members = [
+            JSON.Member("operation", .string(word)), JSON.path(first.path),
+        ]
+        var second: MountLocation?
+        if arguments.words.count == 3 {
+            guard AskedOperation(word: word)?.call?.takesSecondPath == true else {
+                throw ControlError("\(word) asks for one path")
+            }
+            let location = try MountLocation(arguments.words[2])
+            guard location.entry.device == first.entry.device else {
+                throw ControlError("\(word): the two paths are on different mounts; that is refused with EXDEV")
+            }
+            members.append(JSON.path(location.path, name: "path2"))
+            second = location
+        }
+        if let subject = arguments.subject { members.append(.init("as", .string(subject))) }
+        let answer: JSON
+        do throws(ControlError) { answer = try first.client().ask("explain", members) } catch {
+            throw named(error, arguments.words[1])
+        }
+        guard let explanation = Explanation(json: answer) else { throw ControlError("the answer is not understood") }
+        func path(_ place: Explanation.Place) -> [UInt8] {
+            place.isSecondPath ? (second ?? first).shown(place.depth) : first.shown(place.depth)
+        }
+        if arguments.json {
+            printBytes(JSONText.write(explanation.json(path: path)))
+        } else {
+            for line in explanation.text(path: path) { printBytes(Array(line.utf8)) }
+        }
+        return explanation.isAllowed ? 0 : 1
+    }
+
+    private static func operation(_ bytes: [UInt8]) throws(ControlError) -> String {
+        let word = String(decoding: bytes, as: UTF8.self)
+        guard AskedOperation(word: word) != nil else { throw ControlError(AskedOperation.unknown(word)) }
+        return word
+    }
+
+    private static func whoCan(_ arguments: ExplainArguments) throws(ControlError) -> Int32 {
+        guard arguments.words.count == 2, arguments.subject == nil else {
+            throw ControlError("usage: aclfs explain [--json] --who-can OPERATION PATH")
+        }
+        let word = try operation(arguments.words[0])
+        let location = try MountLocation(arguments.words[1])
+        let client = try location.client()
+        var rows: [[String]] = []
+        var values: [JSON] = []
+        for user in AccountDatabase.allUsers() {
+            let answer: JSON
+            do throws(ControlError) {
+                answer = try client.ask(
+                    "explain",
+                    [
+                        .init("operation", .string(word)), JSON.path(location.path),
+                        .init("as", .string(user.name)), .init("brief", .bool(true)),
+                    ])
+            } catch { throw named(error, arguments.words[1]) }
+            guard let explanation = Explanation(json: answer), explanation.isAllowed else { continue }
+            let stage = explanation.steps.last?.stage ?? ""
+            let entry = explanation.steps.last?.entry
+            rows.append([escapedName(user.name.utf8), stage, entry ?? ""])
+            values.append(
+                .object([
+                    .init("user", .string(user.name)), .init("uid", .integer(Int64(user.uid))),
+                    .init("stage", .string(stage)), .init("entry", entry.map { .string($0) } ?? .null),
+                ]))
+        }
+        if arguments.json {
+            printBytes(JSONText.write(.array(values)))
+        } else {
+            for line in ExplainTable.lines(rows) { printBytes(Array(line.utf8)) }
+        }
+        return rows.isEmpty ? 1 : 0
+    }
+
+    /// `--last [N] [MOUNTPOINT]`; without a mount point, where one stands or the only one there is.
+    private static func last(_ arguments: ExplainArguments) throws(ControlError) -> Int32 {
+        var words = arguments.words
+        var count: Int64 = 20
+        if let word = words.first, let number = Int64(String(decoding: word, as: UTF8.self)) {
+            guard number > 0 else { throw ControlError("--last takes a number above 0") }
+            count = number
+            words.removeFirst()
+        }
+        guard words.count < 2 else { throw ControlError("usage: aclfs explain [--json] --last [N] [MOUNTPOINT]") }
+        let client: ControlClient
+        if let path = words.first {
+            client = try MountLocation(path).client()
+        } else if let here = try? MountLocation(Array("./.".utf8)) {
+            client = try here.client()
+        } else {
+            let mounts = MountTable.entries().filter { $0.type == "fuse.aclfs" }
+            guard Set(mounts.map(\.device)).count == 1, let mount = mounts.first else {
+                throw ControlError(mounts.isEmpty ? "there is no aclfs mount" : "several mounts; name one")
+            }
+            client = try ControlClient(device: mount.device, owner: mount.userID ?? 0)
+        }
+        let answer = try client.ask("last", [.init("count", .integer(count))])
+        if arguments.json {
+            printBytes(JSONText.write(answer))
+            return 0
+        }
+        let rows = (answer.array ?? []).map { denial in
+            [
+                utc(denial["time"]?.integer ?? 0), "uid \(denial["uid"]?.integer ?? -1)",
+                denial["operation"]?.string ?? "", "inode \(denial["inode"]?.string ?? "-")",
+                denial["errno"]?.string ?? "", denial["stage"]?.string ?? "",
+            ]
+        }
+        for line in ExplainTable.lines(rows) { printBytes(Array(line.utf8)) }
+        return 0
+    }
+
+    private static func utc(_ seconds: Int64) -> String {
+        var time = time_t(seconds)
+        var parts = tm()
+        gmtime_r(&time, &parts)
+        var buffer = [CChar](repeating: 0, count: 32)
+        let count = strftime(&buffer, buffer.count, "%Y-%m-%dT%H:%M:%SZ", &parts)
+        return String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    static func named(_ error: ControlError, _ path: [UInt8]) -> ControlError {
+        error.code == nil ? error : ControlError("\(escapedName(path)): \(error.message)", code: error.code)
+    }
+}
+
+/// `aclfs effective`: every right, granted or not, and by what.
+enum EffectiveCommand {
+    static func run(_ arguments: [String]) -> Int32 {
+        do throws(ControlError) { return try perform() } catch {
+            printError("aclfs: \(error.message)")
+            return 2
+        }
+    }
+
+    private static func perform() throws(ControlError) -> Int32 {
+        let arguments = try ExplainArguments(rawArguments())
+        guard arguments.words.count == 1, !arguments.whoCan, !arguments.last else {
+            throw ControlError("usage: aclfs effective [--json] [--as USER[:GROUP,…]] PATH")
+        }
+        let location = try MountLocation(arguments.words[0])
+        var members = [JSON.path(location.path)]
+        if let subject = arguments.subject { members.append(.init("as", .string(subject))) }
+        let answer: JSON
+        do throws(ControlError) { answer = try location.client().ask("effective", members) } catch {
+            throw ExplainCommand.named(error, arguments.words[0])
+        }
+        let explanations = (answer.array ?? []).compactMap { Explanation(json: $0) }
+        if arguments.json {
+            printBytes(JSONText.write(.array(explanations.map { $0.json { location.shown($0.depth) } })))
+            return 0
+        }
+        let isClosed = explanations.last?.steps.last?.place.depth != location.names.count
+        let steps = explanations.compactMap(\.steps.last)
+        for line in ExplainTable.lines(
+            steps.map { step in
+                [step.words.joined(separator: ","), step.isAllowed ? "allowed" : "denied", step.stage, step.entry ?? ""]
+            })
+        {
+            printBytes(Array(line.utf8))
+        }
+        if isClosed, let step = steps.last {
+            printBytes(Array("the way is closed at \(escapedName(location.shown(step.place.depth)))".utf8))
+        }
+        return 0
+    }
+}
+
+/// A line on standard output.
+func printBytes(_ bytes: [UInt8]) {
+    var rest = (bytes + [0x0A])[...]
+    while !rest.isEmpty {
+        let count = rest.withUnsafeBytes { write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+        // A pipe whose reader has gone wants no more.
+        if count <= 0 { return }
+        rest = rest.dropFirst(count)
+    }
+}

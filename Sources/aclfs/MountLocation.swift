@@ -1,0 +1,83 @@
+import ACLFormats
+import Glibc
+import LinuxSystem
+import ToolSupport
+
+/// A path of a command as the daemon of its mount knows it.
+struct MountLocation {
+    let entry: MountEntry
+    /// From the root of the file system, which a bind mount may show only in part.
+    let names: [[UInt8]]
+
+    /// - Throws: a message if it does not lie on an aclfs mount.
+    init(_ path: [UInt8]) throws(ControlError) {
+        let real = try Self.absolute(path)
+        let mounts = MountTable.entries().filter { Self.covers(Array($0.path.utf8), real) }
+        guard let length = mounts.map({ $0.path.utf8.count }).max(),
+            let top = mounts.last(where: { $0.path.utf8.count == length }), top.type == "fuse.aclfs"
+        else { throw ControlError("\(escapedName(path)): not on an aclfs mount") }
+        entry = top
+        let inside = real.dropFirst(top.path == "/" ? 0 : top.path.utf8.count)
+        names = (Array(top.root.utf8) + [0x2F] + inside).split(separator: 0x2F).map { Array($0) }
+    }
+
+    /// As it is sent.
+    var path: [UInt8] { Array(names.joined(separator: [0x2F])) }
+
+    func client() throws(ControlError) -> ControlClient {
+        try ControlClient(device: entry.device, owner: entry.userID ?? 0)
+    }
+
+    /// How the first `depth` names are called here.
+    func shown(_ depth: Int) -> [UInt8] {
+        let hidden = entry.root.utf8.split(separator: 0x2F).count
+        var path = entry.path == "/" ? [] : Array(entry.path.utf8)
+        if depth < hidden { return Array("(above the bind mount)".utf8) }
+        for name in names.prefix(depth).dropFirst(hidden) { path += [0x2F] + name }
+        return path.isEmpty ? [0x2F] : path
+    }
+
+    private static func covers(_ mountpoint: [UInt8], _ path: [UInt8]) -> Bool {
+        mountpoint == [0x2F] || path == mountpoint || path.starts(with: mountpoint + [0x2F])
+    }
+
+    /// The directory's real path and the last name as it stands. Where the way is closed to the caller, the
+    /// rest is taken as written: why it is closed is what he asks.
+    private static func absolute(_ path: [UInt8]) throws(ControlError) -> [UInt8] {
+        var names = path.split(separator: 0x2F).map { Array($0) }.filter { $0 != [0x2E] }
+        let start: [UInt8] = path.first == 0x2F ? [0x2F] : [0x2E]
+        if names.last == [0x2E, 0x2E] || names.isEmpty { return try real(start + [0x2F] + names.joined(separator: [0x2F])) }
+        var rest: [[UInt8]] = [names.removeLast()]
+        while true {
+            do throws(Errno) {
+                let directory = try resolve(start + [0x2F] + names.joined(separator: [0x2F]))
+                return (directory == [0x2F] ? [] : directory) + rest.flatMap { [0x2F] + $0 }
+            } catch {
+                guard error == .acces, let name = names.popLast(), name != [0x2E, 0x2E] else {
+                    throw ControlError("\(escapedName(path)): \(error.text)")
+                }
+                rest.insert(name, at: 0)
+            }
+        }
+    }
+
+    private static func real(_ path: [UInt8]) throws(ControlError) -> [UInt8] {
+        do { return try resolve(path) } catch { throw ControlError("\(escapedName(path)): \(error.text)") }
+    }
+
+    private static func resolve(_ path: [UInt8]) throws(Errno) -> [UInt8] {
+        let characters = path.map { CChar(bitPattern: $0) } + [0]
+        guard let resolved = realpath(characters, nil) else { throw Errno(rawValue: errno) }
+        defer { free(resolved) }
+        return UnsafeBufferPointer(start: resolved, count: strlen(resolved)).map { UInt8(bitPattern: $0) }
+    }
+}
+
+/// The words after the subcommand as bytes: `CommandLine.arguments` repairs what is not UTF-8.
+func rawArguments() -> [[UInt8]] {
+    let count = Int(CommandLine.argc)
+    return (0..<count).dropFirst(2).compactMap { index in
+        guard let word = CommandLine.unsafeArgv[index] else { return nil }
+        return UnsafeBufferPointer(start: word, count: strlen(word)).map { UInt8(bitPattern: $0) }
+    }
+}

@@ -1,0 +1,65 @@
+import ACLFormats
+import Glibc
+import LinuxSystem
+import ToolSupport
+
+/// `aclfs status [--json] [MOUNTPOINT]`: one mount, or all of them.
+enum StatusCommand {
+    static func run(_ arguments: [String]) -> Int32 {
+        do throws(ControlError) { return try perform() } catch {
+            printError("aclfs: \(error.message)")
+            return 2
+        }
+    }
+
+    private static func perform() throws(ControlError) -> Int32 {
+        let arguments = try ExplainArguments(rawArguments())
+        guard arguments.words.count < 2, !arguments.whoCan, !arguments.last, arguments.subject == nil else {
+            throw ControlError("usage: aclfs status [--json] [MOUNTPOINT]")
+        }
+        var mounts: [MountEntry]
+        if let path = arguments.words.first {
+            mounts = [try MountLocation(path).entry]
+        } else {
+            mounts = MountTable.entries().filter { $0.type == "fuse.aclfs" }
+        }
+        var answers: [JSON] = []
+        var exit: Int32 = 0
+        for mount in mounts {
+            do throws(ControlError) {
+                let answer = try ControlClient(device: mount.device, owner: mount.userID ?? 0).ask("status")
+                answers.append(answer)
+                if !arguments.json { show(answer, mount) }
+            } catch {
+                printError("aclfs: \(escapedName(mount.path.utf8)): \(error.message)")
+                exit = arguments.words.isEmpty ? 1 : 2
+            }
+        }
+        if arguments.json { printBytes(JSONText.write(.array(answers))) }
+        return exit
+    }
+
+    private static func show(_ status: JSON, _ mount: MountEntry) {
+        func shown(_ value: JSON) -> String {
+            switch value {
+            case .bool(let value): value ? "on" : "off"
+            case .integer(let value): String(value)
+            case .string(let value): value
+            default: "-"
+            }
+        }
+        func members(_ value: JSON?) -> String {
+            guard case .object(let members)? = value, !members.isEmpty else { return "none" }
+            return members.map { "\($0.name) \(shown($0.value))" }.joined(separator: ", ")
+        }
+        let source = status.path("source") ?? []
+        let rows = [
+            ["\(escapedName(mount.path.utf8)):", "\(escapedName(source)) (metadata in \(status["metadata"]?.string ?? "?"))"],
+            ["  options:", (status["options"]?.array ?? []).compactMap(\.string).joined(separator: ",")],
+            ["  paths:", members(status["paths"])],
+            ["  decisions allowed:", status["counters"]?["allowed"].map { shown($0) } ?? "?"],
+            ["  decisions denied:", members(status["counters"]?["denied"])],
+        ]
+        for row in rows { printBytes(Array(row.joined(separator: " ").utf8)) }
+    }
+}
