@@ -25,7 +25,12 @@ public func universalRights(of object: ObjectFacts, on volume: VolumeState) -> R
         // Reading attributes needs no bit (3.9).
         allowed.formUnion([.readAttributes, .readSecurity])
     } else {
-        return [.read, .readExtendedAttributes, .execute, .readAttributes, .readSecurity]
+        (allowed, denied) = ([.read, .readExtendedAttributes, .execute, .readAttributes, .readSecurity], [])
+    }
+    // Neither root nor anybody else executes what has no execute bit at all or lies on a volume that
+    // forbids it (3.4 step 4, 3.5), whatever an entry allows.
+    if object.kind == .file, volume.forbidsExecution || object.mode.isDisjoint(with: .anyExecute) {
+        allowed.remove(.execute)
     }
     // Root is never refused by an entry, so a deny takes nothing from him; but one is enough for others.
     return allowed.subtracting(denied)

@@ -103,7 +103,7 @@ public struct RandomCaseGenerator: Sendable {
         (0..<random.pick([0, 1, 1, 2, 2, 3, 3, 4, 6])).map { _ in entry(relevant, caller) }
     }
 
-    static let everyRight = [
+    public static let everyRight = [
         "read", "write", "execute", "list", "add_file", "search", "delete", "append", "add_subdirectory",
         "delete_child", "readattr", "writeattr", "readextattr", "writeextattr", "readsecurity", "writesecurity",
         "chown", "synchronize",

@@ -1,0 +1,85 @@
+import Authorization
+import Testing
+
+/// AUTHORIZATION.md 5.1 and 5.2.
+@Suite struct InheritanceTests {
+    private static let everyCombination: [ACEFlags] = (0..<32).map { ACEFlags(rawValue: UInt32($0) << 4) }
+    private let user = GUID(user: 502)
+
+    /// Every combination of the five flags, for a file and a directory.
+    @Test(arguments: everyCombination)
+    func flagsOfACopy(flags: ACEFlags) throws {
+        let parent = ACL([ACE(user, .deny, .write, flags: flags)])
+        let onFile = try inheritedACL(from: parent, by: .file)
+        #expect(onFile == (flags.contains(.fileInherit) ? ACL([ACE(user, .deny, .write, flags: .inherited)]) : nil))
+
+        var kept: ACEFlags = flags.contains(.limitInherit) ? [] : flags.intersection([.fileInherit, .directoryInherit])
+        kept.insert(.inherited)
+        let onDirectory = try inheritedACL(from: parent, by: .directory)
+        #expect(
+            onDirectory == (flags.contains(.directoryInherit) ? ACL([ACE(user, .deny, .write, flags: kept)]) : nil))
+    }
+
+    @Test func everyKindButSymlinksInherits() throws {
+        let parent = ACL([ACE(user, .allow, .read, flags: .fileInherit)])
+        for kind in ObjectKind.allCases where kind != .directory {
+            #expect(try (inheritedACL(from: parent, by: kind) == nil) == (kind == .symlink))
+        }
+    }
+
+    @Test func suppliedEntriesStandFirstAndLoseWhatClaimsToBeInherited() throws {
+        let parent = ACL([ACE(user, .allow, .read, flags: .fileInherit)])
+        var supplied = ACL([ACE(.owner, .allow, .write), ACE(.owner, .deny, .write, flags: .inherited)])
+        let inherited = ACE(user, .allow, .read, flags: .inherited)
+        #expect(try inheritedACL(from: parent, by: .file, supplied: supplied) == ACL([supplied.entries[0], inherited]))
+        supplied.listFlags = ACL.noInherit
+        #expect(try inheritedACL(from: parent, by: .file, supplied: supplied) == ACL([supplied.entries[0]]))
+    }
+
+    @Test func emptyListAndNoListStayDifferent() throws {
+        #expect(try inheritedACL(from: nil, by: .file) == nil)
+        #expect(try inheritedACL(from: ACL([]), by: .file) == nil)
+        #expect(try inheritedACL(from: nil, by: .file, supplied: ACL([])) == ACL([]))
+    }
+
+    /// Counted before entries marked inherited are dropped from the supplied list.
+    @Test(arguments: [(127, 1, true), (128, 0, true), (128, 1, false), (0, 128, true), (64, 65, false)])
+    func atMost128(supplied: Int, inherited: Int, fits: Bool) {
+        let entry = ACE(user, .allow, .read, flags: .fileInherit)
+        let marked = ACE(user, .allow, .read, flags: .inherited)
+        let parent = ACL(Array(repeating: entry, count: inherited))
+        let list = ACL(Array(repeating: marked, count: supplied))
+        if fits {
+            #expect(throws: Never.self) { try inheritedACL(from: parent, by: .file, supplied: list) }
+        } else {
+            #expect(throws: TooManyEntries.self) { try inheritedACL(from: parent, by: .file, supplied: list) }
+        }
+    }
+
+    @Test func nothingIsInheritedWhereTheVolumeHasNoLists() throws {
+        var volume = VolumeState()
+        volume.ignoresACLs = true
+        let parent = directory(0o777, ACE(user, .allow, .read, flags: .fileInherit))
+        let inquiry = Inquiry(stranger, on: volume, sandbox: Unconfined(), observer: NoObserver())
+        let request = CreationRequest(kind: .file, mode: FileMode(rawValue: 0o666), umask: 0o022)
+        #expect(try inquiry.newObject(request, in: parent, gid: 600).acl == nil)
+    }
+
+    /// Q4, Q18, Q19: owner, group and mode of what is made in a set-uid and set-gid directory.
+    @Test func ownerGroupAndModeOfANewObject() throws {
+        let parent = directory(0o6777)
+        let request = CreationRequest(kind: .file, mode: FileMode(rawValue: 0o7777), umask: 0o022)
+        var volume = VolumeState()
+        var made = try Inquiry(stranger, on: volume, sandbox: Unconfined(), observer: NoObserver())
+            .newObject(request, in: parent, gid: 600)
+        #expect([made.owner, made.group, UInt32(made.mode.rawValue)] == [501, 20, 0o644])
+        volume.ownerFromSetUserDirectory = false
+        made = try Inquiry(stranger, on: volume, sandbox: Unconfined(), observer: NoObserver())
+            .newObject(request, in: parent, gid: 600)
+        #expect([made.owner, made.group, UInt32(made.mode.rawValue)] == [502, 20, 0o755])
+        volume.groupFromDirectory = false
+        made = try Inquiry(stranger, on: volume, sandbox: Unconfined(), observer: NoObserver())
+            .newObject(request, in: directory(0o777), gid: 600)
+        #expect([made.owner, made.group, UInt32(made.mode.rawValue)] == [502, 600, 0o7755])
+    }
+}
