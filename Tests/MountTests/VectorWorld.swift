@@ -1,6 +1,7 @@
 import ACLFormats
 import Authorization
 import Foundation
+import Glibc
 import TestSupport
 
 /// The objects of one vector, built on a mount by root.
@@ -56,7 +57,7 @@ struct VectorWorld {
         case "dir": try root.must("mkdir", path, "0700", "0")
         case "symlink": try root.must("symlink", "nowhere", path)
         case "fifo", "socket", "chr", "blk": try root.must("mknod", path, "0600", "0", node.type)
-        default: throw UnknownWord(word: node.type)
+        default: throw FixtureError("no type \(node.type)")
         }
     }
 
@@ -70,7 +71,7 @@ struct VectorWorld {
     }
 
     static func text(_ entries: [VectorEntry]) throws -> String {
-        let text = ACLAttributeText.write(try ACL(vector: entries), isDirectory: true, names: NumbersOnly())
+        let text = ACLAttributeText.write(try ACL(vector: entries), isDirectory: true, names: NoNames())
         return String(decoding: text, as: UTF8.self)
     }
 
@@ -82,15 +83,17 @@ struct VectorWorld {
             // A membership by directory is that of the id which the call is judged by.
             let judged = vector.credential(directory)
             for gid in directory.keys where judged.membership(inGroup: gid) == .member { groups.insert(gid) }
-            // The process' own gid is a member by itself, and another in access(2).
-            if cred.rgid != nil, !cred.groups.contains(judged.gid) { groups.remove(judged.gid) }
         }
         return TestUser(uid: cred.uid, gid: cred.gid, groups: groups.sorted(), ruid: cred.ruid, rgid: cred.rgid)
     }
 }
 
-/// Identities by number; the accounts of the machine that runs the tests say nothing here.
-struct NumbersOnly: IdentityNames {
-    func identity(named name: String, kind: IdentityNameKind?) -> GUID? { nil }
+/// The accounts of this machine: aclfs writes their names into the text that is read back.
+struct MachineNames: IdentityNames {
+    func identity(named name: String, kind: IdentityKind?) -> GUID? {
+        if kind != .group, let user = getpwnam(name) { return GUID(user: user.pointee.pw_uid) }
+        if kind != .user, let group = getgrnam(name) { return GUID(group: group.pointee.gr_gid) }
+        return nil
+    }
     func name(of identity: GUID) -> IdentityName? { nil }
 }
