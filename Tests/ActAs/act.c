@@ -1,7 +1,7 @@
 #include "act.h"
 
 static int files[MAX_FILES];
-static char buffer[BUFFER];
+static char buffer[BUFFER] __attribute__((aligned(8)));
 
 static void say(bool succeeded)
 {
@@ -38,17 +38,19 @@ static bool close_new(int descriptor)
     return true;
 }
 
+// Not opendir(3), which also asks for the attributes.
 static bool list(const char *path)
 {
-    DIR *directory = opendir(path);
-    if (!directory) return false;
+    int directory = open(path, O_RDONLY | O_DIRECTORY);
+    if (directory < 0) return false;
     long count = 0;
-    errno = 0;
-    while (readdir(directory)) count++;
+    ssize_t length;
+    while ((length = getdents64(directory, buffer, BUFFER)) > 0)
+        for (ssize_t at = 0; at < length; count++) at += ((struct dirent64 *)(buffer + at))->d_reclen;
     int failure = errno;
-    closedir(directory);
+    close(directory);
     errno = failure;
-    if (failure) return false;
+    if (length < 0) return false;
     say(true);
     printf("\t%ld", count);
     return true;
