@@ -72,6 +72,8 @@ let package = Package(
         .testTarget(
             name: "DifferentialTests", dependencies: ["Authorization", "ReferenceModel", "TestSupport"],
             swiftSettings: strict),
+        // Acts as other users for the mount tests; not shipped.
+        .executableTarget(name: "aclfs-act", path: "Tests/ActAs", cSettings: shim),
         .testTarget(
             name: "MountTests", dependencies: ["TestSupport", "LinuxSystem", "Authorization", "ACLFormats"],
             swiftSettings: strict),

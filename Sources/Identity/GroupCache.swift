@@ -34,8 +34,8 @@ public final class GroupCache: Sendable {
 
     /// The groups of thread `tid`, if it acts under this identity; `nil` = unknown.
     ///
-    /// Unknown are: no thread (0), one that has gone, and one whose own file-system ids are not those of the
-    /// request, which then acts with borrowed credentials (io_uring personalities, overlayfs, nfsd).
+    /// Unknown are: no thread (0), one that has gone, and one of which neither the file-system ids nor the
+    /// real ones, by which access(2) asks, are those of the request, which then acts with borrowed credentials (io_uring personalities, overlayfs, nfsd).
     public func groups(tid: Int32, uid: UInt32, gid: UInt32) -> [UInt32]? {
         guard tid > 0, uid != .max, gid != .max else { return nil }
         let key = Key(tid: tid, uid: uid, gid: gid)
@@ -45,8 +45,8 @@ public final class GroupCache: Sendable {
             if let kept, kept.expiry > now { return kept.groups }
         }
         // The lock is not held meanwhile: two threads may read the same list, which does no harm.
-        guard let status = try? ProcessStatus.read(tid: tid), status.fsuid == uid, status.fsgid == gid,
-            let groups = status.groups
+        guard let status = try? ProcessStatus.read(tid: tid), let groups = status.groups,
+            (status.fsuid, status.fsgid) == (uid, gid) || (status.ruid, status.rgid) == (uid, gid)
         else { return nil }
         if lifetime > 0 { keep(Entry(groups: groups, expiry: now + lifetime), for: key, now: now) }
         return groups

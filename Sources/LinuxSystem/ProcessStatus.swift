@@ -5,6 +5,9 @@ public struct ProcessStatus: Hashable, Sendable {
     /// The identity by which files are judged: the fourth numbers of `Uid:` and `Gid:`.
     public var fsuid: UInt32
     public var fsgid: UInt32
+    /// The real ids, the first numbers: access(2) is judged by them, with the same groups.
+    public var ruid: UInt32
+    public var rgid: UInt32
     /// Supplementary groups; `nil` if the thread was replaced by another while it was being read.
     public var groups: [UInt32]?
     /// Clock ticks since boot.
@@ -30,7 +33,8 @@ public struct ProcessStatus: Hashable, Sendable {
             let gid = Self.numbers(of: "Gid:", in: text), gid.count == 4,
             let groups = Self.numbers(of: "Groups:", in: text)
         else { return nil }
-        (fsuid, fsgid, self.groups, self.startTime) = (uid[3], gid[3], groups, startTime)
+        (fsuid, fsgid, ruid, rgid) = (uid[3], gid[3], uid[0], gid[0])
+        (self.groups, self.startTime) = (groups, startTime)
     }
 
     private static func startTime(_ descriptor: Int32) throws(Errno) -> UInt64 {
@@ -81,10 +85,10 @@ public struct ProcessStatus: Hashable, Sendable {
 /// thread listed with it may not be in that group at all; `nil` where every group is mapped.
 public enum OverflowGroup {
     public static func read() throws(Errno) -> UInt32? {
-        let map = try Syscall.readAll(path: "/proc/self/gid_map")
+        let map = try Syscall.readAll(Syscall.open("/proc/self/gid_map", OpenFlag.readOnly).rawValue)
         let fields = map.split { $0 == 0x20 || $0 == 0x0A }
         if fields.count == 3, fields[0].elementsEqual([0x30]), fields[2].elementsEqual("4294967295".utf8) { return nil }
-        let text = try Syscall.readAll(path: "/proc/sys/kernel/overflowgid")
+        let text = try Syscall.readAll(Syscall.open("/proc/sys/kernel/overflowgid", OpenFlag.readOnly).rawValue)
         guard let number = UInt32(String(decoding: text.prefix { $0 != 0x0A }, as: UTF8.self)) else { throw .io }
         return number
     }

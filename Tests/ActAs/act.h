@@ -1,0 +1,30 @@
+#pragma once
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+enum { MAX_WORDS = 8, MAX_FILES = 64, BUFFER = 70000 };
+
+/// One line: the call and its arguments.
+struct words {
+    int count;
+    char *at[MAX_WORDS];
+    size_t length[MAX_WORDS];
+};
+
+/// Performs the call and prints its result without the final newline.
+void act(const struct words *words);
+
+/// Prints bytes with every byte that is no plain character as \xHH.
+void say_bytes(const char *bytes, size_t count);

@@ -1,0 +1,107 @@
+import Foundation
+import Glibc
+
+/// Whether mounts can be tested here. What is missing is printed once.
+enum MountTesting {
+    static let missing: String? = {
+        let reason: String?
+        if geteuid() != 0 {
+            reason = "not root"
+        } else if access("/dev/fuse", R_OK | W_OK) != 0 {
+            reason = "no /dev/fuse"
+        } else if access(program("aclfs"), X_OK) != 0 || access(program("aclfs-act"), X_OK) != 0 {
+            reason = "the programs are not built next to the tests"
+        } else {
+            reason = nil
+        }
+        if let reason { print("MountTests did not run: \(reason)") }
+        return reason
+    }()
+    static var isPossible: Bool { missing == nil }
+    static let isLong = ProcessInfo.processInfo.environment["ACLFS_TEST_LONG"] == "1"
+
+    /// A product of this build: it lies next to the test bundle.
+    static func program(_ name: String) -> String {
+        var path = [CChar](repeating: 0, count: 4096)
+        let count = readlink("/proc/self/exe", &path, path.count - 1)
+        let bundle = String(decoding: path.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent(name).path
+    }
+}
+
+/// A backing directory in a directory of its own, and mounts of it, which end with the fixture.
+final class MountFixture {
+    /// 0755: the users of the tests pass through it.
+    let top: String
+    /// 0700, as documented: nobody gets at the files around aclfs.
+    let backing: String
+    let mountpoint: String
+    private(set) var mountpoints: Set<String> = []
+
+    /// - Parameter options: nil = mount nothing yet.
+    init(options: String? = "") throws {
+        var template = Array("/tmp/aclfs-test.XXXXXX".utf8CString)
+        guard let made = mkdtemp(&template) else { throw FixtureError("mkdtemp: errno \(errno)") }
+        top = String(cString: made)
+        backing = top + "/private/backing"
+        mountpoint = top + "/mnt"
+        chmod(top, 0o755)
+        mkdir(top + "/private", 0o700)
+        mkdir(backing, 0o755)
+        mkdir(mountpoint, 0o755)
+        if let options { try mount(options) }
+    }
+
+    deinit {
+        for path in mountpoints { Self.end(path) }
+        // From the backing side: no ACL and no flag stands against it there.
+        _ = try? Spawn.run(["rm", "-rf", "--one-file-system", top])
+    }
+
+    func mount(_ options: String = "", at path: String? = nil) throws {
+        let path = path ?? mountpoint
+        let words = options.isEmpty ? [] : ["-o", options]
+        let result = try Spawn.run([MountTesting.program("aclfs"), "mount"] + words + [backing, path])
+        guard result.status == 0 else { throw FixtureError("mount -o \(options): \(result)") }
+        mountpoints.insert(path)
+    }
+
+    /// `aclfs unmount`, whose result is the caller's to judge.
+    @discardableResult
+    func unmount(at path: String? = nil) throws -> CommandResult {
+        let path = path ?? mountpoint
+        let result = try Spawn.run([MountTesting.program("aclfs"), "unmount", path])
+        if result.status == 0 { mountpoints.remove(path) }
+        return result
+    }
+
+    /// The processes that serve a mount point, by the words of their command line.
+    static func daemons(of path: String) -> [pid_t] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return names.compactMap { pid_t($0) }.filter { pid in
+            guard pid != getpid(), let line = FileManager.default.contents(atPath: "/proc/\(pid)/cmdline") else {
+                return false
+            }
+            let words = line.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+            return words.first?.hasSuffix("/aclfs") == true && words.contains("mount") && words.last == path
+        }
+    }
+
+    static func isMounted(_ path: String) -> Bool {
+        let table = (try? String(contentsOfFile: "/proc/self/mounts", encoding: .utf8)) ?? ""
+        return table.split(separator: "\n").contains { $0.contains(" \(path) ") }
+    }
+
+    /// Ends a mount whatever state it is in, and the daemon that served it.
+    private static func end(_ path: String) {
+        let serving = daemons(of: path)
+        _ = try? Spawn.run([MountTesting.program("aclfs"), "unmount", path])
+        if isMounted(path) { _ = try? Spawn.run(["umount", "-l", path]) }
+        // A daemon that has ended may wait for init, without a command line.
+        for _ in 0..<100 where !serving.isEmpty && !daemons(of: path).isEmpty { usleep(10_000) }
+        for pid in serving where daemons(of: path).contains(pid) { kill(pid, SIGKILL) }
+    }
+
+    /// The path of a name on the mount.
+    func path(_ name: String) -> String { mountpoint + "/" + name }
+}

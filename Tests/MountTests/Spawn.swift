@@ -1,0 +1,69 @@
+import Foundation
+import Glibc
+
+/// What a test could not do for a reason that is not what it tests.
+struct FixtureError: Error, CustomStringConvertible {
+    var description: String
+    init(_ description: String) { self.description = description }
+}
+
+/// A command that ended.
+struct CommandResult: CustomStringConvertible {
+    var status: Int32
+    var output: String
+    var description: String { "exit \(status): \(output)" }
+}
+
+/// Child processes through posix_spawn, with the descriptors given and no others.
+enum Spawn {
+    /// - Parameter descriptors: what becomes 0, 1 and 2; -1 = /dev/null.
+    static func start(_ arguments: [String], descriptors: [Int32]) throws -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for (number, descriptor) in descriptors.enumerated() {
+            if descriptor < 0 {
+                posix_spawn_file_actions_addopen(&actions, Int32(number), "/dev/null", O_RDWR, 0)
+            } else {
+                posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(number))
+            }
+        }
+        var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
+        words.append(nil)
+        defer { for word in words { free(word) } }
+        var pid: pid_t = 0
+        let failure = posix_spawnp(&pid, arguments[0], &actions, nil, words, environ)
+        guard failure == 0 else { throw FixtureError("cannot start \(arguments[0]): errno \(failure)") }
+        return pid
+    }
+
+    /// Both ends close on exec, so that no other child keeps them open.
+    static func pipe() throws -> (reading: Int32, writing: Int32) {
+        var ends: [Int32] = [-1, -1]
+        guard Glibc.pipe(&ends) == 0 else { throw FixtureError("pipe: errno \(errno)") }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return (ends[0], ends[1])
+    }
+
+    static func wait(_ pid: pid_t) -> Int32 {
+        var status: Int32 = 0
+        while waitpid(pid, &status, 0) < 0 { if errno != EINTR { return -1 } }
+        return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
+    }
+
+    /// Runs to the end; output and errors come together. The output is a file, not a pipe: a daemon that
+    /// the command leaves behind must not hold the test up.
+    static func run(_ arguments: [String]) throws -> CommandResult {
+        var template = Array("/tmp/aclfs-output.XXXXXX".utf8CString)
+        let output = mkstemp(&template)
+        guard output >= 0 else { throw FixtureError("no file for output: errno \(errno)") }
+        unlink(template)
+        _ = fcntl(output, F_SETFD, FD_CLOEXEC)
+        defer { close(output) }
+        let status = wait(try start(arguments, descriptors: [-1, output, output]))
+        var bytes = [UInt8](repeating: 0, count: 65_536)
+        let count = pread(output, &bytes, bytes.count, 0)
+        let text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+        return CommandResult(status: status, output: text.trimmingCharacters(in: .whitespacesAndNewlines))
+    }
+}
