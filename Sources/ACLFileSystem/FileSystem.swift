@@ -102,13 +102,17 @@ extension FileSystem {
 
     /// Asks the authorizer without counting: for questions that shape an operation instead of refusing it.
     func decide(_ operation: Operation, _ objects: Nodes, _ caller: Caller) -> Decision {
+        // Only access(2) comes with ids that need not be those the thread acts under (AUTHORIZATION.md 9a.2).
+        let asksByRealIDs = if case .access = operation { true } else { false }
         var inquiry = Inquiry(
-            credential(caller), on: volume, sandbox: Unconfined(), observer: NoObserver())
+            credential(caller, realIDsCount: asksByRealIDs), on: volume, sandbox: Unconfined(), observer: NoObserver())
         return inquiry.authorize(operation, objects)
     }
 
-    func credential(_ caller: Caller) -> RequestCredential {
-        RequestCredential(uid: caller.uid, gid: caller.gid, tid: Int32(bitPattern: caller.tid), cache: groups)
+    func credential(_ caller: Caller, realIDsCount: Bool = false) -> RequestCredential {
+        RequestCredential(
+            uid: caller.uid, gid: caller.gid, tid: Int32(bitPattern: caller.tid), cache: groups,
+            realIDsCount: realIDsCount)
     }
 
     func attributes(_ status: FileStatus) -> ObjectAttributes {

@@ -10,6 +10,7 @@ public final class GroupCache: Sendable {
         var tid: Int32
         var uid: UInt32
         var gid: UInt32
+        var realIDsCount: Bool
     }
     private struct Entry {
         var groups: [UInt32]
@@ -34,11 +35,12 @@ public final class GroupCache: Sendable {
 
     /// The groups of thread `tid`, if it acts under this identity; `nil` = unknown.
     ///
-    /// Unknown are: no thread (0), one that has gone, and one of which neither the file-system ids nor the
-    /// real ones, by which access(2) asks, are those of the request, which then acts with borrowed credentials (io_uring personalities, overlayfs, nfsd).
-    public func groups(tid: Int32, uid: UInt32, gid: UInt32) -> [UInt32]? {
+    /// Unknown are: no thread (0), one that has gone, and one whose own file-system ids are not those of the
+    /// request, which then acts with borrowed credentials (io_uring personalities, overlayfs, nfsd).
+    /// access(2) asks by the real ids with the same groups: for it, `realIDsCount`.
+    public func groups(tid: Int32, uid: UInt32, gid: UInt32, realIDsCount: Bool = false) -> [UInt32]? {
         guard tid > 0, uid != .max, gid != .max else { return nil }
-        let key = Key(tid: tid, uid: uid, gid: gid)
+        let key = Key(tid: tid, uid: uid, gid: gid, realIDsCount: realIDsCount)
         let now = SystemTime.monotonic()
         if lifetime > 0 {
             let kept = entries.withLock { $0[key] }
@@ -46,7 +48,8 @@ public final class GroupCache: Sendable {
         }
         // The lock is not held meanwhile: two threads may read the same list, which does no harm.
         guard let status = try? ProcessStatus.read(tid: tid), let groups = status.groups,
-            (status.fsuid, status.fsgid) == (uid, gid) || (status.ruid, status.rgid) == (uid, gid)
+            (status.fsuid, status.fsgid) == (uid, gid)
+                || realIDsCount && (status.ruid, status.rgid) == (uid, gid)
         else { return nil }
         if lifetime > 0 { keep(Entry(groups: groups, expiry: now + lifetime), for: key, now: now) }
         return groups

@@ -16,18 +16,21 @@ public struct RequestCredential: Credential, Sendable {
     public var effectiveGroup: UInt32? { gid }
     private let tid: Int32
     private let cache: GroupCache
+    private let realIDsCount: Bool
     private var groups = Groups.unread
 
-    /// `tid`: the number of the requesting thread; 0 = the kernel does not tell.
-    public init(uid: UInt32, gid: UInt32, tid: Int32, cache: GroupCache) {
+    /// `tid`: the number of the requesting thread; 0 = the kernel does not tell. `realIDsCount`: the request is
+    /// access(2), which comes with the thread's real ids.
+    public init(uid: UInt32, gid: UInt32, tid: Int32, cache: GroupCache, realIDsCount: Bool = false) {
         (self.uid, self.gid, self.tid, self.cache) = (uid, gid, tid, cache)
+        self.realIDsCount = realIDsCount
     }
 
     public mutating func membership(inGroup gid: UInt32) -> Membership {
         if gid == .max { return .unknown }
         if gid == self.gid { return .member }
         if case .unread = groups {
-            groups = cache.groups(tid: tid, uid: uid, gid: self.gid).map { .known($0) } ?? .unknown
+            groups = cache.groups(tid: tid, uid: uid, gid: self.gid, realIDsCount: realIDsCount).map { .known($0) } ?? .unknown
         }
         guard case .known(let list) = groups, let isMember = cache.contains(list, gid) else { return .unknown }
         return isMember ? .member : .notMember
