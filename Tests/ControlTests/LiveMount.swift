@@ -54,7 +54,7 @@ final class LiveMount {
         for (attribute, value) in [("system.aclfs.acl", acl), ("system.aclfs.flags", flags)] {
             guard let value else { continue }
             try Array(value.utf8).withUnsafeBytes { bytes in
-                try Syscall.setxattr(.path(path), attribute, bytes, flags: 0)
+                try path.withCString { try Syscall.setxattr(.path($0), attribute, bytes, flags: 0) }
             }
         }
     }
@@ -72,19 +72,24 @@ final class LiveMount {
     }
 
     static func run(_ words: [String]) -> Outcome {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: words[0])
-        process.arguments = Array(words.dropFirst())
-        // A file rather than a pipe: the daemon must not keep us waiting for its end.
+        // Not Foundation's Process: it waits for the daemon too, which inherits what it watches. A file rather
+        // than a pipe for the same reason.
         let path = "/tmp/aclfs-control-output.\(UUID().uuidString)"
-        _ = FileManager.default.createFile(atPath: path, contents: nil)
         defer { unlink(path) }
-        guard let output = FileHandle(forWritingAtPath: path) else { return Outcome(status: -1, output: "no output") }
-        process.standardOutput = output
-        process.standardError = output
-        do { try process.run() } catch { return Outcome(status: -1, output: "\(error)") }
-        process.waitUntilExit()
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 1, path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0o600)
+        posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        var argv: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+        defer { for word in argv { free(word) } }
+        var pid: pid_t = 0
+        guard posix_spawn(&pid, words[0], &actions, nil, &argv, environ) == 0 else {
+            return Outcome(status: -1, output: "\(words[0]) cannot be started")
+        }
+        var status: Int32 = 0
+        while waitpid(pid, &status, 0) < 0, errno == EINTR {}
         let text = (try? Data(contentsOf: URL(fileURLWithPath: path))).map { String(decoding: $0, as: UTF8.self) }
-        return Outcome(status: process.terminationStatus, output: text ?? "")
+        return Outcome(status: status & 0x7F == 0 ? status >> 8 & 0xFF : -1, output: text ?? "")
     }
 }
