@@ -11,6 +11,13 @@ public enum Daemon {
         case died
     }
 
+    /// Closes whatever the starting process left open beyond the standard descriptors: a daemon that keeps the
+    /// end of somebody's pipe keeps its reader waiting for ever. To be called before anything is opened.
+    public static func closeInherited() {
+        // Before Linux 5.9 there is no such call, and nothing depends on it.
+        _ = aclfs_close_from(3)
+    }
+
     /// Which of the two processes returns from `detach`.
     public enum Role: ~Copyable {
         case command(Outcome)

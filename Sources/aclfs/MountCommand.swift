@@ -28,6 +28,7 @@ enum MountCommand {
     }
 
     static func perform(_ request: MountRequest) throws(MountFailure) -> Int32 {
+        Daemon.closeInherited()
         if request.options.isRemount { return try Remount.perform(request) }
         let mount = try PreparedMount(request)
         if request.fake { return 0 }

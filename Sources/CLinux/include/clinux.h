@@ -151,6 +151,8 @@ static const int64_t aclfs_UTIME_OMIT = 0x3ffffffe;
 /* A copy of the descriptor's mount without what is mounted below it, attached nowhere (O_PATH). Needs
  * CAP_SYS_ADMIN. */
 int32_t aclfs_clone_mount(int32_t fd);
+/* Closes every descriptor from `first` on. */
+int32_t aclfs_close_from(uint32_t first);
 
 /* --- Data --- */
 
