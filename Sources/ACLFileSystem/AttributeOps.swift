@@ -34,8 +34,7 @@ extension FileSystem {
     private func permitTruncation(_ object: Loaded, _ handle: HandleID?, _ caller: Caller) throws(Errno) {
         guard let handle else { return try permit(.truncate, Nodes(object: object.facts), caller, about: object) }
         let file = try handles.file(handle)
-        guard file.isWritable else { throw .inval }
-        if file.isAppendOnly || !object.facts.flags.isDisjoint(with: .appendOnly) { throw .perm }
+        try permit(.truncate, through: file, flags: object.facts.flags)
     }
 
     /// Each change leaves less access than both neighbours would: set-id bits go before the owner changes,

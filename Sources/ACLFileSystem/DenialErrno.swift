@@ -13,6 +13,7 @@ extension DenialCode {
         case .EINVAL: .inval
         case .ENOMEM: .nomem
         case .EIO: .io
+        case .EBADF: .badf
         }
     }
 }

@@ -100,6 +100,13 @@ extension FileSystem {
             inode: status.map { tree.shownInode(device: $0.device, inode: $0.inode) }, time: SystemTime.now().sec)
     }
 
+    /// Asks what an open handle may do.
+    func permit(_ operation: HandleOperation, through file: OpenFile, flags: FileFlags = []) throws(Errno) {
+        let decision = authorize(operation, through: file.mode, flags: flags)
+        counters.count(decision)
+        if let denial = decision.denial { throw denial.errno }
+    }
+
     /// Asks the authorizer without counting: for questions that shape an operation instead of refusing it.
     func decide(_ operation: Operation, _ objects: Nodes, _ caller: Caller) -> Decision {
         // Only access(2) comes with ids that need not be those the thread acts under (AUTHORIZATION.md 9a.2).

@@ -1,3 +1,4 @@
+import Authorization
 import BackingStore
 import FuseSession
 import LinuxSystem
@@ -11,6 +12,12 @@ final class OpenFile: Sendable {
     let isWritable: Bool
     /// Only `append` was granted, or the object was append-only: bytes may be added at the end, none changed.
     let isAppendOnly: Bool
+    var mode: HandleMode {
+        var mode: HandleMode = isReadable ? .readable : []
+        if isWritable { mode.insert(.writable) }
+        if isAppendOnly { mode.insert(.appendOnly) }
+        return mode
+    }
     /// Opened O_APPEND on first use; on it, positions do not count.
     private let appender = Mutex<SharedDescriptor?>(nil)
 

@@ -9,7 +9,7 @@ import LinuxSystem
 extension FileSystem {
     func read(_ id: HandleID, into buffer: UnsafeMutableRawBufferPointer, offset: Int64) throws(Errno) -> Int {
         let file = try handles.file(id)
-        guard file.isReadable else { throw .badf }
+        try permit(.read, through: file)
         var total = 0
         while total < buffer.count {
             let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[total...])
@@ -25,21 +25,24 @@ extension FileSystem {
         _ caller: Caller
     ) throws(Errno) -> Int {
         let file = try handles.file(id)
-        guard file.isWritable else { throw .badf }
-        if clearsSetID { try clearSetID(of: file) }
+        // O_APPEND as it is now; cleared on an append-only handle, the offset must be the end itself.
         let appends = flags & OpenFlag.append != 0
+        var addsAtEnd = appends
+        if !appends, file.isAppendOnly { addsAtEnd = try isEnd(offset, of: file) }
+        try permit(.write(addsAtEnd: addsAtEnd), through: file)
+        if clearsSetID { try clearSetID(of: file) }
         if !file.isAppendOnly, !appends {
             return try writeAll(bytes) { (rest, done) throws(Errno) in
                 try Syscall.pwrite(file.descriptor.rawValue, rest, offset: offset + Int64(done))
             }
         }
-        // O_APPEND as it is now; cleared on an append-only handle, the offset must be the end itself.
-        if !appends {
-            let size = try Syscall.statx(file.descriptor.rawValue).size
-            guard offset >= 0, UInt64(offset) == size else { throw .perm }
-        }
         let end = try file.appendingDescriptor()
         return try writeAll(bytes) { (rest, _) throws(Errno) in try Syscall.write(end.rawValue, rest) }
+    }
+
+    private func isEnd(_ offset: Int64, of file: OpenFile) throws(Errno) -> Bool {
+        let size = try Syscall.statx(file.descriptor.rawValue).size
+        return offset >= 0 && UInt64(offset) == size
     }
 
     private func writeAll(
@@ -106,15 +109,11 @@ extension FileSystem {
         _ id: HandleID, mode: Int32, offset: Int64, length: Int64, _ caller: Caller
     ) throws(Errno) {
         let file = try handles.file(id)
-        guard file.isWritable else { throw .badf }
         try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(file.node)
             let adds = mode == 0 || mode == AllocateFlag.keepSize
             let beyondEnd = adds && offset >= 0 && UInt64(offset) >= object.status.size
-            if file.isAppendOnly, !beyondEnd { throw .perm }
-            let flags = object.facts.flags
-            if !flags.isDisjoint(with: .immutable) { throw .perm }
-            if !flags.isDisjoint(with: .appendOnly), !beyondEnd { throw .perm }
+            try permit(.allocate(addsBeyondEnd: beyondEnd), through: file, flags: object.facts.flags)
             if mode & (AllocateFlag.zeroRange | AllocateFlag.punchHole) != 0 || mode == 0 {
                 try clearSetID(object, caller)
             }
@@ -126,11 +125,11 @@ extension FileSystem {
         from source: FilePosition, to destination: FilePosition, length: UInt64, _ caller: Caller
     ) throws(Errno) -> Int {
         let (from, to) = (try handles.file(source.handle), try handles.file(destination.handle))
-        guard from.isReadable, to.isWritable else { throw .badf }
-        if to.isAppendOnly {
-            let size = try Syscall.statx(to.descriptor.rawValue).size
-            guard destination.offset >= 0, UInt64(destination.offset) == size else { throw .perm }
-        }
+        try permit(.read, through: from)
+        // Copying by position could land on bytes that another appender has just added; the kernel then copies by
+        // WRITE, which adds at the end.
+        if to.isAppendOnly { throw .opnotsupp }
+        try permit(.write(addsAtEnd: false), through: to)
         if caller.uid != 0 { try clearSetID(of: to) }
         return try Syscall.copyFileRange(
             from: from.descriptor.rawValue, offset: source.offset, to: to.descriptor.rawValue,

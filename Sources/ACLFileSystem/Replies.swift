@@ -28,12 +28,7 @@ extension AttributeReply {
 extension XattrReply {
     consuming func settle(_ result: Result<[UInt8], Errno>) {
         switch result {
-        case .success(let bytes):
-            // Copied rather than lent: the reply is consumed inside no closure.
-            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
-            buffer.copyBytes(from: bytes)
-            answer(UnsafeRawBufferPointer(buffer))
-            buffer.deallocate()
+        case .success(let bytes): answer(bytes.span.bytes)
         case .failure(let error): fail(error.rawValue)
         }
     }
@@ -42,11 +37,7 @@ extension XattrReply {
 extension LinkTargetReply {
     consuming func settle(_ result: Result<[UInt8], Errno>) {
         switch result {
-        case .success(let bytes):
-            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
-            buffer.copyBytes(from: bytes)
-            answer(UnsafeRawBufferPointer(buffer))
-            buffer.deallocate()
+        case .success(let bytes): answer(bytes.span.bytes)
         case .failure(let error): fail(error.rawValue)
         }
     }
@@ -55,11 +46,7 @@ extension LinkTargetReply {
 extension IoctlReply {
     consuming func settle(_ result: Result<[UInt8], Errno>) {
         switch result {
-        case .success(let bytes):
-            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
-            buffer.copyBytes(from: bytes)
-            answer(result: 0, output: UnsafeRawBufferPointer(buffer))
-            buffer.deallocate()
+        case .success(let bytes): answer(output: bytes.span.bytes)
         case .failure(let error): fail(error.rawValue)
         }
     }

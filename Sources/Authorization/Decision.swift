@@ -1,6 +1,6 @@
 /// The errors an authorization can end in, named as errno names them.
 public enum DenialCode: UInt8, Sendable, CaseIterable {
-    case EACCES, EPERM, EROFS, EISDIR, ENOTDIR, EINVAL, ENOMEM, EIO
+    case EACCES, EPERM, EROFS, EISDIR, ENOTDIR, EINVAL, ENOMEM, EIO, EBADF
 }
 
 /// The part an object plays in an operation.
@@ -11,7 +11,7 @@ public enum ModeClass: UInt8, Sendable { case owner, group, other }
 
 /// Conditions that are tested before any right (AUTHORIZATION.md 2.2, "before") or that belong to the volume.
 public enum Precondition: UInt8, Sendable, CaseIterable {
-    case readOnly, noExecution, isDirectory, notDirectory, notRegular, noExecuteBit, notALink
+    case readOnly, noExecution, isDirectory, notDirectory, notRegular, noExecuteBit, notALink, handleMode
     case protectedAttribute, superuser, unmapped
     /// An entry's or object's state could not be learned: fail closed.
     case unreadable

@@ -20,6 +20,7 @@ extension Precondition {
         case .notRegular: "not_regular"
         case .noExecuteBit: "no_x_bit"
         case .notALink: "not_a_link"
+        case .handleMode: "handle_mode"
         case .protectedAttribute: "protected_xattr"
         case .superuser: "superuser"
         case .unmapped: "unmapped"

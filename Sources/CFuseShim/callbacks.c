@@ -20,7 +20,7 @@ static struct incoming receive(fuse_req_t req)
 		.handlers = &session->handlers,
 		.userdata = session->userdata,
 		.request = { .session = session,
-			     .library = req,
+			     .fuse_request = req,
 			     .unique = fuse_thread.message->unique,
 			     .opcode = fuse_thread.message->opcode },
 		.caller = { context->uid, context->gid, (uint32_t)context->pid, context->umask },

@@ -157,29 +157,29 @@ int aclfs_fuse_reply_error(struct aclfs_fuse_request request, int error)
 		error = EIO;
 	if (error == ENOSYS && !may_be_unimplemented(request.opcode))
 		error = EPERM;
-	return answered(request, request.library ? fuse_reply_err(request.library, error)
+	return answered(request, request.fuse_request ? fuse_reply_err(request.fuse_request, error)
 						 : reply_raw(request, error, NULL, 0));
 }
 
 int aclfs_fuse_reply_done(struct aclfs_fuse_request request)
 {
-	return answered(request, request.library ? fuse_reply_err(request.library, 0)
+	return answered(request, request.fuse_request ? fuse_reply_err(request.fuse_request, 0)
 						 : reply_raw(request, 0, NULL, 0));
 }
 
 int aclfs_fuse_reply_entry(struct aclfs_fuse_request request, const struct aclfs_fuse_entry *entry)
 {
 	struct fuse_entry_param param = entry_param_of(entry);
-	return answered(request, fuse_reply_entry(request.library, &param));
+	return answered(request, fuse_reply_entry(request.fuse_request, &param));
 }
 
 int aclfs_fuse_reply_attributes(struct aclfs_fuse_request request, const struct aclfs_fuse_attributes *attributes,
 				double valid)
 {
-	if (!request.library)
+	if (!request.fuse_request)
 		return answered(request, reply_statx(request, attributes, valid));
 	struct stat stat = stat_of(attributes);
-	return answered(request, fuse_reply_attr(request.library, &stat, valid));
+	return answered(request, fuse_reply_attr(request.fuse_request, &stat, valid));
 }
 
 /* The reply is written by this thread before the library returns. */
@@ -193,7 +193,7 @@ static struct fuse_file_info file_info_of(const struct aclfs_fuse_open *open)
 int aclfs_fuse_reply_create(struct aclfs_fuse_request request, const struct aclfs_fuse_entry *entry,
 			    const struct aclfs_fuse_open *open)
 {
-	if (!request.library) {
+	if (!request.fuse_request) {
 		struct {
 			struct wire_entry_out entry;
 			struct wire_open_out open;
@@ -206,7 +206,7 @@ int aclfs_fuse_reply_create(struct aclfs_fuse_request request, const struct aclf
 	}
 	struct fuse_entry_param param = entry_param_of(entry);
 	struct fuse_file_info info = file_info_of(open);
-	int result = fuse_reply_create(request.library, &param, &info);
+	int result = fuse_reply_create(request.fuse_request, &param, &info);
 	fuse_thread.open_flags = 0;
 	return answered(request, result);
 }
@@ -214,25 +214,25 @@ int aclfs_fuse_reply_create(struct aclfs_fuse_request request, const struct aclf
 int aclfs_fuse_reply_open(struct aclfs_fuse_request request, const struct aclfs_fuse_open *open)
 {
 	struct fuse_file_info info = file_info_of(open);
-	int result = fuse_reply_open(request.library, &info);
+	int result = fuse_reply_open(request.fuse_request, &info);
 	fuse_thread.open_flags = 0;
 	return answered(request, result);
 }
 
 int aclfs_fuse_reply_bytes(struct aclfs_fuse_request request, const void *bytes, size_t size)
 {
-	return answered(request, fuse_reply_buf(request.library, bytes, size));
+	return answered(request, fuse_reply_buf(request.fuse_request, bytes, size));
 }
 
 int aclfs_fuse_reply_written(struct aclfs_fuse_request request, uint64_t count)
 {
-	return answered(request, request.library ? fuse_reply_write(request.library, count)
+	return answered(request, request.fuse_request ? fuse_reply_write(request.fuse_request, count)
 						 : reply_raw(request, 0, &count, sizeof count));
 }
 
 int aclfs_fuse_reply_xattr_size(struct aclfs_fuse_request request, size_t size)
 {
-	return answered(request, fuse_reply_xattr(request.library, size));
+	return answered(request, fuse_reply_xattr(request.fuse_request, size));
 }
 
 int aclfs_fuse_reply_statfs(struct aclfs_fuse_request request, const struct aclfs_fuse_statfs *s)
@@ -248,17 +248,17 @@ int aclfs_fuse_reply_statfs(struct aclfs_fuse_request request, const struct aclf
 		.f_favail = s->files_free,
 		.f_namemax = s->name_length,
 	};
-	return answered(request, fuse_reply_statfs(request.library, &statvfs));
+	return answered(request, fuse_reply_statfs(request.fuse_request, &statvfs));
 }
 
 int aclfs_fuse_reply_offset(struct aclfs_fuse_request request, int64_t offset)
 {
-	return answered(request, fuse_reply_lseek(request.library, offset));
+	return answered(request, fuse_reply_lseek(request.fuse_request, offset));
 }
 
 int aclfs_fuse_reply_ioctl(struct aclfs_fuse_request request, int32_t result, const void *output, size_t size)
 {
-	return answered(request, fuse_reply_ioctl(request.library, result, output, size));
+	return answered(request, fuse_reply_ioctl(request.fuse_request, result, output, size));
 }
 
 /* ---- directory listings ---- */

@@ -18,7 +18,7 @@ typedef struct aclfs_fuse_session aclfs_fuse_session;
 struct aclfs_fuse_request {
 	aclfs_fuse_session *session;
 	/* NULL if the request is one that the library does not know. */
-	void *_Nullable library;
+	void *_Nullable fuse_request;
 	uint64_t unique;
 	uint32_t opcode;
 };

@@ -1,0 +1,45 @@
+// What an open handle may do (AUTHORIZATION.md 2.2 "write on an open descriptor", ftruncate; 2.4). Rights were
+// asked when it was opened, and it keeps what it was given; only its mode and the object's flags count.
+
+/// What opening granted.
+public struct HandleMode: OptionSet, Sendable, Hashable {
+    public let rawValue: UInt8
+    @inlinable public init(rawValue: UInt8) { self.rawValue = rawValue }
+    public static let readable = HandleMode(rawValue: 1)
+    public static let writable = HandleMode(rawValue: 2)
+    /// Bytes may be added at the end, none changed: only `append` was granted, or the object was append-only.
+    public static let appendOnly = HandleMode(rawValue: 4)
+}
+
+/// What is asked of a handle.
+public enum HandleOperation: Sendable, Hashable {
+    case read
+    /// `addsAtEnd`: the bytes go behind the last one, whatever the offset was.
+    case write(addsAtEnd: Bool)
+    case truncate
+    /// `addsBeyondEnd`: nothing but reserving space behind the end.
+    case allocate(addsBeyondEnd: Bool)
+}
+
+/// Decides without a credential: who holds the handle was settled at open.
+/// - Parameter flags: the object's now; they bind truncation and allocation. A flag set after an open does not
+///   bind writes through handles opened before (2.4).
+public func authorize(_ operation: HandleOperation, through handle: HandleMode, flags: FileFlags) -> Decision {
+    let refused = Decision.deny(.EPERM, .flags(.object))
+    switch operation {
+    case .read:
+        return handle.contains(.readable) ? .allow(.implicit) : .deny(.EBADF, .precondition(.handleMode))
+    case .write(let addsAtEnd):
+        guard handle.contains(.writable) else { return .deny(.EBADF, .precondition(.handleMode)) }
+        return handle.contains(.appendOnly) && !addsAtEnd ? refused : .allow(.implicit)
+    case .truncate:
+        guard handle.contains(.writable) else { return .deny(.EINVAL, .precondition(.handleMode)) }
+        if handle.contains(.appendOnly) || !flags.isDisjoint(with: .appendOnly) { return refused }
+        return .allow(.implicit)
+    case .allocate(let addsBeyondEnd):
+        guard handle.contains(.writable) else { return .deny(.EBADF, .precondition(.handleMode)) }
+        if !flags.isDisjoint(with: .immutable) { return refused }
+        if handle.contains(.appendOnly) || !flags.isDisjoint(with: .appendOnly), !addsBeyondEnd { return refused }
+        return .allow(.implicit)
+    }
+}
