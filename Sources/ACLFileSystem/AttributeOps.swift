@@ -11,7 +11,7 @@ extension FileSystem {
 
     /// SETATTR in all combinations: everything is judged before anything is done, so that a request that
     /// fails has changed nothing.
-    func change(_ id: NodeID, _ changes: SetAttributes, _ caller: Caller) throws(Errno) -> ObjectAttributes {
+    func change(_ id: NodeID, _ changes: SetAttributes, _ caller: Caller) throws(Errno) -> ShownAttributes {
         try metadataLock.withWriteLock { () throws(Errno) in
             let object = try load(id)
             let nodes = Nodes(object: object.facts)
@@ -25,8 +25,18 @@ extension FileSystem {
                 try permit(
                     .setTimes(access: times.access.kind, modification: times.modification.kind), nodes, caller)
             }
-            try apply(changes, times, to: object, caller)
-            return attributes(try Syscall.statx(object.descriptor.rawValue))
+            // The kernel will ask for this name without a lock, whatever the change was (R10).
+            if changes.mode != nil, object.facts.kind == .directory { object.node?.revalidation.mark() }
+            do throws(Errno) {
+                try apply(changes, times, to: object, caller)
+                let after = try load(id)
+                takeBack(object, after: after.facts, repliesWithAttributes: true)
+                return shownAfterChange(after)
+            } catch {
+                // It may be half done.
+                takeBack(object, after: nil)
+                throw error
+            }
         }
     }
 
@@ -94,6 +104,7 @@ extension FileSystem {
         if flags == object.facts.flags { return }
         var record = try tree.record(object.descriptor.rawValue)
         record.flags = flags
+        defer { takeBack(object, after: object.facts) }
         try tree.write(record, to: object.descriptor.rawValue)
     }
 
@@ -102,6 +113,9 @@ extension FileSystem {
         if acl == object.facts.acl { return }
         var record = try tree.record(object.descriptor.rawValue)
         record.acl = acl
+        var after = object.facts
+        after.acl = acl
+        defer { takeBack(object, after: after) }
         try tree.write(record, to: object.descriptor.rawValue)
     }
 }

@@ -26,8 +26,9 @@ extension FileSystem {
         _ new: NewObject, _ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> Entry {
         try metadataLock.withReadLock { () throws(Errno) in
-            let made = try create(new, name, in: load(parent), mode: mode, caller)
-            return entry(made.object, made.status)
+            let directory = try load(parent)
+            let made = try create(new, name, in: directory, mode: mode, caller)
+            return entry(made, named: name, below: directory)
         }
     }
 
@@ -36,7 +37,7 @@ extension FileSystem {
     /// point the object is root's and closed (invariant I6).
     func create(
         _ new: NewObject, _ name: UnsafePointer<CChar>, in parent: Loaded, mode: UInt32, _ caller: Caller
-    ) throws(Errno) -> ResolvedObject {
+    ) throws(Errno) -> Loaded {
         let facts = try authorizeCreation(new.kind, in: parent, mode: mode, caller)
         let directory = parent.descriptor.rawValue
         let descriptor: SharedDescriptor
@@ -58,7 +59,7 @@ extension FileSystem {
         }
         do throws(Errno) {
             try finish(descriptor.rawValue, facts)
-            return try adopt(descriptor, new.kind, name, in: directory)
+            return try load(adopt(descriptor, new.kind, name, in: directory))
         } catch {
             // Nothing half-made stays behind; what cannot be removed is root's and closed.
             try? Syscall.unlinkat(directory, name, flags: new.kind == .directory ? AtFlag.removeDirectory : 0)

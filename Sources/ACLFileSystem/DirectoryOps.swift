@@ -19,36 +19,90 @@ extension FileSystem {
         }
     }
 
-    /// Fills the reply with names from `offset` on; offsets are the backing directory's own.
+    /// Fills the reply with names from `offset` on.
     func list(_ id: HandleID, offset: UInt64, into reply: inout DirectoryReply) throws(Errno) {
         let directory = try handles.directory(id)
+        // A listing that follows says that the kernel has used the one before (R5).
+        directory.listing.isUsed()
+        try forEachName(of: directory, from: offset) { name, inode in
+            reply.add(
+                name: name.name, ino: inode, type: UInt32(name.type), offset: UInt64(bitPattern: name.nextOffset))
+        }
+    }
+
+    /// As `list`, and shows each object besides where everybody may search the directory: then its names may be
+    /// believed. Elsewhere only the names stand, without a node (R6).
+    /// - Returns: the nodes that were shown; each counts as a look-up.
+    func listWithEntries(
+        _ id: HandleID, offset: UInt64, into reply: inout DirectoryReply
+    ) throws(Errno) -> [NodeID] {
+        let directory = try handles.directory(id)
+        directory.listing.isUsed()
+        directory.listing.isMade()
+        var shown: [NodeID] = []
+        try metadataLock.withReadLock { () throws(Errno) in
+            let parent = try load(directory.node)
+            let showsEntries = cache.times.entry > 0 && everybodyHolds(.search, on: parent.facts)
+            try forEachName(of: directory, from: offset) { name, inode in
+                let offset = UInt64(bitPattern: name.nextOffset)
+                if showsEntries, !name.isDot, let entry = listedEntry(name.name, below: parent) {
+                    if reply.add(name: name.name, entry: entry, offset: offset) {
+                        shown.append(entry.node)
+                        return true
+                    }
+                    forgetLookups(of: entry.node, 1)
+                    return false
+                }
+                let attributes = ObjectAttributes(ino: inode, mode: UInt32(name.type) << 12)
+                return reply.add(
+                    name: name.name, entry: Entry(node: NodeID(0), generation: 0, attributes: attributes),
+                    offset: offset)
+            }
+        }
+        return shown
+    }
+
+    /// The entry of a listed name, if it may be believed.
+    private func listedEntry(_ name: UnsafePointer<CChar>, below parent: Loaded) -> Entry? {
+        guard let child = try? child(name, of: parent), rightsBehindGate(child.object.kind) == nil else { return nil }
+        // A marked directory is left out, even here (R7).
+        if let known = nodes.known(child.object), known.isDirectory, known.revalidation.isPossible { return nil }
+        let entry = entry(child, named: name, below: parent)
+        if entry.entryValidFor > 0 { return entry }
+        forgetLookups(of: entry.node, 1)
+        return nil
+    }
+
+    /// Calls `body` with each name and the inode number to show, until it returns false. Offsets are the backing
+    /// directory's own.
+    private func forEachName(
+        of directory: OpenDirectory, from offset: UInt64, _ body: (DirectoryEntry, UInt64) -> Bool
+    ) throws(Errno) {
         let descriptor = directory.descriptor.rawValue
         let device = directory.node.object.key.device
         let isRoot = directory.node.id == .root
         let rootInode = tree.shownInode(device: device, inode: directory.node.object.key.inode)
-        var buffer = [UInt8](repeating: 0, count: 32768)
         try directory.position.withLock { _ throws(Errno) in
             try Syscall.lseek(descriptor, offset: Int64(bitPattern: offset), whence: Seek.set)
             var isFull = false
             while !isFull {
-                let count = try buffer.withUnsafeMutableBufferPointer { (buffer) throws(Errno) in
-                    try Syscall.getdents(descriptor, into: UnsafeMutableRawBufferPointer(buffer))
-                }
-                if count == 0 { return }
-                buffer.withUnsafeBytes { bytes in
-                    for entry in DirectoryEntries(UnsafeRawBufferPointer(rebasing: bytes[..<count])) {
-                        // What lies above the root of the mount is nobody's business.
-                        let inode =
-                            isRoot && entry.isDot ? rootInode : tree.shownInode(device: device, inode: entry.inode)
-                        let added = reply.add(
-                            name: entry.name, ino: inode, type: UInt32(entry.type),
-                            offset: UInt64(bitPattern: entry.nextOffset))
-                        if !added {
-                            isFull = true
-                            break
+                let end = try withUnsafeTemporaryAllocation(byteCount: 32768, alignment: 8) {
+                    (buffer) -> Result<Bool, Errno> in
+                    outcome { () throws(Errno) in
+                        let count = try Syscall.getdents(descriptor, into: buffer)
+                        for entry in DirectoryEntries(UnsafeRawBufferPointer(rebasing: buffer[..<count])) {
+                            // What lies above the root of the mount is nobody's business.
+                            let inode =
+                                isRoot && entry.isDot ? rootInode : tree.shownInode(device: device, inode: entry.inode)
+                            if !body(entry, inode) {
+                                isFull = true
+                                break
+                            }
                         }
+                        return count == 0
                     }
-                }
+                }.get()
+                if end { return }
             }
         }
     }

@@ -22,6 +22,11 @@ public final class FileSystem: Sendable {
     let handles = HandleTable()
     let metadataLock = ReadWriteLock()
     let groups: GroupCache
+    let cache: KernelCache
+    let mountsBelow = MountsBelow()
+    let notices = Notices()
+    let forgetting = ForgettingQueue()
+    private let clock = Mutex<CacheClock?>(nil)
     public let counters = Counters()
     let denials = DenialLog()
     private let volumeState: Mutex<VolumeState>
@@ -33,7 +38,23 @@ public final class FileSystem: Sendable {
         self.options = options
         nodes = NodeTable(root: tree.root)
         groups = GroupCache(milliseconds: options.groupsCache)
+        cache = KernelCache(options.cache)
         volumeState = Mutex(options.volume)
+    }
+
+    /// Gives the way to the kernel, once and before it is served.
+    /// - Parameter device: of the mount, from the mount table; nil if it was not found there.
+    public func connect(_ notifier: Notifier, device: UInt64?) throws(Errno) {
+        cache.connect(notifier)
+        try notices.start(notifier)
+        let made = try CacheClock(self, device: device)
+        clock.withLock { $0 = made }
+    }
+
+    /// The mount is gone.
+    func disconnect() {
+        clock.withLock { $0.take() }?.stop()
+        notices.stop()
     }
 
     /// The volume's state in force.
@@ -51,6 +72,8 @@ struct Loaded {
     let descriptor: SharedDescriptor
     let status: FileStatus
     let facts: ObjectFacts
+    /// If it was asked for by its node.
+    var node: Node?
 }
 
 extension FileSystem {
@@ -67,7 +90,7 @@ extension FileSystem {
         let status = try Syscall.statx(descriptor.rawValue)
         return Loaded(
             object: node.object, descriptor: descriptor, status: status,
-            facts: try tree.facts(descriptor.rawValue, status))
+            facts: try tree.facts(descriptor.rawValue, status), node: node)
     }
 
     func load(_ resolved: ResolvedObject) throws(Errno) -> Loaded {
@@ -129,11 +152,6 @@ extension FileSystem {
             blksize: status.blksize, rdev: status.rdev, accessTime: Timestamp(status.atime),
             modificationTime: Timestamp(status.mtime), changeTime: Timestamp(status.ctime),
             birthTime: status.hasBirthTime ? Timestamp(status.btime) : nil)
-    }
-
-    /// Shows an object to the kernel. It may remember nothing: docs/decisions/0003-timeouts-zero-first.md.
-    func entry(_ object: BackingObject, _ status: FileStatus) -> Entry {
-        Entry(node: nodes.enter(object).id, generation: generation, attributes: attributes(status))
     }
 }
 

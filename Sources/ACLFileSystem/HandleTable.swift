@@ -46,7 +46,36 @@ final class OpenDirectory: Sendable {
     let descriptor: SharedDescriptor
     /// Held while a listing moves the descriptor's position.
     let position = Mutex(())
-    init(node: Node, descriptor: SharedDescriptor) { (self.node, self.descriptor) = (node, descriptor) }
+    let listing: UnusedListing
+
+    init(node: Node, descriptor: SharedDescriptor) {
+        (self.node, self.descriptor) = (node, descriptor)
+        listing = UnusedListing(of: node)
+    }
+}
+
+/// Whether the last READDIRPLUS reply of a handle may still wait to be used by the kernel (R5). Counted in the
+/// directory's node from before the facts are read until the next request on the handle.
+final class UnusedListing: Sendable {
+    private let node: Node
+    private let isOutstanding = Mutex(false)
+
+    init(of node: Node) { self.node = node }
+    deinit { isUsed() }
+
+    func isMade() {
+        isOutstanding.withLock { isOutstanding in
+            if !isOutstanding { node.unusedListings.add(1, ordering: .sequentiallyConsistent) }
+            isOutstanding = true
+        }
+    }
+
+    func isUsed() {
+        isOutstanding.withLock { isOutstanding in
+            if isOutstanding { node.unusedListings.subtract(1, ordering: .sequentiallyConsistent) }
+            isOutstanding = false
+        }
+    }
 }
 
 /// The handles that the kernel holds. Ids are never reused.

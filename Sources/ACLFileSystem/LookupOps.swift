@@ -6,23 +6,30 @@ import LinuxSystem
 extension FileSystem {
     func lookup(
         _ name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller
-    ) throws(Errno) -> Entry {
+    ) throws(Errno) -> LookupAnswer {
         try metadataLock.withReadLock { () throws(Errno) in
             let directory = try load(parent)
-            try permit(.lookup, Nodes(object: directory.facts), caller, about: directory)
-            let found = try tree.resolve(name, in: directory.descriptor)
-            try gate(found, caller)
-            return entry(found.object, found.status)
+            do throws(Errno) {
+                try permit(.lookup, Nodes(object: directory.facts), caller, about: directory)
+                let found = try child(name, of: directory)
+                try gate(found, caller)
+                return .found(entry(found, named: name, below: directory))
+            } catch {
+                if error == .noent { return .absent(validFor: absenceTime(of: name, below: directory)) }
+                // The one refusal after which the kernel keeps what is mounted there.
+                if mountsBelow.guards(name, in: directory.object) { throw .nomem }
+                throw error
+            }
         }
     }
 
     /// The kernel opens FIFOs and connects to sockets without asking, so a look-up is answered only to
     /// callers who hold what that would give them, or who own the object (docs/security.md).
-    private func gate(_ found: ResolvedObject, _ caller: Caller) throws(Errno) {
+    private func gate(_ found: Loaded, _ caller: Caller) throws(Errno) {
         guard let rights = rightsBehindGate(found.object.kind) else { return }
-        let facts = try tree.facts(found.descriptor.rawValue, found.status)
-        if decide(.rights(.writeSecurity), Nodes(object: facts), caller).stage == .ownerRight { return }
-        if !decide(.rights(rights), Nodes(object: facts), caller).isAllowed {
+        let nodes = Nodes(object: found.facts)
+        if decide(.rights(.writeSecurity), nodes, caller).stage == .ownerRight { return }
+        if !decide(.rights(rights), nodes, caller).isAllowed {
             let decision = Decision.deny(.EACCES, .special)
             counters.count(decision)
             remember(decision, of: .lookup, caller, found.status)
@@ -44,11 +51,11 @@ extension FileSystem {
         _ = nodes.forget(id, count)
     }
 
-    func status(_ id: NodeID, _ caller: Caller) throws(Errno) -> ObjectAttributes {
+    func status(_ id: NodeID, _ caller: Caller) throws(Errno) -> ShownAttributes {
         try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(id)
             try permit(.stat, Nodes(object: object.facts), caller, about: object)
-            return attributes(object.status)
+            return shown(object)
         }
     }
 

@@ -1,12 +1,22 @@
+import Authorization
 import BackingStore
 import FuseSession
+import LinuxSystem
 import Synchronization
 
-/// What one node id stands for.
+/// What one node id stands for, and what the kernel was told about it.
 final class Node: Sendable {
     let id: NodeID
     let object: BackingObject
+    /// Of a directory: the epoch in which a name below it was last handed out.
+    let lastHandOut = Atomic<UInt64>(0)
+    /// Of a directory: READDIRPLUS replies that the kernel may not have used yet (R5).
+    let unusedListings = Atomic<Int>(0)
+    let revalidation = Revalidation()
+
     init(id: NodeID, object: BackingObject) { (self.id, self.object) = (id, object) }
+
+    var isDirectory: Bool { object.kind == .directory }
 }
 
 /// The nodes that the kernel knows. Ids count up and are never used twice in the life of a mount
@@ -22,7 +32,7 @@ final class NodeTable: Sendable {
         var next: UInt64 = 2
     }
     private let state = Mutex(State())
-    private let root: Node
+    let root: Node
 
     init(root: BackingObject) {
         self.root = Node(id: .root, object: root)
@@ -32,6 +42,12 @@ final class NodeTable: Sendable {
     func find(_ id: NodeID) -> Node? {
         if id == .root { return root }
         return state.withLock { $0.slots[id]?.node }
+    }
+
+    /// The node of an object, if the kernel knows it.
+    func known(_ object: BackingObject) -> Node? {
+        if object === root.object { return root }
+        return state.withLock { state in state.ids[object.key].flatMap { state.slots[$0]?.node } }
     }
 
     /// The node of an object about to be shown to the kernel; counts one look-up.

@@ -74,22 +74,29 @@ extension FileSystem {
     ) throws(Errno) -> (Entry, Opening) {
         try metadataLock.withReadLock { () throws(Errno) in
             let directory = try load(parent)
-            do throws(Errno) {
-                let made = try create(.file, name, in: directory, mode: mode, caller)
-                return try opened(made, flags: flags)
-            } catch {
+            let made: Loaded
+            do throws(Errno) { made = try create(.file, name, in: directory, mode: mode, caller) } catch {
                 guard error == .exist, flags & OpenFlag.exclusive == 0 else { throw error }
+                // It came into being after the kernel looked: then it is opened like any other.
+                try permit(.lookup, Nodes(object: directory.facts), caller, about: directory)
+                let found = try child(name, of: directory)
+                return try showing(entry(found, named: name, below: directory)) { (node) throws(Errno) in
+                    try open(node, found, flags: flags, caller)
+                }
             }
-            // It came into being after the kernel looked: then it is opened like any other.
-            try permit(.lookup, Nodes(object: directory.facts), caller, about: directory)
-            let found = try tree.resolve(name, in: directory.descriptor)
-            let shown = entry(found.object, found.status)
-            do throws(Errno) {
-                return (shown, try open(node(shown.node), load(found), flags: flags, caller))
-            } catch {
-                forgetLookups(of: shown.node, 1)
-                throw error
+            return try showing(entry(made, named: name, below: directory)) { (node) throws(Errno) in
+                try openCreated(made, node, flags: flags)
             }
+        }
+    }
+
+    /// Opens what an entry shows; if that fails the entry is not shown after all.
+    private func showing(
+        _ entry: Entry, _ open: (Node) throws(Errno) -> Opening
+    ) throws(Errno) -> (Entry, Opening) {
+        do throws(Errno) { return (entry, try open(node(entry.node))) } catch {
+            forgetLookups(of: entry.node, 1)
+            throw error
         }
     }
 
@@ -98,20 +105,21 @@ extension FileSystem {
     ) throws(Errno) -> (Entry, Opening) {
         try metadataLock.withReadLock { () throws(Errno) in
             let descriptor = try createUnnamed(in: load(parent), mode: mode, caller)
-            return try opened(tree.adopt(descriptor), flags: flags)
+            let made = try load(tree.adopt(descriptor))
+            return try showing(unnamedEntry(made.object, made.status)) { (node) throws(Errno) in
+                try openCreated(made, node, flags: flags)
+            }
         }
     }
 
     /// The handle that creating gives. No right on the new object is asked (AUTHORIZATION.md 2.2), so that
     /// O_WRONLY with mode 0444 works.
-    private func opened(_ made: ResolvedObject, flags: Int32) throws(Errno) -> (Entry, Opening) {
-        let descriptor = SharedDescriptor(
-            try Syscall.reopen(made.descriptor.rawValue, backingFlags(flags)))
+    private func openCreated(_ made: Loaded, _ node: Node, flags: Int32) throws(Errno) -> Opening {
+        let descriptor = SharedDescriptor(try Syscall.reopen(made.descriptor.rawValue, backingFlags(flags)))
         let intent = OpenIntent(flags: flags)
-        let shown = entry(made.object, made.status)
         let file = OpenFile(
-            node: try node(shown.node), descriptor: descriptor, isReadable: intent.contains(.read),
+            node: node, descriptor: descriptor, isReadable: intent.contains(.read),
             isWritable: intent.contains(.write), isAppendOnly: false)
-        return (shown, Opening(handle: handles.add(file), flags: openingFlags(file)))
+        return Opening(handle: handles.add(file), flags: openingFlags(file))
     }
 }

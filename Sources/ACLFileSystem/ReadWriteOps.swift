@@ -67,18 +67,22 @@ extension FileSystem {
     private func clearSetID(of file: OpenFile) throws(Errno) {
         try metadataLock.withWriteLock { () throws(Errno) in
             let status = try Syscall.statx(file.descriptor.rawValue)
-            try clearSetID(file.descriptor.rawValue, status)
+            if try clearSetID(file.descriptor.rawValue, status) { cache.takeBackAttributes(of: file.node.id) }
         }
     }
 
-    func clearSetID(_ descriptor: Int32, _ status: FileStatus) throws(Errno) {
-        guard status.mode & 0o6000 != 0, status.isRegular else { return }
+    /// - Returns: whether there were any.
+    @discardableResult
+    func clearSetID(_ descriptor: Int32, _ status: FileStatus) throws(Errno) -> Bool {
+        guard status.mode & 0o6000 != 0, status.isRegular else { return false }
         try Syscall.fchmod(descriptor, mode: status.mode & 0o1777)
+        return true
     }
 
     /// Before a truncation by anybody but root.
     func clearSetID(_ object: Loaded, _ caller: Caller) throws(Errno) {
-        if caller.uid != 0 { try clearSetID(object.descriptor.rawValue, object.status) }
+        guard caller.uid != 0, try clearSetID(object.descriptor.rawValue, object.status) else { return }
+        if let node = object.node { cache.takeBackAttributes(of: node.id) }
     }
 
     func sync(_ id: HandleID, dataOnly: Bool) throws(Errno) {

@@ -25,6 +25,8 @@ extension FileSystem {
             try permit(exchanges ? .exchange : .rename, objects, caller, about: object)
             try Syscall.renameat2(
                 source.descriptor.rawValue, name, to: destination.descriptor.rawValue, newName, flags: flags)
+            takeBackMoved(from: source, to: destination)
+            if exchanges { takeBackMoved(from: destination, to: source) }
             if !exchanges, let target, target.status.nlink <= 1 || target.facts.kind == .directory {
                 tree.forgetDescriptor(of: target.object)
             }
@@ -56,7 +58,7 @@ extension FileSystem {
             try permit(.link, Nodes(object: object.facts, targetParent: directory.facts), caller, about: object)
             try Syscall.link(
                 descriptor: object.descriptor.rawValue, to: directory.descriptor.rawValue, name)
-            return entry(object.object, try Syscall.statx(object.descriptor.rawValue))
+            return entry(try load(id), named: name, below: directory)
         }
     }
 }

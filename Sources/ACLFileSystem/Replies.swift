@@ -16,10 +16,9 @@ extension EmptyReply {
 }
 
 extension AttributeReply {
-    /// Attributes are never remembered by the kernel: docs/decisions/0003-timeouts-zero-first.md.
-    consuming func settle(_ result: Result<ObjectAttributes, Errno>) {
+    consuming func settle(_ result: Result<ShownAttributes, Errno>) {
         switch result {
-        case .success(let attributes): answer(attributes, validFor: 0)
+        case .success(let shown): answer(shown.attributes, validFor: shown.validFor)
         case .failure(let error): fail(error.rawValue)
         }
     }

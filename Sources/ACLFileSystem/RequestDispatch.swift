@@ -15,7 +15,12 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         super.init()
     }
 
-    override public func initialized(_ negotiated: Negotiated) { whenServing(negotiated) }
+    override public func initialized(_ negotiated: Negotiated) {
+        fs.cache.begin(hasEpoch: negotiated.epoch)
+        whenServing(negotiated)
+    }
+
+    override public func destroyed() { fs.disconnect() }
     override public func forget(_ node: NodeID, count: UInt64) { fs.forgetLookups(of: node, count) }
 
     /// A reply that the kernel did not take hands its look-up back.
@@ -49,7 +54,11 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     override public func lookup(
         _ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EntryReply
     ) {
-        show(outcome { () throws(Errno) in try fs.lookup(name, in: parent, caller) }, reply)
+        switch outcome({ () throws(Errno) in try fs.lookup(name, in: parent, caller) }) {
+        case .success(.found(let entry)): show(.success(entry), reply)
+        case .success(.absent(let seconds)): reply.absent(validFor: seconds)
+        case .failure(let error): reply.fail(error.rawValue)
+        }
     }
 
     override public func mknod(
@@ -277,6 +286,16 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         var reply = reply
         switch outcome({ () throws(Errno) in try fs.list(handle, offset: offset, into: &reply) }) {
         case .success: reply.finish()
+        case .failure(let error): reply.fail(error.rawValue)
+        }
+    }
+
+    override public func readdirplus(
+        _ node: NodeID, handle: HandleID, offset: UInt64, caller: Caller, reply: consuming DirectoryReply
+    ) {
+        var reply = reply
+        switch outcome({ () throws(Errno) in try fs.listWithEntries(handle, offset: offset, into: &reply) }) {
+        case .success(let shown): if !reply.finish() { for node in shown { fs.forgetLookups(of: node, 1) } }
         case .failure(let error): reply.fail(error.rawValue)
         }
     }

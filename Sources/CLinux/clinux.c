@@ -80,6 +80,8 @@ int32_t aclfs_reopen(int32_t fd, int32_t flags) {
 }
 int32_t aclfs_dup(int32_t fd) { return ANSWER(fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
 
+int32_t aclfs_wake_pipe(int32_t *ends) { return ANSWER(pipe2(ends, O_CLOEXEC | O_NONBLOCK)); }
+
 union handle {
   struct file_handle handle;
   char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];

@@ -85,10 +85,10 @@ public struct ProcessStatus: Hashable, Sendable {
 /// thread listed with it may not be in that group at all; `nil` where every group is mapped.
 public enum OverflowGroup {
     public static func read() throws(Errno) -> UInt32? {
-        let map = try Syscall.readAll(Syscall.open("/proc/self/gid_map", OpenFlag.readOnly).rawValue)
+        let map = try Syscall.readAll(path: "/proc/self/gid_map")
         let fields = map.split { $0 == 0x20 || $0 == 0x0A }
         if fields.count == 3, fields[0].elementsEqual([0x30]), fields[2].elementsEqual("4294967295".utf8) { return nil }
-        let text = try Syscall.readAll(Syscall.open("/proc/sys/kernel/overflowgid", OpenFlag.readOnly).rawValue)
+        let text = try Syscall.readAll(path: "/proc/sys/kernel/overflowgid")
         guard let number = UInt32(String(decoding: text.prefix { $0 != 0x0A }, as: UTF8.self)) else { throw .io }
         return number
     }

@@ -24,7 +24,7 @@ extension PreparedMount {
         }
         let session: Session
         do {
-            var configuration = SessionConfiguration()
+            var configuration = SessionConfiguration(readdirplus: options.cache != .strict)
             for name in options.maskedKernelFeatures {
                 if let feature = KernelFeatures(name: name) { configuration.masked.insert(feature) }
             }
@@ -32,6 +32,12 @@ extension PreparedMount {
         } catch {
             try? Mounting.unmount(mountpoint, lazily: true)
             throw MountFailure(status: MountExit.systemError, message: "cannot serve: \(Errno(rawValue: error.errno))")
+        }
+        do throws(Errno) {
+            try fileSystem.connect(session.notifier, device: MountTable.deviceNumber(at: mountpoint))
+        } catch {
+            try? Mounting.unmount(mountpoint, lazily: true)
+            throw MountFailure(status: MountExit.systemError, message: "cannot serve: \(error)")
         }
         let control = startControl(fileSystem, request.source, negotiated)
         defer { control?.stop() }

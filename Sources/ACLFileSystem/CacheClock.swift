@@ -1,0 +1,65 @@
+import BackingStore
+import LinuxSystem
+import Synchronization
+
+/// The thread that takes names back when their time has come, and watches what is mounted below.
+final class CacheClock: Sendable {
+    private let waiter: Waiter
+    private let isStopped = Atomic<Bool>(false)
+
+    /// - Parameter device: of our mount; nil if it is not known, then no mount below is seen.
+    init(_ fileSystem: FileSystem, device: UInt64?) throws(Errno) {
+        let waiter = try Waiter()
+        self.waiter = waiter
+        let table = SharedDescriptor(try Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly))
+        fileSystem.cache.onEarlierDeadline { waiter.wake() }
+        _ = try Thread.start(name: "aclfs-clock") { [self] in
+            while !isStopped.load(ordering: .relaxed) {
+                if let device { Self.look(at: table, device, fileSystem) }
+                var news: Waiter.News = []
+                while !news.contains(.watched), !isStopped.load(ordering: .relaxed) {
+                    let due = [fileSystem.cache.nextDue, fileSystem.forgetting.nextDue].compactMap { $0 }.min()
+                    news = waiter.wait(watching: device == nil ? -1 : table.rawValue, until: due)
+                    let now = SystemTime.monotonic()
+                    fileSystem.cache.tick(now)
+                    let marked = fileSystem.forgetting.take(now)
+                    if !marked.isEmpty { Self.forget(marked, device, fileSystem) }
+                }
+            }
+        }
+    }
+
+    func stop() {
+        isStopped.store(true, ordering: .relaxed)
+        waiter.wake()
+    }
+
+    /// Has the kernel forget directories, unless a name that was dropped could be missed.
+    private static func forget(
+        _ marked: [ForgettingQueue.Candidate], _ device: UInt64?, _ fileSystem: FileSystem
+    ) {
+        let isHarmless = !fileSystem.mountsBelow.exist
+        let used = device.flatMap { try? WorkingDirectories.inodes(onDevice: $0) }
+        for candidate in marked {
+            let key = candidate.node.object.key
+            let inode = fileSystem.tree.shownInode(device: key.device, inode: key.inode)
+            if isHarmless, let used, !used.contains(inode) {
+                fileSystem.notices.drop(candidate)
+            } else {
+                candidate.node.revalidation.attemptIsOver()
+            }
+        }
+    }
+
+    private static func look(at table: SharedDescriptor, _ device: UInt64, _ fileSystem: FileSystem) {
+        let mounts: [MountInfo]
+        // A table that cannot be read may hide a mount: as if there were one.
+        do { mounts = try MountInfo.read(table.rawValue) } catch { return fileSystem.suspendCaching(.mountsBelow) }
+        fileSystem.mountsBelow.update(mounts, device: device, tree: fileSystem.tree)
+        if fileSystem.mountsBelow.exist {
+            fileSystem.suspendCaching(.mountsBelow)
+        } else {
+            fileSystem.cache.resume(.mountsBelow)
+        }
+    }
+}

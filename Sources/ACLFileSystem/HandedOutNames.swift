@@ -1,0 +1,61 @@
+import FuseSession
+
+/// The names that the kernel may still believe in the present epoch, in the order in which they were given to it.
+/// Kept so that they can be taken back one by one where a bump would do harm (docs/coherence.md, "The price of a
+/// bump"). One run of bytes, so that a name costs its length and eighteen bytes more.
+struct HandedOutNames: Sendable {
+    struct Name: Sendable {
+        var parent: NodeID
+        /// nil where the kernel was told that there is no such name.
+        var child: NodeID?
+        /// Ends in NUL.
+        var bytes: [CChar]
+    }
+
+    /// 16 MiB of names are a few hundred thousand; then a bump makes room.
+    static let capacity = 16 << 20
+
+    private var bytes: [UInt8] = []
+
+    var isEmpty: Bool { bytes.isEmpty }
+    var isFull: Bool { bytes.count >= Self.capacity }
+
+    mutating func append(_ name: UnsafePointer<CChar>, _ child: NodeID?, in parent: NodeID) {
+        append(parent.rawValue)
+        append(child?.rawValue ?? 0)
+        var cursor = name
+        while cursor.pointee != 0 {
+            bytes.append(UInt8(bitPattern: cursor.pointee))
+            cursor += 1
+        }
+        bytes.append(0)
+    }
+
+    private mutating func append(_ value: UInt64) {
+        withUnsafeBytes(of: value) { bytes.append(contentsOf: $0) }
+    }
+
+    mutating func removeAll() { bytes.removeAll(keepingCapacity: bytes.count < 1 << 16) }
+
+    /// Calls `body` for each name.
+    func forEach(_ body: (Name) -> Void) {
+        var start = 0
+        while start < bytes.count {
+            let (parent, child) = bytes.withUnsafeBytes { bytes in
+                (
+                    bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self),
+                    bytes.loadUnaligned(fromByteOffset: start + 8, as: UInt64.self)
+                )
+            }
+            start += 16
+            var name: [CChar] = []
+            while bytes[start] != 0 {
+                name.append(CChar(bitPattern: bytes[start]))
+                start += 1
+            }
+            start += 1
+            name.append(0)
+            body(Name(parent: NodeID(parent), child: child == 0 ? nil : NodeID(child), bytes: name))
+        }
+    }
+}

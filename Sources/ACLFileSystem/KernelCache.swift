@@ -1,0 +1,211 @@
+import FuseSession
+import LinuxSystem
+import Synchronization
+
+/// What one connection's kernel may believe, and how it is taken back (docs/coherence.md).
+///
+/// Names are taken back all at once, by a bump of the epoch, and only if one was handed out below the directory in
+/// question since the last bump. So the present epoch is counted here too, and every hand-out is marked with it.
+final class KernelCache: Sendable {
+    /// Why no names (and with `severalMounts` no attributes) are handed out for the time being, whatever the option says.
+    struct Suspension: OptionSet, Sendable {
+        let rawValue: UInt8
+        /// A bump would detach a mount that stands below ours.
+        static let mountsBelow = Suspension(rawValue: 1)
+        /// Other connections show the same objects and would have to be told of every change.
+        static let severalMounts = Suspension(rawValue: 2)
+    }
+
+    private struct State {
+        var notifier: Notifier?
+        var hasEpoch = false
+        var allowed = CacheTimes.none
+        var suspension: Suspension = []
+        /// Never less than the kernel's own: raised before the kernel is told.
+        var epoch: UInt64 = 1
+        var handedOut = HandedOutNames()
+        var bumpDue: UInt64?
+        var trailing = TrailingBumps()
+        var bumps: UInt64 = 0
+        var suspensions: UInt64 = 0
+
+        var times: CacheTimes {
+            var times = allowed
+            if !suspension.isEmpty { (times.entry, times.period) = (0, nil) }
+            if suspension.contains(.severalMounts) { times.attributes = 0 }
+            return times
+        }
+    }
+
+    private let state = Mutex(State())
+    private let mode: MountOptions.CacheMode
+    /// Called when something falls due earlier than the clock thread knows.
+    private let wake = Mutex<(@Sendable () -> Void)?>(nil)
+
+    init(_ mode: MountOptions.CacheMode) { self.mode = mode }
+
+    /// The way to the kernel, as soon as there is one.
+    func connect(_ notifier: Notifier) { state.withLock { $0.notifier = notifier } }
+
+    func onEarlierDeadline(_ body: @escaping @Sendable () -> Void) { wake.withLock { $0 = body } }
+
+    func wakeClock() { wake.withLock { $0 }?() }
+
+    /// From now on the option holds. Before, nothing is handed out.
+    func begin(hasEpoch: Bool) {
+        state.withLock { state in
+            state.hasEpoch = hasEpoch
+            state.allowed = CacheTimes(mode, hasEpoch: hasEpoch)
+        }
+    }
+
+    /// What is allowed now.
+    var times: CacheTimes { state.withLock { $0.times } }
+
+    /// Seconds for the attributes that answer a SETATTR: kernels before the epoch apply them even if others were
+    /// taken back meanwhile (R12).
+    var timeOfChangedAttributes: Double { state.withLock { $0.hasEpoch ? $0.times.attributes : 0 } }
+
+    var bumps: UInt64 { state.withLock { $0.bumps } }
+}
+
+// MARK: Handing out
+
+extension KernelCache {
+    /// Seconds for which a name below `parent` may be believed. The caller has seen that everybody may search it,
+    /// and holds the metadata lock, so that a change of that comes after the mark made here.
+    func handOut(_ name: UnsafePointer<CChar>, _ child: NodeID?, below parent: Node) -> Double {
+        var isEarlier = false
+        let seconds = state.withLock { state in
+            guard state.suspension.isEmpty, state.allowed.entry > 0 else { return 0.0 }
+            if state.handedOut.isFull, state.hasEpoch { Self.bump(&state) }
+            if state.hasEpoch {
+                state.handedOut.append(name, child, in: parent.id)
+                parent.lastHandOut.store(state.epoch, ordering: .relaxed)
+                if state.bumpDue == nil, let period = state.allowed.period {
+                    state.bumpDue = SystemTime.monotonic() + period * 1_000_000
+                    isEarlier = true
+                }
+            }
+            return state.allowed.entry
+        }
+        if isEarlier { wakeClock() }
+        return seconds
+    }
+}
+
+// MARK: Taking back
+
+extension KernelCache {
+    /// Makes the kernel ask again for every name, if it may believe one below this directory. After the change, before
+    /// the reply (R1, R2). Takes no lock of the kernel.
+    func takeBackNames(below directory: Node) {
+        var isEarlier = false
+        state.withLock { state in
+            guard directory.lastHandOut.load(ordering: .relaxed) >= state.epoch else { return }
+            Self.bump(&state)
+            isEarlier = state.trailing.add(after: SystemTime.monotonic())
+        }
+        if isEarlier { wakeClock() }
+    }
+
+    /// Makes the kernel ask again for every name.
+    func takeBackAllNames() {
+        state.withLock { Self.bump(&$0) }
+    }
+
+    /// After the change, before the reply (R11). Takes no lock of the kernel.
+    func takeBackAttributes(of node: NodeID) {
+        let notifier = state.withLock { $0.notifier }
+        notifier?.invalidateAttributes(of: node)
+    }
+
+    private static func bump(_ state: inout State) {
+        // Ours first: a hand-out that runs meanwhile is marked with an epoch that is never behind its stamp.
+        state.epoch += 1
+        state.bumps += 1
+        state.bumpDue = nil
+        state.handedOut.removeAll()
+        if state.hasEpoch { state.notifier?.increaseEpoch() }
+    }
+
+    /// Nothing is handed out from now on.
+    /// - Returns: what was handed out and must be taken back by name, before `finishSuspending`; nil if it was so already.
+    func suspend(_ reason: Suspension) -> (names: HandedOutNames, ticket: UInt64)? {
+        state.withLock { state in
+            guard state.suspension.insert(reason).inserted else { return nil }
+            state.suspensions += 1
+            return (state.handedOut, state.suspensions)
+        }
+    }
+
+    /// All names are taken back: changes need no bump until something is handed out again.
+    func finishSuspending(_ ticket: UInt64) {
+        state.withLock { state in
+            // A later suspension has more names to take back.
+            guard !state.suspension.isEmpty, state.suspensions == ticket else { return }
+            state.epoch += 1
+            state.handedOut.removeAll()
+            state.bumpDue = nil
+            state.trailing = TrailingBumps()
+        }
+    }
+
+    func resume(_ reason: Suspension) { state.withLock { _ = $0.suspension.remove(reason) } }
+}
+
+// MARK: The clock
+
+extension KernelCache {
+    /// Monotonic nanoseconds of the next bump that time demands; nil if none does.
+    var nextDue: UInt64? {
+        state.withLock { state in
+            let trailing = state.handedOut.isEmpty ? nil : state.trailing.next
+            switch (state.bumpDue, trailing) {
+            case (let due?, let trailing?): return min(due, trailing)
+            case (let due, let trailing): return due ?? trailing
+            }
+        }
+    }
+
+    /// Bumps if something is due.
+    func tick(_ now: UInt64) {
+        state.withLock { state in
+            let isTrailing = state.trailing.take(now)
+            let isDue = state.bumpDue.map { $0 <= now } ?? false
+            guard isTrailing || isDue else { return }
+            if state.handedOut.isEmpty || !state.suspension.isEmpty {
+                state.bumpDue = nil
+                return
+            }
+            Self.bump(&state)
+        }
+    }
+}
+
+/// Bumps some time after a revocation, against races that nobody thought of: 10 ms, 100 ms and 1 s behind it, one of
+/// each at a time.
+struct TrailingBumps: Sendable {
+    private static let delays: [UInt64] = [10_000_000, 100_000_000, 1_000_000_000]
+    private var due: (UInt64?, UInt64?, UInt64?) = (nil, nil, nil)
+
+    var next: UInt64? { [due.0, due.1, due.2].compactMap { $0 }.min() }
+
+    /// - Returns: whether something falls due earlier than before.
+    mutating func add(after now: UInt64) -> Bool {
+        let before = next
+        if due.0 == nil { due.0 = now + Self.delays[0] }
+        if due.1 == nil { due.1 = now + Self.delays[1] }
+        if due.2 == nil { due.2 = now + Self.delays[2] }
+        return next != before
+    }
+
+    /// Whether one was due; it is due no longer.
+    mutating func take(_ now: UInt64) -> Bool {
+        var wasDue = false
+        if let time = due.0, time <= now { (due.0, wasDue) = (nil, true) }
+        if let time = due.1, time <= now { (due.1, wasDue) = (nil, true) }
+        if let time = due.2, time <= now { (due.2, wasDue) = (nil, true) }
+        return wasDue
+    }
+}

@@ -1,0 +1,69 @@
+import BackingStore
+import LinuxSystem
+import Synchronization
+
+/// The mounts that stand on directories of ours. A bump of the epoch, or refusing a look-up that the kernel made to
+/// check a name on their way, would detach them (docs/coherence.md, "The price of a bump").
+final class MountsBelow: Sendable {
+    private struct GuardedName: Hashable {
+        var device: UInt64
+        var inode: UInt64
+        var name: [UInt8]
+    }
+
+    private let isNonEmpty = Atomic<Bool>(false)
+    private let names = Mutex<Set<GuardedName>>([])
+
+    var exist: Bool { isNonEmpty.load(ordering: .relaxed) }
+
+    /// Whether the name leads to such a mount.
+    func guards(_ name: UnsafePointer<CChar>, in directory: BackingObject) -> Bool {
+        guard exist else { return false }
+        var bytes: [UInt8] = []
+        var cursor = name
+        while cursor.pointee != 0 {
+            bytes.append(UInt8(bitPattern: cursor.pointee))
+            cursor += 1
+        }
+        let key = GuardedName(device: directory.key.device, inode: directory.key.inode, name: bytes)
+        return names.withLock { $0.contains(key) }
+    }
+
+    /// Takes in what the mount table says now.
+    /// - Parameter device: of our own mount.
+    func update(_ table: [MountInfo], device: UInt64, tree: BackingTree) {
+        var found: Set<GuardedName> = []
+        var count = 0
+        for path in Self.places(table, device: device) {
+            count += 1
+            var directory = tree.root
+            for name in path {
+                found.insert(GuardedName(device: directory.key.device, inode: directory.key.inode, name: name))
+                guard let next = try? Self.child(name, of: directory, tree) else { break }
+                directory = next
+            }
+        }
+        names.withLock { $0 = found }
+        isNonEmpty.store(count > 0, ordering: .relaxed)
+    }
+
+    private static func child(
+        _ name: [UInt8], of directory: BackingObject, _ tree: BackingTree
+    ) throws(Errno) -> BackingObject {
+        let descriptor = try tree.descriptor(of: directory)
+        return try name.withCName { (name) throws(Errno) in try tree.resolve(name, in: descriptor).object }
+    }
+
+    /// Names from our root to each mount that stands directly on our file system, wherever that is shown. One on our
+    /// root itself pins no name.
+    static func places(_ table: [MountInfo], device: UInt64) -> [[[UInt8]]] {
+        var shown: [UInt64: MountInfo] = [:]
+        for mount in table where mount.device == device { shown[mount.id] = mount }
+        return table.compactMap { mount in
+            guard let ground = shown[mount.parent], mount.path.starts(with: ground.path) else { return nil }
+            let inside = mount.path.dropFirst(ground.path == [0x2F] ? 0 : ground.path.count)
+            let names = (ground.root + inside).split(separator: 0x2F).map { Array($0) }
+            return names.isEmpty ? nil : names
+        }
+    }
+}

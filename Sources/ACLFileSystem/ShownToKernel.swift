@@ -1,0 +1,133 @@
+import Authorization
+import BackingStore
+import FuseSession
+import LinuxSystem
+
+// What the kernel is shown, and how long it may believe it: the one place where timeouts come from
+// (docs/coherence.md). All of it runs with the metadata lock held, from the decision on.
+
+/// Attributes and the seconds that they are good for.
+struct ShownAttributes {
+    var attributes: ObjectAttributes
+    var validFor: Double
+}
+
+/// What a look-up found.
+enum LookupAnswer {
+    case found(Entry)
+    /// There is no such name, and the kernel may believe that for so many seconds.
+    case absent(validFor: Double)
+}
+
+extension FileSystem {
+    /// Whether every caller would be granted these rights.
+    func everybodyHolds(_ rights: Rights, on facts: ObjectFacts) -> Bool {
+        universalRights(of: facts, on: volume).isSuperset(of: rights)
+    }
+
+    /// Shows an object under a name, and counts the look-up.
+    func entry(_ child: Loaded, named name: UnsafePointer<CChar>, below parent: Loaded) -> Entry {
+        let node = nodes.enter(child.object)
+        return Entry(
+            node: node.id, generation: generation, attributes: attributes(child.status),
+            attributesValidFor: attributeTime(child),
+            entryValidFor: entryTime(node, named: name, below: parent))
+    }
+
+    /// An object that has no name.
+    func unnamedEntry(_ object: BackingObject, _ status: FileStatus) -> Entry {
+        Entry(node: nodes.enter(object).id, generation: generation, attributes: attributes(status))
+    }
+
+    /// Seconds that a name is good for: none unless everybody may search its directory, and none for an object that
+    /// only some may find or that could be brought back late (R7).
+    private func entryTime(_ node: Node, named name: UnsafePointer<CChar>, below parent: Loaded) -> Double {
+        guard let directory = parent.node, cache.times.entry > 0, everybodyHolds(.search, on: parent.facts),
+            rightsBehindGate(node.object.kind) == nil
+        else {
+            if node.isDirectory { node.revalidation.mark() }
+            return 0
+        }
+        if node.isDirectory, node.revalidation.isPossible {
+            if forgetting.add(node, name, in: directory.id) { cache.wakeClock() }
+            return 0
+        }
+        return cache.handOut(name, node.id, below: directory)
+    }
+
+    /// Seconds for the answer that there is no such name.
+    func absenceTime(of name: UnsafePointer<CChar>, below parent: Loaded) -> Double {
+        guard let directory = parent.node, everybodyHolds(.search, on: parent.facts) else { return 0 }
+        return cache.handOut(name, nil, below: directory)
+    }
+
+    func shown(_ object: Loaded) -> ShownAttributes {
+        let isOpen = everybodyHolds([.readAttributes, .readSecurity], on: object.facts)
+        return ShownAttributes(
+            attributes: attributes(object.status), validFor: isOpen ? cache.times.attributes : 0)
+    }
+
+    func shownAfterChange(_ object: Loaded) -> ShownAttributes {
+        let isOpen = everybodyHolds([.readAttributes, .readSecurity], on: object.facts)
+        return ShownAttributes(
+            attributes: attributes(object.status), validFor: isOpen ? cache.timeOfChangedAttributes : 0)
+    }
+
+    /// Seconds that the attributes in an entry are good for. Two look-ups of an object by different names are not
+    /// ordered by any lock, so with several links none (R12).
+    private func attributeTime(_ object: Loaded) -> Double {
+        if object.facts.kind != .directory, object.status.nlink > 1 { return 0 }
+        return everybodyHolds([.readAttributes, .readSecurity], on: object.facts) ? cache.times.attributes : 0
+    }
+}
+
+// MARK: Taking back
+
+extension FileSystem {
+    /// After a change of an object's facts and before the reply: takes back what is no longer everybody's (R1, R2).
+    /// - Parameters:
+    ///   - after: nil if it cannot be told any more.
+    ///   - repliesWithAttributes: the kernel learns the new attributes from the reply itself.
+    func takeBack(_ object: Loaded, after: ObjectFacts?, repliesWithAttributes: Bool = false) {
+        guard let node = object.node else { return }
+        if loses(.search, object.facts, after), node.isDirectory { cache.takeBackNames(below: node) }
+        if !repliesWithAttributes { cache.takeBackAttributes(of: node.id) }
+    }
+
+    private func loses(_ rights: Rights, _ before: ObjectFacts, _ after: ObjectFacts?) -> Bool {
+        guard everybodyHolds(rights, on: before) else { return false }
+        guard let after else { return true }
+        return !everybodyHolds(rights, on: after)
+    }
+
+    /// A name moves; it keeps the time that it was given in its old directory (R2).
+    func takeBackMoved(from source: Loaded, to destination: Loaded) {
+        guard let directory = source.node, !everybodyHolds(.search, on: destination.facts) else { return }
+        cache.takeBackNames(below: directory)
+    }
+
+    /// No names are handed out from now on, and those that were are taken back one by one. Until that is done,
+    /// revocations still take back all at once: what someone mounts in that moment may be lost.
+    func suspendCaching(_ reason: KernelCache.Suspension) {
+        // With the lock, nobody stands between a look at the old times and the note of a name.
+        guard let (names, ticket) = metadataLock.withWriteLock({ cache.suspend(reason) }) else { return }
+        names.forEach { name in
+            if let child = name.child, let node = nodes.find(child), node.isDirectory { node.revalidation.mark() }
+        }
+        notices.expire(names) { [cache] in cache.finishSuspending(ticket) }
+    }
+}
+
+extension UnsafePointer<CChar> {
+    /// The characters with their NUL.
+    var copied: [CChar] {
+        var characters: [CChar] = []
+        var cursor = self
+        while cursor.pointee != 0 {
+            characters.append(cursor.pointee)
+            cursor += 1
+        }
+        characters.append(0)
+        return characters
+    }
+}

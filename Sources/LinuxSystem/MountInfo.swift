@@ -1,0 +1,57 @@
+/// One line of /proc/self/mountinfo (proc(5)), as far as it is needed. Paths are bytes.
+public struct MountInfo: Sendable {
+    public var id: UInt64
+    /// The mount that it stands on.
+    public var parent: UInt64
+    /// As in `FileStatus.device`: the major number in the upper 32 bits.
+    public var device: UInt64
+    /// What of the file system is shown: / unless it is a bind mount of a part.
+    public var root: [UInt8]
+    public var path: [UInt8]
+    public var type: [UInt8]
+
+    /// The mounts of our namespace in their order.
+    public static func read(_ descriptor: Int32) throws(Errno) -> [MountInfo] {
+        try Syscall.lseek(descriptor, offset: 0, whence: Seek.set)
+        let text = try Syscall.readAll(descriptor)
+        return text.split(separator: UInt8(ascii: "\n")).compactMap { MountInfo(line: $0) }
+    }
+
+    init?(line: ArraySlice<UInt8>) {
+        let fields = line.split(separator: UInt8(ascii: " "))
+        guard fields.count > 8, let dash = fields.dropFirst(6).firstIndex(where: { $0.elementsEqual("-".utf8) }),
+            dash + 1 < fields.count, let id = Self.number(fields[0]), let parent = Self.number(fields[1])
+        else { return nil }
+        let numbers = fields[2].split(separator: UInt8(ascii: ":"))
+        guard numbers.count == 2, let major = Self.number(numbers[0]), let minor = Self.number(numbers[1]) else {
+            return nil
+        }
+        self.id = id
+        self.parent = parent
+        device = major << 32 | minor
+        root = Self.unescaped(fields[3])
+        path = Self.unescaped(fields[4])
+        type = Array(fields[dash + 1])
+    }
+
+    private static func number(_ field: ArraySlice<UInt8>) -> UInt64? {
+        UInt64(String(decoding: field, as: UTF8.self))
+    }
+
+    /// Blank, tab, newline and backslash stand as three octal digits.
+    private static func unescaped(_ field: ArraySlice<UInt8>) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var rest = field
+        while let byte = rest.popFirst() {
+            if byte == 0x5C, rest.count >= 3,
+                let value = UInt8(String(decoding: rest.prefix(3), as: UTF8.self), radix: 8)
+            {
+                bytes.append(value)
+                rest = rest.dropFirst(3)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return bytes
+    }
+}
