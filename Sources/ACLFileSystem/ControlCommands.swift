@@ -147,6 +147,7 @@ extension ControlServer {
             .init("metadata", .string(fileSystem.tree.metadataName)),
             .init("options", .array(fileSystem.options.words(volume: fileSystem.volume).map { .string($0) })),
             .init("paths", .object(facts.paths())),
+            .init("cache", .object(fileSystem.cache.members)),
             .init(
                 "counters",
                 .object([

@@ -225,7 +225,7 @@ private struct ExplainRun<C: Credential> {
         let status = try Syscall.statx(descriptor.rawValue)
         return Loaded(
             object: root, descriptor: descriptor, status: status,
-            facts: try fileSystem.tree.facts(descriptor.rawValue, status))
+            facts: try fileSystem.tree.facts(root, descriptor, status))
     }
 
     private func resolve(_ name: [UInt8], in directory: Loaded) throws(Errno) -> Loaded {

@@ -26,6 +26,7 @@ public final class FileSystem: Sendable {
     let mountsBelow = MountsBelow()
     let notices = Notices()
     let forgetting = ForgettingQueue()
+    private let agreed = Mutex<Negotiated?>(nil)
     private let clock = Mutex<CacheClock?>(nil)
     public let counters = Counters()
     let denials = DenialLog()
@@ -50,6 +51,15 @@ public final class FileSystem: Sendable {
         let made = try CacheClock(self, device: device)
         clock.withLock { $0 = made }
     }
+
+    /// The kernel has introduced itself.
+    func begin(_ negotiated: Negotiated) {
+        agreed.withLock { $0 = negotiated }
+        cache.begin(hasEpoch: negotiated.epoch)
+    }
+
+    /// Whether clearing set-id bits is ours alone.
+    var kernelLeavesSetID: Bool { agreed.withLock { $0?.killPriv2 ?? true } }
 
     /// The mount is gone.
     func disconnect() {
@@ -90,13 +100,13 @@ extension FileSystem {
         let status = try Syscall.statx(descriptor.rawValue)
         return Loaded(
             object: node.object, descriptor: descriptor, status: status,
-            facts: try tree.facts(descriptor.rawValue, status), node: node)
+            facts: try tree.facts(node.object, descriptor, status), node: node)
     }
 
     func load(_ resolved: ResolvedObject) throws(Errno) -> Loaded {
         Loaded(
             object: resolved.object, descriptor: resolved.descriptor, status: resolved.status,
-            facts: try tree.facts(resolved.descriptor.rawValue, resolved.status))
+            facts: try tree.facts(resolved.object, resolved.descriptor, resolved.status))
     }
 
     /// The object that a name means now, with its facts.

@@ -122,5 +122,14 @@ final class HandleTable: Sendable {
         }
     }
 
+    func hasWritableFile(of node: Node) -> Bool {
+        state.withLock { state in
+            state.entries.values.contains { entry in
+                guard case .file(let file) = entry else { return false }
+                return file.node === node && file.isWritable
+            }
+        }
+    }
+
     func remove(_ id: HandleID) { state.withLock { _ = $0.entries.removeValue(forKey: id) } }
 }

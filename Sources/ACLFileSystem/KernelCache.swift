@@ -1,3 +1,4 @@
+import ACLFormats
 import FuseSession
 import LinuxSystem
 import Synchronization
@@ -66,7 +67,19 @@ final class KernelCache: Sendable {
     /// taken back meanwhile (R12).
     var timeOfChangedAttributes: Double { state.withLock { $0.hasEpoch ? $0.times.attributes : 0 } }
 
-    var bumps: UInt64 { state.withLock { $0.bumps } }
+    /// For `aclfs status`: what is handed out now, why not more, and how often all names were taken back.
+    var members: [JSON.Member] {
+        state.withLock { state in
+            var reasons: [JSON] = []
+            if state.suspension.contains(.mountsBelow) { reasons.append(.string("a mount stands below")) }
+            if state.suspension.contains(.severalMounts) { reasons.append(.string("several mounts show this directory")) }
+            return [
+                .init("entry_timeout", .integer(Int64(state.times.entry))),
+                .init("attribute_timeout", .integer(Int64(state.times.attributes))),
+                .init("suspended", .array(reasons)), .init("epoch_bumps", .integer(Int64(clamping: state.bumps))),
+            ]
+        }
+    }
 }
 
 // MARK: Handing out

@@ -16,7 +16,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     }
 
     override public func initialized(_ negotiated: Negotiated) {
-        fs.cache.begin(hasEpoch: negotiated.epoch)
+        fs.begin(negotiated)
         whenServing(negotiated)
     }
 

@@ -17,7 +17,8 @@ public final class BackingTree: Sendable {
     public let root: BackingObject
     /// Where the record of an object is kept: `trusted.aclfs` or `user.aclfs`.
     public let metadataName: String
-    private let cache: DescriptorCache
+    let cache: ObjectCache
+    let changeTimes = ChangeTimes()
     /// One real descriptor for each file system of the tree: what open_by_handle_at(2) asks for.
     private let mounts = Mutex<[UInt64: SharedDescriptor]>([:])
     private let rootDescriptor: SharedDescriptor
@@ -37,11 +38,12 @@ public final class BackingTree: Sendable {
         self.metadataName = metadataName
         self.followsMounts = followsMounts
         bareRoot = Self.bareRoot(of: shared)
-        cache = DescriptorCache(capacity: descriptorBudget)
+        cache = ObjectCache(capacity: descriptorBudget)
         root = BackingObject(
             key: ObjectKey(device: status.device, inode: status.inode, handle: nil), kind: .directory, pinned: shared)
         let device = status.device
         mounts.withLock { $0[device] = shared }
+        cache.insert(shared, for: root.key)
     }
 
     /// Whether records can be stored here: tries to read one.

@@ -5,12 +5,27 @@ import LinuxSystem
 extension BackingTree {
     /// Everything that a decision may read of an object, from one status and one attribute.
     /// - Throws: `io` if the record cannot be understood: never "no ACL" (AUTHORIZATION.md 10, Q17).
-    public func facts(_ descriptor: Int32, _ status: FileStatus) throws(Errno) -> ObjectFacts {
-        let record = try record(descriptor)
+    public func facts(
+        _ object: BackingObject, _ descriptor: SharedDescriptor, _ status: FileStatus
+    ) throws(Errno) -> ObjectFacts {
+        let record = try currentRecord(object, descriptor, status)
         return ObjectFacts(
             kind: ObjectKind(typeBits: status.mode), owner: status.uid, group: status.gid,
             mode: FileMode(rawValue: UInt16(truncatingIfNeeded: status.mode & 0o7777)), flags: record.flags,
             acl: record.acl, ownerGUID: record.ownerGUID, groupGUID: record.groupGUID)
+    }
+
+    /// The kept record if the object has not changed since it was read, else the stored one.
+    private func currentRecord(
+        _ object: BackingObject, _ descriptor: SharedDescriptor, _ status: FileStatus
+    ) throws(Errno) -> MetadataRecord {
+        if let kept = cache.record(of: object.key, at: status.ctime) { return kept }
+        // The status comes first: a change in between has a later ctime, and the record is not found under it (R3).
+        let record = try record(descriptor.rawValue)
+        if changeTimes.identify(status.ctime, on: status.device, descriptor) {
+            cache.keep(record, at: status.ctime, for: object.key)
+        }
+        return record
     }
 
     /// The stored record; an empty one if there is none.

@@ -18,7 +18,6 @@ final class NegotiatedPaths: Sendable {
         return [
             .init("protocol", .string("\(agreed.kernelMajor).\(agreed.kernelMinor)")), .init("transport", .string("dev")),
             .init("passthrough", .bool(agreed.passthrough)),
-            .init("entry_timeout", .integer(0)), .init("attribute_timeout", .integer(0)),
             .init("max_write", .integer(Int64(agreed.maxWrite))),
             .init("parallel_directory_operations", .bool(agreed.parallelDirectoryOperations)),
             .init("statx", .bool(agreed.statx)), .init("killpriv_v2", .bool(agreed.killPriv2)),

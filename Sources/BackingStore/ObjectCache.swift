@@ -1,13 +1,21 @@
+import ACLFormats
 import LinuxSystem
 import Synchronization
 
-/// A bounded set of open O_PATH descriptors, so that a tree of millions needs no descriptor each
-/// (invariant I10). Eviction is by the clock algorithm: one reference bit, one hand.
-final class DescriptorCache: Sendable {
+/// A record and the ctime that the object had before it was read.
+struct KeptRecord: Sendable {
+    var ctime: Timespec
+    var record: MetadataRecord
+}
+
+/// A bounded set of open O_PATH descriptors with the records last read through them, so that a tree of millions
+/// needs no descriptor each (invariant I10). Eviction is by the clock algorithm: one reference bit, one hand.
+final class ObjectCache: Sendable {
     private struct Slot {
         var key: ObjectKey
         var descriptor: SharedDescriptor
         var wasUsed: Bool
+        var record: KeptRecord?
     }
     private struct State {
         var index: [ObjectKey: Int] = [:]
@@ -24,6 +32,24 @@ final class DescriptorCache: Sendable {
             guard let position = state.index[key] else { return nil }
             state.slots[position].wasUsed = true
             return state.slots[position].descriptor
+        }
+    }
+
+    /// The record that was kept while the object had this ctime.
+    func record(of key: ObjectKey, at ctime: Timespec) -> MetadataRecord? {
+        state.withLock { state in
+            guard let position = state.index[key], let kept = state.slots[position].record, kept.ctime == ctime else {
+                return nil
+            }
+            return kept.record
+        }
+    }
+
+    /// Keeps a record for as long as the object's ctime stays, if its descriptor is here.
+    func keep(_ record: MetadataRecord, at ctime: Timespec, for key: ObjectKey) {
+        state.withLock { state in
+            guard let position = state.index[key] else { return }
+            state.slots[position].record = KeptRecord(ctime: ctime, record: record)
         }
     }
 

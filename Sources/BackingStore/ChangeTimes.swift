@@ -1,0 +1,58 @@
+import LinuxSystem
+import Synchronization
+
+/// Whether a ctime tells one state of an object from every other (docs/coherence.md, R17).
+final class ChangeTimes: Sendable {
+    private enum Trust {
+        /// Each change after a look has another stamp.
+        case always
+        /// Only when the stamp is older than changes that could share it.
+        case settled
+        /// Attributes may change without a new stamp, or elsewhere.
+        case never
+    }
+
+    private static let tick: Int64 = 20_000_000
+    private static let wholeSecondTick: Int64 = 2_000_000_000
+    private let trusts = Mutex<[UInt64: Trust]>([:])
+
+    /// Asked after the object was read.
+    /// - Parameter descriptor: of an object on that device.
+    func identify(_ ctime: Timespec, on device: UInt64, _ descriptor: SharedDescriptor) -> Bool {
+        // A file system of whole seconds (ext4 with small inodes) cannot tell more, whatever the kernel does.
+        let isWhole = ctime.nsec == 0
+        switch trust(device, descriptor) {
+        case .always where !isWhole: return true
+        case .never: return false
+        case .always, .settled:
+            let now = SystemTime.now()
+            let age = (now.sec - ctime.sec) * 1_000_000_000 + Int64(now.nsec) - Int64(ctime.nsec)
+            return age >= (isWhole ? Self.wholeSecondTick : Self.tick)
+        }
+    }
+
+    private func trust(_ device: UInt64, _ descriptor: SharedDescriptor) -> Trust {
+        if let known = trusts.withLock({ $0[device] }) { return known }
+        let trust: Trust
+        if let type = try? Syscall.fileSystemType(descriptor.rawValue) {
+            trust = Self.trust(inType: type, on: .running)
+        } else {
+            trust = .never
+        }
+        trusts.withLock { $0[device] = trust }
+        return trust
+    }
+
+    /// Linux 6.13 gave these file systems stamps that differ whenever somebody looked in between; tmpfs stamps a
+    /// change of attributes since 6.6. A file system that caches another machine's, or is not known here, is asked
+    /// each time.
+    private static func trust(inType type: UInt64, on kernel: KernelRelease) -> Trust {
+        switch type {
+        case FileSystemType.ext4, FileSystemType.xfs, FileSystemType.btrfs:
+            kernel >= KernelRelease(6, 13) ? .always : .settled
+        case FileSystemType.tmpfs:
+            kernel >= KernelRelease(6, 13) ? .always : kernel >= KernelRelease(6, 6) ? .settled : .never
+        default: .never
+        }
+    }
+}
