@@ -74,6 +74,8 @@ let package = Package(
             swiftSettings: strict),
         // Acts as other users for the mount tests; not shipped.
         .executableTarget(name: "aclfs-act", path: "Tests/ActAs", cSettings: shim),
+        // Takes rights away under the calls of many processes; not shipped.
+        .executableTarget(name: "aclfs-race", path: "Tests/RaceClient", cSettings: shim),
         .testTarget(
             name: "MountTests", dependencies: ["TestSupport", "LinuxSystem", "Authorization", "ACLFormats"],
             swiftSettings: strict),
