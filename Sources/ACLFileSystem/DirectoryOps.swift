@@ -15,7 +15,7 @@ extension FileSystem {
                 try Syscall.reopen(
                     object.descriptor.rawValue,
                     OpenFlag.readOnly | OpenFlag.directory | OpenFlag.nonBlock))
-            return Opening(handle: handles.add(OpenDirectory(node: node, descriptor: descriptor)))
+            return Opening(handle: handles.add(OpenDirectory(node: node, descriptor: descriptor, cache: cache)))
         }
     }
 

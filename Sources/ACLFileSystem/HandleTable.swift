@@ -48,9 +48,9 @@ final class OpenDirectory: Sendable {
     let position = Mutex(())
     let listing: UnusedListing
 
-    init(node: Node, descriptor: SharedDescriptor) {
+    init(node: Node, descriptor: SharedDescriptor, cache: KernelCache) {
         (self.node, self.descriptor) = (node, descriptor)
-        listing = UnusedListing(of: node)
+        listing = UnusedListing(of: node, cache)
     }
 }
 
@@ -58,9 +58,10 @@ final class OpenDirectory: Sendable {
 /// directory's node from before the facts are read until the next request on the handle.
 final class UnusedListing: Sendable {
     private let node: Node
+    private let cache: KernelCache
     private let isOutstanding = Mutex(false)
 
-    init(of node: Node) { self.node = node }
+    init(of node: Node, _ cache: KernelCache) { (self.node, self.cache) = (node, cache) }
     deinit { isUsed() }
 
     func isMade() {
@@ -72,7 +73,7 @@ final class UnusedListing: Sendable {
 
     func isUsed() {
         isOutstanding.withLock { isOutstanding in
-            if isOutstanding { node.unusedListings.subtract(1, ordering: .sequentiallyConsistent) }
+            if isOutstanding { cache.useListing(of: node) }
             isOutstanding = false
         }
     }

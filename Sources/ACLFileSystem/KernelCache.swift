@@ -107,6 +107,27 @@ extension KernelCache {
     }
 }
 
+extension KernelCache {
+    /// The kernel has used a listing. It stamped the names with the epoch of that moment, which may be a later one than
+    /// when the listing was made.
+    func useListing(of directory: Node) {
+        state.withLock { state in
+            directory.lastHandOut.store(state.epoch, ordering: .relaxed)
+            directory.unusedListings.subtract(1, ordering: .sequentiallyConsistent)
+        }
+    }
+
+    /// A name that may be believed is another one from now on.
+    func move(_ child: NodeID?, from source: Node, to name: UnsafePointer<CChar>, below destination: Node) {
+        state.withLock { state in
+            let isListed = source.unusedListings.load(ordering: .sequentiallyConsistent) > 0
+            guard state.hasEpoch, isListed || source.lastHandOut.load(ordering: .relaxed) >= state.epoch else { return }
+            state.handedOut.append(name, child, in: destination.id)
+            destination.lastHandOut.store(state.epoch, ordering: .relaxed)
+        }
+    }
+}
+
 // MARK: Taking back
 
 extension KernelCache {
@@ -115,11 +136,25 @@ extension KernelCache {
     func takeBackNames(below directory: Node) {
         var isEarlier = false
         state.withLock { state in
-            guard directory.lastHandOut.load(ordering: .relaxed) >= state.epoch else { return }
+            let isListed = directory.unusedListings.load(ordering: .sequentiallyConsistent) > 0
+            guard isListed || directory.lastHandOut.load(ordering: .relaxed) >= state.epoch else { return }
             Self.bump(&state)
             isEarlier = state.trailing.add(after: SystemTime.monotonic())
         }
         if isEarlier { wakeClock() }
+    }
+
+    /// Before a directory's name is answered without a time below one that not everybody may search. The kernel may
+    /// use an old entry for it again, and stores the new stamp before the new time: for that moment the entry would
+    /// have its old time and be up to date (docs/coherence.md, "Two stores"). After a bump the stamp is out of date
+    /// before it is stored. Once, for then the old time is gone.
+    func takeBackOldTime(of directory: Node) {
+        guard directory.isHandedOut.exchange(false, ordering: .relaxed) else { return }
+        state.withLock { state in
+            // Its names were taken back one by one, and a bump would detach mounts.
+            guard !state.suspension.contains(.mountsBelow) else { return }
+            Self.bump(&state)
+        }
     }
 
     /// Makes the kernel ask again for every name.

@@ -13,6 +13,8 @@ final class Node: Sendable {
     /// Of a directory: READDIRPLUS replies that the kernel may not have used yet (R5).
     let unusedListings = Atomic<Int>(0)
     let revalidation = Revalidation()
+    /// Of a directory: its name was given a time, and nothing has told the kernel otherwise since.
+    let isHandedOut = Atomic<Bool>(false)
 
     init(id: NodeID, object: BackingObject) { (self.id, self.object) = (id, object) }
 

@@ -11,7 +11,9 @@ extension FileSystem {
         let exchanges = flags & RenameFlag.exchange != 0
         // A whiteout is a device node that nobody asked to create (AUTHORIZATION.md 2.4).
         guard flags & ~(RenameFlag.noReplace | RenameFlag.exchange) == 0 else { throw .inval }
-        try metadataLock.withReadLock { () throws(Errno) in
+        // For writing: a look-up that the kernel made without its locks must have noted what it hands out before it is
+        // asked here whether anything was (docs/coherence.md, R2).
+        try metadataLock.withWriteLock { () throws(Errno) in
             let source = try load(parent)
             let destination = parent == newParent ? source : try load(newParent)
             let object = try child(name, of: source)
@@ -25,8 +27,8 @@ extension FileSystem {
             try permit(exchanges ? .exchange : .rename, objects, caller, about: object)
             try Syscall.renameat2(
                 source.descriptor.rawValue, name, to: destination.descriptor.rawValue, newName, flags: flags)
-            takeBackMoved(from: source, to: destination)
-            if exchanges { takeBackMoved(from: destination, to: source) }
+            takeBackMoved(object, from: source, to: newName, in: destination)
+            if exchanges, let target { takeBackMoved(target, from: destination, to: name, in: source) }
             if !exchanges, let target, target.status.nlink <= 1 || target.facts.kind == .directory {
                 tree.forgetDescriptor(of: target.object)
             }

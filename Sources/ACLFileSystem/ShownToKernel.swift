@@ -2,6 +2,7 @@ import Authorization
 import BackingStore
 import FuseSession
 import LinuxSystem
+import Synchronization
 
 // What the kernel is shown, and how long it may believe it: the one place where timeouts come from
 // (docs/coherence.md). All of it runs with the metadata lock held, from the decision on.
@@ -45,13 +46,17 @@ extension FileSystem {
         guard let directory = parent.node, cache.times.entry > 0, everybodyHolds(.search, on: parent.facts),
             rightsBehindGate(node.object.kind) == nil
         else {
-            if node.isDirectory { node.revalidation.mark() }
+            if node.isDirectory {
+                node.revalidation.mark()
+                cache.takeBackOldTime(of: node)
+            }
             return 0
         }
         if node.isDirectory, node.revalidation.isPossible {
             if forgetting.add(node, name, in: directory.id) { cache.wakeClock() }
             return 0
         }
+        if node.isDirectory { node.isHandedOut.store(true, ordering: .relaxed) }
         return cache.handOut(name, node.id, below: directory)
     }
 
@@ -100,10 +105,14 @@ extension FileSystem {
         return !everybodyHolds(rights, on: after)
     }
 
-    /// A name moves; it keeps the time that it was given in its old directory (R2).
-    func takeBackMoved(from source: Loaded, to destination: Loaded) {
-        guard let directory = source.node, !everybodyHolds(.search, on: destination.facts) else { return }
-        cache.takeBackNames(below: directory)
+    /// An object has moved to a new name; it keeps the time that it was given under the old one (R2).
+    func takeBackMoved(_ object: Loaded, from source: Loaded, to name: UnsafePointer<CChar>, in destination: Loaded) {
+        guard let old = source.node, let new = destination.node else { return }
+        if everybodyHolds(.search, on: destination.facts) {
+            cache.move(nodes.known(object.object)?.id, from: old, to: name, below: new)
+        } else {
+            cache.takeBackNames(below: old)
+        }
     }
 
     /// No names are handed out from now on, and those that were are taken back one by one. Until that is done,
