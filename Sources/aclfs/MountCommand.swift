@@ -22,6 +22,13 @@ enum MountCommand {
         } catch { return report(error) }
     }
 
+    /// Without the word `mount`.
+    static func runPlain(_ arguments: [String]) -> Int32 {
+        do throws(MountFailure) {
+            return try perform(MountRequest.plain(arguments))
+        } catch { return report(error) }
+    }
+
     static func report(_ failure: MountFailure) -> Int32 {
         printError("aclfs: \(failure.message)")
         return failure.status
@@ -30,8 +37,14 @@ enum MountCommand {
     static func perform(_ request: MountRequest) throws(MountFailure) -> Int32 {
         Daemon.closeInherited()
         if request.options.isRemount { return try Remount.perform(request) }
+        if request.isHelper, request.options.toleratesMissingSource, access(request.source, F_OK) != 0, errno == ENOENT {
+            // mount(8) leaves it to its helpers to honour nofail.
+            printError("aclfs: source \(request.source) does not exist; nothing is mounted (nofail)")
+            return 0
+        }
         let mount = try PreparedMount(request)
         if request.fake { return 0 }
+        if request.isVerbose { printError("aclfs: \(mount.source) is mounted on \(mount.mountpoint)") }
         if request.foreground { return try mount.serve(request, readiness: nil) }
         switch try system("cannot start in the background", { () throws(Errno) in try Daemon.detach() }) {
         case .command(.ready): return 0

@@ -45,6 +45,8 @@ enum StatusCommand {
             case .bool(let value): value ? "on" : "off"
             case .integer(let value): String(value)
             case .string(let value): value
+            case .object:
+                (value["used"]?.bool == true ? "on" : "off") + (value["why"]?.string.map { " (\($0))" } ?? "")
             default: "-"
             }
         }
@@ -56,6 +58,7 @@ enum StatusCommand {
         let rows = [
             ["\(escapedName(mount.path.utf8)):", "\(escapedName(source)) (metadata in \(status["metadata"]?.string ?? "?"))"],
             ["  options:", (status["options"]?.array ?? []).compactMap(\.string).joined(separator: ",")],
+            ["  source reachable by:", escapedName((status["source_reachable_by"]?.string ?? "?").utf8)],
             ["  paths:", members(status["paths"])],
             ["  decisions allowed:", status["counters"]?["allowed"].map { shown($0) } ?? "?"],
             ["  decisions denied:", members(status["counters"]?["denied"])],
