@@ -10,7 +10,8 @@ enum Journal {
     /// To be called in the daemon.
     static func useSyslog() {
         usesSyslog.withLock { isOpen in
-            if !isOpen { openlog("aclfs", LOG_PID, LOG_DAEMON) }
+            // syslog keeps the pointer.
+            if !isOpen { openlog(strdup("aclfs"), LOG_PID, LOG_DAEMON) }
             isOpen = true
         }
     }

@@ -26,6 +26,8 @@ struct MountRequest {
     /// mount(8) asks: a missing source with `nofail` is no failure.
     var isHelper = false
     var isVerbose = false
+    /// The mount namespace that is meant, as a path; nil is our own.
+    var namespace: String?
     /// What the log is to hold of how the words were understood.
     var remarks: [String] = []
 }
@@ -79,6 +81,7 @@ extension MountRequest {
         for word in ["-N", "-t"] {
             while let index = arguments.firstIndex(of: word) {
                 guard index + 1 < arguments.count else { throw usage("\(word) needs a value") }
+                if word == "-N" { request.namespace = arguments[index + 1] }
                 arguments.removeSubrange(index...index + 1)
             }
         }

@@ -35,6 +35,8 @@ enum MountCommand {
     }
 
     static func perform(_ request: MountRequest) throws(MountFailure) -> Int32 {
+        // Before inherited descriptors are closed: mount(8) may name the namespace by one of its own.
+        if let namespace = request.namespace { try enter(namespace) }
         Daemon.closeInherited()
         if request.options.isRemount { return try Remount.perform(request) }
         if request.isHelper, request.options.toleratesMissingSource, access(request.source, F_OK) != 0, errno == ENOENT {
@@ -59,6 +61,14 @@ enum MountCommand {
                 line.fail(error)
                 return error.status
             }
+        }
+    }
+
+    /// `mount -N`: the source and the mount point mean what they mean there.
+    private static func enter(_ namespace: String) throws(MountFailure) {
+        try system("namespace \(namespace)") { () throws(Errno) in
+            let file = try Syscall.open(namespace, OpenFlag.readOnly)
+            try Syscall.enterMountNamespace(file.rawValue)
         }
     }
 

@@ -115,4 +115,19 @@ struct FstabTests {
             """#)
         #expect(result.output == "done", "\(result)")
     }
+
+    @Test func inAnotherMountNamespace() throws {
+        let result = try MountNamespace().run(
+            #"""
+            mkfifo "$T/go"
+            unshare -m --propagation private sh -c "echo >$T/go; exec sleep 100" & there=$!
+            read -r _ <"$T/go"
+            is 'mount -N' 0 "$(mount -N $there -t aclfs "$T/back" "$T/mnt" 2>&1; echo $?)"
+            is 'not here' 0 "$(mounted "$T/mnt")"
+            is 'but there' 1 "$(grep -c "$T/mnt fuse.aclfs" /proc/$there/mounts)"
+            is 'umount -N' 0 "$(umount -N $there "$T/mnt" 2>&1; echo $?)"
+            kill -9 $there; wait $there 2>/dev/null
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
 }

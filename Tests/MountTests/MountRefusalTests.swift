@@ -17,8 +17,9 @@ struct MountRefusalTests {
             refused 32 "mount point $T/file: Not a directory (ENOTDIR)" "$A" mount "$T/back" "$T/file"
             refused 1 'expected SOURCE and MOUNTPOINT, got 1 words' "$A" mount "$T/back"
             refused 1 '-o needs a value' "$A" mount "$T/back" "$T/mnt" -o
+            refused 2 'namespace /none: No such file or directory (ENOENT)' mount.aclfs "$T/back" "$T/mnt" -N /none
             refused 1 "unknown flag '-q'" mount.aclfs "$T/back" "$T/mnt" -q
-            is 'fake' 0 "$(status mount.aclfs "$T/back" "$T/mnt" -f -s -n -v -N x -t aclfs -o rw)"
+            is 'fake' 0 "$(status mount.aclfs "$T/back" "$T/mnt" -f -s -n -v -N /proc/self/ns/mnt -t aclfs -o rw)"
             is 'nothing so far' 0 "$(grep -c " $T.*fuse.aclfs" /proc/self/mounts)"
 
             "$A" mount "$T/back" "$T/mnt"
@@ -52,11 +53,10 @@ struct MountRefusalTests {
     @Test func placesThatWork() throws {
         let result = try MountNamespace().run(
             #"""
-            mkdir "$T/back/inside" "$T/back/inside/hidden"; echo text >"$T/back/file"
+            mkdir "$T/back/inside"; echo text >"$T/back/file"
             "$A" mount "$T/back" "$T/back/inside"
             is 'a mount point inside the source' text "$(cat "$T/back/inside/file")"
             is 'shows empty' '' "$(ls -A "$T/back/inside/inside")"
-            is 'and stays so' 1 "$(status touch "$T/back/inside/inside/new")"
             umount "$T/back/inside"
             mount -t aclfs "$T/back" "$T/back"
             is 'over itself' text "$(cat "$T/back/file")"
