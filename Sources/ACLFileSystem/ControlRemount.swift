@@ -16,7 +16,9 @@ extension ControlServer {
         options.volume = before
         for word in words {
             let last = options
-            do { try options.apply(MountOptionText.join([word])) } catch { throw ControlFailure(.inval, error.description) }
+            do { try options.apply(MountOptionText.join([word])) } catch {
+                throw ControlFailure(.inval, error.description)
+            }
             guard options.fixedWords == last.fixedWords else {
                 let name = escapedName(word.utf8)
                 throw ControlFailure(.inval, "'\(name)' cannot change while mounted; unmount and mount anew")

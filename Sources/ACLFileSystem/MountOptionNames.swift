@@ -31,12 +31,15 @@ extension MountOptions {
 
     func unavailable(_ word: String, of name: String? = nil) -> MountOptionError {
         let present = MountOptions.later[name ?? word] ?? ""
-        let remedy = present.isEmpty ? "leave it out" : "leave it out, or say \(name ?? word)=\(present), which is what happens now"
+        let remedy =
+            present.isEmpty
+            ? "leave it out" : "leave it out, or say \(name ?? word)=\(present), which is what happens now"
         return MountOptionError(description: "option '\(word)' is not available yet; \(remedy)")
     }
 
     func unknown(_ name: String) -> MountOptionError {
-        let candidates = MountOptions.flags + MountOptions.withValue + MountOptions.ignored.sorted()
+        let candidates =
+            MountOptions.flags + MountOptions.withValue + MountOptions.ignored.sorted()
             + MountOptions.later.keys.sorted()
         let hint = nearestWord(to: name.utf8, in: candidates).map { "; did you mean '\($0)'?" } ?? ""
         return MountOptionError(description: "unknown option '\(escapedName(name.utf8))'\(hint)")

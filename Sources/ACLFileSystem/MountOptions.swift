@@ -112,6 +112,8 @@ public struct MountOptions: Sendable {
         case _ where MountOptions.later[name] != nil: throw unavailable(name)
         case _ where MountOptions.withValue.contains(name) || MountOptions.contextNames.contains(name):
             throw MountOptionError(description: "option '\(name)' needs a value: \(name)=…")
+        // `kernel_features=-epoch,-statx`: its commas are ours.
+        case _ where name.hasPrefix("-") && !maskedKernelFeatures.isEmpty: try applyValue("kernel_features", name)
         default: throw unknown(name)
         }
     }
@@ -164,7 +166,8 @@ public struct MountOptions: Sendable {
     private func number(_ name: String, _ value: String, _ range: ClosedRange<Int>) throws(MountOptionError) -> Int {
         guard let number = Int(value), range.contains(number) else {
             throw MountOptionError(
-                description: "option '\(name)=\(value)': expected a number from \(range.lowerBound) to \(range.upperBound)")
+                description:
+                    "option '\(name)=\(value)': expected a number from \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }

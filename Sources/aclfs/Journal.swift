@@ -23,6 +23,8 @@ enum Journal {
             printError("aclfs: \(line)")
             return
         }
-        withVaList([]) { vsyslog(LOG_INFO, line.split(separator: "%", omittingEmptySubsequences: false).joined(separator: "%%"), $0) }
+        withVaList([]) {
+            vsyslog(LOG_INFO, line.split(separator: "%", omittingEmptySubsequences: false).joined(separator: "%%"), $0)
+        }
     }
 }

@@ -11,7 +11,9 @@ struct KernelPath {
     /// - Parameter masked: features that `kernel_features` hides.
     static func all(_ agreed: Negotiated, masked: Set<String>) -> [KernelPath] {
         func path(_ name: String, used: Bool, _ why: String, _ whyNot: String) -> KernelPath {
-            if masked.contains(name) { return KernelPath(name: name, isUsed: false, reason: "hidden by kernel_features") }
+            if masked.contains(name) {
+                return KernelPath(name: name, isUsed: false, reason: "hidden by kernel_features")
+            }
             return KernelPath(name: name, isUsed: used, reason: used ? why : whyNot)
         }
         let version = "\(agreed.kernelMajor).\(agreed.kernelMinor)"
@@ -23,7 +25,8 @@ struct KernelPath {
                 "passthrough", used: agreed.passthrough, "data goes past the daemon",
                 "data goes through the daemon, which does not offer another way yet"),
             path("uring", used: false, "", "requests come through /dev/fuse, the daemon knows no other way yet"),
-            path("statx", used: agreed.statx, "birth times are served", "protocol \(version) has none (7.39 brought it)"),
+            path(
+                "statx", used: agreed.statx, "birth times are served", "protocol \(version) has none (7.39 brought it)"),
             path(
                 "killpriv2", used: agreed.killPriv2, "set-id bits are cleared by the request that writes",
                 "the kernel does not offer it; writes by others are asked about"),

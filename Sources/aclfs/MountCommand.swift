@@ -17,6 +17,10 @@ enum MountHelper {
 /// `aclfs mount`: returns when the mount answers, or says why there is none.
 enum MountCommand {
     static func run(_ arguments: [String]) -> Int32 {
+        if arguments.contains("--help") {
+            print("usage: aclfs mount [-f] [-d] [-o OPTIONS] SOURCE MOUNTPOINT; see mount.aclfs(8)")
+            return 0
+        }
         do throws(MountFailure) {
             return try perform(MountRequest.command(arguments))
         } catch { return report(error) }
@@ -39,7 +43,8 @@ enum MountCommand {
         if let namespace = request.namespace { try enter(namespace) }
         Daemon.closeInherited()
         if request.options.isRemount { return try Remount.perform(request) }
-        if request.isHelper, request.options.toleratesMissingSource, access(request.source, F_OK) != 0, errno == ENOENT {
+        if request.isHelper, request.options.toleratesMissingSource, access(request.source, F_OK) != 0, errno == ENOENT
+        {
             // mount(8) leaves it to its helpers to honour nofail.
             printError("aclfs: source \(request.source) does not exist; nothing is mounted (nofail)")
             return 0

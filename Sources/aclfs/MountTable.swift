@@ -53,7 +53,9 @@ enum MountTable {
         var bytes: [UInt8] = []
         var rest = Array(field.utf8)[...]
         while let byte = rest.popFirst() {
-            if byte == 0x5C, rest.count >= 3, let value = UInt8(String(decoding: rest.prefix(3), as: UTF8.self), radix: 8) {
+            if byte == 0x5C, rest.count >= 3,
+                let value = UInt8(String(decoding: rest.prefix(3), as: UTF8.self), radix: 8)
+            {
                 bytes.append(value)
                 rest = rest.dropFirst(3)
             } else {

@@ -42,7 +42,9 @@ struct MountWatch {
                 if now != last {
                     fileSystem.changeVolume { volume in
                         if now.isReadOnly != last.isReadOnly { volume.isReadOnly = now.isReadOnly }
-                        if now.forbidsExecution != last.forbidsExecution { volume.forbidsExecution = now.forbidsExecution }
+                        if now.forbidsExecution != last.forbidsExecution {
+                            volume.forbidsExecution = now.forbidsExecution
+                        }
                     }
                 }
                 last = now

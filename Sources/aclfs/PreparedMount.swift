@@ -20,7 +20,8 @@ struct PreparedMount {
         if Unmounting.isDead(mountpoint) {
             throw MountFailure(
                 status: MountExit.failed,
-                message: "mount point \(mountpoint): \(Errno.notconn); a \(MountTable.entry(at: mountpoint)?.type ?? "mount") is "
+                message:
+                    "mount point \(mountpoint): \(Errno.notconn); a \(MountTable.entry(at: mountpoint)?.type ?? "mount") is "
                     + "there whose server died (umount takes it away)")
         }
         _ = try Self.openDirectory(mountpoint, role: "mount point")
@@ -28,7 +29,8 @@ struct PreparedMount {
         try Self.refuseNesting(directory.rawValue, source)
         if let entry = MountTable.entry(at: mountpoint), entry.type == "fuse.aclfs" {
             throw MountFailure(
-                status: MountExit.failed, message: "mount point \(mountpoint) is in use: \(entry.source) is mounted there")
+                status: MountExit.failed,
+                message: "mount point \(mountpoint) is in use: \(entry.source) is mounted there")
         }
         try Privileges.checkDevice()
         let name = try Self.metadataName(request.options, directory.rawValue, source)
@@ -54,10 +56,14 @@ struct PreparedMount {
     private static func refuseNesting(_ directory: Int32, _ source: String) throws(MountFailure) {
         guard let status = try? Syscall.statx(directory) else { return }
         let device = "\(status.device >> 32):\(status.device & 0xFFFF_FFFF)"
-        guard let entry = MountTable.entries().last(where: { $0.device == device && $0.type == "fuse.aclfs" }) else { return }
+        guard let entry = MountTable.entries().last(where: { $0.device == device && $0.type == "fuse.aclfs" }) else {
+            return
+        }
         throw MountFailure(
             status: MountExit.failed,
-            message: "source \(source) lies in the aclfs mount \(entry.path); name the directory that it serves (\(entry.source))")
+            message:
+                "source \(source) lies in the aclfs mount \(entry.path); name the directory that it serves (\(entry.source))"
+        )
     }
 
     private static func metadataName(
@@ -70,7 +76,8 @@ struct PreparedMount {
         }
         if options.metadata == .trusted { throw refuse("\(source): its file system keeps no trusted.* attributes") }
         guard BackingTree.supportsMetadata("user.aclfs", on: directory) else {
-            throw refuse("\(source): its file system keeps no extended attributes, so there is no place for ACLs and flags")
+            throw refuse(
+                "\(source): its file system keeps no extended attributes, so there is no place for ACLs and flags")
         }
         printError("aclfs: \(source): metadata is kept in user.aclfs, which only files and directories can hold")
         return "user.aclfs"
@@ -79,7 +86,8 @@ struct PreparedMount {
     /// Whoever reaches the source directly is not judged.
     private static func checkReach(_ reach: SourceReach, _ source: String, refuse: Bool) throws(MountFailure) {
         guard reach.isOpenToOthers else { return }
-        let message = "source \(source) can be reached directly by \(reach.description), whom aclfs then does not judge; "
+        let message =
+            "source \(source) can be reached directly by \(reach.description), whom aclfs then does not judge; "
             + "keep it in a directory of mode 0700 (install -d -m 0700) or mount over it"
         if refuse { throw MountFailure(status: MountExit.failed, message: message) }
         printError("aclfs: warning: \(message)")

@@ -7,7 +7,8 @@ enum Privileges {
     static func check(_ options: MountOptions) throws(MountFailure) {
         // With somebody else's ids what follows would judge the wrong one.
         guard geteuid() == getuid(), getegid() == getgid() else {
-            throw refusal("aclfs must not be installed set-uid or set-gid; mounts of ordinary users go through fusermount3")
+            throw refusal(
+                "aclfs must not be installed set-uid or set-gid; mounts of ordinary users go through fusermount3")
         }
         if geteuid() == 0 { return }
         if options.metadata == .trusted {
@@ -39,7 +40,9 @@ enum Privileges {
             let text = try? Syscall.readAll(file.rawValue)
         else { return false }
         return text.split(separator: UInt8(ascii: "\n")).contains { line in
-            String(decoding: line, as: UTF8.self).split(whereSeparator: { $0 == " " || $0 == "\t" }) == ["user_allow_other"]
+            String(decoding: line, as: UTF8.self).split(whereSeparator: { $0 == " " || $0 == "\t" }) == [
+                "user_allow_other"
+            ]
         }
     }
 

@@ -37,7 +37,9 @@ enum Program {
             return 0
         default:
             // mount.fuse3 calls `aclfs SOURCE MOUNTPOINT -o …`.
-            if word.contains("/") || word.hasPrefix("-") || isDirectory(word) { return MountCommand.runPlain(arguments) }
+            if word.contains("/") || word.hasPrefix("-") || isDirectory(word) {
+                return MountCommand.runPlain(arguments)
+            }
             printError("aclfs: unknown command '\(word)'\(Usage.suggestion(for: word)); see aclfs --help")
             return 2
         }

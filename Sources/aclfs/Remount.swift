@@ -36,9 +36,12 @@ enum Remount {
         } else {
             try change.tellDaemon()
             do throws(MountFailure) { try change.tellKernel(after) } catch {
-                try? Change(mountpoint: mountpoint, entry: entry, words: [
-                    before.isReadOnly ? "ro" : "rw", before.forbidsExecution ? "noexec" : "exec",
-                ]).tellDaemon()
+                try? Change(
+                    mountpoint: mountpoint, entry: entry,
+                    words: [
+                        before.isReadOnly ? "ro" : "rw", before.forbidsExecution ? "noexec" : "exec",
+                    ]
+                ).tellDaemon()
                 throw error
             }
         }

@@ -25,7 +25,10 @@ extension PreparedMount {
         let device = try attach(options, fsname: options.fsname ?? request.source)
         // From the mount table: to stat the mount would be to wait for ourselves.
         guard let entry = MountTable.entry(at: mountpoint), entry.type == "fuse.aclfs" else {
-            throw MountFailure(status: MountExit.failed, message: "\(mountpoint): the mount is not found in /proc/self/mountinfo")
+            try? Unmounting.perform(mountpoint, lazily: true)
+            throw MountFailure(
+                status: MountExit.systemError,
+                message: "\(mountpoint): the new mount is not found in /proc/self/mountinfo; is /proc mounted?")
         }
         let watch = MountWatch(device: entry.device, mountpoint: mountpoint)
         let fileSystem = FileSystem(tree: tree, options: options)

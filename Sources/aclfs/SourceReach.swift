@@ -28,7 +28,9 @@ struct SourceReach {
         isHidden = MountPath.isInside(path, mountpoint)
         if isHidden { return }
         var prefixes = ["/"]
-        for name in path.split(separator: "/") { prefixes.append((prefixes.last == "/" ? "" : prefixes.last!) + "/\(name)") }
+        for name in path.split(separator: "/") {
+            prefixes.append((prefixes.last == "/" ? "" : prefixes.last!) + "/\(name)")
+        }
         for prefix in prefixes {
             var status = stat()
             guard stat(prefix, &status) == 0 else {

@@ -22,7 +22,8 @@ final class NegotiatedPaths: Sendable {
     var members: [JSON.Member] {
         guard let agreed = agreed.withLock({ $0 }) else { return [] }
         return [
-            .init("protocol", .string("\(agreed.kernelMajor).\(agreed.kernelMinor)")), .init("transport", .string("dev")),
+            .init("protocol", .string("\(agreed.kernelMajor).\(agreed.kernelMinor)")),
+            .init("transport", .string("dev")),
             .init("max_write", .integer(Int64(agreed.maxWrite))),
             .init("parallel_directory_operations", .bool(agreed.parallelDirectoryOperations)),
         ] + KernelPath.all(agreed, masked: masked).map(\.member)
@@ -36,7 +37,8 @@ enum ControlDirectory {
         do throws(Errno) {
             let directory = try MountPath.real(try ControlPlace.prepareDirectory())
             if !MountPath.isInside(directory, mountpoint) { return directory }
-            Journal.note("no control socket: \(directory) lies below the mount point; explain, status and remount will not work")
+            Journal.note(
+                "no control socket: \(directory) lies below the mount point; explain, status and remount will not work")
         } catch { Journal.note("no control socket: \(error); explain, status and remount will not work") }
         return nil
     }
@@ -45,7 +47,8 @@ enum ControlDirectory {
 extension PreparedMount {
     /// A mount without its socket serves all the same; the reason is said.
     func startControl(
-        _ fileSystem: FileSystem, _ fsname: String, _ negotiated: NegotiatedPaths, _ watch: MountWatch, in directory: String
+        _ fileSystem: FileSystem, _ fsname: String, _ negotiated: NegotiatedPaths, _ watch: MountWatch,
+        in directory: String
     ) -> ControlServer? {
         let (source, mountpoint) = (source, mountpoint)
         let facts = ControlServer.MountFacts(
@@ -54,7 +57,8 @@ extension PreparedMount {
             kernelWords: { watch.entry.map { KernelMountFlags($0).shown } ?? [] })
         do throws(Errno) {
             let server = try ControlServer(
-                fileSystem, at: "\(directory)/\(ControlPlace.name(device: watch.device))", owner: geteuid(), facts: facts)
+                fileSystem, at: "\(directory)/\(ControlPlace.name(device: watch.device))", owner: geteuid(),
+                facts: facts)
             try server.start()
             return server
         } catch {

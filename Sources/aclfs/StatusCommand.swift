@@ -55,14 +55,24 @@ enum StatusCommand {
             return members.map { "\($0.name) \(shown($0.value))" }.joined(separator: ", ")
         }
         let source = status.path("source") ?? []
-        let rows = [
-            ["\(escapedName(mount.path.utf8)):", "\(escapedName(source)) (metadata in \(status["metadata"]?.string ?? "?"))"],
+        var ways: [JSON.Member] = []
+        var numbers: [JSON.Member] = []
+        if case .object(let members)? = status["paths"] {
+            ways = members.filter { $0.value["used"] != nil }
+            numbers = members.filter { $0.value["used"] == nil }
+        }
+        var rows = [
+            [
+                "\(escapedName(mount.path.utf8)):",
+                "\(escapedName(source)) (metadata in \(status["metadata"]?.string ?? "?"))",
+            ],
             ["  options:", (status["options"]?.array ?? []).compactMap(\.string).joined(separator: ",")],
             ["  source reachable by:", escapedName((status["source_reachable_by"]?.string ?? "?").utf8)],
-            ["  paths:", members(status["paths"])],
+            ["  paths:", members(.object(numbers))],
             ["  decisions allowed:", status["counters"]?["allowed"].map { shown($0) } ?? "?"],
             ["  decisions denied:", members(status["counters"]?["denied"])],
         ]
+        rows.insert(contentsOf: ways.map { ["    \($0.name)", shown($0.value)] }, at: 4)
         for row in rows { printBytes(Array(row.joined(separator: " ").utf8)) }
     }
 }

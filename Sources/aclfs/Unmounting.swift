@@ -18,7 +18,8 @@ enum Unmounting {
             do throws(Errno) { try perform(mountpoint, lazily: true) } catch {
                 throw MountFailure(
                     status: MountExit.failed,
-                    message: "mount point \(mountpoint): the daemon of \(entry.source) there died, and its mount cannot be "
+                    message:
+                        "mount point \(mountpoint): the daemon of \(entry.source) there died, and its mount cannot be "
                         + "taken away: \(error)")
             }
         }

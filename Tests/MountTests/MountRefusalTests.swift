@@ -87,7 +87,7 @@ struct MountRefusalTests {
                 nosuiddir groups=process groups_cache=0 crossmounts nocrossmounts unknown99 fsname=x metadata=auto \
                 metadata=trusted metadata=user xattr_names=linux xattr_names=mac xattr_names=both cache=auto \
                 cache=strict cache=exclusive cache=5 special=gate special=open source_mode=require-private \
-                kernel_features=-epoch,-passthrough,-uring,-statx,-killpriv2,-expire \
+                kernel_features=-epoch,-passthrough,-uring,-statx,-killpriv2,-expire 'kernel_features="-epoch,-uring"' \
                 nofail user users nouser group owner auto noauto _netdev defaults comment=x x-a=b X-c loud silent \
                 relatime norelatime strictatime lazytime nolazytime iversion noiversion mand nomand user_id=0 \
                 group_id=0 rootmode=40000 blksize=4096 nonempty use_ino user=zed \
@@ -95,7 +95,6 @@ struct MountRefusalTests {
                 allow_other zerofill=off audit=off posixacl=off passthrough=off transport=dev \
                 'fsname="a,b"' 'fsname=a\,b' 'noowners,,acl' ''
             do
-                case $o in kernel_features=*) o="kernel_features=\"${o#*=}\"" ;; esac
                 said=$(mount.aclfs "$T/back" "$T/mnt" -f -o "$o" 2>&1) || echo "$o: $said"
             done
             wrong() { said=$("$A" mount -o "$1" "$T/back" "$T/mnt" 2>&1); is "$1" 1 $?; holds "$1" "$said" "$2"; }
@@ -112,6 +111,8 @@ struct MountRefusalTests {
             wrong cache=never "expected auto, strict, exclusive, a number of seconds up to 3600"
             wrong metadata=xattr "expected auto, trusted, user"
             wrong kernel_features=-epochs "expected -epoch"
+            wrong kernel_features=-epoch,-uuring "expected -epoch"
+            wrong -epoch "unknown option '-epoch'"
             wrong default_permissions 'AND the mode bits into every decision'
             wrong 'fsname="a' 'unbalanced quote'
             wrong 'fsname=a\' 'end in a lone backslash'

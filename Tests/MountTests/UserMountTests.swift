@@ -8,13 +8,13 @@ struct UserMountTests {
         command -v fusermount3 >/dev/null || { echo 'fusermount3 (package fuse3) is missing'; exit; }
         cp "$A" "$T/bin/aclfs"; A=$T/bin/aclfs
         ln -sf "$A" "$T/sbin/mount.aclfs"; ln -sf "$A" "$T/sbin/mount.fuse.aclfs"
-        cp /etc/passwd "$T/passwd"; echo 'zed:x:54321:54321::/nonexistent:/bin/sh' >>"$T/passwd"
+        cp /etc/passwd "$T/passwd"; echo 'zed:x:61743:61743::/nonexistent:/bin/sh' >>"$T/passwd"
         mount --bind "$T/passwd" /etc/passwd
         mknod -m 666 "$T/fuse" c 10 229; mount --bind "$T/fuse" /dev/fuse
         touch "$T/fuse.conf"; mount --bind "$T/fuse.conf" /etc/fuse.conf
-        mkdir "$T/zed" "$T/zed/back"; chown -R 54321:54321 "$T/zed" "$T/mnt"; chmod 700 "$T/zed"
-        zed() { "$ACT" 54321 54321 - -- "$@"; }
-        other() { "$ACT" 54322 54322 - -- "$@"; }
+        mkdir "$T/zed" "$T/zed/back"; chown -R 61743:61743 "$T/zed" "$T/mnt"; chmod 700 "$T/zed"
+        zed() { "$ACT" 61743 61743 - -- "$@"; }
+        other() { "$ACT" 61744 61744 - -- "$@"; }
 
         """#
 
@@ -30,7 +30,7 @@ struct UserMountTests {
             holds 'the store' "$said" 'metadata is kept in user.aclfs'
             is type fuse.aclfs "$(findmnt -no FSTYPE "$T/mnt")"
             holds flags "$(options "$T/mnt")" rw,nosuid,nodev,noexec
-            holds owner "$(options "$T/mnt")" user_id=54321
+            holds owner "$(options "$T/mnt")" user_id=61743
             is 'his own' text "$(zed sh -c "echo text >$T/mnt/file; cat $T/mnt/file" 2>&1)"
             holds 'not others' "$(other ls "$T/mnt" 2>&1)" 'Permission denied'
             holds 'asked by himself' "$(zed "$A" status "$T/mnt" 2>&1)" 'metadata in user.aclfs'
@@ -43,7 +43,7 @@ struct UserMountTests {
             is 'another user' 32 "$(other umount "$T/mnt" 2>/dev/null; echo $?)"
             is umount 0 "$(zed umount "$T/mnt" 2>&1; echo $?)"
             is gone 0 "$(mounted "$T/mnt")"
-            rm -rf /tmp/aclfs-54321
+            rm -rf /tmp/aclfs-61743
             """#)
         #expect(result.output == "done", "\(result)")
     }
@@ -85,7 +85,7 @@ struct UserMountTests {
             chmod u+s "$A"
             said=$(zed "$A" mount "$T/zed/back" "$T/mnt" 2>&1); is 'set-uid' 1 $?
             holds 'set-uid' "$said" 'must not be installed set-uid'
-            rm -rf /tmp/aclfs-54321
+            rm -rf /tmp/aclfs-61743
             """#)
         #expect(result.output == "done", "\(result)")
     }
