@@ -7,7 +7,7 @@ enum MountPath {
     static func resolved(_ path: String, role: String) throws(MountFailure) -> String {
         do throws(Errno) { return try real(path) } catch {
             var hint = ""
-            if error == .notconn {
+            if Unmounting.saysDead(error) {
                 let trimmed = trimmed(path)
                 let slash = trimmed.lastIndex(of: "/")
                 let name = slash.map { String(trimmed[trimmed.index(after: $0)...]) } ?? trimmed

@@ -27,8 +27,11 @@ enum Unmounting {
 
     static func isDead(_ mountpoint: String) -> Bool {
         var status = stat()
-        return stat(mountpoint, &status) != 0 && errno == ENOTCONN
+        return stat(mountpoint, &status) != 0 && saysDead(Errno(rawValue: errno))
     }
+
+    /// The second is what a request gets that is under way while the daemon dies.
+    static func saysDead(_ error: Errno) -> Bool { error == .notconn || error.rawValue == ECONNABORTED }
 
     /// It says itself what it does not like.
     private static func throughHelper(_ mountpoint: String, lazily: Bool) throws(Errno) {

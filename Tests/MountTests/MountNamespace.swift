@@ -48,7 +48,11 @@ final class MountNamespace {
         }
         kill_daemon() {
             for p in $(daemon "$@"); do kill -9 $p; done
-            for i in $(seq 100); do [ -n "$(daemon "$@")" ] || return; sleep 0.02; done
+            # Until the kernel has noticed, too.
+            for i in $(seq 100); do
+                stat "$1" 2>&1 | grep -q 'Transport endpoint is not connected' && return
+                sleep 0.02
+            done
         }
         # Mounts are on their own file system, so that nothing outside is in the way.
         mount -t tmpfs -o mode=755 tmpfs "$T"
