@@ -32,7 +32,7 @@ extension PreparedMount {
         }
         let watch = MountWatch(device: entry.device, mountpoint: mountpoint)
         let fileSystem = FileSystem(tree: tree, options: options)
-        let negotiated = NegotiatedPaths(masked: options.maskedKernelFeatures)
+        let negotiated = NegotiatedPaths(options)
         let dispatch = RequestDispatch(fileSystem) { agreed in
             negotiated.set(agreed)
             readiness?.ready()

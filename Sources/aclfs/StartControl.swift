@@ -10,12 +10,20 @@ import ToolSupport
 final class NegotiatedPaths: Sendable {
     private let agreed = Mutex<Negotiated?>(nil)
     private let masked: Set<String>
+    private let isStrict: Bool
 
-    init(masked: [String]) { self.masked = Set(masked) }
+    init(_ options: MountOptions) {
+        masked = Set(options.maskedKernelFeatures)
+        isStrict = options.cache == .strict || options.cache == .seconds(0)
+    }
+
+    private func paths(_ agreed: Negotiated) -> [KernelPath] {
+        KernelPath.all(agreed, masked: masked, isStrict: isStrict)
+    }
 
     func set(_ negotiated: Negotiated) {
         agreed.withLock { $0 = negotiated }
-        Journal.note("kernel paths: " + KernelPath.all(negotiated, masked: masked).map(\.line).joined(separator: ", "))
+        Journal.note("kernel paths: " + paths(negotiated).map(\.line).joined(separator: ", "))
     }
 
     /// Which ways run now, for `aclfs status`.
@@ -26,7 +34,7 @@ final class NegotiatedPaths: Sendable {
             .init("transport", .string("dev")),
             .init("max_write", .integer(Int64(agreed.maxWrite))),
             .init("parallel_directory_operations", .bool(agreed.parallelDirectoryOperations)),
-        ] + KernelPath.all(agreed, masked: masked).map(\.member)
+        ] + paths(agreed).map(\.member)
     }
 }
 

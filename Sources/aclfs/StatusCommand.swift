@@ -47,6 +47,8 @@ enum StatusCommand {
             case .string(let value): value
             case .object:
                 (value["used"]?.bool == true ? "on" : "off") + (value["why"]?.string.map { " (\($0))" } ?? "")
+            case .array(let values):
+                values.isEmpty ? "no" : values.compactMap(\.string).joined(separator: " and ")
             default: "-"
             }
         }
@@ -69,6 +71,7 @@ enum StatusCommand {
             ["  options:", (status["options"]?.array ?? []).compactMap(\.string).joined(separator: ",")],
             ["  source reachable by:", escapedName((status["source_reachable_by"]?.string ?? "?").utf8)],
             ["  paths:", members(.object(numbers))],
+            ["  cache:", members(status["cache"])],
             ["  decisions allowed:", status["counters"]?["allowed"].map { shown($0) } ?? "?"],
             ["  decisions denied:", members(status["counters"]?["denied"])],
         ]

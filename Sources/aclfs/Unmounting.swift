@@ -33,13 +33,15 @@ enum Unmounting {
     /// The second is what a request gets that is under way while the daemon dies.
     static func saysDead(_ error: Errno) -> Bool { error == .notconn || error.rawValue == ECONNABORTED }
 
-    /// It says itself what it does not like.
+    /// It says itself what it does not like. Its place is not taken from PATH, which is the caller's.
     private static func throughHelper(_ mountpoint: String, lazily: Bool) throws(Errno) {
+        let places = ["/usr/bin", "/bin", "/usr/local/bin", "/run/wrappers/bin"].map { "\($0)/fusermount3" }
+        guard let program = places.first(where: { access($0, X_OK) == 0 }) else { throw .noent }
         let words = ["fusermount3", "-u"] + (lazily ? ["-z"] : []) + ["--", mountpoint]
         var argv: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
         defer { for word in argv { free(word) } }
         var pid: pid_t = 0
-        let failure = posix_spawnp(&pid, "fusermount3", nil, nil, &argv, environ)
+        let failure = posix_spawn(&pid, program, nil, nil, &argv, environ)
         if failure != 0 { throw Errno(rawValue: failure) }
         var status: Int32 = 0
         while waitpid(pid, &status, 0) < 0, errno == EINTR {}

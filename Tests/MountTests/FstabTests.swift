@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 /// mount(8) and umount(8) with our helpers.
@@ -128,6 +129,27 @@ struct FstabTests {
             is 'umount -N' 0 "$(umount -N $there "$T/mnt" 2>&1; echo $?)"
             kill -9 $there; wait $there 2>/dev/null
             """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
+    @Test func whatInstallPutsInPlace() throws {
+        let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().path
+        let result = try MountNamespace().run(
+            "P='\(package)'\n"
+                + #"""
+                make -s -C "$P" install release="$A" DESTDIR="$T/root" || echo 'install failed'
+                # The links are relative, so they hold wherever the tree lies.
+                is mount 0 "$("$T/root/usr/sbin/mount.fuse.aclfs" "$T/back" "$T/mnt" -o rw 2>&1; echo $?)"
+                is 'what serves' "$T/root/usr/bin/aclfs" "$(readlink /proc/$(daemon "$T/mnt" "$T/root/usr/bin/aclfs")/exe)"
+                umount "$T/mnt"
+                is 'the same' 0 "$("$T/root/usr/sbin/mount.aclfs" "$T/back" "$T/mnt" -n -o rw 2>&1; echo $?)"
+                umount "$T/mnt"
+                is 'manual' 2 "$(ls "$T/root/usr/share/man/man8" | wc -l)"
+                is 'the unit' 1 "$(grep -c '^ExecStart=/usr/bin/aclfs mount' "$T/root/usr/lib/systemd/system/aclfs@.service")"
+                make -s -C "$P" uninstall DESTDIR="$T/root"
+                is 'nothing is left' 0 "$(find "$T/root" ! -type d | wc -l)"
+                """#)
         #expect(result.output == "done", "\(result)")
     }
 }

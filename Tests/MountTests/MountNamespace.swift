@@ -50,7 +50,7 @@ final class MountNamespace {
             for p in $(daemon "$@"); do kill -9 $p; done
             # Until the kernel has noticed, too.
             for i in $(seq 100); do
-                stat "$1" 2>&1 | grep -q 'Transport endpoint is not connected' && return
+                stat "$1" 2>&1 | grep -q 'not connected\|Permission denied' && return
                 sleep 0.02
             done
         }

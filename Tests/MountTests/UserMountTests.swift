@@ -74,7 +74,12 @@ struct UserMountTests {
             zed "$A" mount "$T/zed/back" "$T/mnt" 2>/dev/null; kill_daemon "$T/mnt"
             is healed 0 "$(zed "$A" mount "$T/zed/back" "$T/mnt" >/dev/null 2>&1; echo $?)"
             is 'one mount' 1 "$(mounted "$T/mnt")"
-            is 'by our own command' 0 "$(zed "$A" unmount "$T/mnt" 2>&1; echo $?)"
+            # What stands first on somebody's PATH is not run.
+            mkdir "$T/path"; printf '#!/bin/sh\necho wrong\n' >"$T/path/fusermount3"; chmod 755 "$T/path/fusermount3"
+            is 'by our own command' 0 "$(PATH=$T/path:$PATH zed "$A" unmount "$T/mnt" 2>&1; echo $?)"
+            is 'mounted with a strange PATH' 0 \
+                "$(PATH=$T/path:$PATH zed "$A" mount "$T/zed/back" "$T/mnt" 2>&1 | grep -c wrong)"
+            is 'again one mount' 1 "$(mounted "$T/mnt")"; umount "$T/mnt"
             # Nobody but root opens the device as it is here by default.
             chmod 600 "$T/fuse"
             said=$(zed "$A" mount "$T/zed/back" "$T/mnt" 2>&1); is 'no device' 2 $?
