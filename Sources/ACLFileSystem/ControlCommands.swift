@@ -145,7 +145,11 @@ extension ControlServer {
             JSON.path(facts.source.utf8, name: "source"), JSON.path(facts.mountpoint.utf8, name: "mountpoint"),
             .init("version", .string(facts.version)), .init("owner", .integer(Int64(owner))),
             .init("metadata", .string(fileSystem.tree.metadataName)),
-            .init("options", .array(fileSystem.options.words(volume: fileSystem.volume).map { .string($0) })),
+            .init(
+                "options",
+                .array(
+                    (fileSystem.options.words(volume: fileSystem.volume) + facts.kernelWords()).map { .string($0) })),
+            .init("source_reachable_by", .string(facts.sourceReach())),
             .init("paths", .object(facts.paths())),
             .init("cache", .object(fileSystem.cache.members)),
             .init(
@@ -157,47 +161,5 @@ extension ControlServer {
                         .object(denials.map { .init($0.key, .integer(Int64(clamping: $0.value))) })),
                 ])),
         ])
-    }
-
-    /// Only what decisions read anew each time can change under a living mount.
-    private func remount(_ request: JSON) throws(ControlFailure) -> JSON {
-        guard let text = request["options"]?.string else { throw ControlFailure(.inval, "no options") }
-        var options = MountOptions()
-        options.volume = fileSystem.volume
-        let before = options.volume
-        for word in text.split(separator: ",") {
-            guard word == "ro" || word == "rw" || word.hasPrefix("securelevel=") else {
-                throw ControlFailure(.inval, "'\(escapedName(word.utf8))' cannot change while mounted; unmount and mount anew")
-            }
-        }
-        do { try options.apply(text) } catch { throw ControlFailure(.inval, error.description) }
-        guard options.volume.securelevel >= before.securelevel else {
-            throw ControlFailure(.perm, "securelevel may only rise while mounted; it is \(before.securelevel)")
-        }
-        let new = options.volume
-        fileSystem.changeVolume { volume in
-            volume.isReadOnly = new.isReadOnly
-            // Another remount may have raised it meanwhile.
-            volume.securelevel = max(volume.securelevel, new.securelevel)
-        }
-        return .object([.init("was", .string(before.isReadOnly ? "ro" : "rw"))])
-    }
-}
-
-extension MountOptions {
-    /// The options in force, in the words of `-o`.
-    func words(volume: VolumeState) -> [String] {
-        var words = [
-            volume.isReadOnly ? "ro" : "rw", volume.ignoresOwnership ? "noowners" : "owners",
-            volume.ignoresACLs ? "noacl" : "acl", "securelevel=\(volume.securelevel)",
-            volume.groupFromDirectory ? "grpid" : "nogrpid", volume.ownerFromSetUserDirectory ? "suiddir" : "nosuiddir",
-            "groups=\(groupSource.rawValue)", "groups_cache=\(groupsCache)", crossMounts ? "crossmounts" : "nocrossmounts",
-            "xattr_names=\(xattrSpelling.rawValue)", "special=\(special.rawValue)", noSuid ? "nosuid" : "suid",
-            noDev ? "nodev" : "dev",
-        ]
-        if volume.unknown99 { words.append("unknown99") }
-        if volume.forbidsExecution { words.append("noexec") }
-        if allowOther { words.append("allow_other") }
-        return words
     }
 }

@@ -14,10 +14,16 @@ public final class ControlServer: Sendable {
         public var version: String
         /// Which ways requests and data take, as members of the status.
         public var paths: @Sendable () -> [JSON.Member]
+        /// Who gets at the backing directory without being judged.
+        public var sourceReach: @Sendable () -> String
+        /// The mount's flags as the kernel has them now, in the words of `-o`.
+        public var kernelWords: @Sendable () -> [String]
         public init(
-            source: String, mountpoint: String, version: String, paths: @escaping @Sendable () -> [JSON.Member]
+            source: String, mountpoint: String, version: String, paths: @escaping @Sendable () -> [JSON.Member],
+            sourceReach: @escaping @Sendable () -> String, kernelWords: @escaping @Sendable () -> [String]
         ) {
             (self.source, self.mountpoint, self.version, self.paths) = (source, mountpoint, version, paths)
+            (self.sourceReach, self.kernelWords) = (sourceReach, kernelWords)
         }
     }
 

@@ -42,52 +42,35 @@ public struct MountOptions: Sendable {
     /// SELinux `*context=` options, handed to the kernel as they are.
     public var contexts: [String] = []
     public var isRemount = false
+    /// `nofail`: a source that does not exist is no failure of mount(8)'s helper.
+    public var toleratesMissingSource = false
+    /// What was said explicitly, in its order, less what is ignored: a remount changes only that.
+    public private(set) var given: [String] = []
 
     public init() {}
 
     /// Parses one comma-separated list; later words win over earlier ones.
     /// - Throws: `MountOptionError` naming the word and its nearest right spelling.
     public mutating func apply(_ text: String) throws(MountOptionError) {
-        for word in try MountOptions.split(text) where !word.isEmpty { try applyWord(word) }
-    }
-
-    /// Splits at commas outside double quotes; a backslash takes the next character literally.
-    static func split(_ text: String) throws(MountOptionError) -> [String] {
-        var words: [String] = []
-        var word = ""
-        var quoted = false
-        var escaped = false
-        for character in text {
-            if escaped {
-                word.append(character)
-                escaped = false
-            } else if character == "\\" {
-                escaped = true
-            } else if character == "\"" {
-                quoted.toggle()
-            } else if character == ",", !quoted {
-                words.append(word)
-                word = ""
-            } else {
-                word.append(character)
-            }
-        }
-        if quoted { throw MountOptionError(description: "unbalanced quote in options '\(text)'") }
-        if escaped { throw MountOptionError(description: "options '\(text)' end in a lone backslash") }
-        words.append(word)
-        return words
+        for word in try MountOptionText.split(text) where !word.isEmpty { try applyWord(word) }
     }
 
     private mutating func applyWord(_ word: String) throws(MountOptionError) {
         let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         let name = String(parts[0])
         let value = parts.count == 2 ? String(parts[1]) : nil
+        if name == "nofail" { toleratesMissingSource = true }
         if MountOptions.ignored.contains(name) || name.hasPrefix("x-") || name.hasPrefix("X-") { return }
-        if name.hasSuffix("context"), value != nil {
-            contexts.append(word)
-            return
+        if let value {
+            if MountOptions.contextNames.contains(name) {
+                contexts.append(word)
+            } else {
+                try applyValue(name, value)
+            }
+        } else {
+            try applyFlag(name)
         }
-        if let value { try applyValue(name, value) } else { try applyFlag(name) }
+        given.append(word)
     }
 
     private mutating func applyFlag(_ name: String) throws(MountOptionError) {
@@ -119,14 +102,18 @@ public struct MountOptions: Sendable {
         case "noatime": noAtime = true
         case "diratime": noDirAtime = false
         case "nodiratime": noDirAtime = true
+        case "symfollow": noSymFollow = false
         case "nosymfollow": noSymFollow = true
         case "remount": isRemount = true
         case "default_permissions":
             throw MountOptionError(
                 description: "default_permissions is refused: the kernel would AND the mode bits into every "
                     + "decision, so that no entry could grant anything; leave it out")
-        case _ where MountOptions.withValue.contains(name):
+        case _ where MountOptions.later[name] != nil: throw unavailable(name)
+        case _ where MountOptions.withValue.contains(name) || MountOptions.contextNames.contains(name):
             throw MountOptionError(description: "option '\(name)' needs a value: \(name)=…")
+        // `kernel_features=-epoch,-statx`: its commas are ours.
+        case _ where name.hasPrefix("-") && !maskedKernelFeatures.isEmpty: try applyValue("kernel_features", name)
         default: throw unknown(name)
         }
     }
@@ -145,7 +132,9 @@ public struct MountOptions: Sendable {
         case "metadata": metadata = try word(name, value)
         case "xattr_names": xattrSpelling = try word(name, value)
         case "special": special = try word(name, value)
-        case "fsname": fsname = value
+        case "fsname":
+            guard !value.isEmpty else { throw wrongValue(name, value, ["a name"]) }
+            fsname = value
         case "source_mode":
             guard value == "require-private" else { throw wrongValue(name, value, ["require-private"]) }
             requirePrivateSource = true
@@ -166,7 +155,9 @@ public struct MountOptions: Sendable {
                 guard known.contains(String(feature)) else { throw wrongValue(name, String(feature), known) }
                 maskedKernelFeatures.append(String(feature.dropFirst()))
             }
-        case _ where MountOptions.flags.contains(name):
+        case _ where MountOptions.later[name] != nil:
+            guard MountOptions.later[name] == value else { throw unavailable("\(name)=\(value)", of: name) }
+        case _ where MountOptions.flags.contains(name) || name == "default_permissions":
             throw MountOptionError(description: "option '\(name)' takes no value, but '\(value)' was given")
         default: throw unknown(name)
         }
@@ -175,7 +166,8 @@ public struct MountOptions: Sendable {
     private func number(_ name: String, _ value: String, _ range: ClosedRange<Int>) throws(MountOptionError) -> Int {
         guard let number = Int(value), range.contains(number) else {
             throw MountOptionError(
-                description: "option '\(name)=\(value)': expected a number from \(range.lowerBound) to \(range.upperBound)")
+                description:
+                    "option '\(name)=\(value)': expected a number from \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }
@@ -192,44 +184,4 @@ public struct MountOptions: Sendable {
     private func wrongValue(_ name: String, _ value: String, _ right: [String]) -> MountOptionError {
         MountOptionError(description: "option '\(name)=\(value)': expected \(right.joined(separator: ", "))")
     }
-
-    private func unknown(_ name: String) -> MountOptionError {
-        let candidates = MountOptions.flags + MountOptions.withValue
-        let nearest = candidates.min { distance($0, name) < distance($1, name) }
-        let hint = nearest.map { distance($0, name) <= 3 ? "; did you mean '\($0)'?" : "" } ?? ""
-        return MountOptionError(description: "unknown option '\(name)'\(hint)")
-    }
-
-    static let flags = [
-        "ro", "rw", "owners", "noowners", "acl", "noacl", "grpid", "nogrpid", "bsdgroups", "sysvgroups", "suiddir",
-        "nosuiddir", "unknown99", "crossmounts", "nocrossmounts", "allow_other", "suid", "nosuid", "dev", "nodev",
-        "exec", "noexec", "sync", "async", "dirsync", "atime", "noatime", "diratime", "nodiratime", "nosymfollow",
-        "remount",
-    ]
-    static let withValue = [
-        "securelevel", "groups", "groups_cache", "metadata", "xattr_names", "special", "fsname", "source_mode",
-        "cache", "kernel_features",
-    ]
-    /// Words of mount(8), systemd and libfuse that say nothing to us.
-    static let ignored: Set<String> = [
-        "defaults", "nofail", "user", "users", "nouser", "group", "owner", "auto", "noauto", "_netdev", "comment",
-        "loud", "silent", "relatime", "norelatime", "strictatime", "lazytime", "nolazytime", "iversion",
-        "noiversion", "mand", "nomand", "user_id", "group_id", "rootmode", "blksize", "nonempty", "use_ino",
-    ]
-}
-
-/// The number of single-character edits between two words.
-func distance(_ a: String, _ b: String) -> Int {
-    let (a, b) = (Array(a.utf8), Array(b.utf8))
-    var row = Array(0...b.count)
-    for i in 0..<a.count {
-        var diagonal = row[0]
-        row[0] = i + 1
-        for j in 0..<b.count {
-            let cost = diagonal + (a[i] == b[j] ? 0 : 1)
-            diagonal = row[j + 1]
-            row[j + 1] = min(cost, row[j] + 1, row[j + 1] + 1)
-        }
-    }
-    return row[b.count]
 }

@@ -143,10 +143,14 @@ static int spawn_helper(const char *const argv[], char **environment, int end, p
 		return error;
 	/* Onto itself: clears close-on-exec in the child alone. */
 	error = posix_spawn_file_actions_adddup2(&actions, end, end);
-	if (!error)
-		error = posix_spawn(child, "/usr/bin/fusermount3", &actions, NULL, (char *const *)argv, environment);
-	if (error == ENOENT)
-		error = posix_spawnp(child, "fusermount3", &actions, NULL, (char *const *)argv, environment);
+	/* Not from PATH: in fstab's user mounts that is somebody else's. */
+	static const char *const places[] = { "/usr/bin/fusermount3", "/bin/fusermount3",
+					      "/usr/local/bin/fusermount3", "/run/wrappers/bin/fusermount3" };
+	bool ready = !error;
+	if (ready)
+		error = ENOENT;
+	for (size_t i = 0; ready && error == ENOENT && i < sizeof places / sizeof *places; i++)
+		error = posix_spawn(child, places[i], &actions, NULL, (char *const *)argv, environment);
 	posix_spawn_file_actions_destroy(&actions);
 	return error;
 }

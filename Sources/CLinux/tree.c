@@ -1,6 +1,7 @@
 /* Copies of a mount that are attached nowhere, and descriptors that nobody meant to hand over. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,6 +24,10 @@ int32_t aclfs_clone_mount(int32_t fd)
 {
   long answer = syscall(SYS_open_tree, fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
   return answer < 0 ? -errno : (int32_t)answer;
+}
+
+int32_t aclfs_enter_mount_namespace(int32_t fd) {
+  return setns(fd, CLONE_NEWNS) < 0 ? -errno : 0;
 }
 
 int32_t aclfs_close_from(uint32_t first)

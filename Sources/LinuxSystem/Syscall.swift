@@ -350,6 +350,9 @@ extension Syscall {
 
     public static func chdir(_ path: UnsafePointer<CChar>) throws(Errno) { try value(aclfs_chdir(path)) }
 
+    /// Goes over into the mount namespace of a descriptor of /proc/PID/ns/mnt, before any thread is started.
+    public static func enterMountNamespace(_ fd: Int32) throws(Errno) { try value(aclfs_enter_mount_namespace(fd)) }
+
     /// Sets the process's mask and returns the former one.
     @discardableResult
     public static func umask(_ mask: UInt32) -> UInt32 { aclfs_umask(mask) }

@@ -15,9 +15,12 @@ public enum ControlPlace {
             try make("/run/aclfs", mode: 0o755)
             return "/run/aclfs"
         }
-        let directory = directories(of: geteuid()).first ?? "/tmp/aclfs-\(geteuid())"
-        try make(directory, mode: 0o700)
-        return directory
+        // What the environment names may be missing or somebody else's; the last place is ours or none is.
+        let places = directories(of: geteuid())
+        for directory in places.dropLast() where (try? make(directory, mode: 0o700)) != nil { return directory }
+        let last = places.last ?? "/tmp/aclfs-\(geteuid())"
+        try make(last, mode: 0o700)
+        return last
     }
 
     /// Where a client looks for a mount of this user, best first.

@@ -23,6 +23,13 @@ struct MountRequest {
     var debug = false
     /// mount(8)'s -f: everything but the mount itself.
     var fake = false
+    /// mount(8) asks: a missing source with `nofail` is no failure.
+    var isHelper = false
+    var isVerbose = false
+    /// The mount namespace that is meant, as a path; nil is our own.
+    var namespace: String?
+    /// What the log is to hold of how the words were understood.
+    var remarks: [String] = []
 }
 
 extension MountRequest {
@@ -40,13 +47,41 @@ extension MountRequest {
         return request
     }
 
+    /// `SOURCE MOUNTPOINT -o OPTIONS`, the command's grammar without its word: how mount.fuse3 calls a file system.
+    ///
+    /// It adds dev and suid at the end for root unless nodev and nosuid are said, and takes those away that the
+    /// user wrote. Nobody asked for them, so they do not count there.
+    static func plain(_ arguments: [String]) throws(MountFailure) -> MountRequest {
+        var arguments = arguments
+        var remarks: [String] = []
+        if let index = arguments.lastIndex(where: { $0 == "-o" }), index + 1 < arguments.count {
+            var text = arguments[index + 1]
+            var added: [String] = []
+            for word in ["suid", "dev"] where text == word || text.hasSuffix("," + word) {
+                text = String(text.dropLast(text == word ? word.count : word.count + 1))
+                added.insert(word, at: 0)
+            }
+            if !added.isEmpty {
+                arguments[index + 1] = text
+                remarks.append(
+                    "'\(added.joined(separator: ","))' at the end of the options is mount.fuse3's addition and does not "
+                        + "count; whoever wants it mounts with type aclfs")
+            }
+        }
+        var request = try command(arguments)
+        request.remarks = remarks
+        return request
+    }
+
     /// `SPEC DIR [-sfnv] [-N ns] [-o OPTIONS] [-t type]`: mount(8)'s grammar for helpers.
     static func helper(_ arguments: [String]) throws(MountFailure) -> MountRequest {
         var request = MountRequest()
+        request.isHelper = true
         var arguments = arguments
         for word in ["-N", "-t"] {
             while let index = arguments.firstIndex(of: word) {
                 guard index + 1 < arguments.count else { throw usage("\(word) needs a value") }
+                if word == "-N" { request.namespace = arguments[index + 1] }
                 arguments.removeSubrange(index...index + 1)
             }
         }
@@ -55,8 +90,9 @@ extension MountRequest {
             for letter in flag.dropFirst() {
                 switch letter {
                 case "f": request.fake = true
-                case "s", "n", "v", "w": break
-                case "r": request.options.volume.isReadOnly = true
+                case "v": request.isVerbose = true
+                case "s", "n": break
+                case "r", "w": try? request.options.apply(letter == "r" ? "ro" : "rw")
                 default: return false
                 }
             }

@@ -17,8 +17,19 @@ enum MountHelper {
 /// `aclfs mount`: returns when the mount answers, or says why there is none.
 enum MountCommand {
     static func run(_ arguments: [String]) -> Int32 {
+        if arguments.contains("--help") {
+            print("usage: aclfs mount [-f] [-d] [-o OPTIONS] SOURCE MOUNTPOINT; see mount.aclfs(8)")
+            return 0
+        }
         do throws(MountFailure) {
             return try perform(MountRequest.command(arguments))
+        } catch { return report(error) }
+    }
+
+    /// Without the word `mount`.
+    static func runPlain(_ arguments: [String]) -> Int32 {
+        do throws(MountFailure) {
+            return try perform(MountRequest.plain(arguments))
         } catch { return report(error) }
     }
 
@@ -28,10 +39,19 @@ enum MountCommand {
     }
 
     static func perform(_ request: MountRequest) throws(MountFailure) -> Int32 {
+        // Before inherited descriptors are closed: mount(8) may name the namespace by one of its own.
+        if let namespace = request.namespace { try enter(namespace) }
         Daemon.closeInherited()
         if request.options.isRemount { return try Remount.perform(request) }
+        if request.isHelper, request.options.toleratesMissingSource, access(request.source, F_OK) != 0, errno == ENOENT
+        {
+            // mount(8) leaves it to its helpers to honour nofail.
+            printError("aclfs: source \(request.source) does not exist; nothing is mounted (nofail)")
+            return 0
+        }
         let mount = try PreparedMount(request)
         if request.fake { return 0 }
+        if request.isVerbose { printError("aclfs: \(mount.source) is mounted on \(mount.mountpoint)") }
         if request.foreground { return try mount.serve(request, readiness: nil) }
         switch try system("cannot start in the background", { () throws(Errno) in try Daemon.detach() }) {
         case .command(.ready): return 0
@@ -46,6 +66,14 @@ enum MountCommand {
                 line.fail(error)
                 return error.status
             }
+        }
+    }
+
+    /// `mount -N`: the source and the mount point mean what they mean there.
+    private static func enter(_ namespace: String) throws(MountFailure) {
+        try system("namespace \(namespace)") { () throws(Errno) in
+            let file = try Syscall.open(namespace, OpenFlag.readOnly)
+            try Syscall.enterMountNamespace(file.rawValue)
         }
     }
 

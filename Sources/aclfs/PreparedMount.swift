@@ -10,20 +10,33 @@ struct PreparedMount {
     let mountpoint: String
     let tree: BackingTree
 
+    /// Changes nothing but a dead mount of ours on the mount point, which is taken away.
     init(_ request: MountRequest) throws(MountFailure) {
-        source = try Self.resolved(request.source, role: "source")
-        mountpoint = try Self.resolved(request.mountpoint, role: "mount point")
-        guard access("/dev/fuse", F_OK) == 0 else {
+        try Privileges.check(request.options)
+        mountpoint = try MountPath.resolved(request.mountpoint, role: "mount point")
+        // First of all: mounted over itself, a dead mount covers the source too.
+        if !request.fake { try Unmounting.healDead(mountpoint) }
+        source = try MountPath.resolved(request.source, role: "source")
+        if Unmounting.isDead(mountpoint) {
             throw MountFailure(
-                status: MountExit.systemError, message: "/dev/fuse does not exist; load the module fuse (modprobe fuse)")
+                status: MountExit.failed,
+                message:
+                    "mount point \(mountpoint): \(Errno.notconn); a \(MountTable.entry(at: mountpoint)?.type ?? "mount") is "
+                    + "there whose server died (umount takes it away)")
         }
-        try Self.refuseNesting(source: source)
-        try Self.refuseOccupied(mountpoint)
+        _ = try Self.openDirectory(mountpoint, role: "mount point")
         let directory = try Self.openDirectory(source, role: "source")
-        let name = try Self.metadataName(request.options, directory.rawValue, source)
-        if request.options.requirePrivateSource || geteuid() == 0 {
-            try Self.checkReachability(source, refuse: request.options.requirePrivateSource)
+        try Self.refuseNesting(directory.rawValue, source)
+        if let entry = MountTable.entry(at: mountpoint), entry.type == "fuse.aclfs" {
+            throw MountFailure(
+                status: MountExit.failed,
+                message: "mount point \(mountpoint) is in use: \(entry.source) is mounted there")
         }
+        try Privileges.checkDevice()
+        let name = try Self.metadataName(request.options, directory.rawValue, source)
+        try Self.checkReach(
+            SourceReach(source: source, mountpoint: mountpoint), source,
+            refuse: request.options.requirePrivateSource)
         do {
             tree = try BackingTree(
                 directory: directory, metadataName: name, descriptorBudget: Self.descriptorBudget(),
@@ -31,45 +44,26 @@ struct PreparedMount {
         } catch { throw MountFailure(status: MountExit.systemError, message: "\(source): \(error)") }
     }
 
-    private static func resolved(_ path: String, role: String) throws(MountFailure) -> String {
-        guard let resolved = realpath(path, nil) else {
-            if errno == ENOTCONN { return path }
-            throw MountFailure(
-                status: MountExit.failed, message: "\(role) \(path): \(Errno(rawValue: errno))")
-        }
-        defer { free(resolved) }
-        return String(cString: resolved)
-    }
-
     private static func openDirectory(_ path: String, role: String) throws(MountFailure) -> OwnedDescriptor {
-        do { return try Syscall.open(path, OpenFlag.readOnly | OpenFlag.directory) } catch {
+        // A mount point needs no more than to be there; whether one may mount on it the kernel says.
+        let access = role == "source" ? OpenFlag.readOnly : OpenFlag.path
+        do { return try Syscall.open(path, access | OpenFlag.directory) } catch {
             throw MountFailure(status: MountExit.failed, message: "\(role) \(path): \(error)")
         }
     }
 
     /// An aclfs mount as source would judge twice and, for the daemon itself, never end.
-    private static func refuseNesting(source: String) throws(MountFailure) {
-        let covering = MountTable.entries().filter { source == $0.path || source.hasPrefix($0.path + "/") || $0.path == "/" }
-        if let top = covering.max(by: { $0.path.utf8.count <= $1.path.utf8.count }), top.type == "fuse.aclfs" {
-            throw MountFailure(
-                status: MountExit.failed,
-                message: "source \(source) lies in the aclfs mount \(top.path); name the directory that it serves (\(top.source))")
-        }
-    }
-
-    /// A dead mount of our own type is taken away; a living one is in use.
-    private static func refuseOccupied(_ mountpoint: String) throws(MountFailure) {
-        guard let entry = MountTable.entry(at: mountpoint), entry.type == "fuse.aclfs" else {
-            _ = try openDirectory(mountpoint, role: "mount point")
+    private static func refuseNesting(_ directory: Int32, _ source: String) throws(MountFailure) {
+        guard let status = try? Syscall.statx(directory) else { return }
+        let device = "\(status.device >> 32):\(status.device & 0xFFFF_FFFF)"
+        guard let entry = MountTable.entries().last(where: { $0.device == device && $0.type == "fuse.aclfs" }) else {
             return
         }
-        var status = stat()
-        if stat(mountpoint, &status) == 0 || errno != ENOTCONN {
-            throw MountFailure(
-                status: MountExit.failed, message: "mount point \(mountpoint) is in use: \(entry.source) is mounted there")
-        }
-        try? Mounting.unmount(mountpoint, lazily: true)
-        _ = try openDirectory(mountpoint, role: "mount point")
+        throw MountFailure(
+            status: MountExit.failed,
+            message:
+                "source \(source) lies in the aclfs mount \(entry.path); name the directory that it serves (\(entry.source))"
+        )
     }
 
     private static func metadataName(
@@ -77,33 +71,23 @@ struct PreparedMount {
     ) throws(MountFailure) -> String {
         let isRoot = geteuid() == 0
         func refuse(_ message: String) -> MountFailure { MountFailure(status: MountExit.failed, message: message) }
-        if options.metadata == .trusted, !isRoot {
-            throw MountFailure(
-                status: MountExit.wrongUse, message: "metadata=trusted needs root: only root can use trusted.* attributes; use metadata=user")
-        }
         if options.metadata != .user, isRoot, BackingTree.supportsMetadata("trusted.aclfs", on: directory) {
             return "trusted.aclfs"
         }
         if options.metadata == .trusted { throw refuse("\(source): its file system keeps no trusted.* attributes") }
         guard BackingTree.supportsMetadata("user.aclfs", on: directory) else {
-            throw refuse("\(source): its file system keeps no extended attributes, so there is no place for ACLs and flags")
+            throw refuse(
+                "\(source): its file system keeps no extended attributes, so there is no place for ACLs and flags")
         }
         printError("aclfs: \(source): metadata is kept in user.aclfs, which only files and directories can hold")
         return "user.aclfs"
     }
 
     /// Whoever reaches the source directly is not judged.
-    private static func checkReachability(_ source: String, refuse: Bool) throws(MountFailure) {
-        var path = source
-        while true {
-            var status = stat()
-            guard stat(path, &status) == 0 else { return }
-            if status.st_mode & 0o011 == 0 { return }
-            guard path != "/" else { break }
-            path = path.split(separator: "/").dropLast().map { "/" + $0 }.joined()
-            if path.isEmpty { path = "/" }
-        }
-        let message = "source \(source) can be reached directly by other users, whom aclfs then does not judge; "
+    private static func checkReach(_ reach: SourceReach, _ source: String, refuse: Bool) throws(MountFailure) {
+        guard reach.isOpenToOthers else { return }
+        let message =
+            "source \(source) can be reached directly by \(reach.description), whom aclfs then does not judge; "
             + "keep it in a directory of mode 0700 (install -d -m 0700) or mount over it"
         if refuse { throw MountFailure(status: MountExit.failed, message: message) }
         printError("aclfs: warning: \(message)")

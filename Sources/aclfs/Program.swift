@@ -37,11 +37,18 @@ enum Program {
             return 0
         default:
             // mount.fuse3 calls `aclfs SOURCE MOUNTPOINT -o …`.
-            if word.contains("/") || word.hasPrefix("-") { return MountCommand.run(arguments) }
+            if word.contains("/") || word.hasPrefix("-") || isDirectory(word) {
+                return MountCommand.runPlain(arguments)
+            }
             printError("aclfs: unknown command '\(word)'\(Usage.suggestion(for: word)); see aclfs --help")
             return 2
         }
     }
+}
+
+private func isDirectory(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
 }
 
 /// The arguments as the kernel handed them over.

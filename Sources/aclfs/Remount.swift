@@ -1,57 +1,84 @@
 import ACLFileSystem
 import ACLFormats
-import Authorization
 import Glibc
 import LinuxSystem
 import ToolSupport
 
 /// `mount -o remount,…`: what a living mount can change, in the kernel and in the daemon.
+///
+/// mount(8) calls the helper for it, with all of fstab's options if the mount stands there, else with those
+/// that the kernel shows. Only what is said changes.
 enum Remount {
     static func perform(_ request: MountRequest) throws(MountFailure) -> Int32 {
-        guard let entry = MountTable.entry(at: request.mountpoint), entry.type == "fuse.aclfs" else {
-            throw MountFailure(status: MountExit.failed, message: "\(request.mountpoint) is not an aclfs mount")
+        let mountpoint = try MountPath.resolved(request.mountpoint, role: "mount point")
+        guard let entry = MountTable.entry(at: mountpoint), entry.type == "fuse.aclfs" else {
+            throw failure("\(request.mountpoint) is not an aclfs mount")
         }
+        let before = KernelMountFlags(entry)
+        var after = before
+        for word in request.options.given { after.apply(word) }
+        let words = request.options.given.filter { word in
+            if word == "remount" { return false }
+            // The daemon judges by these two itself.
+            return !KernelMountFlags.knows(word) || ["ro", "rw", "exec", "noexec"].contains(word)
+        }
+        let change = Change(mountpoint: mountpoint, entry: entry, words: words)
+        // All that can be refused is refused before anything changes.
+        try change.tellDaemon(checkOnly: true)
         if request.fake { return 0 }
-        let options = request.options
-        let isReadOnly = options.volume.isReadOnly
-        // The option's default is not a wish to lower it.
-        let level = options.volume.securelevel > 0 ? ",securelevel=\(options.volume.securelevel)" : ""
-        // Whoever is stricter goes first, so that between the two nothing is written that neither allows.
-        guard isReadOnly else {
-            try setKernel(options, at: request.mountpoint)
-            _ = try setDaemon("rw" + level, entry)
-            return 0
-        }
-        let before = try setDaemon("ro" + level, entry)
-        do throws(MountFailure) { try setKernel(options, at: request.mountpoint) } catch {
-            // EBUSY while files are open for writing: then nothing changes. A raised securelevel stays.
-            if before == "rw" { _ = try? setDaemon("rw", entry) }
-            throw error
+        if before == after {
+            try change.tellDaemon()
+        } else if after.isReadOnly {
+            // Whoever is stricter goes first, so that never is a write let through that one of them forbids; and the
+            // kernel alone knows of files that are open for writing (EBUSY: nothing has changed).
+            try change.tellKernel(after)
+            try change.tellDaemon()
+        } else {
+            try change.tellDaemon()
+            do throws(MountFailure) { try change.tellKernel(after) } catch {
+                try? Change(
+                    mountpoint: mountpoint, entry: entry,
+                    words: [
+                        before.isReadOnly ? "ro" : "rw", before.forbidsExecution ? "noexec" : "exec",
+                    ]
+                ).tellDaemon()
+                throw error
+            }
         }
         return 0
     }
 
-    private static func setKernel(_ options: MountOptions, at mountpoint: String) throws(MountFailure) {
-        var flags = MountFlag.remount
-        if options.volume.isReadOnly { flags |= MountFlag.readOnly }
-        if options.noSuid { flags |= MountFlag.noSetID }
-        if options.noDev { flags |= MountFlag.noDevices }
-        if options.noExec { flags |= MountFlag.noExec }
-        if options.noAtime { flags |= MountFlag.noAccessTime }
+    fileprivate static func failure(_ message: String) -> MountFailure {
+        MountFailure(status: MountExit.failed, message: message)
+    }
+}
+
+/// One remount's two halves.
+private struct Change {
+    let mountpoint: String
+    let entry: MountEntry
+    let words: [String]
+
+    func tellKernel(_ flags: KernelMountFlags) throws(MountFailure) {
         do {
-            try Syscall.mount(source: nil, target: mountpoint, type: nil, flags: flags, data: nil)
+            try Syscall.mount(source: nil, target: mountpoint, type: nil, flags: flags.forRemount, data: nil)
         } catch {
-            throw MountFailure(status: MountExit.failed, message: "cannot remount \(mountpoint): \(error)")
+            let hint =
+                switch error {
+                case .busy: "; files are open for writing"
+                case .perm: "; only root may change the kernel's flags of a mount: unmount and mount anew"
+                default: ""
+                }
+            throw Remount.failure("cannot remount \(mountpoint): \(error)\(hint)")
         }
     }
 
-    /// - Returns: `ro` or `rw`, as it was.
-    private static func setDaemon(_ options: String, _ entry: MountEntry) throws(MountFailure) -> String? {
+    func tellDaemon(checkOnly: Bool = false) throws(MountFailure) {
         do throws(ControlError) {
             let client = try ControlClient(device: entry.device, owner: entry.userID ?? 0)
-            return try client.ask("remount", [.init("options", .string(options))])["was"]?.string
-        } catch {
-            throw MountFailure(status: MountExit.failed, message: "cannot remount \(entry.path): \(error.message)")
-        }
+            _ = try client.ask(
+                "remount",
+                [.init("options", .string(MountOptionText.join(words))), .init("check", .bool(checkOnly))])
+        } catch { throw Remount.failure("cannot remount \(mountpoint): \(error.message)") }
     }
 }

@@ -9,41 +9,68 @@ import ToolSupport
 /// What the kernel agreed to, known once it has introduced itself.
 final class NegotiatedPaths: Sendable {
     private let agreed = Mutex<Negotiated?>(nil)
+    private let masked: Set<String>
+    private let isStrict: Bool
 
-    func set(_ negotiated: Negotiated) { agreed.withLock { $0 = negotiated } }
+    init(_ options: MountOptions) {
+        masked = Set(options.maskedKernelFeatures)
+        isStrict = options.cache == .strict || options.cache == .seconds(0)
+    }
+
+    private func paths(_ agreed: Negotiated) -> [KernelPath] {
+        KernelPath.all(agreed, masked: masked, isStrict: isStrict)
+    }
+
+    func set(_ negotiated: Negotiated) {
+        agreed.withLock { $0 = negotiated }
+        Journal.note("kernel paths: " + paths(negotiated).map(\.line).joined(separator: ", "))
+    }
 
     /// Which ways run now, for `aclfs status`.
     var members: [JSON.Member] {
         guard let agreed = agreed.withLock({ $0 }) else { return [] }
         return [
-            .init("protocol", .string("\(agreed.kernelMajor).\(agreed.kernelMinor)")), .init("transport", .string("dev")),
-            .init("passthrough", .bool(agreed.passthrough)),
+            .init("protocol", .string("\(agreed.kernelMajor).\(agreed.kernelMinor)")),
+            .init("transport", .string("dev")),
             .init("max_write", .integer(Int64(agreed.maxWrite))),
             .init("parallel_directory_operations", .bool(agreed.parallelDirectoryOperations)),
-            .init("statx", .bool(agreed.statx)), .init("killpriv_v2", .bool(agreed.killPriv2)),
-            .init("epoch", .bool(agreed.epoch)),
-        ]
+        ] + paths(agreed).map(\.member)
+    }
+}
+
+/// Where the socket is going to lie. It is made ready before anything is mounted: an environment may name a place
+/// below the mount point, and there the daemon would wait for itself.
+enum ControlDirectory {
+    static func prepare(mountpoint: String) -> String? {
+        do throws(Errno) {
+            let directory = try MountPath.real(try ControlPlace.prepareDirectory())
+            if !MountPath.isInside(directory, mountpoint) { return directory }
+            Journal.note(
+                "no control socket: \(directory) lies below the mount point; explain, status and remount will not work")
+        } catch { Journal.note("no control socket: \(error); explain, status and remount will not work") }
+        return nil
     }
 }
 
 extension PreparedMount {
     /// A mount without its socket serves all the same; the reason is said.
-    func startControl(_ fileSystem: FileSystem, _ source: String, _ negotiated: NegotiatedPaths) -> ControlServer? {
-        // From the mount table: to stat the mount would be to wait for ourselves.
-        guard let entry = MountTable.entry(at: mountpoint), entry.type == "fuse.aclfs" else {
-            printError("aclfs: \(mountpoint): not found among the mounts; no control socket")
-            return nil
-        }
+    func startControl(
+        _ fileSystem: FileSystem, _ fsname: String, _ negotiated: NegotiatedPaths, _ watch: MountWatch,
+        in directory: String
+    ) -> ControlServer? {
+        let (source, mountpoint) = (source, mountpoint)
+        let facts = ControlServer.MountFacts(
+            source: fsname, mountpoint: mountpoint, version: Usage.version, paths: { negotiated.members },
+            sourceReach: { SourceReach(source: source, mountpoint: mountpoint).description },
+            kernelWords: { watch.entry.map { KernelMountFlags($0).shown } ?? [] })
         do throws(Errno) {
-            let directory = try ControlPlace.prepareDirectory()
-            let facts = ControlServer.MountFacts(
-                source: source, mountpoint: mountpoint, version: Usage.version, paths: { negotiated.members })
             let server = try ControlServer(
-                fileSystem, at: "\(directory)/\(ControlPlace.name(device: entry.device))", owner: geteuid(), facts: facts)
+                fileSystem, at: "\(directory)/\(ControlPlace.name(device: watch.device))", owner: geteuid(),
+                facts: facts)
             try server.start()
             return server
         } catch {
-            printError("aclfs: no control socket: \(error); explain, status and remount will not work")
+            Journal.note("no control socket: \(error); explain, status and remount will not work")
             return nil
         }
     }

@@ -45,6 +45,10 @@ enum StatusCommand {
             case .bool(let value): value ? "on" : "off"
             case .integer(let value): String(value)
             case .string(let value): value
+            case .object:
+                (value["used"]?.bool == true ? "on" : "off") + (value["why"]?.string.map { " (\($0))" } ?? "")
+            case .array(let values):
+                values.isEmpty ? "no" : values.compactMap(\.string).joined(separator: " and ")
             default: "-"
             }
         }
@@ -53,13 +57,25 @@ enum StatusCommand {
             return members.map { "\($0.name) \(shown($0.value))" }.joined(separator: ", ")
         }
         let source = status.path("source") ?? []
-        let rows = [
-            ["\(escapedName(mount.path.utf8)):", "\(escapedName(source)) (metadata in \(status["metadata"]?.string ?? "?"))"],
+        var ways: [JSON.Member] = []
+        var numbers: [JSON.Member] = []
+        if case .object(let members)? = status["paths"] {
+            ways = members.filter { $0.value["used"] != nil }
+            numbers = members.filter { $0.value["used"] == nil }
+        }
+        var rows = [
+            [
+                "\(escapedName(mount.path.utf8)):",
+                "\(escapedName(source)) (metadata in \(status["metadata"]?.string ?? "?"))",
+            ],
             ["  options:", (status["options"]?.array ?? []).compactMap(\.string).joined(separator: ",")],
-            ["  paths:", members(status["paths"])],
+            ["  source reachable by:", escapedName((status["source_reachable_by"]?.string ?? "?").utf8)],
+            ["  paths:", members(.object(numbers))],
+            ["  cache:", members(status["cache"])],
             ["  decisions allowed:", status["counters"]?["allowed"].map { shown($0) } ?? "?"],
             ["  decisions denied:", members(status["counters"]?["denied"])],
         ]
+        rows.insert(contentsOf: ways.map { ["    \($0.name)", shown($0.value)] }, at: 4)
         for row in rows { printBytes(Array(row.joined(separator: " ").utf8)) }
     }
 }

@@ -1,55 +1,36 @@
-import FuseSession
 import Glibc
 import LinuxSystem
 
 /// `aclfs unmount MOUNTPOINT`: ends a mount; one whose daemon died is taken away.
 enum UnmountCommand {
     static func run(_ arguments: [String]) -> Int32 {
-        let words = arguments.filter { !$0.hasPrefix("-") }
-        guard words.count == 1, words.count == arguments.count, let path = words.first else {
+        let words = arguments.first == "--" ? Array(arguments.dropFirst()) : arguments
+        guard words.count == 1, let path = words.first, arguments.count > 1 || !path.hasPrefix("-") else {
             printError("usage: aclfs unmount MOUNTPOINT")
             return MountExit.wrongUse
         }
-        let isDead = access(path, F_OK) != 0 && errno == ENOTCONN
-        var mountpoint = path
-        if !isDead {
-            guard let resolved = realpath(path, nil) else {
-                printError("aclfs: \(path): \(Errno(rawValue: errno))")
-                return MountExit.failed
-            }
-            mountpoint = String(cString: resolved)
-            free(resolved)
-        }
-        if let entry = MountTable.entry(at: mountpoint), entry.type != "fuse.aclfs" {
-            printError("aclfs: \(path): a \(entry.type) is mounted there, not an aclfs")
-            return MountExit.failed
-        }
-        if MountTable.entry(at: mountpoint) == nil, !isDead {
-            printError("aclfs: \(path): nothing is mounted there")
-            return MountExit.failed
-        }
-        if geteuid() != 0 { return throughHelper(mountpoint, lazily: isDead) }
-        do {
-            try Mounting.unmount(mountpoint, lazily: isDead)
+        do throws(MountFailure) {
+            try perform(path)
             return 0
-        } catch {
-            printError("aclfs: \(path): \(Errno(rawValue: error.errno))")
-            return MountExit.failed
-        }
+        } catch { return MountCommand.report(error) }
     }
 
-    /// An ordinary user's mount is taken away by the set-uid helper that made it.
-    private static func throughHelper(_ mountpoint: String, lazily: Bool) -> Int32 {
-        let words = ["fusermount3", "-u"] + (lazily ? ["-z"] : []) + ["--", mountpoint]
-        var argv: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-        defer { for word in argv { free(word) } }
-        var pid: pid_t = 0
-        guard posix_spawnp(&pid, "fusermount3", nil, nil, &argv, environ) == 0 else {
-            printError("aclfs: fusermount3 cannot be started; install the package fuse3")
-            return MountExit.systemError
+    private static func perform(_ path: String) throws(MountFailure) {
+        func failed(_ reason: String) -> MountFailure {
+            MountFailure(status: MountExit.failed, message: "\(path): \(reason)")
         }
-        var status: Int32 = 0
-        while waitpid(pid, &status, 0) < 0, errno == EINTR {}
-        return status == 0 ? 0 : MountExit.failed
+        let mountpoint = try MountPath.resolved(path, role: "mount point")
+        guard let entry = MountTable.entry(at: mountpoint) else { throw failed("nothing is mounted there") }
+        guard entry.type == "fuse.aclfs" else { throw failed("a \(entry.type) is mounted there, not an aclfs") }
+        do throws(Errno) { try Unmounting.perform(mountpoint, lazily: Unmounting.isDead(mountpoint)) } catch {
+            switch error {
+            case .busy: throw failed("\(error); files are open or somebody's working directory is there")
+            case .noent where geteuid() != 0:
+                throw MountFailure(
+                    status: MountExit.systemError,
+                    message: "fusermount3 cannot be started; install the package fuse3")
+            default: throw failed("\(error)")
+            }
+        }
     }
 }

@@ -155,6 +155,8 @@ static const int64_t aclfs_UTIME_OMIT = 0x3ffffffe;
 int32_t aclfs_clone_mount(int32_t fd);
 /* Closes every descriptor from `first` on. */
 int32_t aclfs_close_from(uint32_t first);
+/* setns(2) into a mount namespace, before any thread is started. */
+int32_t aclfs_enter_mount_namespace(int32_t fd);
 
 /* --- Data --- */
 

@@ -1,0 +1,41 @@
+import ACLFormats
+import Authorization
+import LinuxSystem
+
+extension ControlServer {
+    /// What decisions read anew each time can change under a living mount; everything else must be said as it
+    /// is, or not at all. With `check` nothing changes: the kernel's part of a remount comes between the two.
+    func remount(_ request: JSON) throws(ControlFailure) -> JSON {
+        guard let text = request["options"]?.string else { throw ControlFailure(.inval, "no options") }
+        let before = fileSystem.volume
+        let words: [String]
+        do { words = try MountOptionText.split(text).filter { !$0.isEmpty } } catch {
+            throw ControlFailure(.inval, error.description)
+        }
+        var options = fileSystem.options
+        options.volume = before
+        for word in words {
+            let last = options
+            do { try options.apply(MountOptionText.join([word])) } catch {
+                throw ControlFailure(.inval, error.description)
+            }
+            guard options.fixedWords == last.fixedWords else {
+                let name = escapedName(word.utf8)
+                throw ControlFailure(.inval, "'\(name)' cannot change while mounted; unmount and mount anew")
+            }
+        }
+        let new = options.volume
+        guard new.securelevel >= before.securelevel else {
+            throw ControlFailure(.perm, "securelevel may only rise while mounted; it is \(before.securelevel)")
+        }
+        if request["check"]?.bool != true {
+            fileSystem.changeVolume { volume in
+                volume.isReadOnly = new.isReadOnly
+                volume.forbidsExecution = new.forbidsExecution
+                // Another remount may have raised it meanwhile.
+                volume.securelevel = max(volume.securelevel, new.securelevel)
+            }
+        }
+        return .object([.init("was", .string(before.isReadOnly ? "ro" : "rw"))])
+    }
+}

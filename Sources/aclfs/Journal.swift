@@ -1,0 +1,30 @@
+import ACLFormats
+import Glibc
+import Synchronization
+
+/// What is to be known of a running mount, one line each: on standard error in the foreground, in syslog from
+/// the daemon, whose standard error ends with its readiness.
+enum Journal {
+    private static let usesSyslog = Mutex(false)
+
+    /// To be called in the daemon.
+    static func useSyslog() {
+        usesSyslog.withLock { isOpen in
+            // syslog keeps the pointer.
+            if !isOpen { openlog(strdup("aclfs"), LOG_PID, LOG_DAEMON) }
+            isOpen = true
+        }
+    }
+
+    /// Bytes that could act on a terminal are escaped: names stand in these lines.
+    static func note(_ text: String) {
+        let line = escapedName(text.utf8)
+        guard usesSyslog.withLock({ $0 }) else {
+            printError("aclfs: \(line)")
+            return
+        }
+        withVaList([]) {
+            vsyslog(LOG_INFO, line.split(separator: "%", omittingEmptySubsequences: false).joined(separator: "%%"), $0)
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import LinuxSystem
+
+/// The flags of a mount that the kernel keeps, in the words of `-o` and as mount(2) takes them.
+struct KernelMountFlags: Equatable {
+    private(set) var bits: UInt64 = 0
+
+    private static let words: [(set: String, clear: String, bit: UInt64)] = [
+        ("ro", "rw", MountFlag.readOnly), ("nosuid", "suid", MountFlag.noSetID), ("nodev", "dev", MountFlag.noDevices),
+        ("noexec", "exec", MountFlag.noExec), ("sync", "async", MountFlag.synchronous),
+        ("dirsync", "", MountFlag.synchronousDirectories), ("noatime", "atime", MountFlag.noAccessTime),
+        ("nodiratime", "diratime", MountFlag.noDirectoryAccessTime), ("nosymfollow", "symfollow", 256),
+    ]
+
+    /// As they are in force.
+    init(_ entry: MountEntry) {
+        for word in entry.options + entry.superOptions { apply(word) }
+        // `rw` of the one does not undo `ro` of the other.
+        if entry.options.contains("ro") { bits |= MountFlag.readOnly }
+    }
+
+    static func knows(_ word: String) -> Bool { words.contains { $0.set == word || $0.clear == word } }
+
+    mutating func apply(_ word: String) {
+        for entry in Self.words {
+            if entry.set == word { bits |= entry.bit }
+            if entry.clear == word { bits &= ~entry.bit }
+        }
+    }
+
+    var isReadOnly: Bool { bits & MountFlag.readOnly != 0 }
+    var forbidsExecution: Bool { bits & MountFlag.noExec != 0 }
+
+    /// What mount(2) is told at a remount: without one of these it keeps the access times as they are.
+    var forRemount: UInt64 {
+        MountFlag.remount | bits | (bits & MountFlag.noAccessTime == 0 ? MountFlag.relativeAccessTime : 0)
+    }
+
+    /// For `aclfs status`; `ro` and `noexec` stand among the daemon's own.
+    var shown: [String] {
+        Self.words.filter { $0.set != "ro" && $0.set != "noexec" }.compactMap { entry in
+            if bits & entry.bit != 0 { return entry.set }
+            return entry.set == "nosuid" || entry.set == "nodev" ? entry.clear : nil
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import ACLFileSystem
+import ACLFormats
+import FuseSession
+
+/// One way that requests, data or revocations can take, and why it is taken or not.
+struct KernelPath {
+    var name: String
+    var isUsed: Bool
+    var reason: String
+
+    /// - Parameters:
+    ///   - masked: features that `kernel_features` hides.
+    ///   - isStrict: nothing is handed out that would have to be taken back.
+    static func all(_ agreed: Negotiated, masked: Set<String>, isStrict: Bool) -> [KernelPath] {
+        func path(_ name: String, used: Bool, _ why: String, _ whyNot: String) -> KernelPath {
+            if masked.contains(name) {
+                return KernelPath(name: name, isUsed: false, reason: "hidden by kernel_features")
+            }
+            return KernelPath(name: name, isUsed: used, reason: used ? why : whyNot)
+        }
+        let version = "\(agreed.kernelMajor).\(agreed.kernelMinor)"
+        let idle = "with cache=strict nothing has to be taken back"
+        return [
+            path(
+                "epoch", used: agreed.epoch && !isStrict, "all names are taken back at once",
+                agreed.epoch ? idle : "the kernel has none (Linux 6.16 brought it): cache=auto hands out no names"),
+            path(
+                "passthrough", used: agreed.passthrough, "data goes past the daemon",
+                "data goes through the daemon, which does not offer another way yet"),
+            path("uring", used: false, "", "requests come through /dev/fuse, the daemon knows no other way yet"),
+            path(
+                "statx", used: agreed.statx, "birth times are served", "protocol \(version) has none (7.39 brought it)"),
+            path(
+                "killpriv2", used: agreed.killPriv2, "set-id bits are cleared by the request that writes",
+                "the kernel does not offer it; the daemon clears them"),
+            path(
+                "expire", used: agreed.expire && !isStrict, "names below which something is mounted are taken back singly",
+                agreed.expire ? idle : "the kernel does not offer it (Linux 6.2 brought it)"),
+        ]
+    }
+
+    var line: String { "\(name) \(isUsed ? "on" : "off") (\(reason))" }
+
+    var member: JSON.Member {
+        .init(name, .object([.init("used", .bool(isUsed)), .init("why", .string(reason))]))
+    }
+}

@@ -1,0 +1,40 @@
+import Glibc
+import LinuxSystem
+
+/// Paths as the mount table has them.
+enum MountPath {
+    /// The real path. A mount whose daemon died cannot be entered, so its own name is taken as it stands.
+    static func resolved(_ path: String, role: String) throws(MountFailure) -> String {
+        do throws(Errno) { return try real(path) } catch {
+            var hint = ""
+            if Unmounting.saysDead(error) {
+                let trimmed = trimmed(path)
+                let slash = trimmed.lastIndex(of: "/")
+                let name = slash.map { String(trimmed[trimmed.index(after: $0)...]) } ?? trimmed
+                let directory = slash.map { $0 == trimmed.startIndex ? "/" : String(trimmed[..<$0]) } ?? "."
+                if name != "." && name != "..", let parent = try? real(directory) {
+                    return parent == "/" ? "/\(name)" : "\(parent)/\(name)"
+                }
+                hint = "; it lies in a mount whose daemon died: aclfs unmount clears it away"
+            }
+            throw MountFailure(status: MountExit.failed, message: "\(role) \(path): \(error)\(hint)")
+        }
+    }
+
+    /// Whether the path is the directory or lies below it.
+    static func isInside(_ path: String, _ directory: String) -> Bool {
+        directory == "/" || path == directory || path.hasPrefix(directory + "/")
+    }
+
+    static func real(_ path: String) throws(Errno) -> String {
+        guard let resolved = realpath(path, nil) else { throw Errno(rawValue: errno) }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    private static func trimmed(_ path: String) -> String {
+        var path = path
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        return path
+    }
+}

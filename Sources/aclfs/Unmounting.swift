@@ -1,0 +1,50 @@
+import FuseSession
+import Glibc
+import LinuxSystem
+
+/// Takes mounts away, by umount2(2) or for an ordinary user by the set-uid helper that made them.
+enum Unmounting {
+    static func perform(_ mountpoint: String, lazily: Bool) throws(Errno) {
+        if geteuid() == 0 {
+            do { try Mounting.unmount(mountpoint, lazily: lazily) } catch { throw Errno(rawValue: error.errno) }
+        } else {
+            try throughHelper(mountpoint, lazily: lazily)
+        }
+    }
+
+    /// Mounts of our own type on this path whose daemon died. A living one, and any other type, stays.
+    static func healDead(_ mountpoint: String) throws(MountFailure) {
+        while isDead(mountpoint), let entry = MountTable.entry(at: mountpoint), entry.type == "fuse.aclfs" {
+            do throws(Errno) { try perform(mountpoint, lazily: true) } catch {
+                throw MountFailure(
+                    status: MountExit.failed,
+                    message:
+                        "mount point \(mountpoint): the daemon of \(entry.source) there died, and its mount cannot be "
+                        + "taken away: \(error)")
+            }
+        }
+    }
+
+    static func isDead(_ mountpoint: String) -> Bool {
+        var status = stat()
+        return stat(mountpoint, &status) != 0 && saysDead(Errno(rawValue: errno))
+    }
+
+    /// The second is what a request gets that is under way while the daemon dies.
+    static func saysDead(_ error: Errno) -> Bool { error == .notconn || error.rawValue == ECONNABORTED }
+
+    /// It says itself what it does not like. Its place is not taken from PATH, which is the caller's.
+    private static func throughHelper(_ mountpoint: String, lazily: Bool) throws(Errno) {
+        let places = ["/usr/bin", "/bin", "/usr/local/bin", "/run/wrappers/bin"].map { "\($0)/fusermount3" }
+        guard let program = places.first(where: { access($0, X_OK) == 0 }) else { throw .noent }
+        let words = ["fusermount3", "-u"] + (lazily ? ["-z"] : []) + ["--", mountpoint]
+        var argv: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+        defer { for word in argv { free(word) } }
+        var pid: pid_t = 0
+        let failure = posix_spawn(&pid, program, nil, nil, &argv, environ)
+        if failure != 0 { throw Errno(rawValue: failure) }
+        var status: Int32 = 0
+        while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+        if status != 0 { throw .perm }
+    }
+}

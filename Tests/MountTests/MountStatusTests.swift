@@ -1,0 +1,47 @@
+import Testing
+
+/// What a mount says of itself.
+@Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
+struct MountStatusTests {
+    @Test func whoReachesTheSource() throws {
+        let result = try MountNamespace().run(
+            #"""
+            reach() { "$A" status "$T/mnt" | sed -n 's/^  source reachable by: //p'; }
+            warned() { "$A" mount "$1" "$T/mnt" 2>&1 | grep -c 'warning: source .* can be reached directly'; }
+            is 'behind a door' 0 "$(warned "$T/back")"
+            is 'root only' 'root only' "$(reach)"
+            chmod 755 "$T/back"
+            is 'as it is now' "everybody (mode 0755 of $T/back)" "$(reach)"
+            chown 61743:61744 "$T/back"; chmod 750 "$T/back"
+            is 'owner and group' "user 61743 or group 61744 (mode 0750 of $T/back)" "$(reach)"
+            umount "$T/mnt"
+            is 'others than the owner' 1 "$(warned "$T/back")"; umount "$T/mnt"
+            chmod 700 "$T/back"; is 'the owner alone' 0 "$(warned "$T/back")"
+            is 'he is named' "user 61743 (mode 0700 of $T/back)" "$(reach)"
+            umount "$T/mnt"
+            mkdir "$T/open"; is 'open to all' 1 "$(warned "$T/open")"; umount "$T/mnt"
+            is 'over itself' 0 "$("$A" mount "$T/open" "$T/open" 2>&1 | grep -c warning)"
+            holds 'hidden' "$("$A" status "$T/open")" 'source reachable by: root only here'
+            holds 'for programs' "$("$A" status --json "$T/open")" '"source_reachable_by":"root only here'
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
+    @Test func whichPathsOfTheKernelRun() throws {
+        let result = try MountNamespace().run(
+            #"""
+            "$A" mount -f -o 'kernel_features="-statx,-killpriv2"' "$T/back" "$T/mnt" 2>"$T/log" &
+            for i in $(seq 100); do grep -q 'kernel paths' "$T/log" && break; sleep 0.02; done
+            status=$("$A" status "$T/mnt")
+            for path in epoch passthrough uring statx killpriv2 expire; do
+                holds 'the log' "$(cat "$T/log")" "$path o"
+                holds 'the status' "$status" "$path o"
+            done
+            holds 'why not' "$status" 'statx off (hidden by kernel_features)'
+            holds 'the log, too' "$(cat "$T/log")" 'killpriv2 off (hidden by kernel_features)'
+            holds 'for programs' "$("$A" status --json "$T/mnt")" '"statx":{"used":false,"why":"hidden by kernel_features"}'
+            umount "$T/mnt"; wait; is 'the end is no failure' 0 $?
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+}

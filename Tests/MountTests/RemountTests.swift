@@ -1,0 +1,67 @@
+import Testing
+
+/// What a living mount can change, through mount(8).
+@Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
+struct RemountTests {
+    @Test func readOnlyAndBackInKernelAndDaemon() throws {
+        let result = try MountNamespace().run(
+            #"""
+            explained() { "$A" explain --as root open-write "$T/mnt/file" | tail -n 1; }
+            touch "$T/back/file"
+            mount -t aclfs "$T/back" "$T/mnt" -o noexec,noatime,nosymfollow
+            is 'mount -o remount,ro' 0 "$(mount -o remount,ro "$T/mnt" 2>&1; echo $?)"
+            is 'the kernel' ro,nosuid,nodev,noexec,noatime,nosymfollow "$(findmnt -no VFS-OPTIONS "$T/mnt")"
+            holds 'the file system' "$(findmnt -no FS-OPTIONS "$T/mnt")" ro,
+            is 'the daemon' 'denied: EROFS' "$(explained)"
+            is 'a write' "touch: cannot touch '$T/mnt/file': Read-only file system" "$(touch "$T/mnt/file" 2>&1)"
+            is 'mount -o remount,rw' 0 "$(mount -o remount,rw "$T/mnt" 2>&1; echo $?)"
+            is 'the daemon again' allowed "$(explained)"
+            is 'a write again' 0 "$(status touch "$T/mnt/file")"
+            is 'what was not said' rw,nosuid,nodev,noexec,noatime,nosymfollow "$(findmnt -no VFS-OPTIONS "$T/mnt")"
+            is 'said by our own command' 0 "$("$A" mount -o remount,exec "$T/back" "$T/mnt" 2>&1; echo $?)"
+            is 'only that' rw,nosuid,nodev,noatime,nosymfollow "$(findmnt -no VFS-OPTIONS "$T/mnt")"
+            is 'the daemon lets execute' 0 "$("$A" status "$T/mnt" | grep -c noexec)"
+            # Without a helper: the daemon follows what the kernel says.
+            mount -i -o remount,ro "$T/mnt"
+            for i in $(seq 50); do [ "$(explained)" = allowed ] || break; sleep 0.02; done
+            is 'without helper, ro' 'denied: EROFS' "$(explained)"
+            mount -i -o remount,rw "$T/mnt"
+            for i in $(seq 50); do [ "$(explained)" = allowed ] && break; sleep 0.02; done
+            is 'without helper, rw' allowed "$(explained)"
+            # One bind mount's flag says nothing of the others.
+            mkdir "$T/bind"; mount --bind "$T/mnt" "$T/bind"; mount -o remount,bind,ro "$T/bind"; sleep 0.1
+            is 'a bind mount' 0 "$(status touch "$T/mnt/file")"
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
+    @Test func byFstabAndRefusedAsAWhole() throws {
+        let result = try MountNamespace().run(
+            #"""
+            touch "$T/back/file"
+            words() { "$A" status --json "$T/mnt" | grep -o '"options":[^]]*'; }
+            echo "$T/back  $T/mnt  aclfs  nofail,noowners,cache=strict  0 0" >/etc/fstab
+            mount -a
+            is 'with the words of fstab' 0 "$(mount -o remount,ro "$T/mnt" 2>&1; echo $?)"
+            is 'and back' 0 "$(mount -o remount,rw "$T/mnt" 2>&1; echo $?)"
+            is securelevel 0 "$(mount -o remount,securelevel=1 "$T/mnt" 2>&1; echo $?)"
+            holds 'it rose' "$(words)" securelevel=1
+            before=$(words)$(options "$T/mnt")
+            said=$(mount -o remount,ro,securelevel=0 "$T/mnt" 2>&1); is 'lowering it' 32 $?
+            holds 'why not' "$said" 'securelevel may only rise while mounted; it is 1'
+            is 'nothing changed' "$before" "$(words)$(options "$T/mnt")"
+            said=$(mount -o remount,ro,noacl "$T/mnt" 2>&1); is 'what is fixed' 32 $?
+            holds 'named' "$said" "'noacl' cannot change while mounted"
+            is 'still nothing' "$before" "$(words)$(options "$T/mnt")"
+            is 'unknown words' 1 "$(status mount -o remount,noacls "$T/mnt")"
+            exec 7>>"$T/mnt/file"
+            said=$(mount -o remount,ro,securelevel=2 "$T/mnt" 2>&1); is busy 32 $?
+            holds 'who is in the way' "$said" 'Device or resource busy (EBUSY); files are open for writing'
+            is 'nothing at all' "$before" "$(words)$(options "$T/mnt")"
+            echo text >&7; exec 7>&-
+            is 'the writer went on' text "$(cat "$T/back/file")"
+            is 'no mount' 32 "$(status "$A" mount -o remount,ro "$T/back" "$T/bin")"
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+}
