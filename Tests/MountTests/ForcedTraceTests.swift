@@ -8,7 +8,7 @@ import Testing
     "needs root, /dev/fuse and two processors"))
 struct ForcedTraceTests {
     static let settings: [CacheSetting] = MountTesting.isLong ? CacheSetting.allCases : [.auto]
-    static let attempts = MountTesting.isLong ? 2_000 : 100
+    static let attempts = MountTesting.isLong ? 2_000 : 50
 
     /// One call of a trace: when it is made, by whom, with which outcome.
     struct Step {
