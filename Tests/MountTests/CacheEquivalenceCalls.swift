@@ -44,8 +44,30 @@ struct EquivalenceCallGenerator {
         random.chance(20) ? [path(), path()] : random.chance(50) ? [directory(), directory()] : [file(), file()]
     }
 
-    mutating func next() -> EquivalenceCall {
-        EquivalenceCall(user: random.below(3), words: random.chance(60) ? asking() : random.chance(50) ? making() : changing())
+    /// At least `count` calls.
+    mutating func calls(_ count: Int) -> [EquivalenceCall] {
+        var calls: [EquivalenceCall] = []
+        while calls.count < count { calls += burst() }
+        return calls
+    }
+
+    /// Mostly a change with the same questions before and after it: what the first ones leave in a cache is what
+    /// the change must take back.
+    private mutating func burst() -> [EquivalenceCall] {
+        let user = random.below(3)
+        if random.chance(30) { return [EquivalenceCall(user: user, words: asking())] }
+        let words = random.chance(40) ? making() : changing()
+        let object = words[1]
+        // In the beginning the directories are Alice's and the files Bob's.
+        let owner = Self.directories.contains(object) ? 0 : 1
+        let change = EquivalenceCall(user: random.chance(70) ? owner : user, words: words)
+        let places = [object] + Self.files.filter { $0.hasPrefix(object + "/") }
+        let questions = (0..<3).map { _ in
+            let place = random.pick(places)
+            let question = random.pick([["attributes", place], ["attributes", place], ["open", place, "0"], ["names", object]])
+            return EquivalenceCall(user: random.below(3), words: question)
+        }
+        return questions + [change] + questions
     }
 
     private mutating func asking() -> [String] {

@@ -80,7 +80,7 @@ struct CacheEquivalenceTests {
         let start = ContinuousClock.now
         var count = 0
         while ContinuousClock.now - start < time {
-            let calls = EquivalenceCallGenerator.beginning + (0..<callsInOneWorld).map { _ in generator.next() }
+            let calls = EquivalenceCallGenerator.beginning + generator.calls(callsInOneWorld)
             guard let difference = try pair.run(calls) else {
                 count += calls.count
                 continue
@@ -114,7 +114,7 @@ struct CacheEquivalenceTests {
         let pair = try Pair(CacheSetting.strict.rawValue, "noacl")
         var generator = EquivalenceCallGenerator(seed: 1)
         for _ in 0..<20 {
-            let calls = EquivalenceCallGenerator.beginning + (0..<Self.callsInOneWorld).map { _ in generator.next() }
+            let calls = EquivalenceCallGenerator.beginning + generator.calls(Self.callsInOneWorld)
             guard try pair.run(calls) != nil else { continue }
             let small = try pair.shrink(calls, within: .seconds(20))
             #expect((small ?? calls).count <= 6, "\(small ?? calls)")
