@@ -56,6 +56,42 @@ static bool list(const char *path)
     return true;
 }
 
+static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+// The names in order: two directories with the same content give the same answer.
+static void names(const char *path)
+{
+    static char *name[4096];
+    size_t count = 0;
+    DIR *directory = opendir(path);
+    if (!directory) {
+        say(false);
+        return;
+    }
+    for (struct dirent *entry; (entry = readdir(directory)) && count < 4096;) name[count++] = strdup(entry->d_name);
+    closedir(directory);
+    qsort(name, count, sizeof *name, by_name);
+    say(true);
+    putchar('\t');
+    for (size_t i = 0; i < count; free(name[i++])) {
+        if (i) putchar(' ');
+        say_bytes(name[i], strlen(name[i]));
+    }
+}
+
+// All that does not depend on when and where the object was made.
+static void attributes(const char *path)
+{
+    struct stat st;
+    if (lstat(path, &st)) {
+        say(false);
+        return;
+    }
+    say(true);
+    printf("\t%o %u %u %lu %lld %lu", st.st_mode, st.st_uid, st.st_gid, (unsigned long)st.st_nlink,
+        (long long)st.st_size, (unsigned long)st.st_rdev);
+}
+
 static void status(const char *path)
 {
     struct stat st;
@@ -177,6 +213,8 @@ static bool act_on_path(const struct words *w, const char *call, const char *pat
     else if (strcmp(call, "list") == 0) {
         if (!list(path)) say(false);
     } else if (strcmp(call, "stat") == 0) status(path);
+    else if (strcmp(call, "attributes") == 0) attributes(path);
+    else if (strcmp(call, "names") == 0) names(path);
     else if (strcmp(call, "readlink") == 0) say_value(readlink(path, buffer, BUFFER));
     else if (strcmp(call, "truncate") == 0) say(truncate(path, number(w, 2)) == 0);
     else if (strcmp(call, "unlink") == 0) say(unlink(path) == 0);

@@ -18,14 +18,14 @@ struct RevocationTests {
     /// entries in, and who changes modes that take nothing away.
     static func walkers(_ tree: RevocationTree) -> [RaceAgent] {
         [
-            RaceAgent(user: .alice, pause: 3000, calls: [
+            RaceAgent(user: .alice, pause: 4000, calls: [
                 RaceCall("stat", tree.x), RaceCall("listall", tree.c), RaceCall("chmod", tree.s, "0777"),
             ]),
-            RaceAgent(user: .carol, pause: 3000, calls: [
+            RaceAgent(user: .carol, pause: 4000, calls: [
                 RaceCall("listall", tree.s), RaceCall("read", tree.x), RaceCall("create", tree.c + "/temporary@"),
                 RaceCall("unlink", tree.c + "/temporary@"),
             ]),
-            RaceAgent(user: .root, pause: 5000, calls: [RaceCall("listall", tree.s), RaceCall("listall", tree.closed)]),
+            RaceAgent(user: .root, pause: 8000, calls: [RaceCall("listall", tree.s), RaceCall("listall", tree.closed)]),
         ]
     }
 
@@ -41,9 +41,9 @@ struct RevocationTests {
             guard result.isOK else { throw FixtureError("\(way.name): \(call): \(result)") }
         }
         var agents = way.checks.enumerated().map { number, calls in
-            RaceAgent(user: .bob, kind: number == 0 ? "" : "bystander", calls: calls)
+            RaceAgent(user: .bob, pause: number == 0 ? 0 : 500, kind: number == 0 ? "" : "bystander", calls: calls)
         }
-        if !way.bystander.isEmpty { agents.append(RaceAgent(user: .carol, pause: 1500, kind: "bystander", calls: way.bystander)) }
+        if !way.bystander.isEmpty { agents.append(RaceAgent(user: .carol, pause: 2000, kind: "bystander", calls: way.bystander)) }
         let script = RaceScript(
             length: .rounds(rounds), taker: way.taker, take: way.take, give: way.give, agents: agents + walkers(tree))
         judge(try script.run(), way.name, rounds: rounds)
@@ -121,8 +121,8 @@ struct RevocationTests {
             length: .rounds(rounds), taker: .root,
             agents: [
                 RaceAgent(user: .bob, kind: "setgid", calls: changes),
-                RaceAgent(user: .bob, kind: "bystander", calls: [RaceCall("stat", tree.x).always("ok")]),
-                RaceAgent(user: .carol, kind: "bystander", calls: [RaceCall("read", tree.f).always("EACCES")]),
+                RaceAgent(user: .bob, pause: 500, kind: "bystander", calls: [RaceCall("stat", tree.x).always("ok")]),
+                RaceAgent(user: .carol, pause: 2000, kind: "bystander", calls: [RaceCall("read", tree.f).always("EACCES")]),
             ] + Self.walkers(tree))
         Self.judge(try script.run(), "groups", rounds: rounds)
     }

@@ -24,11 +24,9 @@ static bool close_new(int descriptor)
     return true;
 }
 
-static bool list(const char *path, bool with_attributes)
+static bool list_from(int directory, bool with_attributes)
 {
     static char buffer[8192] __attribute__((aligned(8)));
-    int directory = open(path, O_RDONLY | O_DIRECTORY);
-    if (directory < 0) return false;
     ssize_t length;
     while ((length = getdents64(directory, buffer, sizeof buffer)) > 0)
         for (ssize_t at = 0; with_attributes && at < length; at += ((struct dirent64 *)(buffer + at))->d_reclen) {
@@ -36,10 +34,26 @@ static bool list(const char *path, bool with_attributes)
             // What is not found any more is what `ls -l` would skip.
             (void)fstatat(directory, ((struct dirent64 *)(buffer + at))->d_name, &st, AT_SYMLINK_NOFOLLOW);
         }
+    return length == 0;
+}
+
+static bool list(const char *path, bool with_attributes)
+{
+    int directory = open(path, O_RDONLY | O_DIRECTORY);
+    if (directory < 0) return false;
+    bool succeeded = list_from(directory, with_attributes);
     int failure = errno;
     close(directory);
     errno = failure;
-    return length == 0;
+    return succeeded;
+}
+
+// A directory that is opened once and read again: nothing is sent but the reading.
+static bool list_again(const char *path)
+{
+    static int directory = -1;
+    if (directory < 0) directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return directory >= 0 && lseek(directory, 0, SEEK_SET) == 0 && list_from(directory, false);
 }
 
 // chattr(1): `i` or `a`, set or cleared.
@@ -154,6 +168,7 @@ int perform(const struct call *c, long round)
     else if (strcmp(word, "access") == 0) succeeded = access(first, (int)number(c, 2)) == 0;
     else if (strcmp(word, "list") == 0) succeeded = list(first, false);
     else if (strcmp(word, "listall") == 0) succeeded = list(first, true);
+    else if (strcmp(word, "listagain") == 0) succeeded = list_again(first);
     else if (strcmp(word, "getxattr") == 0) succeeded = lgetxattr(first, second, NULL, 0) >= 0;
     // Never takes place: what is asked for is no program. What the kernel says tells whether it might have.
     else if (strcmp(word, "exec") == 0) succeeded = execv(first, (char *[]){(char *)first, NULL}) == 0;

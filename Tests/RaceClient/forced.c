@@ -90,16 +90,27 @@ static void make(const struct script *script, int when, long attempt)
     borrow(&(struct identity){0});
 }
 
+// While the one who forces goes first on processor 0 too, the daemon cannot answer before the victim is held up.
+static void go_first(bool first)
+{
+    struct sched_param parameters = {.sched_priority = first ? 5 : 0};
+    if (sched_setscheduler(0, first ? SCHED_FIFO : SCHED_OTHER, &parameters))
+        give_up("SCHED_FIFO: %s", strerror(errno));
+}
+
 static bool try_once(const struct script *script, long attempt)
 {
     make(script, BEFORE, attempt);
+    // In every second attempt the first request of the victim's call is the late one, else one of them.
+    go_first(attempt % 2);
     shared->go = (int)attempt;
-    spin(4 + attempt * 7 % 150);
+    spin(attempt % 2 ? 20 + attempt % 40 : 4 + attempt * 7 % 150);
     shared->hog = 1;
     syscall(SYS_futex, &shared->hog, FUTEX_WAKE, 1, NULL, NULL, 0);
     for (long end = microseconds() + 100000; !shared->hogging && microseconds() < end;) ;
     // Time for the daemon to answer.
     nap(700);
+    go_first(false);
     make(script, DURING, attempt);
     bool was_forced = shared->done != (int)attempt && shared->hogging;
     shared->hog = 0;

@@ -47,7 +47,7 @@ static struct identity identity(char **word)
 static struct call call(char **word, int count)
 {
     struct call made = {.words = count};
-    if (count < 1) give_up("a call is missing");
+    if (count < 1 || count > MAX_WORDS) give_up("a call needs 1 to %d words", MAX_WORDS);
     for (int i = 0; i < count; i++) made.word[i] = strdup(word[i]);
     return made;
 }
@@ -109,9 +109,9 @@ void read_script(struct script *script)
     ssize_t length;
     while ((length = getline(&line, &room, stdin)) > 0) {
         if (line[length - 1] == '\n') line[length - 1] = 0;
-        char *word[MAX_WORDS + 8];
+        char *word[2 * MAX_WORDS];
         int count = 0;
-        for (char *rest = line, *next; (next = strsep(&rest, "\t")) && count < MAX_WORDS;) word[count++] = next;
+        for (char *rest = line, *next; (next = strsep(&rest, "\t")) && count < 2 * MAX_WORDS;) word[count++] = next;
         if (line[0]) read_line(script, word, count);
     }
     free(line);

@@ -1,0 +1,125 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// Two mounts of equal trees, of which one lets the kernel answer by itself: each call has the same outcome on both.
+@Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
+struct CacheEquivalenceTests {
+    static let callsInOneWorld = 250
+
+    /// A call whose outcomes differ.
+    struct Difference {
+        var index: Int
+        var text: String
+    }
+
+    final class Pair {
+        private let fixtures: [MountFixture]
+        private let root: ActingProcess
+        private let processes: [ActingProcess]
+        private var worlds = 0
+        /// How often each outcome came.
+        private(set) var outcomes: [String: Int] = [:]
+
+        init(_ first: String, _ second: String) throws {
+            fixtures = try [first, second].map { try MountFixture(options: $0) }
+            root = try ActingProcess(.root)
+            processes = try EquivalenceCall.users.map { try ActingProcess($0) }
+        }
+
+        /// Makes the calls in a fresh directory of both mounts, up to the first that differs.
+        func run(_ calls: [EquivalenceCall]) throws -> Difference? {
+            worlds += 1
+            let tops = fixtures.map { $0.path("world\(worlds)") }
+            for top in tops { try root.must("mkdir", top, "0777", "0") }
+            for (index, call) in calls.enumerated() {
+                // Which of them is first must not matter.
+                let order = index % 2 == 0 ? [0, 1] : [1, 0]
+                var results: [Int: CallResult] = [:]
+                for number in order { results[number] = try processes[call.user].call(call.words(in: tops[number])) }
+                guard let first = results[0], let second = results[1], first != second else {
+                    outcomes[results[0]?.word ?? "", default: 0] += 1
+                    continue
+                }
+                return Difference(index: index, text: "\(call): \(first) and \(second)")
+            }
+            return nil
+        }
+
+        /// Leaves calls out for as long as there is still a difference; nil if it does not come again.
+        func shrink(_ calls: [EquivalenceCall], within time: Duration) throws -> [EquivalenceCall]? {
+            guard var end = try run(calls)?.index else { return nil }
+            var current = Array(calls.prefix(end + 1))
+            let start = ContinuousClock.now
+            var step = max(1, current.count / 2)
+            while ContinuousClock.now - start < time {
+                var index = 0
+                var isSmaller = false
+                while index < current.count, ContinuousClock.now - start < time {
+                    var candidate = current
+                    candidate.removeSubrange(index..<min(index + step, current.count))
+                    if let difference = try run(candidate) {
+                        end = difference.index
+                        current = Array(candidate.prefix(end + 1))
+                        isSmaller = true
+                    } else {
+                        index += step
+                    }
+                }
+                if step == 1, !isSmaller { break }
+                step = max(1, step / 2)
+            }
+            return current
+        }
+    }
+
+    /// - Returns: how many calls were made; nil after a difference.
+    static func compare(_ pair: Pair, seed: UInt64, for time: Duration) throws -> Int? {
+        var generator = EquivalenceCallGenerator(seed: seed)
+        let start = ContinuousClock.now
+        var count = 0
+        while ContinuousClock.now - start < time {
+            let calls = EquivalenceCallGenerator.beginning + generator.calls(callsInOneWorld)
+            guard let difference = try pair.run(calls) else {
+                count += calls.count
+                continue
+            }
+            let made = calls.prefix(difference.index + 1)
+            let small = try pair.shrink(Array(made), within: .seconds(30))
+            let shown = small ?? Array(made.suffix(60))
+            let kind = small == nil ? "it did not come again; the last calls before it" : "smaller"
+            Issue.record(
+                "ACLFS_SEED=\(seed): \(difference.text)\n\(kind):\n\(shown.map(\.description).joined(separator: "\n"))")
+            return nil
+        }
+        return count
+    }
+
+    @Test(arguments: MountTesting.isLong ? [CacheSetting.auto, .exclusive, .masked] : [.auto, .exclusive])
+    func everyCallHasTheSameOutcome(_ setting: CacheSetting) throws {
+        let given = ProcessInfo.processInfo.environment["ACLFS_SEED"].flatMap { UInt64($0) }
+        let seed = given ?? UInt64.random(in: 0...UInt64.max)
+        let pair = try Pair(CacheSetting.strict.rawValue, setting.rawValue)
+        let count = try Self.compare(pair, seed: seed, for: MountTesting.isLong ? .seconds(30) : .milliseconds(1500))
+        print("cache equivalence, \(setting.testDescription): \(count ?? 0) calls, seed \(seed), \(pair.outcomes)")
+        guard let count else { return }
+        // Enough that succeeds, and enough that is refused.
+        #expect(count >= Self.callsInOneWorld)
+        for word in ["ok", "EACCES"] { #expect(pair.outcomes[word, default: 0] * 20 >= count, "\(pair.outcomes)") }
+    }
+
+    /// The comparison sees a difference where there is one, and shows the calls that it needs.
+    @Test func aDifferenceIsFoundAndMadeSmall() throws {
+        let pair = try Pair(CacheSetting.strict.rawValue, "noacl")
+        var generator = EquivalenceCallGenerator(seed: 1)
+        for _ in 0..<20 {
+            let calls = EquivalenceCallGenerator.beginning + generator.calls(Self.callsInOneWorld)
+            guard try pair.run(calls) != nil else { continue }
+            let small = try pair.shrink(calls, within: .seconds(20))
+            #expect((small ?? calls).count <= 6, "\(small ?? calls)")
+            return
+        }
+        Issue.record("no difference between a mount with lists and one without")
+    }
+}
