@@ -13,6 +13,8 @@ extension PreparedMount {
         let isRoot = geteuid() == 0
         var options = request.options
         options.allowOther = options.allowOther || isRoot
+        if isRoot { try spendAsNobody() }
+        warnOfShortLists()
         try awaitSignals()
         Syscall.umask(0)
         let device = try attach(options, fsname: options.fsname ?? request.source)

@@ -35,11 +35,14 @@ extension PreparedMount {
             return nil
         }
         do throws(Errno) {
-            let directory = try ControlPlace.prepareDirectory()
+            // The directory and the socket are root's; the threads that answer are not to be.
+            let directory = try FileSystemUser.asRoot { () throws(Errno) in try ControlPlace.prepareDirectory() }
             let facts = ControlServer.MountFacts(
                 source: source, mountpoint: mountpoint, version: Usage.version, paths: { negotiated.members })
-            let server = try ControlServer(
-                fileSystem, at: "\(directory)/\(ControlPlace.name(device: entry.device))", owner: geteuid(), facts: facts)
+            let path = "\(directory)/\(ControlPlace.name(device: entry.device))"
+            let server = try FileSystemUser.asRoot { () throws(Errno) in
+                try ControlServer(fileSystem, at: path, owner: geteuid(), facts: facts)
+            }
             try server.start()
             return server
         } catch {
