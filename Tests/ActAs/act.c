@@ -176,7 +176,7 @@ static bool act_on_xattr(const struct words *w, const char *call, const char *pa
 {
     if (strcmp(call, "getxattr") == 0) say_value(lgetxattr(path, word(w, 2), buffer, BUFFER));
     else if (strcmp(call, "listxattr") == 0) say_value(llistxattr(path, buffer, BUFFER));
-    else if (strcmp(call, "setxattr") == 0) say(lsetxattr(path, word(w, 2), word(w, 3), w->length[3], 0) == 0);
+    else if (strcmp(call, "setxattr") == 0) say(lsetxattr(path, word(w, 2), word(w, 3), w->length[3], (int)number(w, 4)) == 0);
     else if (strcmp(call, "removexattr") == 0) say(lremovexattr(path, word(w, 2)) == 0);
     else return false;
     return true;
