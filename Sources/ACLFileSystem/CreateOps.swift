@@ -44,7 +44,7 @@ extension FileSystem {
 
     private func perform(
         _ new: NewObject, _ facts: ObjectFacts, _ name: UnsafePointer<CChar>, in parent: Loaded
-    ) throws(Errno) -> ResolvedObject {
+    ) throws(Errno) -> Loaded {
         let directory = parent.descriptor.rawValue
         let descriptor: SharedDescriptor
         switch new {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <linux/securebits.h>
+#include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -41,3 +42,5 @@ int32_t aclfs_keep_capabilities(void) {
 }
 
 uint32_t aclfs_setfsuid(uint32_t uid) { return (uint32_t)syscall(SYS_setfsuid, uid); }
+
+int32_t aclfs_leave_groups(void) { return syscall(SYS_setgroups, 0, NULL) < 0 ? -errno : 0; }

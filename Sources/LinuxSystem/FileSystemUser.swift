@@ -24,6 +24,8 @@ public enum FileSystemUser {
     /// them is. Errors: perm without CAP_SETPCAP or CAP_SETUID, inval if the id does not exist in this user namespace.
     public static func restrict(to id: UInt32) throws(Errno) {
         try value(aclfs_keep_capabilities())
+        // A reserve can be a group's (ext4's resgid). Where groups cannot be left, in some user namespaces, none is.
+        _ = aclfs_leave_groups()
         _ = aclfs_setfsuid(id)
         guard current == id else { throw .inval }
         restricted.store(id, ordering: .relaxed)

@@ -27,12 +27,18 @@ struct SpaceUserTests {
     }
 
     @Test func everyThreadIsNobodyForFileSystemsAndKeepsItsCapabilities() throws {
-        let fixture = try MountFixture()
+        // As from a login of root's that has groups.
+        let fixture = try MountFixture(options: nil)
+        let words = [MountTesting.program("aclfs-act"), "0", "0", "0,6,600", "--"]
+        let result = try Spawn.run(words + [MountTesting.program("aclfs"), "mount", fixture.backing, fixture.mountpoint])
+        #expect(result.status == 0, "\(result)")
+        defer { _ = try? fixture.unmount() }
         let own = status("/proc/self/status")
         let threads = try threads(fixture)
         #expect(threads.count >= 4)
         for thread in threads {
             #expect(thread["Uid"] == ["0", "0", "0", "4294967294"])
+            #expect(thread["Groups"] == [])
             for set in ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"] {
                 let had = try #require(UInt64(own[set]?.first ?? "", radix: 16))
                 let has = try #require(UInt64(thread[set]?.first ?? "", radix: 16))

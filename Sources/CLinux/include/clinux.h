@@ -261,6 +261,8 @@ int32_t aclfs_keep_capabilities(void);
 /* The user id that file systems see. Returns the one before; says nothing of success, so ask again with
  * UINT32_MAX, which changes nothing. */
 uint32_t aclfs_setfsuid(uint32_t uid);
+/* Leaves all supplementary groups. */
+int32_t aclfs_leave_groups(void);
 
 #pragma clang assume_nonnull end
 
