@@ -74,7 +74,9 @@ extension FileSystem {
         }
         if let size = changes.size {
             if caller.uid != 0 { try clearSetID(descriptor, object.status) }
-            try Syscall.truncate(descriptor, size: Int64(bitPattern: size))
+            try spending(for: caller) { () throws(Errno) in
+                try Syscall.truncate(descriptor, size: Int64(bitPattern: size))
+            }
         }
         if let mode = changes.mode {
             try Syscall.fchmod(descriptor, mode: mode & 0o7777)
@@ -121,7 +123,7 @@ extension FileSystem {
         var record = try tree.record(object.descriptor.rawValue)
         record.flags = flags
         defer { takeBack(object, after: object.facts) }
-        try tree.write(record, to: object.descriptor.rawValue)
+        try spending(for: caller) { () throws(Errno) in try tree.write(record, to: object.descriptor.rawValue) }
     }
 
     func changeACL(_ object: Loaded, to acl: ACL?, _ caller: Caller) throws(Errno) {
@@ -132,7 +134,7 @@ extension FileSystem {
         var after = object.facts
         after.acl = acl
         defer { takeBack(object, after: after) }
-        try tree.write(record, to: object.descriptor.rawValue)
+        try spending(for: caller) { () throws(Errno) in try tree.write(record, to: object.descriptor.rawValue) }
     }
 }
 

@@ -32,13 +32,19 @@ extension FileSystem {
         }
     }
 
-    /// Creates an object in four steps after the decision: the object as root's and closed, its record,
-    /// its owner, its mode. The kernel holds the directory's lock meanwhile, and after a crash at any
-    /// point the object is root's and closed (invariant I6).
+    /// Creates an object in four steps after the decision: the object as nobody's and closed, its record,
+    /// its owner, its mode. The kernel holds the directory's lock meanwhile, and after a crash at any point
+    /// it is closed to all but root (invariant I6): its owner is an id that nobody has, or root if root made it.
     func create(
         _ new: NewObject, _ name: UnsafePointer<CChar>, in parent: Loaded, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> Loaded {
         let facts = try authorizeCreation(new.kind, in: parent, mode: mode, caller)
+        return try spending(for: caller) { () throws(Errno) in try perform(new, facts, name, in: parent) }
+    }
+
+    private func perform(
+        _ new: NewObject, _ facts: ObjectFacts, _ name: UnsafePointer<CChar>, in parent: Loaded
+    ) throws(Errno) -> Loaded {
         let directory = parent.descriptor.rawValue
         let descriptor: SharedDescriptor
         switch new {
@@ -61,7 +67,7 @@ extension FileSystem {
             try finish(descriptor.rawValue, facts)
             return try load(adopt(descriptor, new.kind, name, in: directory))
         } catch {
-            // Nothing half-made stays behind; what cannot be removed is root's and closed.
+            // Nothing half-made stays behind; what cannot be removed is closed.
             try? Syscall.unlinkat(directory, name, flags: new.kind == .directory ? AtFlag.removeDirectory : 0)
             throw error
         }
@@ -70,11 +76,13 @@ extension FileSystem {
     /// A file without a name: judged and made like one in that directory (AUTHORIZATION.md 2.4).
     func createUnnamed(in parent: Loaded, mode: UInt32, _ caller: Caller) throws(Errno) -> SharedDescriptor {
         let facts = try authorizeCreation(.file, in: parent, mode: mode, caller)
-        let descriptor = SharedDescriptor(
-            try Syscall.openat(
-                parent.descriptor.rawValue, ".", OpenFlag.temporaryFile | OpenFlag.readWrite, mode: 0o600))
-        try finish(descriptor.rawValue, facts)
-        return descriptor
+        return try spending(for: caller) { () throws(Errno) in
+            let descriptor = SharedDescriptor(
+                try Syscall.openat(
+                    parent.descriptor.rawValue, ".", OpenFlag.temporaryFile | OpenFlag.readWrite, mode: 0o600))
+            try finish(descriptor.rawValue, facts)
+            return descriptor
+        }
     }
 
     /// The decision, and the facts of the object that it allows.

@@ -33,11 +33,15 @@ extension FileSystem {
         if clearsSetID { try clearSetID(of: file) }
         if !file.isAppendOnly, !appends {
             return try writeAll(bytes) { (rest, done) throws(Errno) in
-                try Syscall.pwrite(file.descriptor.rawValue, rest, offset: offset + Int64(done))
+                try spending(for: caller) { () throws(Errno) in
+                    try Syscall.pwrite(file.descriptor.rawValue, rest, offset: offset + Int64(done))
+                }
             }
         }
         let end = try file.appendingDescriptor()
-        return try writeAll(bytes) { (rest, _) throws(Errno) in try Syscall.write(end.rawValue, rest) }
+        return try writeAll(bytes) { (rest, _) throws(Errno) in
+            try spending(for: caller) { () throws(Errno) in try Syscall.write(end.rawValue, rest) }
+        }
     }
 
     private func isEnd(_ offset: Int64, of file: OpenFile) throws(Errno) -> Bool {
@@ -121,7 +125,9 @@ extension FileSystem {
             if mode & (AllocateFlag.zeroRange | AllocateFlag.punchHole) != 0 || mode == 0 {
                 try clearSetID(object, caller)
             }
-            try Syscall.fallocate(file.descriptor.rawValue, mode: mode, offset: offset, length: length)
+            try spending(for: caller) { () throws(Errno) in
+                try Syscall.fallocate(file.descriptor.rawValue, mode: mode, offset: offset, length: length)
+            }
         }
     }
 
@@ -135,8 +141,10 @@ extension FileSystem {
         if to.isAppendOnly { throw .opnotsupp }
         try permit(.write(addsAtEnd: false), through: to)
         if caller.uid != 0 { try clearSetID(of: to) }
-        return try Syscall.copyFileRange(
-            from: from.descriptor.rawValue, offset: source.offset, to: to.descriptor.rawValue,
-            offset: destination.offset, length: Int(clamping: min(length, 1 << 30)))
+        return try spending(for: caller) { () throws(Errno) in
+            try Syscall.copyFileRange(
+                from: from.descriptor.rawValue, offset: source.offset, to: to.descriptor.rawValue,
+                offset: destination.offset, length: Int(clamping: min(length, 1 << 30)))
+        }
     }
 }

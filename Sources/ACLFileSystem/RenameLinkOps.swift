@@ -25,8 +25,10 @@ extension FileSystem {
                 object: object.facts, parent: source.facts, target: target?.facts,
                 targetParent: parent == newParent ? nil : destination.facts)
             try permit(exchanges ? .exchange : .rename, objects, caller, about: object)
-            try Syscall.renameat2(
-                source.descriptor.rawValue, name, to: destination.descriptor.rawValue, newName, flags: flags)
+            try spending(for: caller) { () throws(Errno) in
+                try Syscall.renameat2(
+                    source.descriptor.rawValue, name, to: destination.descriptor.rawValue, newName, flags: flags)
+            }
             takeBackMoved(object, from: source, to: newName, in: destination)
             if exchanges, let target { takeBackMoved(target, from: destination, to: name, in: source) }
             if !exchanges, let target, target.status.nlink <= 1 || target.facts.kind == .directory {
@@ -58,8 +60,9 @@ extension FileSystem {
             let object = try load(id)
             let directory = try load(parent)
             try permit(.link, Nodes(object: object.facts, targetParent: directory.facts), caller, about: object)
-            try Syscall.link(
-                descriptor: object.descriptor.rawValue, to: directory.descriptor.rawValue, name)
+            try spending(for: caller) { () throws(Errno) in
+                try Syscall.link(descriptor: object.descriptor.rawValue, to: directory.descriptor.rawValue, name)
+            }
             return entry(try load(id), named: name, below: directory)
         }
     }

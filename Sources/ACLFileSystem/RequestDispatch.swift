@@ -216,7 +216,8 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         reply.settle(
             outcome { () throws(Errno) in
                 try fs.write(
-                    handle, bytes, offset: offset, flags: flags, clearsSetID: writeFlags.contains(.killSetID), caller)
+                    handle, bytes, offset: offset, flags: flags, clearsSetID: writeFlags.contains(.killSetID),
+                    caller.spender(writeFlags))
             })
     }
 

@@ -72,11 +72,11 @@ extension FileSystem {
                 try changeFlags(object, to: requested, caller)
             case .user(let stored):
                 try permit(.setXattr(isProtected: false), nodes, caller)
-                try store(stored, value, flags, object)
+                try store(stored, value, flags, object, caller)
             case .security(let stored), .trusted(let stored):
                 // These namespaces are root's, whatever the entries say.
                 try permit(.setXattr(isProtected: caller.uid != 0), nodes, caller)
-                try store(stored, value, flags, object)
+                try store(stored, value, flags, object, caller)
             case .protected, .effective: try permit(.setXattr(isProtected: true), nodes, caller)
             case .ownerGUID, .groupGUID, .unsupported: throw .opnotsupp
             case .tooLong: throw .range
@@ -85,10 +85,16 @@ extension FileSystem {
     }
 
     private func store(
-        _ name: [UInt8], _ value: UnsafeRawBufferPointer, _ flags: Int32, _ object: Loaded
+        _ name: [UInt8], _ value: UnsafeRawBufferPointer, _ flags: Int32, _ object: Loaded, _ caller: Caller
     ) throws(Errno) {
-        try name.withCName { (name) throws(Errno) in
-            try Syscall.setxattr(.any(object.descriptor.rawValue), name, value, flags: flags)
+        let descriptor = object.descriptor.rawValue
+        try spending(for: caller) { () throws(Errno) in
+            try tree.keepingRoom(besides: name, size: value.count, flags: flags, on: descriptor, object.status) {
+                () throws(Errno) in
+                try name.withCName { (name) throws(Errno) in
+                    try Syscall.setxattr(.any(descriptor), name, value, flags: flags)
+                }
+            }
         }
     }
 

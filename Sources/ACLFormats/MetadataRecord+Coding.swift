@@ -27,6 +27,8 @@ extension MetadataRecord {
         + ACL.maximumEntryCount * Layout.entrySize
     /// What four more entries take: room that is kept free where attribute space is scarce.
     public static let entrySize = Layout.entrySize
+    /// A record with nothing but an ACL of so many entries.
+    public static func size(entries: Int) -> Int { Layout.headerSize + Layout.listHeaderSize + entries * entrySize }
 
     /// The bytes to store. More than 128 entries are refused, because no such record could be read again.
     public func encoded() throws(MetadataRecordError) -> [UInt8] {

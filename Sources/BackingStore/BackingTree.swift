@@ -19,6 +19,7 @@ public final class BackingTree: Sendable {
     public let metadataName: String
     let cache: ObjectCache
     let changeTimes = ChangeTimes()
+    let attributeSpaces = AttributeSpaces()
     /// One real descriptor for each file system of the tree: what open_by_handle_at(2) asks for.
     private let mounts = Mutex<[UInt64: SharedDescriptor]>([:])
     private let rootDescriptor: SharedDescriptor

@@ -16,8 +16,11 @@ extension PreparedMount {
         var options = request.options
         options.allowOther = options.allowOther || isRoot
         try holdSignals()
+        warnOfShortLists()
         Syscall.umask(0)
         let control = ControlDirectory.prepare(mountpoint: mountpoint)
+        // What is prepared above is root's; every thread below spends nobody's space.
+        if isRoot { try spendAsNobody() }
         // Whoever started us may stand where the mount is going to be.
         do { try Syscall.chdir("/") } catch {
             throw MountFailure(status: MountExit.systemError, message: "cannot change to /: \(error)")

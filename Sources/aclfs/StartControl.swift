@@ -64,9 +64,11 @@ extension PreparedMount {
             sourceReach: { SourceReach(source: source, mountpoint: mountpoint).description },
             kernelWords: { watch.entry.map { KernelMountFlags($0).shown } ?? [] })
         do throws(Errno) {
-            let server = try ControlServer(
-                fileSystem, at: "\(directory)/\(ControlPlace.name(device: watch.device))", owner: geteuid(),
-                facts: facts)
+            let path = "\(directory)/\(ControlPlace.name(device: watch.device))"
+            // The socket is root's; the threads that answer are not to be.
+            let server = try FileSystemUser.asRoot { () throws(Errno) in
+                try ControlServer(fileSystem, at: path, owner: geteuid(), facts: facts)
+            }
             try server.start()
             return server
         } catch {

@@ -133,6 +133,21 @@ static bool map_and_write(int descriptor)
     return munmap(page, 1) == 0;
 }
 
+// Touches each page of a mapping of the whole file and waits for the disk.
+static bool map_and_fill(int descriptor)
+{
+    struct stat st;
+    if (fstat(descriptor, &st)) return false;
+    char *pages = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    if (pages == MAP_FAILED) return false;
+    for (off_t at = 0; at < st.st_size; at += 4096) pages[at] = 'M';
+    bool synced = msync(pages, (size_t)st.st_size, MS_SYNC) == 0;
+    int failure = errno;
+    munmap(pages, (size_t)st.st_size);
+    errno = failure;
+    return synced;
+}
+
 static bool link_held(int descriptor, const char *path)
 {
     char held[64];
@@ -162,6 +177,8 @@ static bool act_on_file(const struct words *w, const char *call)
         say(fcntl(descriptor, F_SETFL, (int)number(w, 2)) == 0);
     } else if (strcmp(call, "map") == 0) {
         say(map_and_write(descriptor));
+    } else if (strcmp(call, "mapfill") == 0) {
+        say(map_and_fill(descriptor));
     } else if (strcmp(call, "ftruncate") == 0) {
         say(ftruncate(descriptor, number(w, 2)) == 0);
     } else if (strcmp(call, "fallocate") == 0) {
@@ -195,7 +212,7 @@ static bool act_on_xattr(const struct words *w, const char *call, const char *pa
 {
     if (strcmp(call, "getxattr") == 0) say_value(lgetxattr(path, word(w, 2), buffer, BUFFER));
     else if (strcmp(call, "listxattr") == 0) say_value(llistxattr(path, buffer, BUFFER));
-    else if (strcmp(call, "setxattr") == 0) say(lsetxattr(path, word(w, 2), word(w, 3), w->length[3], 0) == 0);
+    else if (strcmp(call, "setxattr") == 0) say(lsetxattr(path, word(w, 2), word(w, 3), w->length[3], (int)number(w, 4)) == 0);
     else if (strcmp(call, "removexattr") == 0) say(lremovexattr(path, word(w, 2)) == 0);
     else return false;
     return true;

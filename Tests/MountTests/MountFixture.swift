@@ -58,12 +58,14 @@ final class MountFixture {
         _ = try? Spawn.run(["rm", "-rf", "--one-file-system", top])
     }
 
-    func mount(_ options: String = "", at path: String? = nil) throws {
+    @discardableResult
+    func mount(_ options: String = "", at path: String? = nil) throws -> CommandResult {
         let path = path ?? mountpoint
         let words = options.isEmpty ? [] : ["-o", options]
         let result = try Spawn.run([MountTesting.program("aclfs"), "mount"] + words + [backing, path])
         guard result.status == 0 else { throw FixtureError("mount -o \(options): \(result)") }
         mountpoints.insert(path)
+        return result
     }
 
     /// `aclfs unmount`, whose result is the caller's to judge.

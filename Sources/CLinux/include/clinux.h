@@ -252,6 +252,20 @@ int64_t aclfs_control_receive(int32_t fd, void *buffer, uint64_t size);
 int64_t aclfs_control_send(int32_t fd, const void *buffer, uint64_t size);
 int32_t aclfs_control_shutdown(int32_t fd);
 
+/* --- Privilege of the calling thread (privilege.c); threads inherit what their starter has. --- */
+
+static const int32_t aclfs_CAP_SYS_RESOURCE = 24;
+
+/* Takes a capability out of all five sets, for good. -EPERM without CAP_SETPCAP. */
+int32_t aclfs_drop_capability(int32_t capability);
+/* From here on a change of user ids leaves the capabilities as they are. -EPERM without CAP_SETPCAP. */
+int32_t aclfs_keep_capabilities(void);
+/* The user id that file systems see. Returns the one before; says nothing of success, so ask again with
+ * UINT32_MAX, which changes nothing. */
+uint32_t aclfs_setfsuid(uint32_t uid);
+/* Leaves all supplementary groups. */
+int32_t aclfs_leave_groups(void);
+
 #pragma clang assume_nonnull end
 
 #endif

@@ -1,0 +1,46 @@
+#include "clinux.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <linux/securebits.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+_Static_assert(aclfs_CAP_SYS_RESOURCE == CAP_SYS_RESOURCE, "");
+
+/* Raw calls: those of glibc and libcap act on all threads or do not exist; here only the caller's thread is meant. */
+
+static int32_t drop_from_sets(int32_t capability) {
+  struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+  struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+  if (syscall(SYS_capget, &header, sets) < 0) return -errno;
+  uint32_t bit = CAP_TO_MASK(capability);
+  struct __user_cap_data_struct *half = &sets[CAP_TO_INDEX(capability)];
+  half->effective &= ~bit;
+  half->permitted &= ~bit;
+  half->inheritable &= ~bit;
+  return syscall(SYS_capset, &header, sets) < 0 ? -errno : 0;
+}
+
+int32_t aclfs_drop_capability(int32_t capability) {
+  /* The bounding set first: dropping from it needs CAP_SETPCAP, and nothing is changed without. */
+  int bounded = prctl(PR_CAPBSET_READ, capability, 0, 0, 0);
+  if (bounded < 0) return -errno;
+  if (bounded == 1 && prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0) return -errno;
+  /* The ambient set goes with the inheritable one, and is asked all the same. */
+  if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_LOWER, capability, 0, 0) < 0 && errno != EINVAL) return -errno;
+  return drop_from_sets(capability);
+}
+
+int32_t aclfs_keep_capabilities(void) {
+  int bits = prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
+  if (bits < 0) return -errno;
+  if (bits & SECBIT_NO_SETUID_FIXUP) return 0;
+  return prctl(PR_SET_SECUREBITS, bits | SECBIT_NO_SETUID_FIXUP, 0, 0, 0) < 0 ? -errno : 0;
+}
+
+uint32_t aclfs_setfsuid(uint32_t uid) { return (uint32_t)syscall(SYS_setfsuid, uid); }
+
+int32_t aclfs_leave_groups(void) { return syscall(SYS_setgroups, 0, NULL) < 0 ? -errno : 0; }
