@@ -81,7 +81,8 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem"], swiftSettings: strict),
         .testTarget(
-            name: "IdentityTests", dependencies: ["Identity", "Authorization", "LinuxSystem"], swiftSettings: strict),
+            name: "IdentityTests", dependencies: ["Identity", "Authorization", "ACLFormats", "LinuxSystem"],
+            swiftSettings: strict),
         .testTarget(
             name: "FuseSessionTests", dependencies: ["FuseSession"], swiftSettings: strict),
         .testTarget(

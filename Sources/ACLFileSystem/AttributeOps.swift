@@ -91,19 +91,22 @@ extension FileSystem {
 
     /// Any chown that names an id clears both set-id bits, also root's and on every kind (6.3). On a volume
     /// that ignores ownership the change itself is accepted and discarded (Q1).
-    private func changeOwner(of object: Loaded, uid: UInt32?, gid: UInt32?) throws(Errno) {
+    func changeOwner(of object: Loaded, uid: UInt32?, gid: UInt32?) throws(Errno) {
         let descriptor = object.descriptor.rawValue
         let mode = AttributeEffect.modeAfterChown(object.facts, uid: uid, gid: gid)
         if mode != object.facts.mode { try Syscall.fchmod(descriptor, mode: UInt32(mode.rawValue)) }
         if volume.ignoresOwnership { return }
         // An owner that uid does not imply ends with the uid that it went with.
-        if (uid != nil && object.facts.ownerGUID != nil) || (gid != nil && object.facts.groupGUID != nil) {
-            var record = try tree.record(descriptor)
-            if uid != nil { record.ownerGUID = nil }
-            if gid != nil { record.groupGUID = nil }
-            try tree.write(record, to: descriptor)
+        let before = try tree.record(descriptor)
+        var record = before
+        if uid != nil { record.ownerGUID = nil }
+        if gid != nil { record.groupGUID = nil }
+        if record != before { try tree.write(record, to: descriptor) }
+        do { try Syscall.fchown(descriptor, uid: uid ?? .max, gid: gid ?? .max) } catch {
+            // No quota for the new owner, say: everything stays as it was.
+            if record != before { try? tree.write(before, to: descriptor) }
+            throw error
         }
-        try Syscall.fchown(descriptor, uid: uid ?? .max, gid: gid ?? .max)
         // The backing may clear or, on directories, keep bits in its own way.
         if object.facts.kind != .symlink { try Syscall.fchmod(descriptor, mode: UInt32(mode.rawValue)) }
     }

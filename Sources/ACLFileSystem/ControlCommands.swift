@@ -38,7 +38,7 @@ extension ControlServer {
     private func subject(_ request: JSON, _ peer: ControlSocket.Peer) throws(ControlFailure) -> Subject {
         guard let name = request["as"]?.string else { return .peer(credential(peer)) }
         let known: DirectoryCredential
-        do throws(DirectoryCredential.Failure) { known = try DirectoryCredential(name) } catch {
+        do throws(DirectoryCredential.Failure) { known = try DirectoryCredential(name, from: TimedAccounts(fileSystem.accounts)) } catch {
             switch error {
             case .noUser(let name): throw ControlFailure(.inval, "no user '\(escapedName(name.utf8))'")
             case .noGroup(let name): throw ControlFailure(.inval, "no group '\(escapedName(name.utf8))'")
@@ -51,7 +51,8 @@ extension ControlServer {
     }
 
     private func credential(_ peer: ControlSocket.Peer) -> RequestCredential {
-        RequestCredential(uid: peer.uid, gid: peer.gid, tid: peer.pid, cache: fileSystem.groups)
+        fileSystem.groups.prepare(uid: peer.uid)
+        return RequestCredential(uid: peer.uid, gid: peer.gid, tid: peer.pid, cache: fileSystem.groups)
     }
 
     /// Others may be asked about only where the client could read permissions himself; the refusal does not

@@ -109,7 +109,7 @@ extension FileSystem {
     }
 
     private func finish(_ descriptor: Int32, _ facts: ObjectFacts) throws(Errno) {
-        let record = MetadataRecord(flags: facts.flags, acl: facts.acl)
+        let record = MetadataRecord(flags: facts.flags, groupGUID: facts.groupGUID, acl: facts.acl)
         if !record.isEmpty { try tree.write(record, to: descriptor) }
         try changeOwner(descriptor, uid: facts.owner, gid: facts.group)
         if facts.kind != .symlink { try Syscall.fchmod(descriptor, mode: UInt32(facts.mode.rawValue)) }

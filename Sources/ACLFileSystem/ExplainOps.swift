@@ -31,7 +31,7 @@ extension FileSystem {
         do throws(Errno) {
             try metadataLock.withReadLock { () throws(Errno) in try run.judge(request) }
         } catch { throw ExplainFailure(error, run.failure) }
-        return run.explanation(names: AccountIdentityNames())
+        return run.explanation(names: accountNames())
     }
 
     /// Every right of a caller, each asked by itself, after the search on the way.

@@ -28,6 +28,8 @@ public final class FileSystem: Sendable {
     let forgetting = ForgettingQueue()
     private let agreed = Mutex<Negotiated?>(nil)
     private let clock = Mutex<CacheClock?>(nil)
+    /// Names for texts. Membership has threads of its own, so that texts never stand in its way.
+    let accounts = AccountService()
     public let counters = Counters()
     let denials = DenialLog()
     private let volumeState: Mutex<VolumeState>
@@ -38,7 +40,7 @@ public final class FileSystem: Sendable {
         self.tree = tree
         self.options = options
         nodes = NodeTable(root: tree.root)
-        groups = GroupCache(milliseconds: options.groupsCache)
+        groups = GroupCache(milliseconds: options.groupsCache, directory: options.directoryGroups)
         cache = KernelCache(options.cache)
         volumeState = Mutex(options.volume)
     }

@@ -20,7 +20,7 @@ public struct MountOptions: Sendable {
     public var metadata = MetadataPlace.auto
     public var xattrSpelling = XattrSpelling.linux
     public var groupSource = GroupSource.process
-    /// How long a thread's group list may be kept, milliseconds.
+    /// How long the groups of a thread or user may be kept, milliseconds.
     public var groupsCache: UInt32 = 100
     public var special = SpecialFiles.gate
     public var cache = CacheMode.auto
@@ -122,13 +122,7 @@ public struct MountOptions: Sendable {
         switch name {
         case "securelevel": volume.securelevel = Int(try number(name, value, 0...2))
         case "groups_cache": groupsCache = UInt32(try number(name, value, 0...60_000))
-        case "groups":
-            groupSource = try word(name, value)
-            if groupSource == .directory {
-                throw MountOptionError(
-                    description: "option 'groups=directory' is not available yet; use groups=process, which reads the "
-                        + "groups of the asking thread")
-            }
+        case "groups": groupSource = try word(name, value)
         case "metadata": metadata = try word(name, value)
         case "xattr_names": xattrSpelling = try word(name, value)
         case "special": special = try word(name, value)

@@ -21,6 +21,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     }
 
     override public func destroyed() { fs.disconnect() }
+    override public func willServe(_ caller: Caller) { fs.learn(of: caller) }
     override public func forget(_ node: NodeID, count: UInt64) { fs.forgetLookups(of: node, count) }
 
     /// A reply that the kernel did not take hands its look-up back.

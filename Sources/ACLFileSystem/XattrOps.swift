@@ -2,7 +2,6 @@ import ACLFormats
 import Authorization
 import BackingStore
 import FuseSession
-import Identity
 import LinuxSystem
 
 extension XattrName {
@@ -19,24 +18,21 @@ extension XattrName {
 
 extension FileSystem {
     func getXattr(_ id: NodeID, _ name: UnsafePointer<CChar>, _ caller: Caller) throws(Errno) -> [UInt8] {
-        try metadataLock.withReadLock { () throws(Errno) in
+        let kind = XattrName(name)
+        if kind == .acl { return try aclText(of: id, caller) }
+        return try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(id)
             let nodes = Nodes(object: object.facts)
-            switch XattrName(name) {
-            case .acl:
-                try permit(.readACL, nodes, caller)
-                guard let acl = object.facts.acl else { throw .nodata }
-                return ACLAttributeText.write(
-                    acl, isDirectory: object.facts.kind == .directory, names: AccountIdentityNames())
+            switch kind {
             case .flags:
                 try permit(.readFlags, nodes, caller)
                 return Array(FileFlagsText.attribute(object.facts.flags).utf8)
             case .ownerGUID:
                 try permit(.readFlags, nodes, caller)
-                return Array((object.facts.ownerGUID ?? GUID(user: object.facts.owner)).uuidText.utf8)
+                return ownerText(object.facts)
             case .groupGUID:
                 try permit(.readFlags, nodes, caller)
-                return Array((object.facts.groupGUID ?? GUID(group: object.facts.group)).uuidText.utf8)
+                return groupText(object.facts)
             case .effective: return effectiveRights(object, caller)
             case .protected:
                 try permit(.setXattr(isProtected: true), nodes, caller)
@@ -46,7 +42,7 @@ extension FileSystem {
                 return try stored.withCName { (name) throws(Errno) in
                     try Syscall.getxattr(.any(object.descriptor.rawValue), name)
                 }
-            case .unsupported: throw .opnotsupp
+            case .acl, .unsupported: throw .opnotsupp
             case .tooLong: throw .range
             }
         }
@@ -56,16 +52,11 @@ extension FileSystem {
         _ id: NodeID, _ name: UnsafePointer<CChar>, _ value: UnsafeRawBufferPointer, flags: Int32, _ caller: Caller
     ) throws(Errno) {
         let kind = XattrName(name)
+        if kind == .acl { return try setACL(of: id, to: value, flags: flags, caller) }
         try metadataLock.withWriteLock { () throws(Errno) in
             let object = try load(id)
             let nodes = Nodes(object: object.facts)
             switch kind {
-            case .acl:
-                let acl: ACL
-                do { acl = try ACLAttributeText.parse(Array(value), names: AccountIdentityNames()) } catch { throw .inval }
-                if flags == XattrFlag.create, object.facts.acl != nil { throw .exist }
-                if flags == XattrFlag.replace, object.facts.acl == nil { throw .nodata }
-                try changeACL(object, to: acl, caller)
             case .flags:
                 let requested: FileFlags
                 do { requested = try FileFlagsText.parseAttribute(Array(value)) } catch { throw .inval }
@@ -78,7 +69,13 @@ extension FileSystem {
                 try permit(.setXattr(isProtected: caller.uid != 0), nodes, caller)
                 try store(stored, value, flags, object, caller)
             case .protected, .effective: try permit(.setXattr(isProtected: true), nodes, caller)
-            case .ownerGUID, .groupGUID, .unsupported: throw .opnotsupp
+            case .ownerGUID:
+                if flags == XattrFlag.create { throw .exist }
+                try changeOwner(of: object, to: Owner(text: value), caller)
+            case .groupGUID:
+                if flags == XattrFlag.create { throw .exist }
+                try changeGroup(of: object, to: OwningGroup(text: value), caller)
+            case .acl, .unsupported: throw .opnotsupp
             case .tooLong: throw .range
             }
         }
@@ -116,7 +113,9 @@ extension FileSystem {
                 try permit(.removeXattr(isProtected: caller.uid != 0), nodes, caller)
                 try drop(stored, object)
             case .protected, .effective: try permit(.removeXattr(isProtected: true), nodes, caller)
-            case .ownerGUID, .groupGUID, .unsupported: throw .opnotsupp
+            case .ownerGUID: try removeOwnerGUID(of: object, caller)
+            case .groupGUID: try removeGroupGUID(of: object, caller)
+            case .unsupported: throw .opnotsupp
             case .tooLong: throw .range
             }
         }

@@ -13,14 +13,22 @@ extension Inquiry where C: ~Copyable {
             if mode.contains(.setGroup), groupMembership(of: object) != .member { return illegal }
             if mode.contains(.setUser), !isOwner { return illegal }
         case .chown(let uid, let gid):
-            if let uid, uid != object.owner, uid != credential.uid { return illegal }
-            if let gid, gid != object.group, credential.membership(inGroup: gid) != .member { return illegal }
+            if let uid, uid != object.owningUser, uid != credential.uid { return illegal }
+            if let gid, gid != object.owningGroup, credential.membership(inGroup: gid) != .member { return illegal }
             // Q6: a stranger naming the current ids asks for nothing, and is refused as POSIX has it.
-            if uid != nil || gid != nil, !isOwner, uid ?? object.owner == object.owner,
-                gid ?? object.group == object.group
+            if uid != nil || gid != nil, !isOwner, uid == nil || uid == object.owningUser,
+                gid == nil || gid == object.owningGroup
             {
                 return illegal
             }
+        case .setOwner(let owner):
+            if owner == object.ownerGUID { return isOwner ? nil : illegal }
+            // 6.3: the own identity, or none.
+            if let owner, owner != GUID(user: credential.uid) { return illegal }
+        case .setGroup(let group):
+            if group == object.groupGUID { return isOwner ? nil : illegal }
+            // 6.3: a group of the caller, or none.
+            if let group, membership(inGroup: group) != .member { return illegal }
         case .setTimes(let access, let modification):
             // 6.4: a stranger may only set "now".
             if !isOwner, access == .chosen || modification == .chosen { return illegal }
@@ -45,6 +53,8 @@ public enum AttributeEffect {
     }
 
     /// Any chown that names an id clears both set-id bits, whoever asks and whatever the kind (6.3).
+    ///
+    /// An owner or group that is no id counts the same.
     public static func modeAfterChown(_ object: ObjectFacts, uid: UInt32?, gid: UInt32?) -> FileMode {
         uid == nil && gid == nil ? object.mode : object.mode.subtracting([.setUser, .setGroup])
     }

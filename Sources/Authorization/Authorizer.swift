@@ -21,7 +21,7 @@ extension Inquiry where C: ~Copyable {
     public mutating func authorize(_ operation: Operation, _ nodes: Nodes) -> Decision {
         let isRoot = credential.isRoot
         var nodes = nodes
-        if case .chown = operation, volume.unknown99, !isRoot { showUnknownAsCaller(&nodes.object) }
+        if operation.changesOwnership, volume.unknown99, !isRoot { showUnknownAsCaller(&nodes.object) }
         if let error = structuralError(of: operation, nodes: nodes, isRoot: isRoot) { return conclude(error) }
         let isOwner = nodes.object.map { ownership(of: $0) == .member } ?? false
         guard let checks = requiredRights(for: operation, nodes: nodes, isRoot: isRoot, isOwner: isOwner) else {
@@ -56,7 +56,9 @@ extension Inquiry where C: ~Copyable {
     /// an object without a known owner changes nothing (9a.6).
     private func showUnknownAsCaller(_ object: inout ObjectFacts?) {
         if object?.owner == unknownID, object?.ownerGUID == nil { object?.owner = credential.uid }
-        if object?.group == unknownID, let group = credential.effectiveGroup { object?.group = group }
+        if object?.group == unknownID, object?.groupGUID == nil, let group = credential.effectiveGroup {
+            object?.group = group
+        }
     }
 
     private mutating func conclude(_ decision: Decision) -> Decision {
@@ -77,7 +79,7 @@ extension Inquiry where C: ~Copyable {
     /// "now" keep it.
     private func translated(_ decision: Decision, for operation: Operation) -> Decision {
         switch operation {
-        case .chmod, .chown, .setACL: decision.reportedAsNotPermitted
+        case .chmod, .chown, .setOwner, .setGroup, .setACL: decision.reportedAsNotPermitted
         case .setTimes(let access, let modification) where access == .chosen || modification == .chosen:
             decision.reportedAsNotPermitted
         default: decision

@@ -13,15 +13,15 @@ extension Inquiry where C: ~Copyable {
         if volume.groupFromDirectory, request.kind == .file || request.kind == .directory {
             mode.subtract([.setUser, .setGroup, .sticky])
         }
-        var group = parent.group
+        var (group, groupGUID) = (parent.group, parent.groupGUID)
         if !volume.groupFromDirectory {
             if parent.mode.contains(.setGroup) {
                 if request.kind == .directory { mode.insert(.setGroup) }
             } else {
-                group = gid
+                (group, groupGUID) = (gid, nil)
             }
         }
-        if volume.unknown99, parent.group == unknownID, !credential.isRoot { group = gid }
+        if volume.unknown99, group == unknownID, groupGUID == nil, !credential.isRoot { group = gid }
         var owner = credential.uid
         if ownerComesFromDirectory(parent) {
             owner = parent.owner
@@ -33,7 +33,8 @@ extension Inquiry where C: ~Copyable {
             kind: request.kind, owner: owner, group: group, mode: mode,
             flags: parent.flags.intersection(.inheritedAtCreation),
             acl: try inheritedACL(
-                from: volume.ignoresACLs ? nil : parent.acl, by: request.kind, supplied: request.suppliedACL))
+                from: volume.ignoresACLs ? nil : parent.acl, by: request.kind, supplied: request.suppliedACL),
+            groupGUID: groupGUID)
     }
 
     private func ownerComesFromDirectory(_ parent: ObjectFacts) -> Bool {

@@ -67,19 +67,28 @@ extension Inquiry where C: ~Copyable {
     /// Whether the caller owns the object. A group may own it: its members then are owners (Q5).
     mutating func ownership(of object: ObjectFacts) -> Membership {
         if let guid = object.ownerGUID {
-            switch Principal(guid) {
-            case .user(let uid): return uid == credential.uid && uid != .max ? .member : .notMember
-            case .group(let gid): return credential.membership(inGroup: gid)
-            case .other(let guid): return credential.membership(of: guid)
-            case .everyone, .owner, .owningGroup, .nobody: return .notMember
+            if case .user(let uid) = Principal(guid) {
+                return uid == credential.uid && uid != .max ? .member : .notMember
             }
+            return membership(inGroup: guid)
         }
         if volume.unknown99, object.owner == 99, !credential.isRoot { return .member }
         return object.owner == credential.uid && object.owner != .max ? .member : .notMember
     }
 
     mutating func groupMembership(of object: ObjectFacts) -> Membership {
+        if let guid = object.groupGUID { return membership(inGroup: guid) }
         if volume.unknown99, object.group == 99, !credential.isRoot { return .member }
         return credential.membership(inGroup: object.group)
+    }
+
+    /// Membership in an identity that owns an object or is its group. A user is no group; the well-known identities
+    /// cannot own anything: they speak of whoever owns it already.
+    mutating func membership(inGroup guid: GUID) -> Membership {
+        switch Principal(guid) {
+        case .group(let gid): credential.membership(inGroup: gid)
+        case .other(let guid): credential.membership(of: guid)
+        case .user, .everyone, .owner, .owningGroup, .nobody: .notMember
+        }
     }
 }

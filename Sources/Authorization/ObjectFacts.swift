@@ -35,6 +35,14 @@ public struct ObjectFacts: Sendable, Hashable {
     public var ownerGUID: GUID?
     public var groupGUID: GUID?
 
+    /// The number that stands in place of an owner or group that is no uid or gid: "not a user" (1.4, Q5).
+    public static let notAnID: UInt32 = 0xFFFF_FF9B
+
+    /// The uid that owns the object; nil when an identity of another kind does.
+    var owningUser: UInt32? { ownerGUID == nil ? owner : nil }
+    /// The gid of the object; nil when its group is an identity that is none.
+    var owningGroup: UInt32? { groupGUID == nil ? group : nil }
+
     public init(
         kind: ObjectKind, owner: UInt32, group: UInt32, mode: FileMode, flags: FileFlags = [], acl: ACL? = nil,
         ownerGUID: GUID? = nil, groupGUID: GUID? = nil

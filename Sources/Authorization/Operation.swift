@@ -61,6 +61,10 @@ public enum Operation: Sendable, Hashable {
     case exchange
     case chmod(FileMode)
     case chown(uid: UInt32?, gid: UInt32?)
+    /// An owner that is no uid, such as a group (Q5); nil = none but the uid.
+    case setOwner(GUID?)
+    /// A group that is no gid; nil = none but the gid.
+    case setGroup(GUID?)
     case setTimes(access: TimeChange, modification: TimeChange)
     case chflags(FileFlags)
     case setACL(ACL?)
@@ -68,6 +72,13 @@ public enum Operation: Sendable, Hashable {
     case exchangeData
     case rights(Rights)
     case unmapped
+
+    var changesOwnership: Bool {
+        switch self {
+        case .chown, .setOwner, .setGroup: true
+        default: false
+        }
+    }
 }
 
 /// The objects of one operation, by the part they play. What an operation needs and does not find here

@@ -60,6 +60,10 @@ func requiredRights(for operation: Operation, nodes: Nodes, isRoot: Bool, isOwne
     case .chmod, .setACL: return attributeChange(.writeSecurity)
     case .chown(let uid, let gid):
         return ownerChange(uid: uid, gid: gid, of: nodes.object, isRoot: isRoot)
+    case .setOwner(let owner):
+        return identityChange(owner != nodes.object?.ownerGUID ? .changeOwner : nil, isRoot: isRoot)
+    case .setGroup(let group):
+        return identityChange(group != nodes.object?.groupGUID ? .writeSecurity : nil, isRoot: isRoot)
     case .setTimes(let access, let modification):
         if access == .omit, modification == .omit { return CheckList(Check([], on: .object)) }
         // Section 6.4: owner and root are also asked for the flags alone, strangers for the right only.
@@ -115,7 +119,12 @@ private func attributeChange(_ rights: Rights) -> CheckList {
 
 private func ownerChange(uid: UInt32?, gid: UInt32?, of object: ObjectFacts?, isRoot: Bool) -> CheckList {
     if uid == nil, gid == nil { return CheckList(Check([], on: .object)) }
-    if let uid, uid != object?.owner { return attributeChange(.changeOwner) }
-    if let gid, gid != object?.group { return attributeChange(.writeSecurity) }
-    return attributeChange(isRoot ? .checkImmutable : [])
+    if let uid, uid != object?.owningUser { return attributeChange(.changeOwner) }
+    if let gid, gid != object?.owningGroup { return attributeChange(.writeSecurity) }
+    return identityChange(nil, isRoot: isRoot)
+}
+
+/// nil: nothing changes, which asks root about the flags and nobody else about anything (6.3).
+private func identityChange(_ right: Rights?, isRoot: Bool) -> CheckList {
+    attributeChange(right ?? (isRoot ? .checkImmutable : []))
 }

@@ -5,6 +5,14 @@ private func handler(_ userdata: UnsafeMutableRawPointer) -> RequestHandler {
     Unmanaged<RequestHandler>.fromOpaque(userdata).takeUnretainedValue()
 }
 
+/// For requests that may ask who the caller is: the handler learns of him before it takes any lock.
+@inline(__always)
+private func handler(_ userdata: UnsafeMutableRawPointer, for caller: aclfs_fuse_caller) -> RequestHandler {
+    let handler = handler(userdata)
+    handler.willServe(Caller(caller))
+    return handler
+}
+
 extension Caller {
     @inline(__always)
     fileprivate init(_ raw: aclfs_fuse_caller) {
@@ -16,57 +24,57 @@ extension Caller {
 let dispatchTable = aclfs_fuse_handlers(
     initialized: { handler($0).initialized(Negotiated($1.pointee)) },
     lookup: { user, request, caller, parent, name in
-        handler(user).lookup(name, in: NodeID(parent), caller: Caller(caller), reply: EntryReply(request))
+        handler(user, for: caller).lookup(name, in: NodeID(parent), caller: Caller(caller), reply: EntryReply(request))
     },
     forget: { user, node, count in
         handler(user).forget(NodeID(node), count: count)
     },
     getattr: { user, request, caller, node, hasHandle, handle in
-        handler(user).getattr(
+        handler(user, for: caller).getattr(
             NodeID(node), handle: hasHandle ? HandleID(handle) : nil, caller: Caller(caller),
             reply: AttributeReply(request))
     },
     statx: { user, request, caller, node, hasHandle, handle, mask in
-        handler(user).statx(
+        handler(user, for: caller).statx(
             NodeID(node), handle: hasHandle ? HandleID(handle) : nil, mask: mask, caller: Caller(caller),
             reply: AttributeReply(request))
     },
     setattr: { user, request, caller, node, changes in
-        handler(user).setattr(
+        handler(user, for: caller).setattr(
             NodeID(node), SetAttributes(changes.pointee), caller: Caller(caller), reply: AttributeReply(request))
     },
     readlink: { user, request, caller, node in
-        handler(user).readlink(NodeID(node), caller: Caller(caller), reply: LinkTargetReply(request))
+        handler(user, for: caller).readlink(NodeID(node), caller: Caller(caller), reply: LinkTargetReply(request))
     },
     mknod: { user, request, caller, parent, name, mode, rdev in
-        handler(user).mknod(
+        handler(user, for: caller).mknod(
             name, in: NodeID(parent), mode: mode, rdev: rdev, caller: Caller(caller), reply: EntryReply(request))
     },
     mkdir: { user, request, caller, parent, name, mode in
-        handler(user).mkdir(
+        handler(user, for: caller).mkdir(
             name, in: NodeID(parent), mode: mode, caller: Caller(caller), reply: EntryReply(request))
     },
     unlink: { user, request, caller, parent, name in
-        handler(user).unlink(name, in: NodeID(parent), caller: Caller(caller), reply: EmptyReply(request))
+        handler(user, for: caller).unlink(name, in: NodeID(parent), caller: Caller(caller), reply: EmptyReply(request))
     },
     rmdir: { user, request, caller, parent, name in
-        handler(user).rmdir(name, in: NodeID(parent), caller: Caller(caller), reply: EmptyReply(request))
+        handler(user, for: caller).rmdir(name, in: NodeID(parent), caller: Caller(caller), reply: EmptyReply(request))
     },
     symlink: { user, request, caller, target, parent, name in
-        handler(user).symlink(
+        handler(user, for: caller).symlink(
             name, in: NodeID(parent), target: target, caller: Caller(caller), reply: EntryReply(request))
     },
     rename: { user, request, caller, parent, name, newParent, newName, flags in
-        handler(user).rename(
+        handler(user, for: caller).rename(
             name, in: NodeID(parent), to: newName, in: NodeID(newParent), flags: flags, caller: Caller(caller),
             reply: EmptyReply(request))
     },
     link: { user, request, caller, node, newParent, newName in
-        handler(user).link(
+        handler(user, for: caller).link(
             NodeID(node), as: newName, in: NodeID(newParent), caller: Caller(caller), reply: EntryReply(request))
     },
     open: { user, request, caller, node, flags, killSetID in
-        handler(user).open(
+        handler(user, for: caller).open(
             NodeID(node), flags: flags, killSetID: killSetID, caller: Caller(caller), reply: OpenReply(request))
     },
     read: { user, request, caller, node, handle, offset, size, flags in
@@ -96,15 +104,15 @@ let dispatchTable = aclfs_fuse_handlers(
             reply: EmptyReply(request))
     },
     opendir: { user, request, caller, node, flags in
-        handler(user).opendir(NodeID(node), flags: flags, caller: Caller(caller), reply: OpenReply(request))
+        handler(user, for: caller).opendir(NodeID(node), flags: flags, caller: Caller(caller), reply: OpenReply(request))
     },
     readdir: { user, request, caller, node, handle, offset, size in
-        handler(user).readdir(
+        handler(user, for: caller).readdir(
             NodeID(node), handle: HandleID(handle), offset: UInt64(bitPattern: offset), caller: Caller(caller),
             reply: DirectoryReply(request, capacity: size))
     },
     readdirplus: { user, request, caller, node, handle, offset, size in
-        handler(user).readdirplus(
+        handler(user, for: caller).readdirplus(
             NodeID(node), handle: HandleID(handle), offset: UInt64(bitPattern: offset), caller: Caller(caller),
             reply: DirectoryReply(request, capacity: size))
     },
@@ -125,33 +133,33 @@ let dispatchTable = aclfs_fuse_handlers(
         handler(user).syncfs(NodeID(node), caller: Caller(caller), reply: EmptyReply(request))
     },
     setxattr: { user, request, caller, node, name, value, size, flags in
-        handler(user).setxattr(
+        handler(user, for: caller).setxattr(
             NodeID(node), name: name, value: UnsafeRawBufferPointer(start: value, count: size), flags: flags,
             caller: Caller(caller), reply: EmptyReply(request))
     },
     getxattr: { user, request, caller, node, name, size in
-        handler(user).getxattr(
+        handler(user, for: caller).getxattr(
             NodeID(node), name: name, size: size, caller: Caller(caller),
             reply: XattrReply(request, requestedSize: size))
     },
     listxattr: { user, request, caller, node, size in
-        handler(user).listxattr(
+        handler(user, for: caller).listxattr(
             NodeID(node), size: size, caller: Caller(caller), reply: XattrReply(request, requestedSize: size))
     },
     removexattr: { user, request, caller, node, name in
-        handler(user).removexattr(
+        handler(user, for: caller).removexattr(
             NodeID(node), name: name, caller: Caller(caller), reply: EmptyReply(request))
     },
     access: { user, request, caller, node, mask in
-        handler(user).access(NodeID(node), mask: mask, caller: Caller(caller), reply: EmptyReply(request))
+        handler(user, for: caller).access(NodeID(node), mask: mask, caller: Caller(caller), reply: EmptyReply(request))
     },
     create: { user, request, caller, parent, name, flags, mode, killSetID in
-        handler(user).create(
+        handler(user, for: caller).create(
             name, in: NodeID(parent), flags: flags, mode: mode, killSetID: killSetID, caller: Caller(caller),
             reply: CreateReply(request))
     },
     tmpfile: { user, request, caller, parent, flags, mode in
-        handler(user).tmpfile(
+        handler(user, for: caller).tmpfile(
             in: NodeID(parent), flags: flags, mode: mode, caller: Caller(caller), reply: CreateReply(request))
     },
     fallocate: { user, request, caller, node, handle, mode, offset, length in
@@ -172,7 +180,7 @@ let dispatchTable = aclfs_fuse_handlers(
             length: length, flags: flags, caller: Caller(caller), reply: WriteReply(request))
     },
     ioctl: { user, request, caller, node, handle, command, flags, input, inputSize, outputSize in
-        handler(user).ioctl(
+        handler(user, for: caller).ioctl(
             NodeID(node), handle: HandleID(handle), command: command, flags: flags,
             input: UnsafeRawBufferPointer(start: input, count: input == nil ? 0 : inputSize),
             outputSize: outputSize, caller: Caller(caller), reply: IoctlReply(request))

@@ -17,6 +17,9 @@ open class RequestHandler: @unchecked Sendable {
     /// The kernel gave up `count` look-ups of the node. There is no reply.
     open func forget(_ node: NodeID, count: UInt64) {}
 
+    /// Before a request of this caller that may depend on who he is; not before reads and writes of open files.
+    open func willServe(_ caller: Caller) {}
+
     // MARK: Names
 
     open func lookup(

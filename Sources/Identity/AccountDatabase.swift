@@ -11,11 +11,13 @@ public enum AccountDatabase {
         public var uid: UInt32
         /// The group of the user's first process at login.
         public var gid: UInt32
+        public init(name: String, uid: UInt32, gid: UInt32) { (self.name, self.uid, self.gid) = (name, uid, gid) }
     }
 
     public struct Group: Hashable, Sendable {
         public var name: String
         public var gid: UInt32
+        public init(name: String, gid: UInt32) { (self.name, self.gid) = (name, gid) }
     }
 
     public static func user(named name: String) throws(Errno) -> User? {
@@ -27,8 +29,10 @@ public enum AccountDatabase {
         }
     }
 
-    public static func user(uid: UInt32) throws(Errno) -> User? {
-        try lookUp { buffer, size in
+    public static func user(uid: UInt32) throws(Errno) -> User? { try user(uid: uid, .asManualPages) }
+
+    private static func user(uid: UInt32, _ reading: Reading) throws(Errno) -> User? {
+        try lookUp(reading) { buffer, size in
             var entry = passwd()
             var found: UnsafeMutablePointer<passwd>?
             let code = getpwuid_r(uid, &entry, buffer, size, &found)
@@ -45,8 +49,10 @@ public enum AccountDatabase {
         }
     }
 
-    public static func group(gid: UInt32) throws(Errno) -> Group? {
-        try lookUp { buffer, size in
+    public static func group(gid: UInt32) throws(Errno) -> Group? { try group(gid: gid, .asManualPages) }
+
+    private static func group(gid: UInt32, _ reading: Reading) throws(Errno) -> Group? {
+        try lookUp(reading) { buffer, size in
             var entry = Glibc.group()
             var found: UnsafeMutablePointer<Glibc.group>?
             let code = getgrgid_r(gid, &entry, buffer, size, &found)
@@ -67,8 +73,33 @@ public enum AccountDatabase {
         }
     }
 
+    /// The groups of the user with this number, his login group among them; none without an account.
+    ///
+    /// getgrouplist(3) passes over a database that cannot be asked. A number that no group has makes every one of
+    /// them answer, so that an incomplete list shows as an error and not as "not a member".
+    public static func groups(ofUser uid: UInt32) throws(Errno) -> [UInt32] {
+        guard let user = try user(uid: uid, .strictly) else { return [] }
+        let list = groups(ofUser: user.name, gid: user.gid)
+        _ = try group(gid: unusedGroup, .strictly)
+        return list
+    }
+
+    /// What an error code of a look-up means.
+    private enum Reading {
+        /// Some stand for "not found", as getpwnam(3) has it.
+        case asManualPages
+        /// glibc says "not found" without a code: each one means that the last service could not be asked.
+        case strictly
+    }
+
+    /// -3; -1 and -2 have meanings of their own.
+    private static let unusedGroup: UInt32 = 0xFFFF_FFFD
+
+    /// What getpwnam(3) lists as the ways in which databases say "not found".
+    private static let absentCodes: [Int32] = [ENOENT, ESRCH, EBADF, EPERM]
+
     private static func lookUp<Record>(
-        _ ask: (UnsafeMutablePointer<CChar>, Int) -> (code: Int32, record: Record?)
+        _ reading: Reading = .asManualPages, _ ask: (UnsafeMutablePointer<CChar>, Int) -> (code: Int32, record: Record?)
     ) throws(Errno) -> Record? {
         var size = 1024
         while true {
@@ -79,9 +110,9 @@ public enum AccountDatabase {
             case 0: return record
             case ERANGE: size *= 4
             case EINTR: continue
-            // What getpwnam(3) lists as the ways in which databases say "not found".
-            case ENOENT, ESRCH, EBADF, EPERM: return nil
-            default: throw Errno(rawValue: code)
+            default:
+                if reading == .asManualPages, absentCodes.contains(code) { return nil }
+                throw Errno(rawValue: code)
             }
         }
     }

@@ -10,24 +10,28 @@ public enum AccountNames {
     ///
     /// Throws where a database could not be asked, rather than going on: a group that bears the name of an
     /// unreachable user must not be taken for him.
-    public static func resolve(name: String, kind: Kind? = nil) throws(Errno) -> GUID? {
+    public static func resolve(
+        name: String, kind: Kind? = nil, from accounts: some AccountSource = SystemAccounts()
+    ) throws(Errno) -> GUID? {
         if kind != .user, name == everyone { return .everyone }
-        if kind != .group, let user = try AccountDatabase.user(named: name) { return GUID(user: user.uid) }
-        if kind != .user, let group = try AccountDatabase.group(named: name) { return GUID(group: group.gid) }
+        if kind != .group, let user = try accounts.user(named: name) { return GUID(user: user.uid) }
+        if kind != .user, let group = try accounts.group(named: name) { return GUID(group: group.gid) }
         guard let kind, let number = number(name) else { return nil }
         return kind == .user ? GUID(user: number) : GUID(group: number)
     }
 
     /// The name of an identity; `nil` if nobody knows one, and for the well-known owner, owning group and nobody,
     /// which have none. A group that happens to be called everyone gets no name either: it is not everyone.
-    public static func name(for identity: GUID) -> (isGroup: Bool, name: String)? {
+    public static func name(
+        for identity: GUID, from accounts: some AccountSource = SystemAccounts()
+    ) -> (isGroup: Bool, name: String)? {
         switch Principal(identity) {
         case .everyone: return (true, everyone)
         case .user(let uid):
-            guard let user = try? AccountDatabase.user(uid: uid) else { return nil }
+            guard let user = try? accounts.user(uid: uid) else { return nil }
             return (false, user.name)
         case .group(let gid):
-            guard let group = try? AccountDatabase.group(gid: gid), group.name != everyone else { return nil }
+            guard let group = try? accounts.group(gid: gid), group.name != everyone else { return nil }
             return (true, group.name)
         case .owner, .owningGroup, .nobody, .other: return nil
         }

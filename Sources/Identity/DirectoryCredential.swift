@@ -23,19 +23,22 @@ public struct DirectoryCredential: Credential, Hashable, Sendable {
 
     /// Reads `USER` (the groups of a login) or `USER:GROUP,...` (these groups alone, the first one as the gid);
     /// names or numbers. A number without an account has unknown groups unless they are given.
-    public init(_ text: String) throws(Failure) {
+    public init(_ text: String, from accounts: some AccountSource = SystemAccounts()) throws(Failure) {
         let colon = text.firstIndex(of: ":")
         let userName = String(text[..<(colon ?? text.endIndex)])
-        let account = try Self.user(userName)
+        let account = try Self.user(userName, accounts)
         guard let uid = account?.uid ?? AccountNames.number(userName) else { throw .noUser(userName) }
         guard let colon else {
-            let groups = account.map { AccountDatabase.groups(ofUser: $0.name, gid: $0.gid) }
+            var groups: [UInt32]?
+            if account != nil {
+                do throws(Errno) { groups = try accounts.groups(ofUser: uid) } catch { throw .system(error) }
+            }
             self.init(uid: uid, gid: account?.gid, groups: groups)
             return
         }
         var groups: [UInt32] = []
         for name in text[text.index(after: colon)...].split(separator: ",", omittingEmptySubsequences: false) {
-            groups.append(try Self.group(String(name)))
+            groups.append(try Self.group(String(name), accounts))
         }
         self.init(uid: uid, gid: groups.first, groups: groups)
     }
@@ -47,17 +50,19 @@ public struct DirectoryCredential: Credential, Hashable, Sendable {
     }
 
     /// A name made of digits exists before it counts as a number, as for chown(1).
-    private static func user(_ name: String) throws(Failure) -> AccountDatabase.User? {
+    private static func user(
+        _ name: String, _ accounts: some AccountSource
+    ) throws(Failure) -> AccountDatabase.User? {
         do {
-            if let user = try AccountDatabase.user(named: name) { return user }
+            if let user = try accounts.user(named: name) { return user }
             guard let uid = AccountNames.number(name) else { return nil }
-            return try AccountDatabase.user(uid: uid)
+            return try accounts.user(uid: uid)
         } catch { throw .system(error) }
     }
 
-    private static func group(_ name: String) throws(Failure) -> UInt32 {
+    private static func group(_ name: String, _ accounts: some AccountSource) throws(Failure) -> UInt32 {
         do {
-            if let group = try AccountDatabase.group(named: name) { return group.gid }
+            if let group = try accounts.group(named: name) { return group.gid }
         } catch { throw .system(error) }
         guard let gid = AccountNames.number(name) else { throw .noGroup(name) }
         return gid

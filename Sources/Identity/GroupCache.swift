@@ -22,9 +22,12 @@ public final class GroupCache: Sendable {
     private let limit: Int
     private let unmapped: UInt32?
     private let entries = Mutex<[Key: Entry]>([:])
+    /// What users' processes do not say about their groups (`groups=directory`); `nil` = processes alone count.
+    let directory: DirectoryGroups?
 
     /// `milliseconds`: how long an entry may be used (`groups_cache`); `limit`: how many are kept.
-    public init(milliseconds: UInt32 = 100, limit: Int = 1024) {
+    public init(milliseconds: UInt32 = 100, limit: Int = 1024, directory: DirectoryGroups? = nil) {
+        self.directory = directory
         lifetime = UInt64(milliseconds) * 1_000_000
         self.limit = limit
         do { unmapped = try OverflowGroup.read() } catch { unmapped = 65534 }
@@ -54,6 +57,9 @@ public final class GroupCache: Sendable {
         if lifetime > 0 { keep(Entry(groups: groups, expiry: now + lifetime), for: key, now: now) }
         return groups
     }
+
+    /// Before a request of this user takes any lock: may wait for the directory service.
+    public func prepare(uid: UInt32) { directory?.learn(uid) }
 
     /// What a list says about a group. A number that stands for groups without a name in our user namespace
     /// proves nothing.

@@ -3,6 +3,8 @@ import Authorization
 /// Whoever sent a request: uid and gid as the kernel vouches for them, supplementary groups as /proc shows
 /// them, read only when an answer depends on them and at most once per request.
 ///
+/// With `groups=directory` the directory service is asked as well; it speaks of the user, not of the process.
+///
 /// An id of `UInt32.max` is nobody's: no object can have it as owner, and it is a member of nothing.
 public struct RequestCredential: Credential, Sendable {
     private enum Groups: Sendable {
@@ -29,10 +31,24 @@ public struct RequestCredential: Credential, Sendable {
     public mutating func membership(inGroup gid: UInt32) -> Membership {
         if gid == .max { return .unknown }
         if gid == self.gid { return .member }
+        // The process' own list or the directory makes a member; only both together deny it (1.4, 3).
+        let byDirectory = cache.directory.map { directory in membership(of: gid, in: directory.groups(uid)) }
+        if byDirectory == .member { return .member }
+        let byProcess = processMembership(gid)
+        return byProcess == .notMember ? byDirectory ?? .notMember : byProcess
+    }
+
+    private mutating func processMembership(_ gid: UInt32) -> Membership {
         if case .unread = groups {
-            groups = cache.groups(tid: tid, uid: uid, gid: self.gid, realIDsCount: realIDsCount).map { .known($0) } ?? .unknown
+            let list = cache.groups(tid: tid, uid: uid, gid: self.gid, realIDsCount: realIDsCount)
+            groups = list.map { .known($0) } ?? .unknown
         }
-        guard case .known(let list) = groups, let isMember = cache.contains(list, gid) else { return .unknown }
+        guard case .known(let list) = groups else { return .unknown }
+        return membership(of: gid, in: list)
+    }
+
+    private func membership(of gid: UInt32, in list: [UInt32]?) -> Membership {
+        guard let list, let isMember = cache.contains(list, gid) else { return .unknown }
         return isMember ? .member : .notMember
     }
 }

@@ -248,7 +248,8 @@ private typealias CopyFileRange =
 
 private func errnoOf(_ call: () -> Int32) -> Int32 { call() == 0 ? 0 : errno }
 
-@Suite(.serialized, .enabled(if: mountable), .timeLimit(.minutes(1)))
+// The limit counts the time in which suites that block hold all threads of the test run, too.
+@Suite(.serialized, .enabled(if: mountable), .timeLimit(.minutes(10)))
 struct SessionTests {
     @Test func serves() throws {
         let handler = HelloHandler()

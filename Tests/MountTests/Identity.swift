@@ -40,7 +40,7 @@ final class ActingProcess {
     private let output: Int32
     private var pending: [UInt8] = []
 
-    init(_ user: TestUser) throws {
+    init(_ user: TestUser, within: [String] = []) throws {
         let toProcess = try Spawn.pipe()
         let fromProcess = try Spawn.pipe()
         defer {
@@ -49,7 +49,7 @@ final class ActingProcess {
         }
         input = toProcess.writing
         output = fromProcess.reading
-        pid = try Spawn.start(user.arguments, descriptors: [toProcess.reading, fromProcess.writing, 2])
+        pid = try Spawn.start(within + user.arguments, descriptors: [toProcess.reading, fromProcess.writing, 2])
     }
 
     deinit {

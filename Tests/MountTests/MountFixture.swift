@@ -38,8 +38,12 @@ final class MountFixture {
     let mountpoint: String
     private(set) var mountpoints: Set<String> = []
 
+    /// What stands before every command: where the mount is made.
+    let within: [String]
+
     /// - Parameter options: nil = mount nothing yet.
-    init(options: String? = "") throws {
+    init(options: String? = "", within: [String] = []) throws {
+        self.within = within
         var template = Array("/tmp/aclfs-test.XXXXXX".utf8CString)
         guard let made = mkdtemp(&template) else { throw FixtureError("mkdtemp: errno \(errno)") }
         top = String(cString: made)
@@ -53,7 +57,7 @@ final class MountFixture {
     }
 
     deinit {
-        for path in mountpoints { Self.end(path) }
+        for path in mountpoints { Self.end(path, within) }
         // From the backing side: no ACL and no flag stands against it there.
         _ = try? Spawn.run(["rm", "-rf", "--one-file-system", top])
     }
@@ -62,7 +66,7 @@ final class MountFixture {
     func mount(_ options: String = "", at path: String? = nil) throws -> CommandResult {
         let path = path ?? mountpoint
         let words = options.isEmpty ? [] : ["-o", options]
-        let result = try Spawn.run([MountTesting.program("aclfs"), "mount"] + words + [backing, path])
+        let result = try Spawn.run(within + [MountTesting.program("aclfs"), "mount"] + words + [backing, path])
         guard result.status == 0 else { throw FixtureError("mount -o \(options): \(result)") }
         mountpoints.insert(path)
         return result
@@ -72,7 +76,7 @@ final class MountFixture {
     @discardableResult
     func unmount(at path: String? = nil) throws -> CommandResult {
         let path = path ?? mountpoint
-        let result = try Spawn.run([MountTesting.program("aclfs"), "unmount", path])
+        let result = try Spawn.run(within + [MountTesting.program("aclfs"), "unmount", path])
         if result.status == 0 { mountpoints.remove(path) }
         return result
     }
@@ -95,10 +99,10 @@ final class MountFixture {
     }
 
     /// Ends a mount whatever state it is in, and the daemon that served it.
-    private static func end(_ path: String) {
+    private static func end(_ path: String, _ within: [String]) {
         let serving = daemons(of: path)
-        _ = try? Spawn.run([MountTesting.program("aclfs"), "unmount", path])
-        if isMounted(path) { _ = try? Spawn.run(["umount", "-l", path]) }
+        _ = try? Spawn.run(within + [MountTesting.program("aclfs"), "unmount", path])
+        if isMounted(path) || !within.isEmpty { _ = try? Spawn.run(within + ["umount", "-l", path]) }
         // A daemon that has ended may wait for init, without a command line.
         for _ in 0..<100 where !serving.isEmpty && !daemons(of: path).isEmpty { usleep(10_000) }
         for pid in serving where daemons(of: path).contains(pid) { kill(pid, SIGKILL) }

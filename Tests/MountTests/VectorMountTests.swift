@@ -28,6 +28,7 @@ struct VectorMountTests {
     /// The options under which a vector's world is mounted.
     private func options(of vector: Vector) -> String {
         var words = ["special=open", "suid", "dev", "unknown99"]
+        words.append(vector.cred.directoryOptOut == true ? "groups=process" : "groups=directory")
         if vector.volume.readOnly { words.append("ro") }
         if vector.volume.ignoreOwnership { words.append("noowners") }
         if vector.volume.noExec { words.append("noexec") }
@@ -36,8 +37,9 @@ struct VectorMountTests {
     }
 
     private func run(_ vectors: [Vector], _ directory: [UInt32: VectorGroup], name: String) throws {
-        let fixture = try MountFixture(options: "special=open,suid,dev,unknown99")
-        let root = try ActingProcess(.root)
+        let accounts = try PrivateAccounts(vectors: directory)
+        let fixture = try MountFixture(options: "special=open,suid,dev,unknown99", within: accounts.within)
+        let root = try ActingProcess(.root, within: accounts.within)
         var groups: [String: [Case]] = [:]
         var reasons: [String: Int] = [:]
         for vector in vectors {
@@ -54,13 +56,13 @@ struct VectorMountTests {
             #expect(try fixture.unmount().status == 0)
             try fixture.mount(options)
             for item in cases {
-                let user = item.world.user(directory)
-                let actor = try actors[user] ?? ActingProcess(user)
+                let user = item.world.user
+                let actor = try actors[user] ?? ActingProcess(user, within: accounts.within)
                 actors[user] = actor
                 let word = try VectorCall.run(item.world, actor)
                 #expect(word == item.word, "\(describe(item.world.vector))")
                 if word == "ok", item.word == "ok", let effects = item.expectation.effects {
-                    try compare(effects, item.world, root)
+                    try compare(effects, item.world, root, accounts)
                 }
             }
         }
@@ -75,7 +77,9 @@ struct VectorMountTests {
         "\(vector.id) \(vector.title): stage \(vector.expect?.stage ?? "")\n\(vector.json)"
     }
 
-    private func compare(_ effects: VectorEffects, _ world: VectorWorld, _ root: ActingProcess) throws {
+    private func compare(
+        _ effects: VectorEffects, _ world: VectorWorld, _ root: ActingProcess, _ accounts: PrivateAccounts
+    ) throws {
         let path = VectorCall.affected(world)
         let told = Comment(rawValue: describe(world.vector))
         let status = try root.must("stat", path)
@@ -95,7 +99,7 @@ struct VectorMountTests {
         case .absent: #expect(try root.call("getxattr", path, "system.aclfs.acl").word == "ENODATA", told)
         case .present(let entries):
             let text = unescaped(try root.must("getxattr", path, "system.aclfs.acl"))
-            #expect(try ACLAttributeText.parse(text, names: MachineNames()) == ACL(vector: entries), told)
+            #expect(try ACLAttributeText.parse(text, names: accounts) == ACL(vector: entries), told)
         }
     }
 }

@@ -75,25 +75,9 @@ struct VectorWorld {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The user of the vector; what the directory service adds is flattened into the process' own list.
-    func user(_ directory: [UInt32: VectorGroup]) -> TestUser {
+    /// The user of the vector with the groups of his process; what the directory service adds is aclfs's to find.
+    var user: TestUser {
         let cred = vector.cred
-        var groups = Set(cred.groups)
-        if cred.directoryOptOut != true {
-            // A membership by directory is that of the id which the call is judged by.
-            let judged = vector.credential(directory)
-            for gid in directory.keys where judged.membership(inGroup: gid) == .member { groups.insert(gid) }
-        }
-        return TestUser(uid: cred.uid, gid: cred.gid, groups: groups.sorted(), ruid: cred.ruid, rgid: cred.rgid)
+        return TestUser(uid: cred.uid, gid: cred.gid, groups: cred.groups.sorted(), ruid: cred.ruid, rgid: cred.rgid)
     }
-}
-
-/// The accounts of this machine: aclfs writes their names into the text that is read back.
-struct MachineNames: IdentityNames {
-    func identity(named name: String, kind: IdentityKind?) -> GUID? {
-        if kind != .group, let user = getpwnam(name) { return GUID(user: user.pointee.pw_uid) }
-        if kind != .user, let group = getgrnam(name) { return GUID(group: group.pointee.gr_gid) }
-        return nil
-    }
-    func name(of identity: GUID) -> IdentityName? { nil }
 }

@@ -1,0 +1,21 @@
+import FuseSession
+import Identity
+
+extension FileSystem {
+    /// Before a request of this caller takes any lock: what the directory service says about him.
+    func learn(of caller: Caller) { groups.prepare(uid: caller.uid) }
+
+    /// Names for one text, within one deadline. Must not be used while a lock is held.
+    func accountNames() -> AccountIdentityNames<TimedAccounts> { AccountIdentityNames(TimedAccounts(accounts)) }
+}
+
+extension MountOptions {
+    /// Where membership is learned beyond the asking process' own list.
+    var directoryGroups: DirectoryGroups? {
+        guard groupSource == .directory else { return nil }
+        // Threads apart from those for names; lists are kept once, by DirectoryGroups.
+        var limits = AccountService.Limits()
+        (limits.lifetime, limits.absenceLifetime) = (0, 0)
+        return DirectoryGroups(AccountService(limits: limits), milliseconds: groupsCache)
+    }
+}

@@ -1,0 +1,32 @@
+import ACLFormats
+import Authorization
+import BackingStore
+import FuseSession
+import LinuxSystem
+
+// `system.aclfs.acl`: names in the text are looked up while no lock is held, because the account databases
+// may take their time.
+extension FileSystem {
+    func aclText(of id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
+        let (acl, isDirectory) = try metadataLock.withReadLock { () throws(Errno) in
+            let object = try load(id)
+            try permit(.readACL, Nodes(object: object.facts), caller)
+            guard let acl = object.facts.acl else { throw .nodata }
+            return (acl, object.facts.kind == .directory)
+        }
+        return ACLAttributeText.write(acl, isDirectory: isDirectory, names: accountNames())
+    }
+
+    func setACL(
+        of id: NodeID, to value: UnsafeRawBufferPointer, flags: Int32, _ caller: Caller
+    ) throws(Errno) {
+        let acl: ACL
+        do { acl = try ACLAttributeText.parse(Array(value), names: accountNames()) } catch { throw .inval }
+        try metadataLock.withWriteLock { () throws(Errno) in
+            let object = try load(id)
+            if flags == XattrFlag.create, object.facts.acl != nil { throw .exist }
+            if flags == XattrFlag.replace, object.facts.acl == nil { throw .nodata }
+            try changeACL(object, to: acl, caller)
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import ACLFormats
+import Authorization
+import BackingStore
+import FuseSession
+import LinuxSystem
+
+// `system.aclfs.owner` and `system.aclfs.group`: who owns an object, as an identity (docs/identity.md).
+
+/// What may be set as an owner: a user by number, or an identity that is no user, such as a group (Q5).
+enum Owner {
+    case user(UInt32)
+    case identity(GUID)
+
+    /// - Throws: `inval` for what is no UUID and for identities that only mean whoever owns the object already.
+    init(text: UnsafeRawBufferPointer) throws(Errno) {
+        guard let guid = GUID(uuidText: text) else { throw .inval }
+        switch Principal(guid) {
+        case .user(let uid) where uid != .max: self = .user(uid)
+        case .group(.max): throw .inval
+        case .group, .other, .nobody: self = .identity(guid)
+        case .user, .everyone, .owner, .owningGroup: throw .inval
+        }
+    }
+}
+
+/// What may be set as an object's group: a group by number, or an identity without a number; no user.
+enum OwningGroup {
+    case group(UInt32)
+    case identity(GUID)
+
+    /// - Throws: as for `Owner`, and for users.
+    init(text: UnsafeRawBufferPointer) throws(Errno) {
+        guard let guid = GUID(uuidText: text) else { throw .inval }
+        switch Principal(guid) {
+        case .group(let gid) where gid != .max: self = .group(gid)
+        case .other, .nobody: self = .identity(guid)
+        case .group, .user, .everyone, .owner, .owningGroup: throw .inval
+        }
+    }
+}
+
+extension FileSystem {
+    func ownerText(_ facts: ObjectFacts) -> [UInt8] {
+        Array((facts.ownerGUID ?? GUID(user: facts.owner)).uuidText.utf8)
+    }
+
+    func groupText(_ facts: ObjectFacts) -> [UInt8] {
+        Array((facts.groupGUID ?? GUID(group: facts.group)).uuidText.utf8)
+    }
+
+    func changeOwner(of object: Loaded, to owner: Owner, _ caller: Caller) throws(Errno) {
+        switch owner {
+        case .user(let uid):
+            try permit(.chown(uid: uid, gid: nil), Nodes(object: object.facts), caller, about: object)
+            // Numbers and mode are shown; who may search does not depend on whose the object is.
+            defer { takeBack(object, after: object.facts) }
+            try changeOwner(of: object, uid: uid, gid: nil)
+        case .identity(let guid):
+            try permit(.setOwner(guid), Nodes(object: object.facts), caller, about: object)
+            try give(object, uid: ObjectFacts.notAnID, gid: nil) { $0.ownerGUID = guid }
+        }
+    }
+
+    func changeGroup(of object: Loaded, to group: OwningGroup, _ caller: Caller) throws(Errno) {
+        switch group {
+        case .group(let gid):
+            try permit(.chown(uid: nil, gid: gid), Nodes(object: object.facts), caller, about: object)
+            defer { takeBack(object, after: object.facts) }
+            try changeOwner(of: object, uid: nil, gid: gid)
+        case .identity(let guid):
+            try permit(.setGroup(guid), Nodes(object: object.facts), caller, about: object)
+            try give(object, uid: nil, gid: ObjectFacts.notAnID) { $0.groupGUID = guid }
+        }
+    }
+
+    /// Back to the owner that the uid implies: "not a user" after a group was set, whom only root can follow.
+    func removeOwnerGUID(of object: Loaded, _ caller: Caller) throws(Errno) {
+        try permit(.setOwner(nil), Nodes(object: object.facts), caller, about: object)
+        if object.facts.ownerGUID == nil { throw .nodata }
+        try give(object) { $0.ownerGUID = nil }
+    }
+
+    func removeGroupGUID(of object: Loaded, _ caller: Caller) throws(Errno) {
+        try permit(.setGroup(nil), Nodes(object: object.facts), caller, about: object)
+        if object.facts.groupGUID == nil { throw .nodata }
+        try give(object) { $0.groupGUID = nil }
+    }
+
+    /// Like every chown it clears the set-id bits first. While the number says "not a user" and the record does
+    /// not name the new owner yet, the object is nobody's. `noowners` discards the change (Q1).
+    private func give(
+        _ object: Loaded, uid: UInt32? = nil, gid: UInt32? = nil, _ change: (inout MetadataRecord) -> Void
+    ) throws(Errno) {
+        let descriptor = object.descriptor.rawValue
+        let facts = object.facts
+        defer { takeBack(object, after: facts) }
+        let mode = facts.mode.subtracting([.setUser, .setGroup])
+        if mode != facts.mode { try Syscall.fchmod(descriptor, mode: UInt32(mode.rawValue)) }
+        if volume.ignoresOwnership { return }
+        var record = try tree.record(descriptor)
+        change(&record)
+        let changesNumber = uid != nil || gid != nil
+        if changesNumber { try Syscall.fchown(descriptor, uid: uid ?? .max, gid: gid ?? .max) }
+        do { try tree.write(record, to: descriptor) } catch {
+            // No room for the record, say: it stays whose it was.
+            if changesNumber { try? Syscall.fchown(descriptor, uid: facts.owner, gid: facts.group) }
+            throw error
+        }
+        if changesNumber, facts.kind != .symlink {
+            try Syscall.fchmod(descriptor, mode: UInt32(mode.rawValue))
+        }
+    }
+}
