@@ -123,21 +123,16 @@ struct ForcedTraceTests {
         try root.must("mkdir", e, "0755", "0")
         try root.must("create", e + "/x", "0644", "0")
         try root.must("chown", e, "501", "650")
-        let isBelieved = setting == .auto || setting == .exclusive
-        // A directory whose names were handed out before the last bump is closed without another one; but a
-        // listing that was answered before it is stamped after it.
-        try withKnownIssue("names of a listing that is used after a bump are not taken back (R4, R5)") {
-            try Self.run("a listing is used after another bump", [fixture.mountpoint], needed: 20, [
-                Self.first(.alice, "chmod", d, "0755"), Self.first(.alice, "chmod", e, "0755"),
-                Self.first(.carol, "stat", e + "/x"),
-                Self.late(.bob, "listagain", d),
-                Self.meanwhile(.alice, "chmod", e, "0700"),
-                // Else its own entry, out of date, would take the children along.
-                Self.meanwhile(.alice, "stat", d),
-                Self.then(.alice, "ok", "chmod", d, "0700"), Self.then(.carol, "EACCES", "stat", d + "/f"),
-                Self.then(.bob, "EACCES", "stat", d + "/s"),
-            ])
-        } when: { isBelieved }
+        try Self.run("a listing is used after another bump", [fixture.mountpoint], needed: 20, [
+            Self.first(.alice, "chmod", d, "0755"), Self.first(.alice, "chmod", e, "0755"),
+            Self.first(.carol, "stat", e + "/x"),
+            Self.late(.bob, "listagain", d),
+            Self.meanwhile(.alice, "chmod", e, "0700"),
+            // Else its own entry, out of date, would take the children along.
+            Self.meanwhile(.alice, "stat", d),
+            Self.then(.alice, "ok", "chmod", d, "0700"), Self.then(.carol, "EACCES", "stat", d + "/f"),
+            Self.then(.bob, "EACCES", "stat", d + "/s"),
+        ])
     }
 
     /// T6: attributes that were read before `readattr` was taken away and are stored after.
