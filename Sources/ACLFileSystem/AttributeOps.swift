@@ -75,6 +75,7 @@ extension FileSystem {
         if let size = changes.size {
             if caller.uid != 0 { try clearSetID(descriptor, object.status) }
             try spending(for: caller) { () throws(Errno) in
+                defer { share.contentChanged(object.object, through: self) }
                 try Syscall.truncate(descriptor, size: Int64(bitPattern: size))
             }
         }

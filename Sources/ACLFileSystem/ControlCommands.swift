@@ -5,7 +5,9 @@ import Identity
 import LinuxSystem
 
 extension ControlServer {
-    func perform(_ request: JSON, _ peer: ControlSocket.Peer) throws(ControlFailure) -> JSON {
+    func perform(
+        _ request: JSON, _ peer: ControlSocket.Peer, _ descriptors: [SharedDescriptor] = []
+    ) throws(ControlFailure) -> JSON {
         switch request["command"]?.string {
         case "version": return .object([.init("version", .string(facts.version)), .init("messages", .integer(1))])
         case "status":
@@ -17,11 +19,17 @@ extension ControlServer {
         case "remount":
             try requireMaster(peer)
             return try remount(request)
+        case _ where peer.uid == owner:
+            switch facts.daemon(request, descriptors) {
+            case .done(let answer): return answer
+            case .failed(let error, let message): throw ControlFailure(error, message)
+            case .notMine: throw ControlFailure(.inval, "unknown command")
+            }
         default: throw ControlFailure(.inval, "unknown command")
         }
     }
 
-    private func isMaster(_ peer: ControlSocket.Peer) -> Bool { peer.uid == 0 || peer.uid == owner }
+    func isMaster(_ peer: ControlSocket.Peer) -> Bool { peer.uid == 0 || peer.uid == owner }
 
     private func requireMaster(_ peer: ControlSocket.Peer) throws(ControlFailure) {
         guard isMaster(peer) else { throw ControlFailure(.perm, "only root and whoever mounted may ask this") }

@@ -18,6 +18,15 @@ public final class ControlServer: Sendable {
         public var sourceReach: @Sendable () -> String
         /// The mount's flags as the kernel has them now, in the words of `-o`.
         public var kernelWords: @Sendable () -> [String]
+        /// What concerns the daemon and not this mount alone: messages of its own user about further mounts.
+        public var daemon: @Sendable (JSON, [SharedDescriptor]) -> DaemonAnswer = { _, _ in .notMine }
+
+        public enum DaemonAnswer: Sendable {
+            case done(JSON)
+            case failed(Errno, String)
+            case notMine
+        }
+
         public init(
             source: String, mountpoint: String, version: String, paths: @escaping @Sendable () -> [JSON.Member],
             sourceReach: @escaping @Sendable () -> String, kernelWords: @escaping @Sendable () -> [String]
@@ -108,8 +117,15 @@ public final class ControlServer: Sendable {
         while true {
             var answer: JSON
             do throws(Errno) {
-                guard let message = try client.receive(limit: JSONText.maximumSize) else { return }
-                answer = self.answer(to: message, peer)
+                // Strangers' descriptors are not even looked at.
+                if isMaster(peer) {
+                    guard let (message, descriptors) = try client.receiveWithDescriptors(limit: JSONText.maximumSize)
+                    else { return }
+                    answer = self.answer(to: message, peer, descriptors)
+                } else {
+                    guard let message = try client.receive(limit: JSONText.maximumSize) else { return }
+                    answer = self.answer(to: message, peer)
+                }
             } catch {
                 guard error == ControlSocket.tooLong else { return }
                 answer = .failure(error, "a message may have \(JSONText.maximumSize) bytes")
@@ -122,14 +138,14 @@ public final class ControlServer: Sendable {
         }
     }
 
-    func answer(to message: [UInt8], _ peer: ControlSocket.Peer) -> JSON {
+    func answer(to message: [UInt8], _ peer: ControlSocket.Peer, _ descriptors: [SharedDescriptor] = []) -> JSON {
         let request: JSON
         do { request = try JSONText.parse(message) } catch { return .failure(.inval, error.description) }
         guard request["v"]?.integer == 1 else {
             return .failure(.inval, "only version 1 of the messages is spoken here (\"v\":1)")
         }
         do throws(ControlFailure) {
-            return .success(try perform(request, peer))
+            return .success(try perform(request, peer, descriptors))
         } catch { return .failure(error.errno, error.message ?? error.errno.text) }
     }
 }

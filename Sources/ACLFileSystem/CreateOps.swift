@@ -25,7 +25,7 @@ extension FileSystem {
     func make(
         _ new: NewObject, _ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> Entry {
-        try metadataLock.withReadLock { () throws(Errno) in
+        try share.withNamesHeld { () throws(Errno) in
             let directory = try load(parent)
             let made = try create(new, name, in: directory, mode: mode, caller)
             return entry(made, named: name, below: directory)

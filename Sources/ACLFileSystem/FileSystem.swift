@@ -20,7 +20,8 @@ public final class FileSystem: Sendable {
     let options: MountOptions
     let nodes: NodeTable
     let handles = HandleTable()
-    let metadataLock = ReadWriteLock()
+    let share: Share
+    var metadataLock: ReadWriteLock { share.lock }
     let groups: GroupCache
     let cache: KernelCache
     let mountsBelow = MountsBelow()
@@ -36,7 +37,9 @@ public final class FileSystem: Sendable {
     /// Random, so that a file handle of an earlier mount does not open another object (I8).
     let generation = UInt64.random(in: 1...UInt64(UInt32.max))
 
-    public init(tree: BackingTree, options: MountOptions) {
+    /// - Parameter share: of the other mounts of the same backing tree.
+    public init(tree: BackingTree, options: MountOptions, share: Share = Share()) {
+        self.share = share
         self.tree = tree
         self.options = options
         nodes = NodeTable(root: tree.root)
@@ -52,6 +55,7 @@ public final class FileSystem: Sendable {
         try notices.start(notifier)
         let made = try CacheClock(self, device: device)
         clock.withLock { $0 = made }
+        share.join(self)
     }
 
     /// The kernel has introduced itself.
@@ -65,6 +69,7 @@ public final class FileSystem: Sendable {
 
     /// The mount is gone.
     func disconnect() {
+        share.leave(self)
         clock.withLock { $0.take() }?.stop()
         notices.stop()
     }

@@ -87,5 +87,8 @@ final class NodeTable: Sendable {
         }
     }
 
+    /// All that the kernel knows now, the root among them.
+    var all: [Node] { state.withLock { [root] + $0.slots.values.map { $0.node } } }
+
     var count: Int { state.withLock { $0.slots.count } }
 }

@@ -1,19 +1,22 @@
 import FuseSession
 import LinuxSystem
+import Synchronization
 
 /// The thread for notifications that take a lock of the kernel's on a directory. They wait for every unanswered
 /// request there, so no thread that answers requests may send them (R15).
 final class Notices: Sendable {
     private enum Notice: Sendable {
         case drop(ForgettingQueue.Candidate)
+        case dropContent(NodeID)
         case expire(HandedOutNames, then: @Sendable () -> Void)
-        case settle(directory: NodeID, then: @Sendable () -> Void)
     }
 
     private let queue = WorkQueue<Notice>(capacity: 1024)
+    private let notifier = Mutex<Notifier?>(nil)
 
     /// - Parameter notifier: to the kernel whose locks are taken.
     func start(_ notifier: Notifier) throws(Errno) {
+        self.notifier.withLock { $0 = notifier }
         let queue = queue
         _ = try Thread.start(name: "aclfs-notices") {
             while let notice = queue.next() {
@@ -21,12 +24,9 @@ final class Notices: Sendable {
                 case .drop(let candidate):
                     notifier.invalidateEntry(candidate.name, in: candidate.parent)
                     candidate.node.revalidation.attemptIsOver()
+                case .dropContent(let node): notifier.invalidateContent(of: node)
                 case .expire(let names, let then):
                     names.forEach { notifier.expireEntry($0.bytes, in: $0.parent) }
-                    then()
-                case .settle(let directory, let then):
-                    // A name that cannot exist: only the directory's lock is wanted (R4).
-                    notifier.expireEntry("/", in: directory)
                     then()
                 }
             }
@@ -40,13 +40,24 @@ final class Notices: Sendable {
         if !queue.add(.drop(candidate)) { candidate.node.revalidation.attemptIsOver() }
     }
 
+    /// Has the kernel read a file's bytes anew.
+    func dropContent(of node: NodeID) { queue.add(.dropContent(node), evenIfFull: true) }
+
     /// Has each of these names looked up again, then calls `then`.
     func expire(_ names: HandedOutNames, then: @escaping @Sendable () -> Void) {
         queue.add(.expire(names, then: then), evenIfFull: true)
     }
 
-    /// Calls `then` when the kernel has used every listing of the directory that was answered before (R4).
-    func settleListings(of directory: NodeID, then: @escaping @Sendable () -> Void) {
-        if !queue.add(.settle(directory: directory, then: then), evenIfFull: true) { then() }
+    /// Returns when the kernel has used every listing of the directory that was answered before (R4). Only from a
+    /// thread that answers no requests.
+    func awaitListings(of directory: NodeID) {
+        // A name that cannot exist: only the directory's lock is wanted.
+        notifier.withLock { $0 }?.expireEntry("/", in: directory)
+    }
+
+    /// As `expire`, and returns when it is done. Only from a thread that answers no requests.
+    func expireNow(_ names: HandedOutNames) {
+        guard let notifier = notifier.withLock({ $0 }) else { return }
+        names.forEach { notifier.expireEntry($0.bytes, in: $0.parent) }
     }
 }

@@ -39,6 +39,7 @@ extension FileSystem {
         if intent.contains(.truncate) {
             try clearSetID(object, caller)
             try Syscall.truncate(descriptor.rawValue, size: 0)
+            share.contentChanged(object.object, through: self)
         }
         let file = OpenFile(
             node: node, descriptor: descriptor, isReadable: intent.contains(.read) || executes,
@@ -72,7 +73,7 @@ extension FileSystem {
     func createAndOpen(
         _ name: UnsafePointer<CChar>, in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> (Entry, Opening) {
-        try metadataLock.withReadLock { () throws(Errno) in
+        try share.withNamesHeld { () throws(Errno) in
             let directory = try load(parent)
             let made: Loaded
             do throws(Errno) { made = try create(.file, name, in: directory, mode: mode, caller) } catch {
@@ -103,7 +104,7 @@ extension FileSystem {
     func openUnnamed(
         in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> (Entry, Opening) {
-        try metadataLock.withReadLock { () throws(Errno) in
+        try share.withNamesHeld { () throws(Errno) in
             let descriptor = try createUnnamed(in: load(parent), mode: mode, caller)
             let made = try load(tree.adopt(descriptor))
             return try showing(unnamedEntry(made.object, made.status)) { (node) throws(Errno) in

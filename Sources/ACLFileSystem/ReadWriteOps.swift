@@ -30,6 +30,7 @@ extension FileSystem {
         var addsAtEnd = appends
         if !appends, file.isAppendOnly { addsAtEnd = try isEnd(offset, of: file) }
         try permit(.write(addsAtEnd: addsAtEnd), through: file)
+        defer { share.contentChanged(file.node.object, through: self) }
         if clearsSetID { try clearSetID(of: file) }
         if !file.isAppendOnly, !appends {
             return try writeAll(bytes) { (rest, done) throws(Errno) in
@@ -122,6 +123,7 @@ extension FileSystem {
             let adds = mode == 0 || mode == AllocateFlag.keepSize
             let beyondEnd = adds && offset >= 0 && UInt64(offset) >= object.status.size
             try permit(.allocate(addsBeyondEnd: beyondEnd), through: file, flags: object.facts.flags)
+            defer { share.contentChanged(file.node.object, through: self) }
             if mode & (AllocateFlag.zeroRange | AllocateFlag.punchHole) != 0 || mode == 0 {
                 try clearSetID(object, caller)
             }
@@ -140,6 +142,7 @@ extension FileSystem {
         // WRITE, which adds at the end.
         if to.isAppendOnly { throw .opnotsupp }
         try permit(.write(addsAtEnd: false), through: to)
+        defer { share.contentChanged(to.node.object, through: self) }
         if caller.uid != 0 { try clearSetID(of: to) }
         return try spending(for: caller) { () throws(Errno) in
             try Syscall.copyFileRange(

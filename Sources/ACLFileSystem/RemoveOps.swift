@@ -9,7 +9,7 @@ extension FileSystem {
     func remove(
         _ name: UnsafePointer<CChar>, in parent: NodeID, directory isDirectory: Bool, _ caller: Caller
     ) throws(Errno) {
-        try metadataLock.withReadLock { () throws(Errno) in
+        try share.withNamesHeld { () throws(Errno) in
             let directory = try load(parent)
             let object = try child(name, of: directory)
             try permit(

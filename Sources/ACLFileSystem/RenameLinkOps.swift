@@ -56,7 +56,7 @@ extension FileSystem {
     func link(
         _ id: NodeID, as name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller
     ) throws(Errno) -> Entry {
-        try metadataLock.withReadLock { () throws(Errno) in
+        try share.withNamesHeld { () throws(Errno) in
             let object = try load(id)
             let directory = try load(parent)
             try permit(.link, Nodes(object: object.facts, targetParent: directory.facts), caller, about: object)

@@ -83,4 +83,43 @@ int64_t aclfs_control_send(int32_t fd, const void *buffer, uint64_t size) {
   return count < 0 ? -errno : count;
 }
 
+int64_t aclfs_control_send_with(int32_t fd, const void *buffer, uint64_t size, const int32_t *descriptors,
+                                uint32_t count) {
+  union {
+    struct cmsghdr header;
+    char room[CMSG_SPACE(ACLFS_CONTROL_DESCRIPTORS * sizeof(int))];
+  } control = {0};
+  if (count > ACLFS_CONTROL_DESCRIPTORS) return -EINVAL;
+  struct iovec bytes = {.iov_base = (void *)buffer, .iov_len = size};
+  struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1, .msg_control = &control};
+  message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+  struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(count * sizeof(int));
+  memcpy(CMSG_DATA(header), descriptors, count * sizeof(int));
+  ssize_t sent = sendmsg(fd, &message, MSG_NOSIGNAL);
+  return sent < 0 ? -errno : sent;
+}
+
+int64_t aclfs_control_receive_with(int32_t fd, void *buffer, uint64_t size, int32_t *descriptors, uint32_t *count) {
+  union {
+    struct cmsghdr header;
+    char room[CMSG_SPACE(ACLFS_CONTROL_DESCRIPTORS * sizeof(int))];
+  } control = {0};
+  struct iovec bytes = {.iov_base = buffer, .iov_len = size};
+  struct msghdr message = {
+      .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+  ssize_t received = recvmsg(fd, &message, MSG_TRUNC | MSG_CMSG_CLOEXEC);
+  *count = 0;
+  if (received < 0) return -errno;
+  for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+    size_t have = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < have && *count < ACLFS_CONTROL_DESCRIPTORS; i++)
+      memcpy(&descriptors[(*count)++], CMSG_DATA(header) + i * sizeof(int), sizeof(int));
+  }
+  return (uint64_t)received > size ? -EMSGSIZE : received;
+}
+
 int32_t aclfs_control_shutdown(int32_t fd) { return shutdown(fd, SHUT_RDWR) < 0 ? -errno : 0; }

@@ -52,6 +52,28 @@ public final class ControlSocket: Sendable {
         try repeating { aclfs_control_send(descriptor.rawValue, message, UInt64(message.count)) }
     }
 
+    /// As `send`, with up to two descriptors, which the other end gets copies of.
+    public func send(_ message: [UInt8], with descriptors: [Int32]) throws(Errno) {
+        try repeating {
+            aclfs_control_send_with(
+                descriptor.rawValue, message, UInt64(message.count), descriptors, UInt32(descriptors.count))
+        }
+    }
+
+    /// As `receive`, with the descriptors that came along.
+    public func receiveWithDescriptors(limit: Int) throws(Errno) -> (message: [UInt8], descriptors: [SharedDescriptor])? {
+        var buffer = [UInt8](repeating: 0, count: limit)
+        var numbers = [Int32](repeating: -1, count: Int(ACLFS_CONTROL_DESCRIPTORS))
+        var count: UInt32 = 0
+        let result = aclfs_control_receive_with(descriptor.rawValue, &buffer, UInt64(limit), &numbers, &count)
+        // Owned first, so that an error closes them.
+        let descriptors = numbers.prefix(Int(count)).map { SharedDescriptor(rawValue: $0) }
+        let length = Int(try value(result))
+        if length == 0, descriptors.isEmpty { return nil }
+        buffer.removeLast(limit - length)
+        return (buffer, descriptors)
+    }
+
     /// Wakes whoever waits on it; nothing more comes or goes.
     public func shutdown() { _ = aclfs_control_shutdown(descriptor.rawValue) }
 

@@ -34,11 +34,18 @@ public struct ControlClient: Sendable {
     }
 
     /// One message and its answer's result.
-    public func ask(_ command: String, _ members: [JSON.Member] = []) throws(ControlError) -> JSON {
+    /// - Parameter descriptors: go along, two at most.
+    public func ask(
+        _ command: String, _ members: [JSON.Member] = [], with descriptors: [Int32] = []
+    ) throws(ControlError) -> JSON {
         let message = JSON.object([.init("v", .integer(1)), .init("command", .string(command))] + members)
         let answer: JSON
         do throws(Errno) {
-            try socket.send(JSONText.write(message))
+            if descriptors.isEmpty {
+                try socket.send(JSONText.write(message))
+            } else {
+                try socket.send(JSONText.write(message), with: descriptors)
+            }
             guard let bytes = try socket.receive(limit: JSONText.maximumSize) else {
                 throw Errno.pipe
             }

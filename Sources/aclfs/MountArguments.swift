@@ -19,6 +19,8 @@ struct MountRequest {
     var source = ""
     var mountpoint = ""
     var options = MountOptions()
+    /// The words that `options` was made of.
+    var optionTexts: [String] = []
     var foreground = false
     var debug = false
     /// mount(8)'s -f: everything but the mount itself.
@@ -92,7 +94,7 @@ extension MountRequest {
                 case "f": request.fake = true
                 case "v": request.isVerbose = true
                 case "s", "n": break
-                case "r", "w": try? request.options.apply(letter == "r" ? "ro" : "rw")
+                case "r", "w": try? request.apply(letter == "r" ? "ro" : "rw")
                 default: return false
                 }
             }
@@ -130,6 +132,7 @@ extension MountRequest {
 
     private mutating func apply(_ text: String) throws(MountFailure) {
         do { try options.apply(text) } catch { throw Self.usage(error.description) }
+        optionTexts.append(text)
     }
 
     private static func usage(_ message: String) -> MountFailure {

@@ -52,9 +52,18 @@ enum MountCommand {
         let mount = try PreparedMount(request)
         if request.fake { return 0 }
         if request.isVerbose { printError("aclfs: \(mount.source) is mounted on \(mount.mountpoint)") }
-        if request.foreground { return try mount.serve(request, readiness: nil) }
+        let turn = MountTurn.take()
+        if let daemon = HandOver.daemon(for: mount) {
+            try HandOver.perform(mount, request, to: daemon)
+            turn?.end()
+            if request.foreground { HandOver.waitWhileMounted(mount.mountpoint) }
+            return 0
+        }
+        if request.foreground { return try mount.serve(request, readiness: nil, turn: turn) }
         switch try system("cannot start in the background", { () throws(Errno) in try Daemon.detach() }) {
-        case .command(.ready): return 0
+        case .command(.ready):
+            turn?.end()
+            return 0
         case .command(.failed(let status, let message)):
             throw MountFailure(status: Int32(status), message: message)
         case .command(.died):
@@ -62,7 +71,8 @@ enum MountCommand {
         case .daemon(let readiness):
             // The waiting command prints what went wrong; here only the status is left.
             let line = ReadinessLine(readiness)
-            do throws(MountFailure) { return try mount.serve(request, readiness: line) } catch {
+            turn?.leaveToTheOther()
+            do throws(MountFailure) { return try mount.serve(request, readiness: line, turn: nil) } catch {
                 line.fail(error)
                 return error.status
             }

@@ -1,16 +1,17 @@
 import ACLFileSystem
 import Authorization
-import Glibc
 import LinuxSystem
+import Synchronization
 
 /// Follows what the kernel says of our mount: somebody may remount it without a helper (`mount -i`, or where none
 /// is installed), and the daemon must not go on with other words than the kernel.
 ///
 /// Only changes are followed. A remount through the daemon sets the one before the other, and what lies between
 /// the two is no change of the kernel's.
-struct MountWatch {
+final class MountWatch: Sendable {
     let device: String
     let mountpoint: String
+    private let isStopped = Atomic<Bool>(false)
 
     /// What the daemon judges by as well. Read-only is the file system's own flag, not that of one mount of it.
     private struct State: Equatable {
@@ -29,15 +30,28 @@ struct MountWatch {
         return ours.last { $0.path == mountpoint } ?? ours.first
     }
 
+    private let waiter: Waiter
+
+    init(device: String, mountpoint: String) throws(Errno) {
+        (self.device, self.mountpoint) = (device, mountpoint)
+        waiter = try Waiter()
+    }
+
+    /// The mount is gone.
+    func stop() {
+        isStopped.store(true, ordering: .relaxed)
+        waiter.wake()
+    }
+
     func start(_ fileSystem: FileSystem) throws(Errno) {
         let table = try Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly)
         let shared = SharedDescriptor(table)
         guard let first = entry.map(State.init) else { return }
-        _ = try Thread.start(name: "aclfs-mounts") {
+        _ = try Thread.start(name: "aclfs-mounts") { [self] in
             var last = first
             while true {
-                var events = pollfd(fd: shared.rawValue, events: Int16(POLLPRI), revents: 0)
-                if poll(&events, 1, -1) < 0, errno != EINTR { return }
+                _ = waiter.wait(watching: shared.rawValue, until: nil)
+                if isStopped.load(ordering: .relaxed) { return }
                 guard let now = entry.map(State.init) else { continue }
                 if now != last {
                     fileSystem.changeVolume { volume in

@@ -50,24 +50,23 @@ enum ControlDirectory {
         } catch { Journal.note("no control socket: \(error); explain, status and remount will not work") }
         return nil
     }
-}
 
-extension PreparedMount {
     /// A mount without its socket serves all the same; the reason is said.
-    func startControl(
-        _ fileSystem: FileSystem, _ fsname: String, _ negotiated: NegotiatedPaths, _ watch: MountWatch,
-        in directory: String
+    static func start(
+        _ fileSystem: FileSystem, _ mount: AttachedMount, _ negotiated: NegotiatedPaths, _ watch: MountWatch,
+        in directory: String, host: MountHost
     ) -> ControlServer? {
-        let (source, mountpoint) = (source, mountpoint)
-        let facts = ControlServer.MountFacts(
-            source: fsname, mountpoint: mountpoint, version: Usage.version, paths: { negotiated.members },
-            sourceReach: { SourceReach(source: source, mountpoint: mountpoint).description },
+        var facts = ControlServer.MountFacts(
+            source: mount.name, mountpoint: mount.mountpoint, version: Usage.version, paths: { negotiated.members },
+            sourceReach: { SourceReach(source: mount.source, mountpoint: mount.mountpoint).description },
             kernelWords: { watch.entry.map { KernelMountFlags($0).shown } ?? [] })
+        facts.daemon = { [weak host] request, descriptors in host?.answer(request, descriptors) ?? .notMine }
+        let complete = facts
         do throws(Errno) {
-            let path = "\(directory)/\(ControlPlace.name(device: watch.device))"
+            let path = "\(directory)/\(ControlPlace.name(device: mount.device))"
             // The socket is root's; the threads that answer are not to be.
             let server = try FileSystemUser.asRoot { () throws(Errno) in
-                try ControlServer(fileSystem, at: path, owner: geteuid(), facts: facts)
+                try ControlServer(fileSystem, at: path, owner: geteuid(), facts: complete)
             }
             try server.start()
             return server

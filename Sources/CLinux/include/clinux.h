@@ -250,6 +250,11 @@ int32_t aclfs_control_timeout(int32_t fd, uint32_t milliseconds);
 /* One message; 0 at the end of the connection, -EMSGSIZE for one longer than the buffer. */
 int64_t aclfs_control_receive(int32_t fd, void *buffer, uint64_t size);
 int64_t aclfs_control_send(int32_t fd, const void *buffer, uint64_t size);
+/* With descriptors, ACLFS_CONTROL_DESCRIPTORS at most; those received close on exec and are the caller's. */
+#define ACLFS_CONTROL_DESCRIPTORS 2
+int64_t aclfs_control_send_with(int32_t fd, const void *buffer, uint64_t size, const int32_t *descriptors,
+                                uint32_t count);
+int64_t aclfs_control_receive_with(int32_t fd, void *buffer, uint64_t size, int32_t *descriptors, uint32_t *count);
 int32_t aclfs_control_shutdown(int32_t fd);
 
 /* --- Privilege of the calling thread (privilege.c); threads inherit what their starter has. --- */

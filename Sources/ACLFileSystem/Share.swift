@@ -1,0 +1,79 @@
+import BackingStore
+import LinuxSystem
+import Synchronization
+
+/// What all mounts of one backing tree have in common in this daemon: the lock that holds facts and names still
+/// between a decision and its act, and the knowledge of one another (docs/coherence.md, R14).
+///
+/// While there is more than one, none of them lets its kernel keep names or attributes: a change through one would
+/// have to be told to all others before its reply. Then every call is decided anew, on the one state that they share.
+public final class Share: Sendable {
+    let lock = ReadWriteLock()
+    private let mounts = Mutex<[FileSystem]>([])
+    private let isShared = Atomic<Bool>(false)
+
+    public init() {}
+
+    /// Whether a name may mean something else through another mount, which the kernel's locks on one do not prevent.
+    var hasSeveralMounts: Bool { isShared.load(ordering: .sequentiallyConsistent) }
+
+    /// Before a mount answers its first request: what the others' kernels keep is taken back first.
+    /// Never from a thread that answers requests.
+    func join(_ fileSystem: FileSystem) {
+        let all = mounts.withLock { mounts in
+            mounts.append(fileSystem)
+            return mounts
+        }
+        guard all.count > 1 else { return }
+        lock.withWriteLock { isShared.store(true, ordering: .sequentiallyConsistent) }
+        for mount in all { mount.stopCaching() }
+    }
+
+    func leave(_ fileSystem: FileSystem) {
+        let left = mounts.withLock { mounts in
+            mounts.removeAll { $0 === fileSystem }
+            return mounts
+        }
+        guard left.count <= 1 else { return }
+        lock.withWriteLock { isShared.store(false, ordering: .sequentiallyConsistent) }
+        for mount in left { mount.cache.resume(.severalMounts) }
+    }
+
+    /// Bytes of a file have changed through one mount. The others' kernels may hold pages of it; they are dropped, but
+    /// not before the reply, because that waits for reads which may wait for us.
+    func contentChanged(_ object: BackingObject, through fileSystem: FileSystem) {
+        guard hasSeveralMounts else { return }
+        for mount in mounts.withLock({ $0 }) where mount !== fileSystem {
+            if let node = mount.nodes.known(object) { mount.notices.dropContent(of: node.id) }
+        }
+    }
+
+    /// Holds names still from a decision to its act. On a single mount the kernel's lock on the directory does that,
+    /// and many may go on at once.
+    func withNamesHeld<Value>(_ body: () throws(Errno) -> Value) throws(Errno) -> Value {
+        if !hasSeveralMounts {
+            // With the lock it stays as it is.
+            let value: Value? = try lock.withReadLock { () throws(Errno) in hasSeveralMounts ? nil : try body() }
+            if let value { return value }
+        }
+        return try lock.withWriteLock(body)
+    }
+}
+
+extension FileSystem {
+    /// Nothing is handed out any more, and what was is taken back before this returns.
+    func stopCaching() {
+        guard let (names, ticket) = metadataLock.withWriteLock({ cache.suspend(.severalMounts) }) else { return }
+        for node in nodes.all {
+            // Listings that were answered but not yet used would be stamped after the bump (R4).
+            if node.unusedListings.load(ordering: .sequentiallyConsistent) > 0 { notices.awaitListings(of: node.id) }
+        }
+        if mountsBelow.exist {
+            notices.expireNow(names)
+        } else {
+            cache.takeBackAllNames()
+        }
+        for node in nodes.all { cache.takeBackAttributes(of: node.id) }
+        cache.finishSuspending(ticket)
+    }
+}

@@ -1,0 +1,28 @@
+import ACLFileSystem
+import Glibc
+
+/// A mount that the kernel shows and that somebody must serve.
+struct AttachedMount: Sendable {
+    /// The backing directory's real path.
+    var source: String
+    /// As it was called.
+    var name: String
+    var mountpoint: String
+    /// `MAJOR:MINOR`, as the mount table writes it.
+    var device: String
+    var options: MountOptions
+    /// Of /dev/fuse; whoever serves owns it.
+    var descriptor: Int32
+
+    /// As in `FileStatus.device`.
+    var deviceNumber: UInt64? {
+        let numbers = device.split(separator: ":").compactMap { UInt64($0) }
+        return numbers.count == 2 ? numbers[0] << 32 | numbers[1] : nil
+    }
+
+    /// Takes it away again, unless another mount covers it now.
+    func detach() {
+        guard MountTable.entry(at: mountpoint)?.device == device else { return }
+        try? Unmounting.perform(mountpoint, lazily: true)
+    }
+}

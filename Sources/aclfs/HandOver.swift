@@ -1,0 +1,140 @@
+import ACLFileSystem
+import ACLFormats
+import BackingStore
+import Glibc
+import LinuxSystem
+import ToolSupport
+
+/// A second mount of a backing directory, or one of a directory inside or around it, is served by the daemon of the
+/// first: only then can a change through one be true for the other at once (docs/coherence.md, R14).
+enum HandOver {
+    /// The daemon of this user that serves the same tree, if there is one.
+    static func daemon(for mount: PreparedMount) -> ControlClient? {
+        guard let descriptor = try? mount.tree.descriptor(of: mount.tree.root) else { return nil }
+        let members: [JSON.Member] = [.init("ancestors", .array(ancestors(descriptor.rawValue).map { .string($0) }))]
+        for entry in MountTable.entries() where entry.type == "fuse.aclfs" && entry.userID == geteuid() {
+            guard let client = try? ControlClient(device: entry.device, owner: geteuid()),
+                let answer = try? client.ask("serves", members), answer["serves"]?.bool == true
+            else { continue }
+            return client
+        }
+        return nil
+    }
+
+    /// The directory itself and all that it lies in, as device and inode number.
+    static func ancestors(_ directory: Int32) -> [String] {
+        var found: [String] = []
+        guard var current = try? SharedDescriptor(Syscall.dup(directory)) else { return found }
+        while found.count < 4096, let status = try? Syscall.statx(current.rawValue, flags: AtFlag.dontSync) {
+            let name = "\(status.device):\(status.inode)"
+            // The root is its own parent.
+            if found.last == name { break }
+            found.append(name)
+            guard let parent = try? Syscall.openat(current.rawValue, "..", OpenFlag.path | OpenFlag.directory) else { break }
+            current = SharedDescriptor(parent)
+        }
+        return found
+    }
+
+    /// Mounts, and has the daemon serve it.
+    static func perform(_ mount: PreparedMount, _ request: MountRequest, to client: ControlClient) throws(MountFailure) {
+        for remark in request.remarks { Journal.note(remark) }
+        mount.warnOfShortLists()
+        let attached = try mount.attach(request)
+        defer { close(attached.descriptor) }
+        do throws(ControlError) {
+            guard let directory = try? mount.tree.descriptor(of: mount.tree.root) else {
+                throw ControlError("the source is gone")
+            }
+            let members: [JSON.Member] = [
+                .init("source", .string(attached.source)), .init("name", .string(attached.name)),
+                .init("mountpoint", .string(attached.mountpoint)), .init("device", .string(attached.device)),
+                .init("metadata", .string(mount.tree.metadataName)),
+                .init("options", .array(request.optionTexts.map { .string($0) })),
+            ]
+            _ = try client.ask("serve", members, with: [attached.descriptor, directory.rawValue])
+        } catch {
+            attached.detach()
+            throw MountFailure(
+                status: MountExit.systemError,
+                message: "the daemon that serves this directory already does not take the mount: \(error.message)")
+        }
+    }
+
+    /// For `-f`: until the mount is gone.
+    static func waitWhileMounted(_ mountpoint: String) {
+        guard let table = try? Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly) else { return }
+        let device = MountTable.entry(at: mountpoint)?.device
+        while device != nil, MountTable.entries().contains(where: { $0.device == device }) {
+            var events = pollfd(fd: table.rawValue, events: Int16(POLLPRI), revents: 0)
+            poll(&events, 1, -1)
+        }
+    }
+}
+
+extension MountHost {
+    /// The daemon's side: messages of its own user.
+    func answer(_ request: JSON, _ descriptors: [SharedDescriptor]) -> ControlServer.MountFacts.DaemonAnswer {
+        switch request["command"]?.string {
+        case "serves":
+            let asked = request["ancestors"]?.array?.compactMap { $0.string } ?? []
+            return .done(.object([.init("serves", .bool(isRelated(asked)))]))
+        case "serve":
+            do throws(MountFailure) {
+                try takeOver(request, descriptors)
+                return .done(.object([]))
+            } catch { return .failed(.inval, error.message) }
+        default: return .notMine
+        }
+    }
+
+    /// Whether one of our directories is this one, lies in it, or has it inside.
+    private func isRelated(_ ancestors: [String]) -> Bool {
+        guard let asked = ancestors.first else { return false }
+        return trees.contains { entry in
+            let root = "\(entry.tree.root.key.device):\(entry.tree.root.key.inode)"
+            if ancestors.contains(root) { return true }
+            guard let descriptor = try? entry.tree.descriptor(of: entry.tree.root) else { return false }
+            return HandOver.ancestors(descriptor.rawValue).contains(asked)
+        }
+    }
+
+    private func takeOver(_ request: JSON, _ descriptors: [SharedDescriptor]) throws(MountFailure) {
+        func wrong(_ what: String) -> MountFailure { MountFailure(status: MountExit.systemError, message: what) }
+        guard descriptors.count == 2, let source = request["source"]?.string, let name = request["name"]?.string,
+            let mountpoint = request["mountpoint"]?.string, let device = request["device"]?.string,
+            let metadata = request["metadata"]?.string, let texts = request["options"]?.array
+        else { throw wrong("an incomplete message") }
+        var options = MountOptions()
+        for text in texts {
+            do { try options.apply(text.string ?? "") } catch { throw wrong(error.description) }
+        }
+        options.allowOther = options.allowOther || geteuid() == 0
+        let tree: BackingTree
+        let descriptor: Int32
+        do throws(Errno) {
+            tree = try self.tree(of: descriptors[1], metadata, followsMounts: options.crossMounts)
+            descriptor = try Syscall.dup(descriptors[0].rawValue).release()
+        } catch { throw wrong("\(source): \(error)") }
+        let mount = AttachedMount(
+            source: source, name: name, mountpoint: mountpoint, device: device, options: options, descriptor: descriptor)
+        let isServing = WorkQueue<Bool>(capacity: 2)
+        try serve(mount, tree: tree) { isServing.add($0) }
+        guard isServing.next() == true else { throw wrong("the kernel did not answer") }
+    }
+
+    /// The same directory is opened once for all its mounts.
+    private func tree(
+        of directory: SharedDescriptor, _ metadata: String, followsMounts: Bool
+    ) throws(Errno) -> BackingTree {
+        let status = try Syscall.statx(directory.rawValue)
+        let same = trees.first { entry in
+            entry.tree.root.key.device == status.device && entry.tree.root.key.inode == status.inode
+                && entry.tree.metadataName == metadata && entry.followsMounts == followsMounts
+        }
+        if let same { return same.tree }
+        return try BackingTree(
+            directory: try Syscall.dup(directory.rawValue), metadataName: metadata, descriptorBudget: 1024,
+            followsMounts: followsMounts)
+    }
+}

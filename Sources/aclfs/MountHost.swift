@@ -1,0 +1,150 @@
+import ACLFileSystem
+import BackingStore
+import FuseSession
+import Glibc
+import LinuxSystem
+import Synchronization
+
+/// The mounts that this process serves: of one backing directory, or of directories one inside the other. The first is
+/// its own, later ones are handed over by the commands that made them (docs/architecture.md, "One daemon").
+final class MountHost: Sendable {
+    private struct Served {
+        var mount: AttachedMount
+        var tree: BackingTree
+        var session: Session
+    }
+
+    private struct State {
+        var served: [Served] = []
+        var failure: MountFailure?
+        /// Nothing is taken over any more.
+        var isEnding = false
+    }
+
+    private let share = Share()
+    private let state = Mutex(State())
+    /// Gets an item whenever a mount has ended.
+    private let ended = WorkQueue<Void>(capacity: .max)
+    private let control: String?
+
+    /// - Parameter control: the directory of the control sockets, if there may be any.
+    init(control: String?) { self.control = control }
+
+    /// Starts to serve a mount on threads of its own.
+    /// - Parameter whenServing: called once: true when the kernel has introduced itself, false if it never did.
+    func serve(
+        _ mount: AttachedMount, tree: BackingTree, _ whenServing: @escaping @Sendable (Bool) -> Void
+    ) throws(MountFailure) {
+        let fileSystem = FileSystem(tree: tree, options: mount.options, share: share)
+        let negotiated = NegotiatedPaths(mount.options)
+        let dispatch = RequestDispatch(fileSystem) { agreed in
+            negotiated.set(agreed)
+            whenServing(true)
+        }
+        let session: Session
+        do {
+            var configuration = SessionConfiguration(readdirplus: mount.options.cache != .strict)
+            for name in mount.options.maskedKernelFeatures {
+                if let feature = KernelFeatures(name: name) { configuration.masked.insert(feature) }
+            }
+            session = try Session(handler: dispatch, deviceDescriptor: mount.descriptor, configuration: configuration)
+        } catch { throw Self.failure("cannot serve", Errno(rawValue: error.errno)) }
+        let watch: MountWatch
+        let server: ControlServer?
+        do throws(Errno) {
+            watch = try MountWatch(device: mount.device, mountpoint: mount.mountpoint)
+            try fileSystem.connect(session.notifier, device: mount.deviceNumber)
+            server = startControl(fileSystem, mount, negotiated, watch)
+            try watch.start(fileSystem)
+        } catch { throw Self.failure("cannot serve", error) }
+        let isAdmitted = state.withLock { state in
+            if state.isEnding { return false }
+            state.served.append(Served(mount: mount, tree: tree, session: session))
+            return true
+        }
+        guard isAdmitted else { throw Self.failure("cannot serve", .again) }
+        do throws(Errno) {
+            _ = try Thread.start(name: "aclfs-session") { [self] in
+                var failure: MountFailure?
+                do throws(SessionError) { try session.run(workers: Self.workerCount()) } catch {
+                    failure = Self.failure("serving ended", Errno(rawValue: error.errno))
+                }
+                whenServing(false)
+                watch.stop()
+                server?.stop()
+                state.withLock { state in
+                    state.served.removeAll { $0.session === session }
+                    state.failure = state.failure ?? failure
+                    if state.served.isEmpty { state.isEnding = true }
+                }
+                ended.add(())
+            }
+        } catch { throw Self.failure("cannot start a thread", error) }
+    }
+
+    /// The daemon ends when the last mount does.
+    func waitUntilAllEnded() throws(MountFailure) -> Int32 {
+        while !state.withLock({ $0.isEnding }) { _ = ended.next() }
+        if let failure = state.withLock({ $0.failure }) { throw failure }
+        return 0
+    }
+
+    private static func failure(_ what: String, _ error: Errno) -> MountFailure {
+        MountFailure(status: MountExit.systemError, message: "\(what): \(error)")
+    }
+
+    /// As many threads as processors serve best; two at least, so that one slow request never stands alone.
+    private static func workerCount() -> Int { max(2, min(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 16)) }
+
+    private func startControl(
+        _ fileSystem: FileSystem, _ mount: AttachedMount, _ negotiated: NegotiatedPaths, _ watch: MountWatch
+    ) -> ControlServer? {
+        guard let control else { return nil }
+        return ControlDirectory.start(fileSystem, mount, negotiated, watch, in: control, host: self)
+    }
+
+    /// What is served now, for those who ask whether a directory belongs here.
+    var trees: [(tree: BackingTree, followsMounts: Bool)] {
+        state.withLock { $0.served.map { ($0.tree, $0.mount.options.crossMounts) } }
+    }
+}
+
+// MARK: Signals
+
+extension MountHost {
+    /// Before any thread starts, so that only the waiting one sees them; SIGHUP and SIGPIPE end nothing.
+    static func holdSignals() throws(MountFailure) {
+        signal(SIGHUP, SIG_IGN)
+        signal(SIGPIPE, SIG_IGN)
+        var set = endSignals()
+        pthread_sigmask(SIG_BLOCK, &set, nil)
+    }
+
+    private static func endSignals() -> sigset_t {
+        var set = sigset_t()
+        sigemptyset(&set)
+        sigaddset(&set, SIGTERM)
+        sigaddset(&set, SIGINT)
+        return set
+    }
+
+    /// A signal that asks the daemon to end takes its mounts away first, but none that another one covers now.
+    func awaitSignals() throws(MountFailure) {
+        let waiting = Self.endSignals()
+        do throws(Errno) {
+            _ = try Thread.start(name: "aclfs-signals") { [self] in
+                var waiting = waiting
+                var number: Int32 = 0
+                while sigwait(&waiting, &number) == 0 {
+                    for served in state.withLock({ $0.served }) {
+                        if MountTable.entry(at: served.mount.mountpoint)?.device == served.mount.device {
+                            served.mount.detach()
+                        } else {
+                            served.session.stop()
+                        }
+                    }
+                }
+            }
+        } catch { throw Self.failure("cannot start a thread", error) }
+    }
+}

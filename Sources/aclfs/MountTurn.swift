@@ -1,0 +1,38 @@
+import Glibc
+import LinuxSystem
+import Synchronization
+import ToolSupport
+
+/// One mount of a user comes about after the other, so that two commands do not both find that nobody serves their
+/// directory yet. A lock on a file that lies beside the control sockets.
+final class MountTurn: Sendable {
+    private static let patience: UInt64 = 10_000_000_000
+    private let file: Mutex<SharedDescriptor?>
+
+    private init(_ file: SharedDescriptor) { self.file = Mutex(file) }
+
+    /// nil where there is no such place, or if another mount holds its turn for too long; then both go their own way.
+    static func take() -> MountTurn? {
+        guard let directory = try? ControlPlace.prepareDirectory(),
+            let file = try? Syscall.open(
+                directory + "/mount.lock", OpenFlag.readWrite | OpenFlag.create | OpenFlag.noFollow, mode: 0o600)
+        else { return nil }
+        let shared = SharedDescriptor(file)
+        let deadline = SystemTime.monotonic() + patience
+        while flock(shared.rawValue, LOCK_EX | LOCK_NB) != 0 {
+            if SystemTime.monotonic() > deadline { return nil }
+            SystemTime.sleep(milliseconds: 5)
+        }
+        return MountTurn(shared)
+    }
+
+    func end() {
+        file.withLock { file in
+            if let file { flock(file.rawValue, LOCK_UN) }
+            file = nil
+        }
+    }
+
+    /// In the daemon: the waiting command ends the turn.
+    func leaveToTheOther() { file.withLock { $0 = nil } }
+}
