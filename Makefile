@@ -28,7 +28,7 @@ unitdir := $(DESTDIR)$(PREFIX)/lib/systemd/system
 help:
 	@echo 'make run         build aclfs and take the tour on a mount of its own (as root)'
 	@echo 'make test        lint, build and every test that ends within minutes'
-	@echo 'make test-long   the same with the long races and random runs'
+	@echo 'make test-long   the same with the long races and random runs; docs/test-runs.md keeps the result'
 	@echo 'make lint        layers, file lengths, links; style findings are shown'
 	@echo 'make build       debug build of everything'
 	@echo 'make install     [PREFIX=/usr] [DESTDIR=] the program, helpers, manual pages, completions, unit'
@@ -60,7 +60,7 @@ lint:
 	    echo 'style: not looked at, this toolchain has no swift format'; \
 	fi
 
-# $(1) seconds, $(2) environment. Tests that cannot run here say why; their reasons are repeated at the end.
+# $(1) seconds, $(2) environment, $(3) what else is done with $$status. Tests that cannot run here say why; their reasons are repeated at the end.
 define run_tests
 	@mkdir -p .build; status=0; \
 	env $(2) timeout --kill-after=30 $(1) $(SWIFT) test 2>&1 | tee .build/test.log || status=$$?; \
@@ -71,14 +71,14 @@ define run_tests
 	    echo 'No test was skipped.'; \
 	fi; \
 	if [ "$$status" -eq 124 ] || [ "$$status" -eq 137 ]; then echo 'tests: stopped after $(1) seconds' >&2; fi; \
-	exit "$$status"
+	$(3) exit "$$status"
 endef
 
 test: lint build
 	$(call run_tests,$(TEST_TIMEOUT),ACLFS_TEST_LONG=0)
 
 test-long: lint build
-	$(call run_tests,$(TEST_LONG_TIMEOUT),ACLFS_TEST_LONG=1)
+	$(call run_tests,$(TEST_LONG_TIMEOUT),ACLFS_TEST_LONG=1,mount-helpers/record-test-run "$$status" .build/test.log;)
 
 bench: release
 	@ACLFS='$(CURDIR)/$(release)' docs/examples/bench.sh
