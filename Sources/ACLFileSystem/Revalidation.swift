@@ -32,7 +32,7 @@ final class Revalidation: Sendable {
 }
 
 /// Names to be dropped from the kernel, so that it forgets directories marked by R7 and R10 and they can be cached
-/// again (docs/decisions/0005-forgetting-marked-directories.md).
+/// again (docs/decisions/0007-forgetting-marked-directories.md).
 ///
 /// Not at once: most of them are marked in the middle of work in them. And never the working directory of a process,
 /// which would have no path (getcwd fails) until somebody looked its name up again.
