@@ -93,6 +93,7 @@ extension FileSystem {
             kind: kind, mode: FileMode(rawValue: UInt16(truncatingIfNeeded: mode & 0o7777)),
             umask: UInt16(truncatingIfNeeded: caller.umask & 0o777))
         try permit(.create(request), Nodes(parent: parent.facts), caller, about: parent)
+        if parent.isCovered { throw .rofs }
         let inquiry = Inquiry(credential(caller), on: volume, sandbox: Unconfined(), observer: NoObserver())
         do { return try inquiry.newObject(request, in: parent.facts, gid: caller.gid) } catch { throw .nomem }
     }

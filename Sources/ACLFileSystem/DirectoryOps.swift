@@ -81,6 +81,7 @@ extension FileSystem {
         let descriptor = directory.descriptor.rawValue
         let device = directory.node.object.key.device
         let isRoot = directory.node.id == .root
+        let isCovered = directory.node.object.isCovered.load(ordering: .relaxed)
         let rootInode = tree.shownInode(device: device, inode: directory.node.object.key.inode)
         try directory.position.withLock { _ throws(Errno) in
             try Syscall.lseek(descriptor, offset: Int64(bitPattern: offset), whence: Seek.set)
@@ -90,7 +91,8 @@ extension FileSystem {
                     (buffer) -> Result<Bool, Errno> in
                     outcome { () throws(Errno) in
                         let count = try Syscall.getdents(descriptor, into: buffer)
-                        for entry in DirectoryEntries(UnsafeRawBufferPointer(rebasing: buffer[..<count])) {
+                        for entry in DirectoryEntries(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+                        where !isCovered || entry.isDot {
                             // What lies above the root of the mount is nobody's business.
                             let inode =
                                 isRoot && entry.isDot ? rootInode : tree.shownInode(device: device, inode: entry.inode)

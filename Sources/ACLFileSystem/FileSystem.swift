@@ -2,6 +2,7 @@ import ACLFormats
 import Authorization
 import BackingStore
 import FuseSession
+import Glibc
 import Identity
 import LinuxSystem
 import Synchronization
@@ -27,6 +28,8 @@ public final class FileSystem: Sendable {
     let mountsBelow = MountsBelow()
     let notices = Notices()
     let forgetting = ForgettingQueue()
+    /// Without `allow_other` the kernel lets nobody else in.
+    let soleUser: SoleUser?
     private let agreed = Mutex<Negotiated?>(nil)
     private let clock = Mutex<CacheClock?>(nil)
     /// Names for texts. Membership has threads of its own, so that texts never stand in its way.
@@ -45,6 +48,7 @@ public final class FileSystem: Sendable {
         nodes = NodeTable(root: tree.root)
         groups = GroupCache(milliseconds: options.groupsCache, directory: options.directoryGroups)
         cache = KernelCache(options.cache)
+        soleUser = options.allowOther ? nil : SoleUser(uid: geteuid(), gid: getegid())
         volumeState = Mutex(options.volume)
     }
 
@@ -91,6 +95,9 @@ struct Loaded {
     let facts: ObjectFacts
     /// If it was asked for by its node.
     var node: Node?
+
+    /// Nothing can be made, found or listed in a directory that something else is mounted on.
+    var isCovered: Bool { object.isCovered.load(ordering: .relaxed) }
 }
 
 extension FileSystem {

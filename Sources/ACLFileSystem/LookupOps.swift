@@ -11,6 +11,7 @@ extension FileSystem {
             let directory = try load(parent)
             do throws(Errno) {
                 try permit(.lookup, Nodes(object: directory.facts), caller, about: directory)
+                if directory.isCovered { return .absent(validFor: 0) }
                 let found = try child(name, of: directory)
                 try gate(found, caller)
                 return .found(entry(found, named: name, below: directory))

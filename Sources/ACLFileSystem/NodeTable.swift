@@ -57,6 +57,8 @@ final class NodeTable: Sendable {
         if object === root.object { return root }
         return state.withLock { state in
             if let id = state.ids[object.key], var slot = state.slots[id] {
+                let isCovered = object.isCovered.load(ordering: .relaxed)
+                slot.node.object.isCovered.store(isCovered, ordering: .relaxed)
                 slot.lookupCount += 1
                 state.slots[id] = slot
                 return slot.node

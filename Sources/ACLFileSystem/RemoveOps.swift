@@ -12,9 +12,11 @@ extension FileSystem {
         try share.withNamesHeld { () throws(Errno) in
             let directory = try load(parent)
             let object = try child(name, of: directory)
+            if directory.isCovered { throw .noent }
             try permit(
                 isDirectory ? .removeDirectory : .unlink,
                 Nodes(object: object.facts, parent: directory.facts), caller, about: object)
+            if object.isCovered { throw .busy }
             try Syscall.unlinkat(
                 directory.descriptor.rawValue, name, flags: isDirectory ? AtFlag.removeDirectory : 0)
             if isDirectory || object.status.nlink <= 1 { tree.forgetDescriptor(of: object.object) }

@@ -25,6 +25,9 @@ extension FileSystem {
                 object: object.facts, parent: source.facts, target: target?.facts,
                 targetParent: parent == newParent ? nil : destination.facts)
             try permit(exchanges ? .exchange : .rename, objects, caller, about: object)
+            if source.isCovered { throw .noent }
+            if destination.isCovered { throw .rofs }
+            if object.isCovered || target?.isCovered ?? false { throw .busy }
             try spending(for: caller) { () throws(Errno) in
                 try Syscall.renameat2(
                     source.descriptor.rawValue, name, to: destination.descriptor.rawValue, newName, flags: flags)
@@ -60,6 +63,7 @@ extension FileSystem {
             let object = try load(id)
             let directory = try load(parent)
             try permit(.link, Nodes(object: object.facts, targetParent: directory.facts), caller, about: object)
+            if directory.isCovered { throw .rofs }
             try spending(for: caller) { () throws(Errno) in
                 try Syscall.link(descriptor: object.descriptor.rawValue, to: directory.descriptor.rawValue, name)
             }

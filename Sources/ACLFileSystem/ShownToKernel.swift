@@ -21,9 +21,11 @@ enum LookupAnswer {
 }
 
 extension FileSystem {
-    /// Whether every caller would be granted these rights.
+    /// Whether every caller that can reach this mount would be granted these rights.
     func everybodyHolds(_ rights: Rights, on facts: ObjectFacts) -> Bool {
-        universalRights(of: facts, on: volume).isSuperset(of: rights)
+        guard let soleUser else { return universalRights(of: facts, on: volume).isSuperset(of: rights) }
+        var inquiry = Inquiry(soleUser, on: volume, sandbox: Unconfined(), observer: NoObserver())
+        return inquiry.authorize(.rights(rights), Nodes(object: facts)).isAllowed
     }
 
     /// Shows an object under a name, and counts the look-up.

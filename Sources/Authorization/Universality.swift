@@ -35,3 +35,14 @@ public func universalRights(of object: ObjectFacts, on volume: VolumeState) -> R
     // Root is never refused by an entry, so a deny takes nothing from him; but one is enough for others.
     return allowed.subtracting(denied)
 }
+
+/// Everybody who can reach a mount that only one user can reach: that user, with any supplementary groups.
+public struct SoleUser: Credential, Sendable, Hashable {
+    public let uid: UInt32
+    public let gid: UInt32
+    public var effectiveGroup: UInt32? { gid }
+    public init(uid: UInt32, gid: UInt32) { (self.uid, self.gid) = (uid, gid) }
+
+    public func membership(inGroup gid: UInt32) -> Membership { gid == self.gid ? .member : .unknown }
+    public func membership(of guid: GUID) -> Membership { .unknown }
+}

@@ -1,5 +1,6 @@
 import Authorization
 import LinuxSystem
+import Synchronization
 
 /// What makes an object of the backing directory itself and no other: device, inode number and, where
 /// the file system has handles, the handle, whose generation tells a reused inode number apart.
@@ -16,6 +17,8 @@ public final class BackingObject: Sendable {
     public let kind: ObjectKind
     /// Held for the object's life where no handle can bring it back.
     let pinned: SharedDescriptor?
+    /// Something is mounted on this directory that is no part of the tree: it shows nothing and takes nothing (I7).
+    public let isCovered = Atomic<Bool>(false)
 
     init(key: ObjectKey, kind: ObjectKind, pinned: SharedDescriptor?) {
         (self.key, self.kind, self.pinned) = (key, kind, pinned)

@@ -81,7 +81,11 @@ public final class BackingTree: Sendable {
         if isDotName(name) { throw .inval }
         let descriptor = SharedDescriptor(
             try Syscall.openat(directory.rawValue, name, OpenFlag.path | OpenFlag.noFollow))
-        if try leadsOut(descriptor, of: directory) { return try adopt(covered(name, in: directory)) }
+        if try leadsOut(descriptor, of: directory) {
+            let found = try adopt(covered(name, in: directory))
+            found.object.isCovered.store(true, ordering: .relaxed)
+            return found
+        }
         return try adopt(descriptor)
     }
 
@@ -91,7 +95,8 @@ public final class BackingTree: Sendable {
         // DONT_SYNC: an aclfs mount answers from what the kernel has, without a request to its daemon.
         let here = try Syscall.statx(directory.rawValue, mask: StatMask.mountID, flags: AtFlag.dontSync)
         let there = try Syscall.statx(descriptor.rawValue, mask: StatMask.mountID, flags: AtFlag.dontSync)
-        if here.device == there.device { return false }
+        // Part of the same file system may be mounted here, too.
+        if here.device == there.device, followsMounts || here.mountID == there.mountID { return false }
         return !followsMounts || MountedFileSystems.isOurs(device: there.device)
     }
 
