@@ -16,7 +16,6 @@ let package = Package(
     products: [.executable(name: "aclfs", targets: ["aclfs"])],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
-        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     ],
     targets: [
         // 1: what a decision is and how it is reached; imports nothing.
@@ -44,7 +43,6 @@ let package = Package(
             name: "ACLFileSystem",
             dependencies: [
                 "Authorization", "ACLFormats", "LinuxSystem", "Identity", "BackingStore", "FuseSession",
-                .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
         // 9: what the commands do, and the one executable.
         .target(
@@ -57,7 +55,6 @@ let package = Package(
                 "ToolSupport", "Authorization", "ACLFormats", "ACLFileSystem", "BackingStore", "FuseSession",
                 "LinuxSystem", "Identity",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
 
         .target(

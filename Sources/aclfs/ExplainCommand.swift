@@ -6,9 +6,12 @@ import ToolSupport
 
 /// `aclfs explain`: 0 allowed, 1 denied, 2 no answer.
 enum ExplainCommand {
-    static func run(_ arguments: [String]) -> Int32 {
+    static func run() -> Int32 {
+        ExplainArguments.run(rawArguments(), wrongUse: 2, perform)
+    }
+
+    private static func perform(_ arguments: ExplainArguments) -> Int32 {
         do throws(ControlError) {
-            let arguments = try ExplainArguments(rawArguments())
             if arguments.last { return try last(arguments) }
             if arguments.whoCan { return try whoCan(arguments) }
             return try explain(arguments)
@@ -22,8 +25,8 @@ enum ExplainCommand {
         guard arguments.words.count == 2 || arguments.words.count == 3 else {
             throw ControlError("usage: aclfs explain [--json] [--as USER[:GROUP,…]] OPERATION PATH [PATH2]")
         }
-        let word = try operation(arguments.words[0])
-        let first = try MountLocation(arguments.words[1])
+        let word = try operation(arguments.words[0].bytes)
+        let first = try MountLocation(arguments.words[1].bytes)
         var members = [
             JSON.Member("operation", .string(word)), JSON.path(first.path),
         ]
@@ -32,7 +35,7 @@ enum ExplainCommand {
             guard AskedOperation(word: word)?.call?.takesSecondPath == true else {
                 throw ControlError("\(word) asks for one path")
             }
-            let location = try MountLocation(arguments.words[2])
+            let location = try MountLocation(arguments.words[2].bytes)
             guard location.entry.device == first.entry.device else {
                 throw ControlError("\(word): the two paths are on different mounts; that is refused with EXDEV")
             }
@@ -42,7 +45,7 @@ enum ExplainCommand {
         if let subject = arguments.subject { members.append(.init("as", .string(subject))) }
         let answer: JSON
         do throws(ControlError) { answer = try first.client().ask("explain", members) } catch {
-            throw named(error, arguments.words[1])
+            throw named(error, arguments.words[1].bytes)
         }
         guard let explanation = Explanation(json: answer) else { throw ControlError("the answer is not understood") }
         func path(_ place: Explanation.Place) -> [UInt8] {
@@ -66,8 +69,8 @@ enum ExplainCommand {
         guard arguments.words.count == 2, arguments.subject == nil else {
             throw ControlError("usage: aclfs explain [--json] --who-can OPERATION PATH")
         }
-        let word = try operation(arguments.words[0])
-        let location = try MountLocation(arguments.words[1])
+        let word = try operation(arguments.words[0].bytes)
+        let location = try MountLocation(arguments.words[1].bytes)
         let client = try location.client()
         var rows: [[String]] = []
         var values: [JSON] = []
@@ -80,7 +83,7 @@ enum ExplainCommand {
                         .init("operation", .string(word)), JSON.path(location.path),
                         .init("as", .string(user.name)), .init("brief", .bool(true)),
                     ])
-            } catch { throw named(error, arguments.words[1]) }
+            } catch { throw named(error, arguments.words[1].bytes) }
             guard let explanation = Explanation(json: answer), explanation.isAllowed else { continue }
             let stage = explanation.steps.last?.stage ?? ""
             let entry = explanation.steps.last?.entry
@@ -103,7 +106,7 @@ enum ExplainCommand {
     private static func last(_ arguments: ExplainArguments) throws(ControlError) -> Int32 {
         var words = arguments.words
         var count: Int64 = 20
-        if let word = words.first, let number = Int64(String(decoding: word, as: UTF8.self)) {
+        if let word = words.first, let number = Int64(String(decoding: word.bytes, as: UTF8.self)) {
             guard number > 0 else { throw ControlError("--last takes a number above 0") }
             count = number
             words.removeFirst()
@@ -111,7 +114,7 @@ enum ExplainCommand {
         guard words.count < 2 else { throw ControlError("usage: aclfs explain [--json] --last [N] [MOUNTPOINT]") }
         let client: ControlClient
         if let path = words.first {
-            client = try MountLocation(path).client()
+            client = try MountLocation(path.bytes).client()
         } else if let here = try? MountLocation(Array("./.".utf8)) {
             client = try here.client()
         } else {
@@ -153,24 +156,22 @@ enum ExplainCommand {
 
 /// `aclfs effective`: every right, granted or not, and by what.
 enum EffectiveCommand {
-    static func run(_ arguments: [String]) -> Int32 {
-        do throws(ControlError) { return try perform() } catch {
-            printError("aclfs: \(error.message)")
-            return 2
+    static func run() -> Int32 {
+        EffectiveArguments.run(rawArguments(), wrongUse: 2) { arguments in
+            do throws(ControlError) { return try perform(arguments) } catch {
+                printError("aclfs: \(error.message)")
+                return 2
+            }
         }
     }
 
-    private static func perform() throws(ControlError) -> Int32 {
-        let arguments = try ExplainArguments(rawArguments())
-        guard arguments.words.count == 1, !arguments.whoCan, !arguments.last else {
-            throw ControlError("usage: aclfs effective [--json] [--as USER[:GROUP,…]] PATH")
-        }
-        let location = try MountLocation(arguments.words[0])
+    private static func perform(_ arguments: EffectiveArguments) throws(ControlError) -> Int32 {
+        let location = try MountLocation(arguments.path.bytes)
         var members = [JSON.path(location.path)]
         if let subject = arguments.subject { members.append(.init("as", .string(subject))) }
         let answer: JSON
         do throws(ControlError) { answer = try location.client().ask("effective", members) } catch {
-            throw ExplainCommand.named(error, arguments.words[0])
+            throw ExplainCommand.named(error, arguments.path.bytes)
         }
         let explanations = (answer.array ?? []).compactMap { Explanation(json: $0) }
         if arguments.json {

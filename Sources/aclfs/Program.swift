@@ -21,14 +21,14 @@ enum Program {
         let rest = Array(arguments.dropFirst())
         switch word {
         case "mount": return MountCommand.run(rest)
-        case "unmount", "umount": return UnmountCommand.run(rest)
+        case "unmount", "umount": return UnmountCommand.run()
         // Their arguments are bytes: names of files need not be text.
         case "chmod": return runChmod(arguments: byteArguments(after: 2))
         case "chflags": return runChflags(arguments: byteArguments(after: 2))
         case "ls": return runLs(arguments: byteArguments(after: 2))
-        case "explain": return ExplainCommand.run(rest)
-        case "effective": return EffectiveCommand.run(rest)
-        case "status": return StatusCommand.run(rest)
+        case "explain": return ExplainCommand.run()
+        case "effective": return EffectiveCommand.run()
+        case "status": return StatusCommand.run()
         case "help", "--help", "-h":
             print(Usage.text)
             return 0

@@ -5,21 +5,19 @@ import ToolSupport
 
 /// `aclfs status [--json] [MOUNTPOINT]`: one mount, or all of them.
 enum StatusCommand {
-    static func run(_ arguments: [String]) -> Int32 {
-        do throws(ControlError) { return try perform() } catch {
-            printError("aclfs: \(error.message)")
-            return 2
+    static func run() -> Int32 {
+        StatusArguments.run(rawArguments(), wrongUse: 2) { arguments in
+            do throws(ControlError) { return try perform(arguments) } catch {
+                printError("aclfs: \(error.message)")
+                return 2
+            }
         }
     }
 
-    private static func perform() throws(ControlError) -> Int32 {
-        let arguments = try ExplainArguments(rawArguments())
-        guard arguments.words.count < 2, !arguments.whoCan, !arguments.last, arguments.subject == nil else {
-            throw ControlError("usage: aclfs status [--json] [MOUNTPOINT]")
-        }
+    private static func perform(_ arguments: StatusArguments) throws(ControlError) -> Int32 {
         var mounts: [MountEntry]
-        if let path = arguments.words.first {
-            mounts = [try MountLocation(path).entry]
+        if let path = arguments.mountpoint {
+            mounts = [try MountLocation(path.bytes).entry]
         } else {
             mounts = MountTable.entries().filter { $0.type == "fuse.aclfs" }
         }
@@ -32,7 +30,7 @@ enum StatusCommand {
                 if !arguments.json { show(answer, mount) }
             } catch {
                 printError("aclfs: \(escapedName(mount.path.utf8)): \(error.message)")
-                exit = arguments.words.isEmpty ? 1 : 2
+                exit = arguments.mountpoint == nil ? 1 : 2
             }
         }
         if arguments.json { printBytes(JSONText.write(.array(answers))) }

@@ -3,16 +3,13 @@ import LinuxSystem
 
 /// `aclfs unmount MOUNTPOINT`: ends a mount; one whose daemon died is taken away.
 enum UnmountCommand {
-    static func run(_ arguments: [String]) -> Int32 {
-        let words = arguments.first == "--" ? Array(arguments.dropFirst()) : arguments
-        guard words.count == 1, let path = words.first, arguments.count > 1 || !path.hasPrefix("-") else {
-            printError("usage: aclfs unmount MOUNTPOINT")
-            return MountExit.wrongUse
+    static func run() -> Int32 {
+        UnmountArguments.run(rawArguments(), wrongUse: MountExit.wrongUse) { arguments in
+            do throws(MountFailure) {
+                try perform(arguments.mountpoint)
+                return 0
+            } catch { return MountCommand.report(error) }
         }
-        do throws(MountFailure) {
-            try perform(path)
-            return 0
-        } catch { return MountCommand.report(error) }
     }
 
     private static func perform(_ path: String) throws(MountFailure) {
