@@ -29,10 +29,10 @@ final class MountNamespace {
     private static let prelude = #"""
         T=$1; A=$2; ACT=$3
         # What others have mounted would live on in our copy of it.
-        awk '$3 == "fuse.aclfs" { print $2 }' /proc/self/mounts | while read -r m; do umount -lc "$(printf "$m")"; done
+        awk '$3 == "fuse.aclfs" { print $2 }' /proc/self/mounts | while read -r m; do umount -lc "$(printf "$m")" 2>/dev/null; done
         leave() {
             awk '$3 ~ /^fuse/ { print $2 }' /proc/self/mounts | grep "^$T/" | tac |
-                while read -r m; do umount -lc "$(printf "$m")"; done
+                while read -r m; do umount -lc "$(printf "$m")" 2>/dev/null; done
         }
         trap leave EXIT
         is() { [ "$2" = "$3" ] || echo "$1: expected <$2>, got <$3>"; }
