@@ -22,6 +22,8 @@ let package = Package(
         .target(name: "Authorization", swiftSettings: strict),
         // 2: text and stored forms of the core's values.
         .target(name: "ACLFormats", dependencies: ["Authorization"], swiftSettings: strict),
+        // 3: profiles, compiled to a table from place to rights.
+        .target(name: "SandboxPolicy", dependencies: ["Authorization"], swiftSettings: strict),
         // 4: system calls, one Swift function each over a narrow C shim.
         .target(name: "CLinux", cSettings: shim),
         .target(name: "LinuxSystem", dependencies: ["CLinux"], swiftSettings: strict),
@@ -62,6 +64,8 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["Authorization", "ReferenceModel"], path: "Tests/TestSupport",
             swiftSettings: strict),
+        .testTarget(
+            name: "SandboxPolicyTests", dependencies: ["SandboxPolicy", "Authorization"], swiftSettings: strict),
         .testTarget(
             name: "AuthorizationTests", dependencies: ["Authorization", "TestSupport"], swiftSettings: strict),
         .testTarget(

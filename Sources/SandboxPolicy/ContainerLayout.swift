@@ -1,0 +1,95 @@
+import Authorization
+
+/// Where an application's container lies and how its inside is divided (the guide's Table 1-1).
+public enum ContainerLayout: String, Sendable, CaseIterable {
+    /// `HOME/Library/Containers/ID/Data`, everything below it the application's own.
+    case macos
+    /// `HOME/Containers/Bundle/ID` and `HOME/Containers/Data/ID`, the latter with nothing but the guide's directories.
+    case ios
+}
+
+/// One rule of a container: the place, what passes there, and what the guide calls it.
+struct ContainerRule {
+    /// From the mount's top.
+    var path: [[UInt8]]
+    var zone: ZoneKind
+    var name: String
+}
+
+extension ContainerLayout {
+    /// - Throws: if the identifier could lead out of its place.
+    func rules(bundle: String, home: [[UInt8]]) throws(EntitlementProblem) -> [ContainerRule] {
+        guard !bundle.isEmpty, !bundle.contains("/"), bundle != ".", bundle != "..", bundle.utf8.count < 256,
+            !bundle.utf8.contains(0)
+        else { throw EntitlementProblem(key: "bundle", message: "'\(bundle)' is not a bundle identifier") }
+        func path(_ words: String...) -> [[UInt8]] { home + words.map { Array($0.utf8) } }
+        switch self {
+        case .macos:
+            let data = path("Library", "Containers", bundle, "Data")
+            return [ContainerRule(path: data, zone: .container, name: "container")] + Self.inside(data)
+        case .ios:
+            let data = path("Containers", "Data", bundle)
+            return [
+                ContainerRule(path: path("Containers", "Bundle", bundle), zone: .bundle, name: "bundle"),
+                ContainerRule(path: data, zone: .containerTop, name: "container"),
+            ] + Self.inside(data)
+        }
+    }
+
+    private static func inside(_ data: [[UInt8]]) -> [ContainerRule] {
+        let places: [(String, ZoneKind)] = [
+            ("Documents", .documents), ("Documents/Inbox", .inbox), ("Library", .documents),
+            ("Library/Application Support", .documents), ("Library/Preferences", .documents),
+            ("Library/Caches", .purgeable), ("tmp", .purgeable),
+        ]
+        return places.map { place, zone in
+            ContainerRule(
+                path: data + place.utf8.split(separator: 0x2F).map { Array($0) }, zone: zone, name: place)
+        }
+    }
+}
+
+/// What a zone is, and so what may pass in it.
+public enum ZoneKind: UInt8, Sendable, CaseIterable {
+    /// Nothing is entitled here.
+    case outside
+    /// On the way to a zone: found and passed through, no more.
+    case passage
+    case readOnly, readWrite
+    /// The whole inside of a macOS container.
+    case container
+    /// The top of an iOS data container: listed and passed through, no new names.
+    case containerTop
+    /// `AppName.app`: read and executed.
+    case bundle
+    case documents
+    /// Read and delete; nothing is created or written.
+    case inbox
+    /// Caches and tmp: as Documents, and not backed up.
+    case purgeable
+
+    private static let looking: Rights = [.readAttributes, .readSecurity, .search, .synchronize]
+    private static let reading: Rights = [
+        .read, .execute, .readAttributes, .readExtendedAttributes, .readSecurity, .synchronize,
+    ]
+
+    /// The rights that may pass on an object in the zone.
+    public var rights: Rights {
+        switch self {
+        case .outside: []
+        case .passage: Self.looking
+        case .readOnly, .bundle: Self.reading
+        case .containerTop: Self.reading
+        case .inbox: Self.reading.union([.delete, .deleteChild])
+        case .readWrite, .container, .documents, .purgeable: Rights.all.union([.linkTarget, .checkImmutable])
+        }
+    }
+
+    /// Caches, tmp and the bundle count as excluded from backup.
+    public var isExcludedFromBackup: Bool {
+        switch self {
+        case .purgeable, .bundle, .containerTop: true
+        case .outside, .passage, .readOnly, .readWrite, .container, .documents, .inbox: false
+        }
+    }
+}

@@ -1,0 +1,174 @@
+/// A value of an entitlements property list, as far as profiles use them.
+public indirect enum EntitlementValue: Sendable, Hashable {
+    case flag(Bool)
+    case text(String)
+    case list([EntitlementValue])
+    /// Any other type.
+    case other
+}
+
+/// What is wrong with a profile, or strange in it.
+public struct EntitlementProblem: Error, Sendable, Hashable, CustomStringConvertible {
+    public var key: String
+    public var message: String
+    public var description: String { "\(key): \(message)" }
+}
+
+/// How far a grant goes.
+public enum EntitledAccess: Sendable, Hashable, Comparable {
+    case readOnly, readWrite
+}
+
+/// A place that an entitlement names, and the key that names it.
+public struct EntitledPlace: Sendable, Hashable {
+    /// Names from the mount's top.
+    public var path: [[UInt8]]
+    /// Without: this one object and nothing below it.
+    public var isDirectory: Bool
+    public var access: EntitledAccess
+    public var key: String
+}
+
+/// The keys about files of an Apple `.entitlements` property list.
+///
+/// A profile only ever takes away, so a key that is not known is a warning: without it less is allowed. A key that would
+/// widen access and cannot be understood is an error, for its writer meant something that is not enforced.
+public struct Entitlements: Sendable, Hashable {
+    public private(set) var isSandboxed = false
+    /// A child takes its parent's sandbox: this profile stands for none of its own.
+    public private(set) var inheritsSandbox = false
+    /// Locations that the user pointed at; access comes with the grants, this says how far they may go.
+    public private(set) var userSelected: EntitledAccess?
+    public private(set) var applicationGroups: [String] = []
+    public private(set) var warnings: [EntitlementProblem] = []
+    private var folders: [(name: String, access: EntitledAccess, key: String)] = []
+    private var homeRelative: [(path: String, access: EntitledAccess, key: String)] = []
+    private var absolute: [(path: String, access: EntitledAccess, key: String)] = []
+
+    private static let prefix = "com.apple.security."
+    private static let folderKeys: [(word: String, folder: String)] = [
+        ("files.downloads", "Downloads"), ("assets.pictures", "Pictures"), ("assets.music", "Music"),
+        ("assets.movies", "Movies"),
+    ]
+    private static let accessWords: [(word: String, access: EntitledAccess)] = [
+        ("read-only", .readOnly), ("read-write", .readWrite),
+    ]
+
+    /// - Throws: the first key, in their order, that would widen access and is malformed.
+    public init(_ values: [String: EntitlementValue]) throws(EntitlementProblem) {
+        for key in values.keys.sorted() {
+            guard let value = values[key] else { continue }
+            guard key.hasPrefix(Self.prefix) else {
+                warnings.append(EntitlementProblem(key: key, message: "not a key about files; ignored"))
+                continue
+            }
+            try take(key, String(key.dropFirst(Self.prefix.count)), value)
+        }
+        if !isSandboxed {
+            throw EntitlementProblem(
+                key: Self.prefix + "app-sandbox", message: "must be true: without it the other keys mean nothing")
+        }
+    }
+
+    private mutating func take(_ key: String, _ word: String, _ value: EntitlementValue) throws(EntitlementProblem) {
+        switch word {
+        case "app-sandbox": isSandboxed = try flag(key, value)
+        case "inherit": inheritsSandbox = try flag(key, value)
+        case "application-groups":
+            for name in try texts(key, value) {
+                guard !name.isEmpty, !name.contains("/"), name != ".", name != ".." else {
+                    throw EntitlementProblem(key: key, message: "'\(name)' is not the name of a group")
+                }
+                applicationGroups.append(name)
+            }
+        default:
+            for (ending, access) in Self.accessWords where word.hasSuffix("." + ending) {
+                let stem = String(word.dropLast(ending.count + 1))
+                if try takeAccess(key, stem, access, value) { return }
+            }
+            warnings.append(EntitlementProblem(key: key, message: "unknown key; it allows nothing here"))
+        }
+    }
+
+    /// - Returns: whether the key is one of ours.
+    private mutating func takeAccess(
+        _ key: String, _ stem: String, _ access: EntitledAccess, _ value: EntitlementValue
+    ) throws(EntitlementProblem) -> Bool {
+        if stem == "files.user-selected" {
+            if try flag(key, value) { userSelected = max(userSelected ?? access, access) }
+            return true
+        }
+        if let folder = Self.folderKeys.first(where: { $0.word == stem })?.folder {
+            if try flag(key, value) { folders.append((folder, access, key)) }
+            return true
+        }
+        switch stem {
+        case "temporary-exception.files.home-relative-path":
+            for path in try paths(key, value) { homeRelative.append((path, access, key)) }
+        case "temporary-exception.files.absolute-path":
+            for path in try paths(key, value) { absolute.append((path, access, key)) }
+        default: return false
+        }
+        return true
+    }
+
+    private func flag(_ key: String, _ value: EntitlementValue) throws(EntitlementProblem) -> Bool {
+        guard case .flag(let flag) = value else {
+            throw EntitlementProblem(key: key, message: "must be true or false")
+        }
+        return flag
+    }
+
+    private func texts(_ key: String, _ value: EntitlementValue) throws(EntitlementProblem) -> [String] {
+        guard case .list(let values) = value else {
+            throw EntitlementProblem(key: key, message: "must be a list of strings")
+        }
+        var found: [String] = []
+        for value in values {
+            guard case .text(let text) = value else {
+                throw EntitlementProblem(key: key, message: "must hold nothing but strings")
+            }
+            found.append(text)
+        }
+        return found
+    }
+
+    private func paths(_ key: String, _ value: EntitlementValue) throws(EntitlementProblem) -> [String] {
+        let found = try texts(key, value)
+        for path in found {
+            guard path.hasPrefix("/") else {
+                throw EntitlementProblem(key: key, message: "'\(path)' must start with / (a directory also ends with it)")
+            }
+            let names = path.split(separator: "/")
+            guard !names.contains("."), !names.contains(".."), !path.utf8.contains(0) else {
+                throw EntitlementProblem(key: key, message: "'\(path)' must not hold '.' or '..'")
+            }
+        }
+        return found
+    }
+
+    /// The places that the keys name.
+    /// - Parameter home: from the mount's top.
+    public func places(home: [[UInt8]]) -> [EntitledPlace] {
+        func names(_ path: String) -> [[UInt8]] { path.utf8.split(separator: 0x2F).map { Array($0) } }
+        func place(_ path: String, below: [[UInt8]], _ access: EntitledAccess, _ key: String) -> EntitledPlace {
+            EntitledPlace(path: below + names(path), isDirectory: path.hasSuffix("/"), access: access, key: key)
+        }
+        var places = folders.map { place($0.name + "/", below: home, $0.access, $0.key) }
+        places += homeRelative.map { place($0.path, below: home, $0.access, $0.key) }
+        places += absolute.map { place($0.path, below: [], $0.access, $0.key) }
+        places += applicationGroups.map { group in
+            place(
+                "Library/Group Containers/\(group)/", below: home, .readWrite, Self.prefix + "application-groups")
+        }
+        return places
+    }
+
+    public static func == (left: Entitlements, right: Entitlements) -> Bool {
+        left.isSandboxed == right.isSandboxed && left.inheritsSandbox == right.inheritsSandbox
+            && left.userSelected == right.userSelected && left.warnings == right.warnings
+            && left.places(home: []) == right.places(home: [])
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(places(home: [])) }
+}

@@ -1,0 +1,101 @@
+import Authorization
+
+/// Collects the rules of a profile in a tree of names and turns it into a table.
+struct ZoneTreeBuilder {
+    private final class Place {
+        var children: [[UInt8]: Place] = [:]
+        /// What a rule says of this object and all below it; several add up.
+        var subtree: [(kind: ZoneKind, source: String)] = []
+        /// What a rule says of this object alone.
+        var own: [(kind: ZoneKind, source: String)] = []
+        /// A container's rule replaces what lies above it, instead of adding.
+        var isContainer = false
+        var holdsApplications = false
+    }
+
+    private let top = Place()
+
+    private func place(_ path: [[UInt8]]) -> Place {
+        var place = top
+        for name in path {
+            let next = place.children[name] ?? Place()
+            place.children[name] = next
+            place = next
+        }
+        return place
+    }
+
+    mutating func add(_ entitled: EntitledPlace) {
+        let kind: ZoneKind = entitled.access == .readOnly ? .readOnly : .readWrite
+        let place = place(entitled.path)
+        if entitled.isDirectory {
+            place.subtree.append((kind, entitled.key))
+        } else {
+            place.own.append((kind, entitled.key))
+        }
+    }
+
+    mutating func add(_ rule: ContainerRule, _ layout: ContainerLayout) {
+        let place = place(rule.path)
+        place.isContainer = true
+        place.subtree = [(rule.zone, "container:\(rule.name)")]
+        place.own = []
+        // An application's bundle is read only wherever the container may hold one.
+        place.holdsApplications = rule.zone == .container || rule.zone == .bundle
+    }
+
+    func flattened() throws(EntitlementProblem) -> [ZoneTable.Zone] {
+        var zones: [ZoneTable.Zone] = []
+        try flatten(top, above: [], insideContainer: false, &zones)
+        return zones
+    }
+
+    private typealias Grant = (kind: ZoneKind, source: String)
+
+    @discardableResult
+    private func flatten(
+        _ place: Place, above: [Grant], insideContainer: Bool, _ zones: inout [ZoneTable.Zone]
+    ) throws(EntitlementProblem) -> ZoneID {
+        // Inside a container nothing but its layout counts.
+        let below: [Grant] = place.isContainer ? place.subtree : insideContainer ? above : above + place.subtree
+        let here: [Grant] = place.isContainer || insideContainer ? below : below + place.own
+        let id = try append(zone(here, isPassage: !place.children.isEmpty), &zones)
+        zones[Int(id.rawValue)].isFixed = !place.children.isEmpty || !place.subtree.isEmpty || !place.own.isEmpty
+        // The same for everything below that no rule names; a leaf without a rule of its own for one object is that itself.
+        let others: ZoneID
+        if place.children.isEmpty, place.own.isEmpty, place.subtree.isEmpty, !place.holdsApplications {
+            others = id
+        } else {
+            others = try append(zone(below.filter { $0.kind != .containerTop }, isPassage: false), &zones)
+            zones[Int(others.rawValue)].others = others
+        }
+        zones[Int(id.rawValue)].others = others
+        if place.holdsApplications {
+            let applications = try append(zone([(.bundle, "container:AppName.app")], isPassage: false), &zones)
+            zones[Int(applications.rawValue)].others = applications
+            zones[Int(id.rawValue)].applications = applications
+        }
+        for (name, child) in place.children.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+            zones[Int(id.rawValue)].children[name] = try flatten(
+                child, above: below, insideContainer: insideContainer || place.isContainer, &zones)
+        }
+        return id
+    }
+
+    private func zone(_ grants: [Grant], isPassage: Bool) -> ZoneTable.Zone {
+        let rights = grants.reduce(into: Rights()) { $0.formUnion($1.kind.rights) }
+        let widest = grants.max { $0.kind.rights.rawValue.nonzeroBitCount < $1.kind.rights.rawValue.nonzeroBitCount }
+        let passing = isPassage ? ZoneKind.passage.rights : []
+        return ZoneTable.Zone(
+            rights: rights.union(passing), source: widest?.source, kind: widest?.kind ?? (isPassage ? .passage : .outside),
+            others: .top)
+    }
+
+    private func append(_ zone: ZoneTable.Zone, _ zones: inout [ZoneTable.Zone]) throws(EntitlementProblem) -> ZoneID {
+        guard zones.count < Int(UInt16.max) else {
+            throw EntitlementProblem(key: "profile", message: "it names more places than can be kept apart (65 535)")
+        }
+        zones.append(zone)
+        return ZoneID(UInt16(zones.count - 1))
+    }
+}
