@@ -311,8 +311,8 @@ int aclfs_fuse_session_new(const struct aclfs_fuse_handlers *handlers, void *use
 	session->configuration = *configuration;
 	pthread_mutex_init(&session->lock, NULL);
 	pthread_cond_init(&session->changed, NULL);
-	char *name[] = { "aclfs", NULL };
-	struct fuse_args arguments = FUSE_ARGS_INIT(1, name);
+	char *name[] = { "aclfs", "-d", NULL };
+	struct fuse_args arguments = FUSE_ARGS_INIT(configuration->debug ? 2 : 1, name);
 	session->library =
 		fuse_session_new(&arguments, &aclfs_fuse_operations, sizeof aclfs_fuse_operations, session);
 	fuse_opt_free_args(&arguments);

@@ -52,22 +52,25 @@ public struct SessionConfiguration: Equatable, Sendable {
     public var exported: Bool
     /// 0 asks for no passthrough; 1 for a backing file system of its own, 2 for one that is itself stacked.
     public var passthroughDepth: UInt32
+    /// Requests and replies are printed on standard error.
+    public var debug: Bool
 
     public init(
         masked: KernelFeatures = [], maxBackground: UInt32 = 64, readdirplus: Bool = false, exported: Bool = false,
-        passthroughDepth: UInt32 = 0
+        passthroughDepth: UInt32 = 0, debug: Bool = false
     ) {
         self.masked = masked
         self.maxBackground = maxBackground
         self.readdirplus = readdirplus
         self.exported = exported
         self.passthroughDepth = passthroughDepth
+        self.debug = debug
     }
 
     var raw: aclfs_fuse_configuration {
         aclfs_fuse_configuration(
             masked: masked.rawValue, max_background: maxBackground, max_stack_depth: passthroughDepth,
-            readdirplus: readdirplus, exported: exported)
+            readdirplus: readdirplus, exported: exported, debug: debug)
     }
 }
 

@@ -11,6 +11,7 @@ struct AttachedMount: Sendable {
     /// `MAJOR:MINOR`, as the mount table writes it.
     var device: String
     var options: MountOptions
+    var showsRequests = false
     /// Of /dev/fuse; whoever serves owns it.
     var descriptor: Int32
 

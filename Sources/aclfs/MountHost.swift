@@ -43,7 +43,8 @@ final class MountHost: Sendable {
         }
         let session: Session
         do {
-            var configuration = SessionConfiguration(readdirplus: mount.options.cache != .strict)
+            var configuration = SessionConfiguration(
+                readdirplus: mount.options.cache != .strict, debug: mount.showsRequests)
             for name in mount.options.maskedKernelFeatures {
                 if let feature = KernelFeatures(name: name) { configuration.masked.insert(feature) }
             }

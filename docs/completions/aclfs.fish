@@ -25,6 +25,8 @@ complete -c aclfs -n '__fish_seen_subcommand_from mount' -s o -x -d 'Mount optio
     cache=strict fsname='
 complete -c aclfs -n '__fish_seen_subcommand_from unmount status' -f -a '(__aclfs_mounts)'
 complete -c aclfs -n '__fish_seen_subcommand_from status explain effective' -l json -d 'Print JSON'
+complete -c aclfs -n '__fish_seen_subcommand_from explain' -l who-can -d 'Which users may'
+complete -c aclfs -n '__fish_seen_subcommand_from explain' -l last -d 'What was refused last'
 complete -c aclfs -n '__fish_seen_subcommand_from explain effective' -l as -x -a '(__fish_complete_users)' -d 'Decide for'
 complete -c aclfs -n '__fish_seen_subcommand_from chmod' -a '+a +ai +a# +ai# -a -a# =a# -E -C -i -I -N'
 complete -c aclfs -n '__fish_seen_subcommand_from chflags' -a '

@@ -90,6 +90,8 @@ struct aclfs_fuse_configuration {
 	uint32_t max_stack_depth;
 	bool readdirplus;
 	bool exported;
+	/* The library prints each request and reply on standard error. */
+	bool debug;
 };
 
 struct aclfs_fuse_negotiated {
