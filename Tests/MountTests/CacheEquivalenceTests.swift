@@ -96,7 +96,9 @@ struct CacheEquivalenceTests {
         return count
     }
 
-    @Test(arguments: MountTesting.isLong ? [CacheSetting.auto, .exclusive, .masked] : [.auto, .exclusive])
+    /// Not with everything masked: a kernel that clears set-id bits itself asks for attributes first, in the caller's
+    /// name, and so refuses with EACCES what is refused with EPERM, and more (docs/security.md).
+    @Test(arguments: [CacheSetting.auto, .exclusive, .withoutEpoch])
     func everyCallHasTheSameOutcome(_ setting: CacheSetting) throws {
         let given = ProcessInfo.processInfo.environment["ACLFS_SEED"].flatMap { UInt64($0) }
         let seed = given ?? UInt64.random(in: 0...UInt64.max)

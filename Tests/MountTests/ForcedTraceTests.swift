@@ -7,8 +7,8 @@ import Testing
 @Suite(.serialized, .enabled(if: MountTesting.isPossible && sysconf(Int32(_SC_NPROCESSORS_ONLN)) >= 2,
     "needs root, /dev/fuse and two processors"))
 struct ForcedTraceTests {
-    static let settings: [CacheSetting] = MountTesting.isLong ? CacheSetting.allCases : [.auto]
-    static let attempts = MountTesting.isLong ? 2_000 : 50
+    static let settings: [CacheSetting] = MountTesting.isLong ? [.auto, .exclusive, .strict, .masked] : [.auto]
+    static let attempts = MountTesting.isLong ? 1_000 : 50
 
     /// One call of a trace: when it is made, by whom, with which outcome.
     struct Step {

@@ -54,7 +54,7 @@ struct HandleAndRevocationTests {
     func revocationIsImmediate(_ way: String) throws {
         let file = fixture.path("d/f")
         try root.must("mkdir", fixture.path("closed"), "0700", "0")
-        for round in 0..<(MountTesting.isLong ? 10_000 : 200) {
+        for round in 0..<(MountTesting.isLong ? 1_000 : 50) {
             let before: CallResult
             let after: CallResult
             switch way {

@@ -100,7 +100,14 @@ enum CacheSetting: String, CaseIterable, CustomTestStringConvertible {
     case auto = "cache=auto"
     case exclusive = "cache=exclusive"
     case strict = "cache=strict"
+    case withoutEpoch = "kernel_features=-epoch:-passthrough:-uring:-statx:-expire"
     case masked = "kernel_features=-epoch:-passthrough:-uring:-statx:-killpriv2:-expire"
 
-    var testDescription: String { self == .masked ? "everything masked" : rawValue }
+    var testDescription: String {
+        switch self {
+        case .masked: "everything masked"
+        case .withoutEpoch: "without the epoch"
+        default: rawValue
+        }
+    }
 }
