@@ -40,14 +40,16 @@ int32_t aclfs_control_accept(int32_t fd) {
   return client < 0 ? -errno : client;
 }
 
-int32_t aclfs_control_connect(const char *path) {
+int32_t aclfs_control_connect(const char *path, uint32_t milliseconds) {
   struct sockaddr_un address;
   int32_t result = address_of(path, &address);
   if (result < 0) return result;
   int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (fd < 0) return -errno;
-  if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
-    result = -errno;
+  /* A server that was stopped accepts nobody; connecting waits no longer than sending does. */
+  result = aclfs_control_timeout(fd, milliseconds);
+  if (result == 0 && connect(fd, (struct sockaddr *)&address, sizeof address) < 0) result = -errno;
+  if (result < 0) {
     close(fd);
     return result;
   }

@@ -19,8 +19,9 @@ public final class ControlSocket: Sendable {
         ControlSocket(try value(aclfs_control_listen(path, 16)))
     }
 
-    public static func connect(to path: String) throws(Errno) -> ControlSocket {
-        ControlSocket(try repeating { aclfs_control_connect(path) })
+    /// - Parameter milliseconds: to wait for a place in the queue, and then for each message. Errors: again.
+    public static func connect(to path: String, milliseconds: UInt32) throws(Errno) -> ControlSocket {
+        ControlSocket(try repeating { aclfs_control_connect(path, milliseconds) })
     }
 
     /// Waits for the next client. Errors: inval after `shutdown`.

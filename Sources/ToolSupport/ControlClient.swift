@@ -13,19 +13,20 @@ public struct ControlError: Error, Sendable {
 public struct ControlClient: Sendable {
     private let socket: ControlSocket
 
-    /// - Parameter owner: who mounted; an answer of anybody else but root is not believed.
-    public init(device: String, owner: UInt32) throws(ControlError) {
+    /// - Parameters:
+    ///   - owner: who mounted; an answer of anybody else but root is not believed.
+    ///   - patience: milliseconds. By default long, for the daemon may ask account databases on the network.
+    public init(device: String, owner: UInt32, patience: UInt32 = 30_000) throws(ControlError) {
         var last = Errno.noent
         for directory in ControlPlace.directories(of: owner) {
             do throws(Errno) {
-                let socket = try ControlSocket.connect(to: "\(directory)/\(ControlPlace.name(device: device))")
+                let socket = try ControlSocket.connect(
+                    to: "\(directory)/\(ControlPlace.name(device: device))", milliseconds: patience)
                 let peer = try socket.peer()
                 guard peer.uid == owner || peer.uid == 0 else {
                     last = .perm
                     continue
                 }
-                // The daemon may ask account databases on the network before it answers.
-                try socket.setTimeout(milliseconds: 30_000)
                 self.socket = socket
                 return
             } catch { last = error == .noent ? last : error }

@@ -36,6 +36,20 @@ public enum ControlPlace {
         return places + ["/tmp/aclfs-\(uid)"]
     }
 
+    /// Of the mounts whose sockets lie where this user's do; a socket may be left over from a mount that has gone.
+    public static func devices(of uid: UInt32) -> [String] {
+        directories(of: uid).flatMap { path -> [String] in
+            guard let directory = try? Syscall.open(path, OpenFlag.readOnly | OpenFlag.directory),
+                let names = try? Syscall.names(directory.rawValue)
+            else { return [] }
+            return names.compactMap { name in
+                let text = String(decoding: name, as: UTF8.self)
+                guard text.hasSuffix(".sock") else { return nil }
+                return String(text.dropLast(5).map { $0 == "-" ? ":" : $0 })
+            }
+        }
+    }
+
     private static func make(_ path: String, mode: UInt32) throws(Errno) {
         do { try Syscall.mkdirat(Syscall.workingDirectory, path, mode: mode) } catch {
             if error != .exist { throw error }

@@ -12,11 +12,14 @@ enum HandOver {
     static func daemon(for mount: PreparedMount) -> ControlClient? {
         guard let descriptor = try? mount.tree.descriptor(of: mount.tree.root) else { return nil }
         let members: [JSON.Member] = [.init("ancestors", .array(ancestors(descriptor.rawValue).map { .string($0) }))]
-        for entry in MountTable.entries() where entry.type == "fuse.aclfs" && entry.userID == geteuid() {
-            guard let client = try? ControlClient(device: entry.device, owner: geteuid()),
+        // By the sockets and not by the mount table: the daemon may serve another mount namespace.
+        for device in ControlPlace.devices(of: geteuid()) {
+            // One that does not answer at once cannot take a mount either; it must not keep others from mounting.
+            guard let client = try? ControlClient(device: device, owner: geteuid(), patience: 1000),
                 let answer = try? client.ask("serves", members), answer["serves"]?.bool == true
             else { continue }
-            return client
+            // To take a mount may take longer.
+            return try? ControlClient(device: device, owner: geteuid())
         }
         return nil
     }
@@ -61,10 +64,11 @@ enum HandOver {
         }
     }
 
-    /// For `-f`: until the mount is gone.
-    static func waitWhileMounted(_ mountpoint: String) {
+    /// For `-f`: until the mount is gone, which a signal that ends us sees to.
+    static func waitWhileMounted(_ mountpoint: String) throws(MountFailure) {
         guard let table = try? Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly) else { return }
         let device = MountTable.entry(at: mountpoint)?.device
+        try MountHost.onEndSignals { try? Unmounting.perform(mountpoint, lazily: true) }
         while device != nil, MountTable.entries().contains(where: { $0.device == device }) {
             var events = pollfd(fd: table.rawValue, events: Int16(POLLPRI), revents: 0)
             poll(&events, 1, -1)

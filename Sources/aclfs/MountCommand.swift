@@ -56,7 +56,7 @@ enum MountCommand {
         if let daemon = HandOver.daemon(for: mount) {
             try HandOver.perform(mount, request, to: daemon)
             turn?.end()
-            if request.foreground { HandOver.waitWhileMounted(mount.mountpoint) }
+            if request.foreground { try HandOver.waitWhileMounted(mount.mountpoint) }
             return 0
         }
         if request.foreground { return try mount.serve(request, readiness: nil, turn: turn) }

@@ -131,21 +131,27 @@ extension MountHost {
 
     /// A signal that asks the daemon to end takes its mounts away first, but none that another one covers now.
     func awaitSignals() throws(MountFailure) {
-        let waiting = Self.endSignals()
-        do throws(Errno) {
-            _ = try Thread.start(name: "aclfs-signals") { [self] in
-                var waiting = waiting
-                var number: Int32 = 0
-                while sigwait(&waiting, &number) == 0 {
-                    for served in state.withLock({ $0.served }) {
-                        if MountTable.entry(at: served.mount.mountpoint)?.device == served.mount.device {
-                            served.mount.detach()
-                        } else {
-                            served.session.stop()
-                        }
-                    }
+        try Self.onEndSignals { [self] in
+            for served in state.withLock({ $0.served }) {
+                if MountTable.entry(at: served.mount.mountpoint)?.device == served.mount.device {
+                    served.mount.detach()
+                } else {
+                    served.session.stop()
                 }
             }
-        } catch { throw Self.failure("cannot start a thread", error) }
+        }
+    }
+
+    /// Has `body` called, on a thread of its own, for each signal that asks this process to end.
+    static func onEndSignals(_ body: @escaping @Sendable () -> Void) throws(MountFailure) {
+        try holdSignals()
+        let waiting = endSignals()
+        do throws(Errno) {
+            _ = try Thread.start(name: "aclfs-signals") {
+                var waiting = waiting
+                var number: Int32 = 0
+                while sigwait(&waiting, &number) == 0 { body() }
+            }
+        } catch { throw failure("cannot start a thread", error) }
     }
 }

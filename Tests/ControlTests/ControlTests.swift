@@ -99,14 +99,14 @@ struct ControlTests {
             Array(String(repeating: "[", count: 60000).utf8), [UInt8](repeating: 0x20, count: 100_000),
         ]
         for message in messages {
-            let socket = try ControlSocket.connect(to: mount.socketPath)
+            let socket = try ControlSocket.connect(to: mount.socketPath, milliseconds: 5000)
             try socket.setTimeout(milliseconds: 5000)
             try socket.send(message)
             let answer = try JSONText.parse(try #require(try socket.receive(limit: 65536)))
             #expect(answer["ok"]?.bool == false, "\(String(decoding: message.prefix(80), as: UTF8.self))")
             #expect(answer["error"]?.string?.isEmpty == false)
         }
-        let socket = try ControlSocket.connect(to: mount.socketPath)
+        let socket = try ControlSocket.connect(to: mount.socketPath, milliseconds: 5000)
         try socket.send(Array("{\"v\":1,\"command\":\"version\"}".utf8))
         #expect(try JSONText.parse(try #require(try socket.receive(limit: 65536)))["ok"]?.bool == true)
     }
@@ -115,8 +115,8 @@ struct ControlTests {
         let mount = try LiveMount()
         defer { mount.end() }
         var sockets: [ControlSocket] = []
-        for _ in 0..<8 { sockets.append(try ControlSocket.connect(to: mount.socketPath)) }
-        let ninth = try ControlSocket.connect(to: mount.socketPath)
+        for _ in 0..<8 { sockets.append(try ControlSocket.connect(to: mount.socketPath, milliseconds: 5000)) }
+        let ninth = try ControlSocket.connect(to: mount.socketPath, milliseconds: 5000)
         try ninth.setTimeout(milliseconds: 5000)
         let answer = try JSONText.parse(try #require(try ninth.receive(limit: 65536)))
         #expect(answer["error"]?.string == "EAGAIN")

@@ -131,4 +131,17 @@ struct SecondMountTests {
             try root.must("unlink", inner + "/f")
         }
     }
+
+    /// A daemon that was stopped is asked whether it serves a directory, and does not answer.
+    @Test func aStoppedDaemonKeepsNobodyFromMounting() throws {
+        let stopped = try MountFixture()
+        let daemons = MountFixture.daemons(of: stopped.mountpoint)
+        #expect(daemons.count == 1)
+        for daemon in daemons { kill(daemon, SIGSTOP) }
+        defer { for daemon in daemons { kill(daemon, SIGCONT) } }
+        let start = ContinuousClock.now
+        // More than the daemon's queue holds.
+        for _ in 0..<3 { _ = try MountFixture() }
+        #expect(ContinuousClock.now - start < .seconds(15))
+    }
 }

@@ -242,7 +242,7 @@ int32_t aclfs_silence(int32_t first);
 /* Binds, opens to all and listens; the path must be free. */
 int32_t aclfs_control_listen(const char *path, int32_t backlog);
 int32_t aclfs_control_accept(int32_t fd);
-int32_t aclfs_control_connect(const char *path);
+int32_t aclfs_control_connect(const char *path, uint32_t milliseconds);
 /* Who connected or, on a client's side, who listens; as the kernel knows them. */
 int32_t aclfs_control_peer(int32_t fd, int32_t *pid, uint32_t *uid, uint32_t *gid);
 /* For each receive and each send. */
