@@ -263,7 +263,7 @@ private struct ExplainRun<C: Credential> {
         return current
     }
 
-    /// FIFOs and sockets are hidden from those who could not open them (docs/security.md).
+    /// FIFOs, sockets and devices are hidden from those who could not open them (docs/security.md).
     private mutating func gateRefuses(_ object: Loaded, at place: Explanation.Place) -> Bool {
         guard let rights = fileSystem.rightsBehindGate(object.facts.kind) else { return false }
         var inquiry = Inquiry(credential, on: volume, sandbox: Unconfined(), observer: NoObserver())
@@ -274,7 +274,7 @@ private struct ExplainRun<C: Credential> {
             RawStep(place: place, words: rightWords(rights, isDirectory: false), decision: decision, entry: nil))
         if !isAllowed {
             denial = "EACCES"
-            notes.append("FIFOs and sockets are found only by who may open them (mount option special=gate)")
+            notes.append("FIFOs, sockets and devices are found only by who may open them (mount option special=gate)")
         }
         return !isAllowed
     }

@@ -24,8 +24,8 @@ extension FileSystem {
         }
     }
 
-    /// The kernel opens FIFOs and connects to sockets without asking, so a look-up is answered only to
-    /// callers who hold what that would give them, or who own the object (docs/security.md).
+    /// The kernel opens FIFOs, connects to sockets and, with `dev`, opens devices without asking, so a look-up is
+    /// answered only to callers who hold what that would give them, or who own the object (docs/security.md).
     private func gate(_ found: Loaded, _ caller: Caller) throws(Errno) {
         guard let rights = rightsBehindGate(found.object.kind) else { return }
         let nodes = Nodes(object: found.facts)

@@ -28,6 +28,7 @@ struct KernelMountFlags: Equatable {
     }
 
     var isReadOnly: Bool { bits & MountFlag.readOnly != 0 }
+    var forbidsDevices: Bool { bits & MountFlag.noDevices != 0 }
     var forbidsExecution: Bool { bits & MountFlag.noExec != 0 }
 
     /// What mount(2) is told at a remount: without one of these it keeps the access times as they are.

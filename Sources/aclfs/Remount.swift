@@ -17,6 +17,10 @@ enum Remount {
         let before = KernelMountFlags(entry)
         var after = before
         for word in request.options.given { after.apply(word) }
+        // Who may find a device is decided by the daemon, which knows only what the mount began with.
+        guard after.forbidsDevices || !before.forbidsDevices else {
+            throw failure("'dev' cannot change while mounted; unmount and mount anew")
+        }
         let words = request.options.given.filter { word in
             if word == "remount" { return false }
             // The daemon judges by these two itself.
