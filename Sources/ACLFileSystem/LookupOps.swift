@@ -44,12 +44,15 @@ extension FileSystem {
         switch kind {
         case .fifo: return [.read, .write]
         case .socket: return .write
-        case .file, .directory, .symlink, .characterDevice, .blockDevice: return nil
+        // With `nodev` the kernel opens none.
+        case .characterDevice, .blockDevice: return options.noDev ? nil : [.read, .write]
+        case .file, .directory, .symlink: return nil
         }
     }
 
     func forgetLookups(of id: NodeID, _ count: UInt64) {
-        _ = nodes.forget(id, count)
+        // A removed file that is looked at while it is open is in the tree's cache again.
+        if let object = nodes.forget(id, count) { tree.forgetDescriptorIfRemoved(object) }
     }
 
     func status(_ id: NodeID, _ caller: Caller) throws(Errno) -> ShownAttributes {

@@ -155,6 +155,14 @@ public final class BackingTree: Sendable {
     /// Drops a cached descriptor, so that a removed object's space is given back.
     public func forgetDescriptor(of object: BackingObject) { cache.remove(object.key) }
 
+    /// The same where it is not known whether the object was removed.
+    public func forgetDescriptorIfRemoved(_ object: BackingObject) {
+        guard let descriptor = cache.find(object.key) else { return }
+        // What cannot be told of need not be kept either.
+        if let status = try? Syscall.statx(descriptor.rawValue, flags: AtFlag.dontSync), status.nlink > 0 { return }
+        cache.remove(object.key)
+    }
+
     /// The number shown for an object: its inode number, made unique across file systems of the tree.
     public func shownInode(device: UInt64, inode: UInt64) -> UInt64 {
         if device == root.key.device { return inode }
