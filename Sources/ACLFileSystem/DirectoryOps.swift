@@ -11,11 +11,12 @@ extension FileSystem {
             let object = try load(node)
             try permit(.list, Nodes(object: object.facts), caller, about: object)
             guard object.facts.kind == .directory else { throw .notdir }
+            let portion = try share.handleAllowance.take(caller.uid)
             let descriptor = SharedDescriptor(
                 try Syscall.reopen(
                     object.descriptor.rawValue,
                     OpenFlag.readOnly | OpenFlag.directory | OpenFlag.nonBlock))
-            return Opening(handle: handles.add(OpenDirectory(node: node, descriptor: descriptor, cache: cache)))
+            return Opening(handle: handles.add(OpenDirectory(node: node, descriptor: descriptor, portion, cache: cache)))
         }
     }
 
@@ -40,6 +41,19 @@ extension FileSystem {
         directory.listing.isUsed()
         directory.listing.isMade()
         var shown: [NodeID] = []
+        do throws(Errno) {
+            try listEntries(of: directory, from: offset, into: &reply, &shown)
+        } catch {
+            // The kernel will not learn of them.
+            for node in shown { forgetLookups(of: node, 1) }
+            throw error
+        }
+        return shown
+    }
+
+    private func listEntries(
+        of directory: OpenDirectory, from offset: UInt64, into reply: inout DirectoryReply, _ shown: inout [NodeID]
+    ) throws(Errno) {
         try metadataLock.withReadLock { () throws(Errno) in
             let parent = try load(directory.node)
             let showsEntries = cache.times.entry > 0 && everybodyHolds(.search, on: parent.facts)
@@ -59,7 +73,6 @@ extension FileSystem {
                     offset: offset)
             }
         }
-        return shown
     }
 
     /// The entry of a listed name, if it may be believed.

@@ -19,9 +19,14 @@ final class OpenFile: Sendable {
         return mode
     }
     /// Opened O_APPEND on first use; on it, positions do not count.
-    private let appender = Mutex<SharedDescriptor?>(nil)
+    private let appender = Mutex<(SharedDescriptor, HandleAllowance.Portion)?>(nil)
+    private let portion: HandleAllowance.Portion
 
-    init(node: Node, descriptor: SharedDescriptor, isReadable: Bool, isWritable: Bool, isAppendOnly: Bool) {
+    init(
+        node: Node, descriptor: SharedDescriptor, _ portion: HandleAllowance.Portion, isReadable: Bool,
+        isWritable: Bool, isAppendOnly: Bool
+    ) {
+        self.portion = portion
         self.node = node
         self.descriptor = descriptor
         self.isReadable = isReadable
@@ -31,10 +36,11 @@ final class OpenFile: Sendable {
 
     func appendingDescriptor() throws(Errno) -> SharedDescriptor {
         try appender.withLock { appender throws(Errno) in
-            if let appender { return appender }
+            if let appender { return appender.0 }
+            let second = try portion.another()
             let descriptor = SharedDescriptor(
                 try Syscall.reopen(descriptor.rawValue, OpenFlag.writeOnly | OpenFlag.append))
-            appender = descriptor
+            appender = (descriptor, second)
             return descriptor
         }
     }
@@ -47,9 +53,10 @@ final class OpenDirectory: Sendable {
     /// Held while a listing moves the descriptor's position.
     let position = Mutex(())
     let listing: UnusedListing
+    private let portion: HandleAllowance.Portion
 
-    init(node: Node, descriptor: SharedDescriptor, cache: KernelCache) {
-        (self.node, self.descriptor) = (node, descriptor)
+    init(node: Node, descriptor: SharedDescriptor, _ portion: HandleAllowance.Portion, cache: KernelCache) {
+        (self.node, self.descriptor, self.portion) = (node, descriptor, portion)
         listing = UnusedListing(of: node, cache)
     }
 }

@@ -34,6 +34,7 @@ extension FileSystem {
         try permit(executes ? .execute : .open(intent), Nodes(object: object.facts), caller, about: object)
         // The kernel opens the others itself; only files have data here.
         guard object.facts.kind == .file else { throw .io }
+        let portion = try share.handleAllowance.take(caller.uid)
         let descriptor = SharedDescriptor(
             try Syscall.reopen(object.descriptor.rawValue, backingFlags(flags)))
         if intent.contains(.truncate) {
@@ -42,9 +43,15 @@ extension FileSystem {
             share.contentChanged(object.object, through: self)
         }
         let file = OpenFile(
-            node: node, descriptor: descriptor, isReadable: intent.contains(.read) || executes,
+            node: node, descriptor: descriptor, portion, isReadable: intent.contains(.read) || executes,
             isWritable: intent.contains(.write), isAppendOnly: bindsToEnd(intent, object.facts, caller))
-        return Opening(handle: handles.add(file), flags: openingFlags(file))
+        var flags = openingFlags(file)
+        if file.isWritable, caller.uid != 0, !object.facts.mode.isDisjoint(with: [.setUser, .setGroup]) {
+            // Writing clears the bits (AUTHORIZATION.md 6.7), but the kernel does not tell of writing to a mapping.
+            // Without the page cache there is none.
+            flags.insert(.directIO)
+        }
+        return Opening(handle: handles.add(file), flags: flags)
     }
 
     /// Whether a handle may only add at the end: the object is append-only, or it was opened for
@@ -75,6 +82,8 @@ extension FileSystem {
     ) throws(Errno) -> (Entry, Opening) {
         try share.withNamesHeld { () throws(Errno) in
             let directory = try load(parent)
+            // Before anything is made, so that a refusal leaves nothing.
+            let portion = try share.handleAllowance.take(caller.uid)
             let made: Loaded
             do throws(Errno) { made = try create(.file, name, in: directory, mode: mode, caller) } catch {
                 guard error == .exist, flags & OpenFlag.exclusive == 0 else { throw error }
@@ -86,7 +95,7 @@ extension FileSystem {
                 }
             }
             return try showing(entry(made, named: name, below: directory)) { (node) throws(Errno) in
-                try openCreated(made, node, flags: flags)
+                try openCreated(made, node, portion, flags: flags)
             }
         }
     }
@@ -105,21 +114,24 @@ extension FileSystem {
         in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> (Entry, Opening) {
         try share.withNamesHeld { () throws(Errno) in
+            let portion = try share.handleAllowance.take(caller.uid)
             let descriptor = try createUnnamed(in: load(parent), mode: mode, caller)
             let made = try load(tree.adopt(descriptor))
             return try showing(unnamedEntry(made.object, made.status)) { (node) throws(Errno) in
-                try openCreated(made, node, flags: flags)
+                try openCreated(made, node, portion, flags: flags)
             }
         }
     }
 
     /// The handle that creating gives. No right on the new object is asked (AUTHORIZATION.md 2.2), so that
     /// O_WRONLY with mode 0444 works.
-    private func openCreated(_ made: Loaded, _ node: Node, flags: Int32) throws(Errno) -> Opening {
+    private func openCreated(
+        _ made: Loaded, _ node: Node, _ portion: HandleAllowance.Portion, flags: Int32
+    ) throws(Errno) -> Opening {
         let descriptor = SharedDescriptor(try Syscall.reopen(made.descriptor.rawValue, backingFlags(flags)))
         let intent = OpenIntent(flags: flags)
         let file = OpenFile(
-            node: node, descriptor: descriptor, isReadable: intent.contains(.read),
+            node: node, descriptor: descriptor, portion, isReadable: intent.contains(.read),
             isWritable: intent.contains(.write), isAppendOnly: false)
         return Opening(handle: handles.add(file), flags: openingFlags(file))
     }

@@ -9,6 +9,7 @@ import Synchronization
 /// have to be told to all others before its reply. Then every call is decided anew, on the one state that they share.
 public final class Share: Sendable {
     let lock = ReadWriteLock()
+    let handleAllowance = HandleAllowance()
     private let mounts = Mutex<[FileSystem]>([])
     private let isShared = Atomic<Bool>(false)
 
