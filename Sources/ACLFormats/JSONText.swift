@@ -153,6 +153,8 @@ private struct Reader {
     private mutating func object(depth: Int) throws(JSONError) -> JSON {
         position += 1
         var members: [JSON.Member] = []
+        // Of strangers come objects of thousands of members: each name is looked for once.
+        var names: Set<String> = []
         skipBlanks()
         if take(UInt8(ascii: "}")) { return .object([]) }
         while true {
@@ -160,7 +162,7 @@ private struct Reader {
             guard next == UInt8(ascii: "\"") else { throw wrong("no name of a member") }
             let name = try string()
             // Two readers that choose differently between them would disagree about what was asked.
-            if members.contains(where: { $0.name == name }) { throw wrong("a member twice") }
+            guard names.insert(name).inserted else { throw wrong("a member twice") }
             skipBlanks()
             guard take(UInt8(ascii: ":")) else { throw wrong("no colon") }
             skipBlanks()

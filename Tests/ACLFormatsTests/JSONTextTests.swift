@@ -30,6 +30,18 @@ import Testing
         #expect(throws: JSONError.self) { try JSONText.parse(text) }
     }
 
+    /// Anybody may send such a message, again and again; comparing each name with all others took seconds.
+    @Test func manyMembersTakeNoTime() throws {
+        let members = (0..<6_000).map { "\"k\($0)\":1" }.joined(separator: ",")
+        let text = Array("{\(members)}".utf8)
+        var value = JSON.null
+        let time = try ContinuousClock().measure { value = try JSONText.parse(text) }
+        #expect(value["k5999"]?.integer == 1)
+        #expect(time < .seconds(1))
+        let twice = Array("{\(members),\"k17\":1}".utf8)
+        #expect(throws: JSONError.self) { try JSONText.parse(twice) }
+    }
+
     @Test func refusesInvalidUTF8() {
         #expect(throws: JSONError.self) { try JSONText.parse([0x22, 0xFF, 0x22]) }
     }
