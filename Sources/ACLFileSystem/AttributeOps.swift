@@ -16,7 +16,7 @@ extension FileSystem {
             let object = try load(id)
             let nodes = Nodes(object: object.facts)
             let times = requestedTimes(changes)
-            if let mode = changes.mode, !isKernelsOwn(mode, changes, object) {
+            if let mode = changes.mode, !isKernelsOwn(mode, changes, object, caller) {
                 try permit(.chmod(FileMode(rawValue: UInt16(mode & 0o7777))), nodes, caller)
             }
             if changes.uid != nil || changes.gid != nil {
@@ -44,8 +44,10 @@ extension FileSystem {
 
     /// Kernels that do not leave set-id bits to us clear them by a SETATTR of their own, in the name of whoever writes,
     /// truncates or changes the owner (AUTHORIZATION.md 6.7). Nothing but these bits may differ, and the act that they
-    /// go with must be in the request or in reach of an open handle.
-    private func isKernelsOwn(_ mode: UInt32, _ changes: SetAttributes, _ object: Loaded) -> Bool {
+    /// go with must be in the request or in reach of a handle of his.
+    private func isKernelsOwn(
+        _ mode: UInt32, _ changes: SetAttributes, _ object: Loaded, _ caller: Caller
+    ) -> Bool {
         guard !kernelLeavesSetID, object.facts.kind == .file else { return false }
         let now = UInt32(object.facts.mode.rawValue)
         guard mode & 0o7777 != now, (mode & 0o7777) | 0o6000 == now | 0o6000, mode & 0o6000 & ~now == 0 else {
@@ -53,7 +55,7 @@ extension FileSystem {
         }
         if changes.size != nil || changes.uid != nil || changes.gid != nil { return true }
         guard changes.accessTime == nil, changes.modificationTime == nil, let node = object.node else { return false }
-        return handles.hasWritableFile(of: node)
+        return handles.hasWritableFile(of: node, openedBy: caller.uid)
     }
 
     /// By path it asks `write`; through a handle its access mode and the flags (AUTHORIZATION.md 2.2, 2.4).

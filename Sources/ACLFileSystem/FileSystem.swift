@@ -59,7 +59,7 @@ public final class FileSystem: Sendable {
         try notices.start(notifier)
         let made = try CacheClock(self, device: device)
         clock.withLock { $0 = made }
-        share.join(self)
+        try share.join(self)
     }
 
     /// The kernel has introduced itself.

@@ -8,7 +8,8 @@ final class HandleAllowance: Sendable {
     /// One descriptor of a handle; given back when the handle is.
     final class Portion: Sendable {
         private let allowance: HandleAllowance
-        private let uid: UInt32
+        /// Who opened the handle.
+        let uid: UInt32
 
         fileprivate init(_ allowance: HandleAllowance, _ uid: UInt32) { (self.allowance, self.uid) = (allowance, uid) }
         deinit { allowance.giveBack(uid) }

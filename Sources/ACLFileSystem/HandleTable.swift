@@ -21,6 +21,7 @@ final class OpenFile: Sendable {
     /// Opened O_APPEND on first use; on it, positions do not count.
     private let appender = Mutex<(SharedDescriptor, HandleAllowance.Portion)?>(nil)
     private let portion: HandleAllowance.Portion
+    var openedBy: UInt32 { portion.uid }
 
     init(
         node: Node, descriptor: SharedDescriptor, _ portion: HandleAllowance.Portion, isReadable: Bool,
@@ -130,11 +131,11 @@ final class HandleTable: Sendable {
         }
     }
 
-    func hasWritableFile(of node: Node) -> Bool {
+    func hasWritableFile(of node: Node, openedBy uid: UInt32) -> Bool {
         state.withLock { state in
             state.entries.values.contains { entry in
                 guard case .file(let file) = entry else { return false }
-                return file.node === node && file.isWritable
+                return file.node === node && file.isWritable && file.openedBy == uid
             }
         }
     }

@@ -7,16 +7,24 @@ import Synchronization
 final class Notices: Sendable {
     private enum Notice: Sendable {
         case drop(ForgettingQueue.Candidate)
-        case dropContent(NodeID)
         case expire(HandedOutNames, then: @Sendable () -> Void)
     }
 
     private let queue = WorkQueue<Notice>(capacity: 1024)
+    private let content = WorkQueue<NodeID>(capacity: .max)
+    private let contentQueued = Mutex<Set<NodeID>>([])
     private let notifier = Mutex<Notifier?>(nil)
 
     /// - Parameter notifier: to the kernel whose locks are taken.
     func start(_ notifier: Notifier) throws(Errno) {
         self.notifier.withLock { $0 = notifier }
+        _ = try Thread.start(name: "aclfs-content") { [content, self] in
+            while let node = content.next() {
+                // Taken out first: what is written while the pages go is dropped once more.
+                contentQueued.withLock { _ = $0.remove(node) }
+                notifier.invalidateContent(of: node)
+            }
+        }
         let queue = queue
         _ = try Thread.start(name: "aclfs-notices") {
             while let notice = queue.next() {
@@ -24,7 +32,6 @@ final class Notices: Sendable {
                 case .drop(let candidate):
                     notifier.invalidateEntry(candidate.name, in: candidate.parent)
                     candidate.node.revalidation.attemptIsOver()
-                case .dropContent(let node): notifier.invalidateContent(of: node)
                 case .expire(let names, let then):
                     names.forEach { notifier.expireEntry($0.bytes, in: $0.parent) }
                     then()
@@ -33,26 +40,41 @@ final class Notices: Sendable {
         }
     }
 
-    func stop() { queue.close() }
+    func stop() {
+        queue.close()
+        content.close()
+    }
 
     /// Has the kernel forget a name, if it has time; what is not done now is asked for again later.
     func drop(_ candidate: ForgettingQueue.Candidate) {
         if !queue.add(.drop(candidate)) { candidate.node.revalidation.attemptIsOver() }
     }
 
-    /// Has the kernel read a file's bytes anew.
-    func dropContent(of node: NodeID) { queue.add(.dropContent(node), evenIfFull: true) }
+    /// Has the kernel read a file's bytes anew. On a thread of its own, which waits for reads that hold the file's
+    /// pages; a file that waits already is not queued again.
+    func dropContent(of node: NodeID) {
+        if contentQueued.withLock({ $0.insert(node).inserted }) { content.add(node) }
+    }
 
     /// Has each of these names looked up again, then calls `then`.
     func expire(_ names: HandedOutNames, then: @escaping @Sendable () -> Void) {
         queue.add(.expire(names, then: then), evenIfFull: true)
     }
 
-    /// Returns when the kernel has used every listing of the directory that was answered before (R4). Only from a
-    /// thread that answers no requests.
-    func awaitListings(of directory: NodeID) {
-        // A name that cannot exist: only the directory's lock is wanted.
-        notifier.withLock { $0 }?.expireEntry("/", in: directory)
+    private static let patience: UInt64 = 5_000_000_000
+
+    /// Returns when the kernel has used every listing of these directories that was answered before (R4).
+    /// - Throws: `timedout`: whoever reads a listing into memory that never answers holds the directory's lock.
+    func awaitListings(of directories: [NodeID]) throws(Errno) {
+        guard let notifier = notifier.withLock({ $0 }) else { return }
+        let isDone = Monitor(false)
+        _ = try Thread.start(name: "aclfs-barrier") {
+            // A name that cannot exist: only the directory's lock is wanted.
+            for directory in directories { notifier.expireEntry("/", in: directory) }
+            isDone.withLock { $0 = true }
+        }
+        let end = SystemTime.monotonic() + Self.patience
+        if isDone.wait(until: end, for: { $0 ? true : nil }) == nil { throw .timedout }
     }
 
     /// As `expire`, and returns when it is done. Only from a thread that answers no requests.

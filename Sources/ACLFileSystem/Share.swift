@@ -20,14 +20,20 @@ public final class Share: Sendable {
 
     /// Before a mount answers its first request: what the others' kernels keep is taken back first.
     /// Never from a thread that answers requests.
-    func join(_ fileSystem: FileSystem) {
+    /// - Throws: `timedout` if somebody keeps a listing from being used; then the mount must not be served.
+    func join(_ fileSystem: FileSystem) throws(Errno) {
         let all = mounts.withLock { mounts in
             mounts.append(fileSystem)
             return mounts
         }
         guard all.count > 1 else { return }
         lock.withWriteLock { isShared.store(true, ordering: .sequentiallyConsistent) }
-        for mount in all { mount.stopCaching() }
+        do throws(Errno) {
+            for mount in all { try mount.stopCaching() }
+        } catch {
+            leave(fileSystem)
+            throw error
+        }
     }
 
     func leave(_ fileSystem: FileSystem) {
@@ -63,12 +69,11 @@ public final class Share: Sendable {
 
 extension FileSystem {
     /// Nothing is handed out any more, and what was is taken back before this returns.
-    func stopCaching() {
+    func stopCaching() throws(Errno) {
         guard let (names, ticket) = metadataLock.withWriteLock({ cache.suspend(.severalMounts) }) else { return }
-        for node in nodes.all {
-            // Listings that were answered but not yet used would be stamped after the bump (R4).
-            if node.unusedListings.load(ordering: .sequentiallyConsistent) > 0 { notices.awaitListings(of: node.id) }
-        }
+        // Listings that were answered but not yet used would be stamped after the bump (R4).
+        let listed = nodes.all.filter { $0.unusedListings.load(ordering: .sequentiallyConsistent) > 0 }
+        if !listed.isEmpty { try notices.awaitListings(of: listed.map { $0.id }) }
         if mountsBelow.exist {
             notices.expireNow(names)
         } else {

@@ -57,7 +57,11 @@ final class MountHost: Sendable {
             try fileSystem.connect(session.notifier, device: mount.deviceNumber)
             server = startControl(fileSystem, mount, negotiated, watch)
             try watch.start(fileSystem)
-        } catch { throw Self.failure("cannot serve", error) }
+        } catch {
+            // What another mount's kernel keeps must be taken back first, and somebody does not let it go.
+            let reason = error == .timedout ? "a listing on another mount of this directory is not read to its end" : "\(error)"
+            throw MountFailure(status: MountExit.systemError, message: "cannot serve: \(reason)")
+        }
         let isAdmitted = state.withLock { state in
             if state.isEnding { return false }
             state.served.append(Served(mount: mount, tree: tree, session: session))
