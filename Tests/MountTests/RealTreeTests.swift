@@ -107,7 +107,7 @@ struct RealTreeTests {
             #"""
             seq 100 >f; chmod 640 f; before=$(stat -c %i f)
             sed -i 's/^7$/seven/' f; [ "$(stat -c %i f)" != $before ] && echo 'another object'
-            vim -es -u NONE -i NONE -c '%s/^8$/eight/' -c 'wq' f </dev/null; stat -c '%a %u %g %s' f
+            vim -N -es -u NONE -i NONE -c 'set backupskip=' -c '%s/^8$/eight/' -c 'wq' f </dev/null; stat -c '%a %u %g %s' f
             vim -es -u NONE -i NONE -c 'set backup backupcopy=yes' -c '%s/^9$/nine/' -c 'wq' f </dev/null
             grep -n e f; perl -pi -e 's/^6$/six/' f 2>/dev/null || sed -i 's/^6$/six/' f; tree .
             """#, saying: "another object")
