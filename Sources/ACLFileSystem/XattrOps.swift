@@ -37,15 +37,22 @@ extension FileSystem {
             case .protected:
                 try permit(.setXattr(isProtected: true), nodes, caller)
                 throw .perm
-            case .user(let stored), .trusted(let stored), .security(let stored):
+            case .user(let stored), .trusted(let stored):
                 try permit(.getXattr, nodes, caller)
-                return try stored.withCName { (name) throws(Errno) in
-                    try Syscall.getxattr(.any(object.descriptor.rawValue), name)
-                }
+                return try read(stored, object)
+            case .security(let stored):
+                // Labels are asked for by `ls -l` of everything it shows, where nobody refuses them: whoever may not
+                // read one is told that there is none, whether there is or not (docs/decisions/0004-readings.md).
+                do throws(Errno) { try permit(.getXattr, nodes, caller) } catch { throw error == .acces ? .nodata : error }
+                return try read(stored, object)
             case .acl, .unsupported: throw .opnotsupp
             case .tooLong: throw .range
             }
         }
+    }
+
+    private func read(_ name: [UInt8], _ object: Loaded) throws(Errno) -> [UInt8] {
+        try name.withCName { (name) throws(Errno) in try Syscall.getxattr(.any(object.descriptor.rawValue), name) }
     }
 
     func setXattr(

@@ -20,6 +20,7 @@ public final class BackingTree: Sendable {
     let cache: ObjectCache
     let changeTimes = ChangeTimes()
     let attributeSpaces = AttributeSpaces()
+    let damagedRecords: DamagedRecords
     /// One real descriptor for each file system of the tree: what open_by_handle_at(2) asks for.
     private let mounts = Mutex<[UInt64: SharedDescriptor]>([:])
     private let rootDescriptor: SharedDescriptor
@@ -28,15 +29,18 @@ public final class BackingTree: Sendable {
     private let bareRoot: SharedDescriptor?
 
     /// - Parameter directory: a real (not O_PATH) descriptor of the backing directory.
+    /// - Parameter report: is given one line about each object whose record cannot be read.
     /// - Throws: `notdir` if it is none, `opnotsupp` if the file system keeps no attributes under `metadataName`.
     public init(
-        directory: consuming OwnedDescriptor, metadataName: String, descriptorBudget: Int, followsMounts: Bool = true
+        directory: consuming OwnedDescriptor, metadataName: String, descriptorBudget: Int, followsMounts: Bool = true,
+        report: @escaping @Sendable (String) -> Void
     ) throws(Errno) {
         let shared = SharedDescriptor(directory)
         let status = try Syscall.statx(shared.rawValue)
         guard status.isDirectory else { throw .notdir }
         rootDescriptor = shared
         self.metadataName = metadataName
+        damagedRecords = DamagedRecords(metadataName: metadataName, report: report)
         self.followsMounts = followsMounts
         bareRoot = Self.bareRoot(of: shared)
         cache = ObjectCache(capacity: descriptorBudget)

@@ -21,7 +21,13 @@ extension BackingTree {
     ) throws(Errno) -> MetadataRecord {
         if let kept = cache.record(of: object.key, at: status.ctime) { return kept }
         // The status comes first: a change in between has a later ctime, and the record is not found under it (R3).
-        let record = try record(descriptor.rawValue)
+        let record: MetadataRecord
+        switch read(descriptor.rawValue) {
+        case .success(let stored): record = stored
+        case .failure(let problem):
+            damagedRecords.note(problem, of: object.key, at: status.ctime, descriptor)
+            throw .io
+        }
         if changeTimes.identify(status.ctime, on: status.device, descriptor) {
             cache.keep(record, at: status.ctime, for: object.key)
         }
@@ -30,23 +36,26 @@ extension BackingTree {
 
     /// The stored record; an empty one if there is none.
     public func record(_ descriptor: Int32) throws(Errno) -> MetadataRecord {
-        let record: Result<MetadataRecord, Errno> = withUnsafeTemporaryAllocation(
+        do { return try read(descriptor).get() } catch { throw .io }
+    }
+
+    private func read(_ descriptor: Int32) -> Result<MetadataRecord, RecordProblem> {
+        withUnsafeTemporaryAllocation(
             byteCount: MetadataRecord.maximumSize + 1, alignment: 8
         ) { buffer in
             do throws(Errno) {
                 let count = try Syscall.getxattr(.any(descriptor), metadataName, into: buffer)
-                do {
+                do throws(MetadataRecordError) {
                     let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
                     return .success(try MetadataRecord(decoding: RawSpan(_unsafeBytes: bytes)))
-                } catch { return .failure(.io) }
+                } catch { return .failure(.damaged(error)) }
             } catch {
                 // A file system mounted below that keeps no attributes has no records either; a value
-                // larger than any record is not one.
+                // larger than any record (ERANGE) is not one.
                 if error == .nodata || error == .opnotsupp { return .success(MetadataRecord()) }
-                return .failure(.io)
+                return .failure(.unreadable(error))
             }
         }
-        return try record.get()
     }
 
     /// Replaces the record in one call; an empty record is the absence of the attribute.

@@ -139,6 +139,6 @@ extension MountHost {
         if let same { return same.tree }
         return try BackingTree(
             directory: try Syscall.dup(directory.rawValue), metadataName: metadata, descriptorBudget: 1024,
-            followsMounts: followsMounts)
+            followsMounts: followsMounts, report: { Journal.note($0) })
     }
 }

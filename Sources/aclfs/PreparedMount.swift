@@ -40,7 +40,7 @@ struct PreparedMount {
         do {
             tree = try BackingTree(
                 directory: directory, metadataName: name, descriptorBudget: Self.descriptorBudget(),
-                followsMounts: request.options.crossMounts)
+                followsMounts: request.options.crossMounts, report: { Journal.note($0) })
         } catch { throw MountFailure(status: MountExit.systemError, message: "\(source): \(error)") }
     }
 

@@ -222,6 +222,9 @@ static bool act_on_xattr(const struct words *w, const char *call, const char *pa
 static bool act_on_path(const struct words *w, const char *call, const char *path)
 {
     if (strcmp(call, "open") == 0) say(close_new(open(path, (int)number(w, 2), 0666)));
+    else if (strcmp(call, "borrowed") == 0)
+        open_borrowed(path, (uid_t)number(w, 2), (uid_t)number(w, 3), (gid_t)number(w, 4), (gid_t)number(w, 5),
+            (gid_t)number(w, 6));
     else if (strcmp(call, "access") == 0) say(faccessat(AT_FDCWD, path, (int)number(w, 2), (int)number(w, 3)) == 0);
     else if (strcmp(call, "exec") == 0) {
         char *arguments[] = {(char *)path, NULL};

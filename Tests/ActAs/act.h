@@ -26,5 +26,9 @@ struct words {
 /// Performs the call and prints its result without the final newline.
 void act(const struct words *words);
 
+/// open(2) for reading with the uid of `lender`, by a process of `borrower`; both have the group `gid`, and each one
+/// supplementary group, `lent` and `own`. Only root can stage it. Prints ok or the errno's name.
+void open_borrowed(const char *path, uid_t lender, uid_t borrower, gid_t gid, gid_t lent, gid_t own);
+
 /// Prints bytes with every byte that is no plain character as \xHH.
 void say_bytes(const char *bytes, size_t count);

@@ -68,22 +68,36 @@ struct NewcomerTests {
         #expect(after.contains("inherited allow read") && !after.contains("deny"), "\(after)")
     }
 
+    @Test(.enabled(if: isInstalled("vim"), "no vim (apt install vim)"))
+    func vimDropsExplicitEntriesToo() throws {
+        let directory = try make("d", "0755", directory: true)
+        #expect(try TestUser.alice.shell("echo old > \(directory)/f").status == 0)
+        try root.must("setxattr", directory + "/f", "system.aclfs.acl", "user:#503 deny read")
+        // Below /tmp vim would always write in place.
+        let edit = "cd \(directory) && vim -N -es -u NONE -i NONE -c 'set backupskip=' -c '%s/old/new/e' -c"
+        // Written in place the file keeps what it has; by default a new one takes its name.
+        #expect(try TestUser.alice.shell("\(edit) 'set backupcopy=yes | wq' f </dev/null && cat f").output == "new")
+        #expect(try acl(directory + "/f")?.contains("deny") == true)
+        #expect(try TestUser.alice.shell("\(edit) wq f </dev/null; sed -n '$=' f").output == "1")
+        #expect(try acl(directory + "/f") == nil)
+    }
+
     @Test func anEntryAloneMakesNoProgram() throws {
         let script = try make("s", "0644", acl: "user:#502 allow read,execute")
         let bob = try ActingProcess(.bob)
         #expect(try bob.call("exec", script).word == "EACCES")
+        let said = try Spawn.run([MountTesting.program("aclfs"), "explain", "--as", "502", "exec", script])
+        #expect(said.status == 1 && said.output.contains("no_x_bit"), "\(said)")
         try root.must("chmod", script, "0744")
         #expect(try bob.call("exec", script).word == "ENOEXEC")
     }
 
-    @Test func findAndListAsAStranger() throws {
+    @Test func findAsAStranger() throws {
         let directory = try make("many", "0755", directory: true)
         let alice = try ActingProcess(.alice)
-        for number in 0..<2_000 { try alice.must("create", "\(directory)/\(number)", "0600", "0") }
-        let listing = try TestUser.bob.shell("ls -l \(directory) 2>/dev/null | wc -l")
-        #expect(listing.output == "2001", "\(listing)")
+        for number in 0..<100 { try alice.must("create", "\(directory)/\(number)", "0600", "0") }
         try alice.must("utimes", directory + "/7", "explicit")
-        #expect(try TestUser.bob.shell("find \(directory) -type f -newer \(directory)/7 | wc -l").output == "1999")
+        #expect(try TestUser.bob.shell("find \(directory) -type f -newer \(directory)/7 | wc -l").output == "99")
     }
 
     @Test func aBusyMountStays() throws {
