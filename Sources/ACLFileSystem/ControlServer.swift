@@ -45,8 +45,9 @@ public final class ControlServer: Sendable {
     /// Who mounted, and so may ask everything, besides root.
     let owner: UInt32
     private let path: String
-    /// Tells our name in the file system from one that a later mount has put there.
-    private let inode: UInt64
+    /// Tells our name in the file system from one that a later mount has put there. Open, so that its inode number
+    /// is given to no other while we live.
+    private let name: SharedDescriptor
     private let socket: ControlSocket
     private let clientCounts = Mutex<[UInt32: Int]>([:])
 
@@ -55,7 +56,7 @@ public final class ControlServer: Sendable {
         do { try Syscall.unlinkat(Syscall.workingDirectory, path) } catch { if error != .noent { throw error } }
         (self.fileSystem, self.path, self.owner, self.facts) = (fileSystem, path, owner, facts)
         socket = try ControlSocket.listen(at: path)
-        inode = try Syscall.statxAt(Syscall.workingDirectory, path).inode
+        name = SharedDescriptor(try Syscall.open(path, OpenFlag.path | OpenFlag.noFollow))
     }
 
     /// Starts to answer; returns at once.
@@ -76,7 +77,9 @@ public final class ControlServer: Sendable {
 
     /// Takes the name away; clients that are being answered are left to end.
     public func stop() {
-        if let status = try? Syscall.statxAt(Syscall.workingDirectory, path), status.inode == inode {
+        if let there = try? Syscall.statxAt(Syscall.workingDirectory, path),
+            let ours = try? Syscall.statx(name.rawValue), (there.device, there.inode) == (ours.device, ours.inode)
+        {
             try? Syscall.unlinkat(Syscall.workingDirectory, path)
         }
         socket.shutdown()
