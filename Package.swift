@@ -90,6 +90,6 @@ let package = Package(
             name: "ToolSupportTests", dependencies: ["ToolSupport", "Authorization", "ACLFormats", "LinuxSystem"],
             swiftSettings: strict),
         .testTarget(
-            name: "ControlTests", dependencies: ["aclfs", "ACLFormats", "LinuxSystem"], swiftSettings: strict),
+            name: "ControlTests", dependencies: ["aclfs", "ACLFormats", "LinuxSystem", "TestSupport"], swiftSettings: strict),
     ]
 )

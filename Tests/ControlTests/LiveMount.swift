@@ -1,6 +1,7 @@
 import ACLFormats
 import Foundation
 import LinuxSystem
+import TestSupport
 
 /// What a command said and how it ended.
 struct Outcome {
@@ -45,7 +46,7 @@ final class LiveMount {
         if !mounts.contains(" \(share) ") { try? FileManager.default.removeItem(atPath: top) }
     }
 
-    private var mounts: String { (try? String(contentsOfFile: "/proc/self/mounts", encoding: .utf8)) ?? "" }
+    private var mounts: String { ProcFile.text("/proc/self/mounts") }
 
     func file(_ name: String, mode: mode_t, acl: String? = nil, flags: String? = nil) throws {
         let path = "\(share)/\(name)"
@@ -60,7 +61,7 @@ final class LiveMount {
     }
 
     var socketPath: String {
-        let lines = (try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8)) ?? ""
+        let lines = ProcFile.text("/proc/self/mountinfo")
         let line = lines.split(separator: "\n").last { $0.contains(" \(share) ") } ?? ""
         let device = line.split(separator: " ").dropFirst(2).first ?? ""
         return "/run/aclfs/\(device.replacingOccurrences(of: ":", with: "-")).sock"

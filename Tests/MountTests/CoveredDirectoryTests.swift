@@ -36,9 +36,9 @@ struct CoveredDirectoryTests {
             #expect(FileManager.default.createFile(atPath: fixture.backing + "/\(name)/under", contents: nil))
         }
         #expect(try Spawn.run(["mount", "-t", "tmpfs", "none", fixture.backing + "/tmpfs"]).status == 0)
-        defer { _ = try? Spawn.run(["umount", fixture.backing + "/tmpfs"]) }
+        defer { _ = try? Spawn.run(["umount", "-l", fixture.backing + "/tmpfs"]) }
         #expect(try Spawn.run(["mount", "--bind", fixture.backing + "/there", fixture.backing + "/bind"]).status == 0)
-        defer { _ = try? Spawn.run(["umount", fixture.backing + "/bind"]) }
+        defer { _ = try? Spawn.run(["umount", "-l", fixture.backing + "/bind"]) }
         let root = try ActingProcess(.root)
         try fixture.mount("nocrossmounts")
         try check(fixture.path("tmpfs"), root)
@@ -48,5 +48,6 @@ struct CoveredDirectoryTests {
         try root.must("create", fixture.path("tmpfs/new"), "0644", "0")
         try root.must("create", fixture.path("bind/new"), "0644", "0")
         try root.must("stat", fixture.path("there/new"))
+        try fixture.unmount()
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// Whether mounts can be tested here. What is missing is printed once.
 enum MountTesting {
@@ -94,7 +95,7 @@ final class MountFixture {
     }
 
     static func isMounted(_ path: String) -> Bool {
-        let table = (try? String(contentsOfFile: "/proc/self/mounts", encoding: .utf8)) ?? ""
+        let table = ProcFile.text("/proc/self/mounts")
         return table.split(separator: "\n").contains { $0.contains(" \(path) ") }
     }
 

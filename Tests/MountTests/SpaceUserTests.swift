@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LinuxSystem
+import TestSupport
 import Testing
 
 /// As whom root's daemon acts, that it can still do everything, and what a crash leaves.
@@ -70,7 +71,7 @@ struct SpaceUserTests {
 
     @Test func theControlSocketIsRoots() throws {
         let fixture = try MountFixture()
-        let table = try String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8)
+        let table = ProcFile.text("/proc/self/mountinfo")
         let line = try #require(table.split(separator: "\n").first { $0.contains(" \(fixture.mountpoint) ") })
         let number = line.split(separator: " ")[2].replacingOccurrences(of: ":", with: "-")
         var socket = stat()
