@@ -52,11 +52,11 @@ extension BackupListFormat {
         case .rsync: return rsyncPattern(item.below)
         case .tar:
             // Names of members begin with `./` and hold it nowhere else, so this is as good as anchored.
-            return item.below.isEmpty ? [UInt8(ascii: ".")] : Array("./".utf8) + globbed(item.below)
+            return item.below.isEmpty ? [UInt8(ascii: ".")] : Array("./".utf8) + globbed(item.below, lengthOfLastSpace)
         case .restic:
             // $ begins a variable, $$ is the character.
             let absolute = cleanedPath(item.path.first == slash ? item.path : joined(workingDirectory, item.path))
-            return globbed(absolute).flatMap { $0 == UInt8(ascii: "$") ? [$0, $0] : [$0] }
+            return globbed(absolute, lengthOfLastUnicodeSpace).flatMap { $0 == UInt8(ascii: "$") ? [$0, $0] : [$0] }
         case .borg: return borgPattern(cleanedPath(item.path))
         }
     }
@@ -79,10 +79,11 @@ private func rsyncPattern(_ below: [UInt8]) -> [UInt8]? {
     return pattern.count < 4096 ? pattern : nil
 }
 
-/// A glob that matches exactly this text, also after spaces at the end of a line are taken away.
-private func globbed(_ text: [UInt8]) -> [UInt8] {
+/// A glob that matches exactly this text, also where white space at the end of a line is taken away: there it stands
+/// in brackets.
+private func globbed(_ text: [UInt8], _ lengthOfTrimmed: ([UInt8]) -> Int) -> [UInt8] {
     let special = Array("*?[\\".utf8)
-    let end = text.count - lengthOfLastSpace(text)
+    let end = text.count - lengthOfTrimmed(text)
     var pattern: [UInt8] = []
     for byte in text[..<end] {
         if special.contains(byte) { pattern.append(backslash) }
@@ -92,11 +93,14 @@ private func globbed(_ text: [UInt8]) -> [UInt8] {
     return pattern
 }
 
-/// How many bytes the white space at the end has: 0 if the text ends in something else.
+/// How many bytes the last character has if it is white space in ASCII, else 0.
 private func lengthOfLastSpace(_ text: [UInt8]) -> Int {
-    guard let last = text.last else { return 0 }
-    if last == 0x20 || (0x09...0x0D).contains(last) { return 1 }
-    // What Unicode counts as white space and Go trims.
+    text.last.map { $0 == 0x20 || (0x09...0x0D).contains($0) } ?? false ? 1 : 0
+}
+
+/// The same with what Unicode counts as white space, which Go trims.
+private func lengthOfLastUnicodeSpace(_ text: [UInt8]) -> Int {
+    if lengthOfLastSpace(text) > 0 { return 1 }
     let spaces = ["\u{85}", "\u{A0}", "\u{1680}", "\u{2028}", "\u{2029}", "\u{202F}", "\u{205F}", "\u{3000}"]
     let wide = spaces.map { Array($0.utf8) } + (0x80...0x8A).map { [0xE2, 0x80, UInt8($0)] }
     return wide.first { text.suffix($0.count).elementsEqual($0) }?.count ?? 0
