@@ -12,7 +12,7 @@ struct BackupState {
     var isExcluded: Bool { isExcludedItself || !parents.isEmpty }
 
     /// Programs that see the mark themselves, and what they must be told.
-    private static let attentive = ["borg 1 (--exclude-nodump)", "borg 2", "bsdtar (--nodump)", "duplicati"]
+    private static let attentive = ["borg 1 (--exclude-nodump)", "borg 2", "bsdtar (--nodump)"]
 
     /// Nobody can ask a symlink or a special file for its flags: the kernel has no way.
     private var isSeen: Bool { isExcludedItself && (kind == .file || kind == .directory) }
