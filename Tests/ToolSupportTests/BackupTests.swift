@@ -1,10 +1,11 @@
 import ACLFormats
+import Authorization
 import LinuxSystem
 import Testing
 import ToolSupport
 
 extension FakeFiles: BackupFiles {
-    func absolutePath(of node: String) throws(Errno) -> [UInt8] { Array("/\(node)".utf8) }
+    func absolutePath(of node: String) throws(Errno) -> [UInt8] { Array(node.utf8) }
     func forEachName(in directory: String, _ body: ([UInt8]) -> Void) throws(Errno) {
         for name in try names(in: directory).sorted(by: { $0.lexicographicallyPrecedes($1) }) { body(name) }
     }
@@ -53,6 +54,28 @@ struct BackupTests {
         #expect(files.backup("list", "-0", "--format=rsync", "d").output == "/in\0")
         #expect(files.backup("list", "--format=restic", "d").output == "/work/d/in\n")
         #expect(files.backup("list", "--format=tar", "d/out").status == 1)
+    }
+
+    @Test("status says why, and asks nothing above the file system")
+    func status() {
+        files.add("top", .directory, device: 2)
+        files.add("top/d", .directory)
+        files.add("top/d/f")
+        files.objects["top"]?.attributes["system.aclfs.flags"] = Array("nodump".utf8)
+        #expect(files.backup("status", "top/d/f") == (0, "[Included]    top/d/f\n", ""))
+        files.objects["top/d"]?.attributes["system.aclfs.flags"] = Array("nodump".utf8)
+        #expect(
+            files.backup("status", "top/d/f").output == """
+                [Excluded]    top/d/f
+                    excluded by its parent top/d
+                    honoured by borg 1 (--exclude-nodump), borg 2, bsdtar (--nodump) when they start at top/d or above
+                    by rsync, tar, restic and borg with the list of `aclfs backup list`
+
+                """)
+        #expect(files.backup("include", "top/d/f").error == "aclfs: top/d/f: still excluded by its parent top/d\n")
+        #expect(
+            files.backup("status", "--json", "top/d/f").output.hasPrefix(
+                "[{\"path\":\"top/d/f\",\"excluded\":true,\"itself\":false,\"parents\":[{\"path\":\"top/d\"}],"))
     }
 
     @Test("on a terminal no name acts")
