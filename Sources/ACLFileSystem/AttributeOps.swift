@@ -123,13 +123,17 @@ extension FileSystem {
     }
 
     func changeFlags(_ object: Loaded, to requested: FileFlags, _ caller: Caller) throws(Errno) {
-        try permit(.chflags(requested), Nodes(object: object.facts), caller, about: object)
-        let flags = AttributeEffect.flags(after: requested, on: object.facts)
-        if flags == object.facts.flags { return }
+        // Judged as it is shown: what clears a backup key through the flag is a change, too.
+        var shown = object.facts
+        shown.flags = try shownFlags(object)
+        try permit(.chflags(requested), Nodes(object: shown), caller, about: object)
+        let flags = AttributeEffect.flags(after: requested, on: shown)
+        if flags == shown.flags { return }
         var record = try tree.record(object.descriptor.rawValue)
         record.flags = flags
         defer { takeBack(object, after: object.facts) }
         try spending(for: caller) { () throws(Errno) in try tree.write(record, to: object.descriptor.rawValue) }
+        if !flags.contains(.noDump) { try dropBackupMarks(object) }
     }
 
     func changeACL(_ object: Loaded, to acl: ACL?, _ caller: Caller) throws(Errno) {

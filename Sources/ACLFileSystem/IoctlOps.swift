@@ -45,7 +45,7 @@ extension FileSystem {
         try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(node)
             try permit(.readFlags, Nodes(object: object.facts), caller, about: object)
-            return object.facts.flags
+            return try shownFlags(object)
         }
     }
 
@@ -56,9 +56,9 @@ extension FileSystem {
     ) throws(Errno) {
         try metadataLock.withWriteLock { () throws(Errno) in
             let object = try load(node)
-            let changed = bits ^ shown(object.facts.flags)
+            var flags = try shownFlags(object)
+            let changed = bits ^ shown(flags)
             if changed & ~known != 0 { throw .opnotsupp }
-            var flags = object.facts.flags
             for (flag, user) in [
                 (FileFlags.systemImmutable, FileFlags.userImmutable), (.systemAppend, .userAppend), (.noDump, []),
             ] {

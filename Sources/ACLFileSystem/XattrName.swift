@@ -1,3 +1,5 @@
+import ACLFormats
+
 /// What a name in an xattr request speaks of, after it has been brought to its stored form
 /// (docs/interfaces.md, attributes). Names are bytes; matching of protected names ignores letter case.
 enum XattrName: Hashable {
@@ -11,6 +13,8 @@ enum XattrName: Hashable {
     case effective
     /// The store itself and `com.apple.system.*`: refused, never listed.
     case protected
+    /// One of the attributes that mean "exclude from backup".
+    case backup(BackupMark)
     /// `user.*` on the backing object; the bytes are the stored name without the final NUL.
     case user([UInt8])
     case security([UInt8])
@@ -47,10 +51,13 @@ enum XattrName: Hashable {
             self = .security(name)
         } else if has("trusted.") {
             self = .trusted(name)
-        } else if has("user.") {
-            self = .user(name)
         } else {
-            self = name.count > 250 ? .tooLong : .user(Array("user.".utf8) + name)
+            let stored = has("user.") ? name : Array("user.".utf8) + name
+            if stored.count > 255 {
+                self = .tooLong
+            } else {
+                self = BackupMark(storedName: stored).map { .backup($0) } ?? .user(stored)
+            }
         }
     }
 }

@@ -26,7 +26,7 @@ extension FileSystem {
             switch kind {
             case .flags:
                 try permit(.readFlags, nodes, caller)
-                return Array(FileFlagsText.attribute(object.facts.flags).utf8)
+                return Array(FileFlagsText.attribute(try shownFlags(object)).utf8)
             case .ownerGUID:
                 try permit(.readFlags, nodes, caller)
                 return ownerText(object.facts)
@@ -37,6 +37,7 @@ extension FileSystem {
             case .protected:
                 try permit(.setXattr(isProtected: true), nodes, caller)
                 throw .perm
+            case .backup(let mark): return try getBackupMark(mark, of: object, caller)
             case .user(let stored), .trusted(let stored):
                 try permit(.getXattr, nodes, caller)
                 return try read(stored, object)
@@ -68,6 +69,7 @@ extension FileSystem {
                 let requested: FileFlags
                 do { requested = try FileFlagsText.parseAttribute(Array(value)) } catch { throw .inval }
                 try changeFlags(object, to: requested, caller)
+            case .backup(let mark): try setBackupMark(mark, value, flags: flags, of: object, caller)
             case .user(let stored):
                 try permit(.setXattr(isProtected: false), nodes, caller)
                 try store(stored, value, flags, object, caller)
@@ -88,7 +90,7 @@ extension FileSystem {
         }
     }
 
-    private func store(
+    func store(
         _ name: [UInt8], _ value: UnsafeRawBufferPointer, _ flags: Int32, _ object: Loaded, _ caller: Caller
     ) throws(Errno) {
         let descriptor = object.descriptor.rawValue
@@ -113,6 +115,7 @@ extension FileSystem {
                 if object.facts.acl == nil { throw .nodata }
                 try changeACL(object, to: nil, caller)
             case .flags: try changeFlags(object, to: [], caller)
+            case .backup(let mark): try removeBackupMark(mark, of: object, caller)
             case .user(let stored):
                 try permit(.removeXattr(isProtected: false), nodes, caller)
                 try drop(stored, object)
@@ -128,7 +131,7 @@ extension FileSystem {
         }
     }
 
-    private func drop(_ name: [UInt8], _ object: Loaded) throws(Errno) {
+    func drop(_ name: [UInt8], _ object: Loaded) throws(Errno) {
         try name.withCName { (name) throws(Errno) in
             try Syscall.removexattr(.any(object.descriptor.rawValue), name)
         }
@@ -140,11 +143,12 @@ extension FileSystem {
             let object = try load(id)
             try permit(.listXattr, Nodes(object: object.facts), caller, about: object)
             let names: [[UInt8]]
+            var list: [UInt8] = []
+            for shown in try listedBackupMarks(object) { list += shown + [0] }
             do throws(Errno) { names = try Syscall.listxattr(.any(object.descriptor.rawValue)) } catch {
-                if error == .opnotsupp { return [] }
+                if error == .opnotsupp { return list }
                 throw error
             }
-            var list: [UInt8] = []
             for name in names {
                 switch XattrName(name) {
                 case .user:

@@ -6,6 +6,7 @@ enum Usage {
         ("chmod", "[-fhv] [-R [-H | -L | -P]] MODE|ENTRY-VERB … FILE …   modes and entries (+a -a =a# -N …)"),
         ("ls", "[-leO@dRan] FILE …   with entries, flags and attributes"),
         ("chflags", "[-fhvx] [-R [-H | -L | -P]] FLAGS FILE …   BSD file flags"),
+        ("backup", "exclude|include|status|list [--json] [-0] [--format=FORMAT] PATH …   what backups leave out"),
         ("unmount", "MOUNTPOINT   end a mount, also a dead one"),
         ("status", "[--json] [MOUNTPOINT]   options in force, ways that requests take, decisions counted"),
         ("explain", "[--json] [--as USER[:GROUP,…]] OPERATION PATH [PATH2]   whether, and why"),

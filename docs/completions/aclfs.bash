@@ -20,7 +20,7 @@ _aclfs_mount_options() {
 
 _aclfs() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-    local commands='mount unmount status chmod ls chflags explain effective help'
+    local commands='mount unmount status chmod ls chflags backup explain effective help'
     local operations='open-read open-write open-append exec create mkdir unlink rmdir rename link chmod chown chflags
         setxattr read write execute delete append list search add_file add_subdirectory delete_child readattr writeattr
         readextattr writeextattr readsecurity writesecurity'
@@ -60,6 +60,17 @@ _aclfs() {
         *) _aclfs_words "$flags" "$current"
             [ "${#COMPREPLY[@]}" -gt 0 ] || _aclfs_files "$current" ;;
         esac ;;
+    backup)
+        if [ "$COMP_CWORD" -eq 2 ]; then
+            _aclfs_words 'exclude include status list --help' "$current"
+        else
+            case ${COMP_WORDS[2]}:$current in
+            list:-*) _aclfs_words '-0 --format=null --format=lines --format=rsync --format=tar --format=restic --format=borg' \
+                "$current" ;;
+            status:-*) _aclfs_words '--json' "$current" ;;
+            *) _aclfs_files "$current" ;;
+            esac
+        fi ;;
     ls)
         case $current in
         -*) _aclfs_words '-l -e -O -@ -d -a -R -n -le -leO' "$current" ;;

@@ -4,7 +4,7 @@ function __aclfs_mounts
     awk '$3 == "fuse.aclfs" { print $2 }' /proc/self/mounts
 end
 
-set -l commands mount unmount status chmod ls chflags explain effective help
+set -l commands mount unmount status chmod ls chflags backup explain effective help
 set -l none "not __fish_seen_subcommand_from $commands"
 
 complete -c aclfs -n $none -f -a mount -d 'Serve a directory at a mount point'
@@ -13,6 +13,7 @@ complete -c aclfs -n $none -f -a status -d 'Show mounts, options and counters'
 complete -c aclfs -n $none -f -a chmod -d 'Change modes and ACL entries'
 complete -c aclfs -n $none -f -a ls -d 'List with entries and flags'
 complete -c aclfs -n $none -f -a chflags -d 'Change file flags'
+complete -c aclfs -n $none -f -a backup -d 'Exclude from backup, and list what is'
 complete -c aclfs -n $none -f -a explain -d 'Say whether an operation is allowed, and why'
 complete -c aclfs -n $none -f -a effective -d 'List every right that a user has'
 complete -c aclfs -n $none -f -a help -d 'Show help'
@@ -34,3 +35,8 @@ complete -c aclfs -n '__fish_seen_subcommand_from chflags' -a '
     sunlnk nosunlnk'
 complete -c aclfs -n '__fish_seen_subcommand_from explain' -a '
     open-read open-write open-append exec create mkdir unlink rmdir rename link chmod chown chflags setxattr'
+complete -c aclfs -n '__fish_seen_subcommand_from backup; and not __fish_seen_subcommand_from exclude include status list' \
+    -f -a 'exclude include status list'
+complete -c aclfs -n '__fish_seen_subcommand_from backup; and __fish_seen_subcommand_from list' -s 0 -d 'End items in NUL'
+complete -c aclfs -n '__fish_seen_subcommand_from backup; and __fish_seen_subcommand_from list' -l format -x \
+    -a 'null lines rsync tar restic borg' -d 'For which program'

@@ -1,0 +1,120 @@
+import ACLFormats
+import Authorization
+import BackingStore
+import FuseSession
+import LinuxSystem
+
+// "Exclude from backup": three attributes and the flag UF_NODUMP are one state. Any of them that is stored excludes,
+// and who reads one that is not stored gets it derived (docs/decisions/0011-one-mark-is-enough.md).
+
+/// What is stored on one object.
+struct BackupMarks {
+    var flag: Bool
+    var stored: [BackupMark: [UInt8]] = [:]
+
+    /// The stored ones that exclude; another value, such as `true`, says nothing.
+    var excluding: [BackupMark] { BackupMark.allCases.filter { stored[$0].map($0.excludes) ?? false } }
+    var isExcluded: Bool { flag || !excluding.isEmpty }
+
+    func value(of mark: BackupMark) -> [UInt8]? {
+        guard isExcluded else { return stored[mark] }
+        // A rare stored value is given back as it is, so that copies are equal.
+        if let value = stored[mark], mark.excludes(value) { return value }
+        return mark.value
+    }
+
+    /// What `listxattr` shows. Not all that can be read: a copying program removes what its source does not list, so
+    /// an object that was given one key must list that one only.
+    var listed: [BackupMark] {
+        let all = BackupMark.allCases.filter { stored[$0] != nil }
+        return isExcluded && excluding.isEmpty ? Array(Set(all + [.excludeItem])) : all
+    }
+}
+
+extension ObjectFacts {
+    /// The kernel and all file systems keep `user.*` from other kinds.
+    fileprivate var takesUserAttributes: Bool { kind == .file || kind == .directory }
+}
+
+extension FileSystem {
+    private func backupMarks(_ object: Loaded) throws(Errno) -> BackupMarks {
+        var marks = BackupMarks(flag: object.facts.flags.contains(.noDump))
+        guard object.facts.takesUserAttributes else { return marks }
+        for mark in BackupMark.allCases {
+            do throws(Errno) {
+                marks.stored[mark] = try mark.storedName.withCString { (name) throws(Errno) in
+                    try Syscall.getxattr(.any(object.descriptor.rawValue), name)
+                }
+            } catch {
+                if error != .nodata, error != .opnotsupp { throw error }
+            }
+        }
+        return marks
+    }
+
+    /// The flags as every reader sees them: with UF_NODUMP if any mark says so.
+    func shownFlags(_ object: Loaded) throws(Errno) -> FileFlags {
+        let flags = object.facts.flags
+        if flags.contains(.noDump) { return flags }
+        return try backupMarks(object).isExcluded ? flags.union(.noDump) : flags
+    }
+
+    func getBackupMark(_ mark: BackupMark, of object: Loaded, _ caller: Caller) throws(Errno) -> [UInt8] {
+        try permit(.getXattr, Nodes(object: object.facts), caller)
+        guard let value = try backupMarks(object).value(of: mark) else { throw .nodata }
+        return value
+    }
+
+    /// The names for `listxattr`, besides those of other attributes.
+    func listedBackupMarks(_ object: Loaded) throws(Errno) -> [[UInt8]] {
+        let marks = try backupMarks(object)
+        // The kernel refuses `user.*` on symlinks and special files: to list it there would break copying.
+        let spelling = options.xattrSpelling
+        return marks.listed.flatMap { mark in
+            spelling.listed(mark.storedName).filter {
+                object.facts.takesUserAttributes || !$0.starts(with: "user.".utf8)
+            }
+        }
+    }
+
+    func setBackupMark(
+        _ mark: BackupMark, _ value: UnsafeRawBufferPointer, flags: Int32, of object: Loaded, _ caller: Caller
+    ) throws(Errno) {
+        try permit(.setXattr(isProtected: false), Nodes(object: object.facts), caller)
+        guard mark.accepts(Array(value)) else { throw .inval }
+        let marks = try backupMarks(object)
+        let isThere = marks.value(of: mark) != nil
+        if isThere, flags == XattrFlag.create { throw .exist }
+        if !isThere, flags == XattrFlag.replace { throw .nodata }
+        if object.facts.takesUserAttributes {
+            do throws(Errno) { return try store(mark.storedName, value, 0, object, caller) } catch {
+                // A backing without attributes for users may still keep the record.
+                if error != .opnotsupp { throw error }
+            }
+        }
+        if !marks.flag { try setNoDump(true, on: object, caller) }
+    }
+
+    /// Removing one clears all. The object is excluded until the last one is gone, whatever happens in between.
+    func removeBackupMark(_ mark: BackupMark, of object: Loaded, _ caller: Caller) throws(Errno) {
+        try permit(.removeXattr(isProtected: false), Nodes(object: object.facts), caller)
+        let marks = try backupMarks(object)
+        guard marks.value(of: mark) != nil else { throw .nodata }
+        if marks.flag { try setNoDump(false, on: object, caller) }
+        for other in BackupMark.allCases where marks.stored[other] != nil {
+            if other == mark || marks.excluding.contains(other) { try drop(other.storedName, object) }
+        }
+    }
+
+    /// What chflags asks for: without UF_NODUMP no other mark may remain.
+    func dropBackupMarks(_ object: Loaded) throws(Errno) {
+        for mark in try backupMarks(object).excluding { try drop(mark.storedName, object) }
+    }
+
+    private func setNoDump(_ isSet: Bool, on object: Loaded, _ caller: Caller) throws(Errno) {
+        var record = try tree.record(object.descriptor.rawValue)
+        if isSet { record.flags.formUnion(.noDump) } else { record.flags.subtract(.noDump) }
+        defer { takeBack(object, after: object.facts) }
+        try spending(for: caller) { () throws(Errno) in try tree.write(record, to: object.descriptor.rawValue) }
+    }
+}

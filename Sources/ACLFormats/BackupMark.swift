@@ -1,0 +1,60 @@
+/// The attributes that say "exclude from backup", besides the flag UF_NODUMP (docs/backup.md). An object is excluded
+/// if any of them, or the flag, is stored on it (docs/decisions/0011-one-mark-is-enough.md).
+public enum BackupMark: CaseIterable, Sendable, Hashable {
+    /// Time Machine's; programs test its presence.
+    case excludeItem
+    /// The older one of iOS: one byte.
+    case mobileBackup
+    /// The freedesktop proposal: whether robots may back the object up.
+    case robots
+
+    /// The name on the backing object.
+    public var storedName: [UInt8] { Array("user.\(plainName)".utf8) }
+
+    /// The name without the namespace, as macOS spells it.
+    public var plainName: String {
+        switch self {
+        case .excludeItem: "com.apple.metadata:com_apple_backup_excludeItem"
+        case .mobileBackup: "com.apple.MobileBackup"
+        case .robots: "xdg.robots.backup"
+        }
+    }
+
+    public init?(storedName: [UInt8]) {
+        guard storedName.starts(with: "user.".utf8), let mark = Self.allCases.first(where: { $0.storedName == storedName })
+        else { return nil }
+        self = mark
+    }
+
+    /// What it reads while the object is excluded.
+    public var value: [UInt8] {
+        switch self {
+        case .excludeItem: propertyList("com.apple.backupd")
+        case .mobileBackup: [1]
+        case .robots: Array("false".utf8)
+        }
+    }
+
+    /// Whether a value may be set. Anything else would be lost or taken for its opposite.
+    public func accepts(_ value: [UInt8]) -> Bool {
+        // A rare second value of the same key, which copies must not stumble over.
+        value == self.value || self == .excludeItem && value == propertyList("com.apple.MobileBackup")
+    }
+
+    /// Whether a stored value excludes: of the first key its presence counts, as for everybody who reads it.
+    public func excludes(_ stored: [UInt8]) -> Bool { self == .excludeItem || stored == value }
+}
+
+/// A binary property list that holds one ASCII string of 15 to 200 characters.
+private func propertyList(_ text: String) -> [UInt8] {
+    let header = Array("bplist00".utf8)
+    // One object behind the header: a string (0x5), its length as an integer of one byte (0x10).
+    let string = [0x5F, 0x10, UInt8(text.utf8.count)] + Array(text.utf8)
+    let tableAt = UInt8(header.count + string.count)
+    // Offsets and references of one byte; one object; the first is the top; where the table of offsets stands.
+    let trailer: [UInt8] =
+        [0, 0, 0, 0, 0, 0, 1, 1] + bigEndian(1) + bigEndian(0) + bigEndian(tableAt)
+    return header + string + [UInt8(header.count)] + trailer
+}
+
+private func bigEndian(_ number: UInt8) -> [UInt8] { [0, 0, 0, 0, 0, 0, 0, number] }

@@ -1,0 +1,100 @@
+import ACLFormats
+import LinuxSystem
+
+/// The walk of `aclfs backup list`: the topmost excluded objects below the operands, in the order in which the file
+/// system gives them, so that nothing is kept but the way down.
+final class BackupList<Files: BackupFiles> {
+    private let files: Files
+    private let arguments: BackupArguments
+    private let sink: OutputSink
+    private let workingDirectory: [UInt8]
+    /// On a terminal names must not act.
+    private let isShown: Bool
+    private var pending: [UInt8] = []
+    private var exitStatus: Int32 = 0
+
+    init(files: Files, arguments: BackupArguments, sink: OutputSink, workingDirectory: [UInt8], isShown: Bool) {
+        (self.files, self.arguments, self.sink) = (files, arguments, sink)
+        (self.workingDirectory, self.isShown) = (workingDirectory, isShown)
+    }
+
+    func run() -> Int32 {
+        for operand in arguments.paths { list(operand) }
+        flush()
+        return exitStatus
+    }
+
+    private func list(_ operand: [UInt8]) {
+        guard let node = attempt(operand, { () throws(Errno) in try files.open(operand, followsLink: false) }),
+            let status = attempt(operand, { () throws(Errno) in try files.status(of: node) })
+        else { return }
+        if arguments.format.isRelative, !status.isDirectory {
+            return complain(operand, "no directory; patterns for \(arguments.format.rawValue) are anchored at one")
+        }
+        do throws(AttributeFailure) {
+            if try files.backupState(of: node).isExcluded {
+                return emit(BackupListItem(operand: operand, below: []))
+            }
+        } catch { return complain(operand, error.message) }
+        if status.isDirectory { walk(node, operand, below: [], device: status.device) }
+    }
+
+    private func walk(_ directory: Files.Node, _ operand: [UInt8], below: [UInt8], device: UInt64) {
+        let here = BackupListItem(operand: operand, below: below)
+        _ = attempt(path(here)) { () throws(Errno) in
+            try files.forEachName(in: directory) { name in
+                let item = BackupListItem(operand: operand, below: below.isEmpty ? name : joinedPath(below, name))
+                visit(name, in: directory, item, device)
+            }
+        }
+    }
+
+    private func visit(_ name: [UInt8], in directory: Files.Node, _ item: BackupListItem, _ device: UInt64) {
+        let node: Files.Node
+        do { node = try files.open(name, in: directory, followsLink: false) } catch {
+            // Removed since the directory was read.
+            if error != .noent { complain(path(item), error.text) }
+            return
+        }
+        guard let status = attempt(path(item), { () throws(Errno) in try files.status(of: node) }) else { return }
+        // Another file system is another tree.
+        guard status.device == device else { return }
+        do throws(AttributeFailure) {
+            if try files.isExcluded(node) { return emit(item) }
+        } catch { complain(path(item), error.message) }
+        if status.isDirectory { walk(node, item.operand, below: item.below, device: device) }
+    }
+
+    private func emit(_ item: BackupListItem) {
+        guard
+            let text = arguments.format.text(
+                item, endsInNUL: arguments.endsInNUL, workingDirectory: workingDirectory)
+        else {
+            return complain(
+                path(item), "no pattern of \(arguments.format.rawValue) hits this name alone; it stays in the backup")
+        }
+        pending += isShown && text.last == UInt8(ascii: "\n") ? Array("\(escapedName(text.dropLast()))\n".utf8) : text
+        if pending.count > 1 << 16 { flush() }
+    }
+
+    private func flush() {
+        if !pending.isEmpty { sink.output(pending) }
+        pending.removeAll(keepingCapacity: true)
+    }
+
+    private func path(_ item: BackupListItem) -> [UInt8] {
+        item.below.isEmpty ? item.operand : joinedPath(item.operand, item.below)
+    }
+
+    private func attempt<Value>(_ path: [UInt8], _ body: () throws(Errno) -> Value) -> Value? {
+        do { return try body() } catch {
+            complain(path, error.text)
+            return nil
+        }
+    }
+
+    private func complain(_ path: [UInt8], _ reason: String) {
+        exitStatus = 1
+        sink.complain(path, reason)
+    }
+}

@@ -1,0 +1,105 @@
+import ACLFormats
+import Authorization
+import LinuxSystem
+
+/// Whether and why an object is left out of backups.
+struct BackupState {
+    var path: [UInt8]
+    var kind: ObjectKind
+    var isExcludedItself: Bool
+    /// Excluded directories above it, the nearest first.
+    var parents: [[UInt8]] = []
+    var isExcluded: Bool { isExcludedItself || !parents.isEmpty }
+
+    /// Programs that see the mark themselves, and what they must be told.
+    private static let attentive = ["borg 1 (--exclude-nodump)", "borg 2", "bsdtar (--nodump)"]
+
+    /// Nobody can ask a symlink or a special file for its flags: the kernel has no way.
+    private var isSeen: Bool { isExcludedItself && (kind == .file || kind == .directory) }
+    private var honouring: [String] { isSeen || !parents.isEmpty ? Self.attentive : [] }
+
+    /// tmutil's words, then what this program adds.
+    var lines: [String] {
+        var lines = ["[\(isExcluded ? "Excluded" : "Included")]    \(escapedName(path))"]
+        guard isExcluded else { return lines }
+        if isExcludedItself { lines.append("    excluded itself") }
+        for parent in parents { lines.append("    excluded by its parent \(escapedName(parent))") }
+        // A program that starts below an excluded directory does not see its mark.
+        let start = isSeen ? nil : parents.first
+        let condition = start.map { " when they start at \(escapedName($0)) or above" } ?? ""
+        if honouring.isEmpty {
+            lines.append("    seen by no program: it is neither a file nor a directory")
+        } else {
+            lines.append("    honoured by \(honouring.joined(separator: ", "))\(condition)")
+        }
+        lines.append("    by rsync, tar, restic and borg with the list of `aclfs backup list`")
+        return lines
+    }
+
+    var json: JSON {
+        let lists: [BackupListFormat] = isExcluded ? [.rsync, .tar, .restic, .borg] : []
+        return .object([
+            JSON.path(path), .init("excluded", .bool(isExcluded)), .init("itself", .bool(isExcludedItself)),
+            .init("parents", .array(parents.map { .object([JSON.path($0)]) })),
+            .init("honoured_by", .array(honouring.map { .string($0) })),
+            .init("honoured_with_list", .array(lists.map { .string($0.rawValue) })),
+        ])
+    }
+}
+
+extension BackupFiles {
+    func isExcluded(_ node: Node) throws(AttributeFailure) -> Bool { try flags(of: node).contains(.noDump) }
+
+    func backupState(of node: Node) throws(AttributeFailure) -> BackupState {
+        let isExcludedItself = try isExcluded(node)
+        do {
+            let path = try absolutePath(of: node)
+            let status = try status(of: node)
+            var state = BackupState(path: path, kind: status.kind, isExcludedItself: isExcludedItself)
+            let slash = UInt8(ascii: "/")
+            var rest = path[...]
+            while let end = rest.lastIndex(of: slash), rest.count > 1 {
+                rest = rest[..<max(end, rest.startIndex + 1)]
+                let parent = try open(Array(rest), followsLink: false)
+                // The mount ends here.
+                if try self.status(of: parent).device != status.device { break }
+                if try isExcludedHere(parent) { state.parents.append(Array(rest)) }
+            }
+            return state
+        } catch { throw .system(error) }
+    }
+
+    private func isExcludedHere(_ node: Node) throws(Errno) -> Bool {
+        do throws(AttributeFailure) { return try isExcluded(node) } catch {
+            if case .system(let errno) = error { throw errno }
+            throw .io
+        }
+    }
+
+    /// Two keys, because a copy may go where only one of them is known; either alone excludes.
+    func excludeFromBackup(_ node: Node) throws(AttributeFailure) {
+        let flags = try flags(of: node)
+        if flags.contains(.noDump) { return }
+        do {
+            try setAttribute(BackupMark.excludeItem.plainName, of: node, to: BackupMark.excludeItem.value)
+        } catch {
+            // Whoever may not write attributes may still own the object.
+            do throws(AttributeFailure) { return try setFlags(of: node, to: flags.union(.noDump)) } catch { _ = error }
+            throw .system(error)
+        }
+        let robots = BackupMark.robots
+        // Symlinks take none of this name, and a full attribute space has done what counts.
+        try? setAttribute("user.\(robots.plainName)", of: node, to: robots.value)
+    }
+
+    func includeInBackup(_ node: Node) throws(AttributeFailure) {
+        let flags = try flags(of: node)
+        if !flags.contains(.noDump) { return }
+        do { try removeAttribute(BackupMark.excludeItem.plainName, of: node) } catch {
+            do throws(AttributeFailure) { return try setFlags(of: node, to: flags.subtracting(.noDump)) } catch {
+                _ = error
+            }
+            throw .system(error)
+        }
+    }
+}

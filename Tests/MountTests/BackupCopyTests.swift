@@ -1,0 +1,85 @@
+import Glibc
+import Testing
+
+/// Copies carry the state in both directions: out of the mount to a file system that knows nothing of it, and back.
+@Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
+struct BackupCopyTests {
+    private let fixture: MountFixture
+    init() throws { fixture = try MountFixture() }
+
+    private static let copies: [String] = [
+        "cp -a $FROM/. $TO/", "rsync -aX $FROM/ $TO/",
+        "tar -C $FROM --xattrs --xattrs-include='*' -c . | tar -C $TO --xattrs --xattrs-include='*' -x",
+    ]
+
+    private func shell(_ script: String) throws -> CommandResult {
+        try Spawn.run(
+            [
+                "env", "M=\(fixture.mountpoint)", "N=\(fixture.top)/native", "ACLFS=\(MountTesting.program("aclfs"))",
+                "LC_ALL=C.UTF-8", "bash", "-c", "set -eu -o pipefail\n" + script,
+            ])
+    }
+
+    /// What is excluded below a directory of the mount.
+    private func excluded(_ name: String) throws -> [String] {
+        let result = try shell("cd $M/\(name); $ACLFS backup list .")
+        #expect(result.status == 0, "\(result)")
+        return result.output.split(separator: "\n").map(String.init).sorted()
+    }
+
+    @Test(arguments: copies)
+    func throughANativeFileSystem(copy: String) throws {
+        if copy.hasPrefix("rsync"), try shell("command -v rsync").status != 0 {
+            return print("not run: no rsync (apt install rsync)")
+        }
+        // Each spelling alone, the command, and the flag.
+        let made = try shell(
+            """
+            mkdir $M/a $M/b $M/c $N; cd $M/a; mkdir d; touch key old robots flag command plain d/below; ln -s plain link
+            $ACLFS backup exclude command d
+            setfattr -n com.apple.MobileBackup -v 0x01 old
+            setfattr -n user.xdg.robots.backup -v false robots
+            setfattr -n user.com.apple.metadata:com_apple_backup_excludeItem \\
+                -v "$(getfattr -e hex -n com.apple.metadata:com_apple_backup_excludeItem old | sed -n s/.*excludeItem=//p)" key
+            chattr +d flag
+            """)
+        try #require(made.status == 0, "\(made)")
+        let all = ["./command", "./d", "./flag", "./key", "./old", "./robots"]
+        #expect(try excluded("a") == all)
+        let steps = [("$M/a", "$N"), ("$N", "$M/b"), ("$M/a", "$M/c")]
+        for (from, to) in steps {
+            // A second run finds nothing to change and takes nothing back.
+            for _ in 0..<2 {
+                let result = try shell("FROM=\(from) TO=\(to); \(copy)")
+                #expect(result.status == 0 && result.output.isEmpty, "\(from) to \(to): \(result)")
+            }
+        }
+        #expect(try excluded("b") == all)
+        #expect(try excluded("c") == all)
+        // The native copy has what programs look for there.
+        let native = try shell("cd $N; getfattr -dm user.com.apple key; getfattr -dm user.xdg robots command")
+        #expect(native.output.contains("com_apple_backup_excludeItem") && native.output.contains("backup=\"false\""))
+    }
+
+    /// What stands below is not written to, and stops being excluded with the directory, or when it leaves.
+    @Test func aDirectoryStandsForWhatIsBelow() throws {
+        let made = try shell("cd $M; mkdir -p d/e; touch d/e/f d/g; $ACLFS backup exclude d; $ACLFS backup exclude d/g")
+        try #require(made.status == 0, "\(made)")
+        #expect(try excluded("") == ["./d"])
+        #expect(try excluded("d") == ["."])
+        #expect(try shell("lsattr -d $M/d/e; getfattr -dm- $M/d/e/f").output.contains("d---") == false)
+        let below = try shell("cd $M/d; $ACLFS backup status e/f g").output.split(separator: "\n").map(String.init)
+        let top = fixture.mountpoint
+        #expect(below.filter { $0.hasPrefix("[") } == ["[Excluded]    \(top)/d/e/f", "[Excluded]    \(top)/d/g"])
+        #expect(below.contains("    excluded itself") && below[1] == "    excluded by its parent \(top)/d")
+        #expect(try shell("$ACLFS backup include $M/d/e/f").status == 1)
+        #expect(try shell("mv $M/d/e $M/e; $ACLFS backup status $M/e").output == "[Included]    \(top)/e")
+        #expect(try shell("$ACLFS backup include $M/d").status == 0)
+        #expect(try excluded("") == ["./d/g"])
+    }
+
+    @Test func elsewhereItSaysWhy() throws {
+        let result = try shell("touch /var/tmp/aclfs-none.$$; $ACLFS backup status /var/tmp/aclfs-none.$$ || e=$?; rm /var/tmp/aclfs-none.$$; exit $e")
+        #expect(result.status == 1 && result.output.contains("not on an aclfs mount"))
+    }
+}

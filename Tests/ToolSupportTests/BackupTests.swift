@@ -1,0 +1,115 @@
+import ACLFormats
+import Authorization
+import LinuxSystem
+import Testing
+import ToolSupport
+
+extension FakeFiles: BackupFiles {
+    func absolutePath(of node: String) throws(Errno) -> [UInt8] { Array(node.utf8) }
+    func forEachName(in directory: String, _ body: ([UInt8]) -> Void) throws(Errno) {
+        for name in try names(in: directory).sorted(by: { $0.lexicographicallyPrecedes($1) }) { body(name) }
+    }
+
+    func backup(_ arguments: String..., isTerminal: Bool = false) -> (status: Int32, output: String, error: String) {
+        let captured = Captured()
+        let status = runBackup(
+            arguments: bytes(arguments), sink: captured.sink, files: self, workingDirectory: Array("/work".utf8),
+            isTerminal: isTerminal)
+        return (status, captured.output, captured.error)
+    }
+}
+
+@Suite("aclfs backup")
+struct BackupTests {
+    let files = FakeFiles()
+
+    @Test("excluding sets two keys, of which either is enough")
+    func exclude() {
+        files.add("a")
+        #expect(files.backup("exclude", "a") == (0, "", ""))
+        let attributes = files.objects["a"]?.attributes ?? [:]
+        #expect(attributes["com.apple.metadata:com_apple_backup_excludeItem"] == BackupMark.excludeItem.value)
+        #expect(attributes["user.xdg.robots.backup"] == Array("false".utf8))
+    }
+
+    @Test("what is excluded by the flag is left as it is")
+    func alreadyExcluded() {
+        files.add("a")
+        files.objects["a"]?.attributes["system.aclfs.flags"] = Array("nodump".utf8)
+        files.objects["a"]?.refuses = .perm
+        #expect(files.backup("exclude", "a").status == 0)
+        #expect(files.backup("include", "a") == (1, "", "aclfs: a: Operation not permitted\n"))
+    }
+
+    @Test("the topmost excluded object stands for all below it")
+    func list() {
+        files.add("d", .directory)
+        files.add("d/in", .directory)
+        files.add("d/in/deep")
+        files.add("d/out")
+        files.objects["d/in"]?.attributes["system.aclfs.flags"] = Array("uchg,nodump".utf8)
+        files.objects["d/in/deep"]?.attributes["system.aclfs.flags"] = Array("nodump".utf8)
+        #expect(files.backup("list", "d") == (0, "d/in\n", ""))
+        #expect(files.backup("list", "--format", "rsync", "d").output == "/in\n")
+        #expect(files.backup("list", "-0", "--format=rsync", "d").output == "/in\0")
+        #expect(files.backup("list", "--format=restic", "d").output == "/work/d/in\n")
+        #expect(files.backup("list", "--format=tar", "d/out").status == 1)
+    }
+
+    @Test("status says why, and asks nothing above the file system")
+    func status() {
+        files.add("top", .directory, device: 2)
+        files.add("top/d", .directory)
+        files.add("top/d/f")
+        files.objects["top"]?.attributes["system.aclfs.flags"] = Array("nodump".utf8)
+        #expect(files.backup("status", "top/d/f") == (0, "[Included]    top/d/f\n", ""))
+        files.objects["top/d"]?.attributes["system.aclfs.flags"] = Array("nodump".utf8)
+        #expect(
+            files.backup("status", "top/d/f").output == """
+                [Excluded]    top/d/f
+                    excluded by its parent top/d
+                    honoured by borg 1 (--exclude-nodump), borg 2, bsdtar (--nodump) when they start at top/d or above
+                    by rsync, tar, restic and borg with the list of `aclfs backup list`
+
+                """)
+        #expect(files.backup("include", "top/d/f").error == "aclfs: top/d/f: still excluded by its parent top/d\n")
+        #expect(
+            files.backup("status", "--json", "top/d/f").output.hasPrefix(
+                "[{\"path\":\"top/d/f\",\"excluded\":true,\"itself\":false,\"parents\":[{\"path\":\"top/d\"}],"))
+    }
+
+    @Test("on a terminal no name acts")
+    func terminal() {
+        files.add("d", .directory)
+        files.add("d/\u{1B}x")
+        files.objects["d/\u{1B}x"]?.attributes["system.aclfs.flags"] = Array("nodump".utf8)
+        #expect(files.backup("list", "d", isTerminal: true).output == "d/\\x1bx\n")
+        #expect(files.backup("list", "d").output == "d/\u{1B}x\n")
+    }
+
+    @Test(
+        "wrong use is 2, and nothing is done",
+        arguments: [
+            [], ["exclud", "a"], ["exclude"], ["exclude", "--json", "a"], ["status", "--format=null", "a"],
+            ["list", "--format=zip", "a"], ["list", "-0", "--format=tar", "a"], ["list", "--format=rsync", "a", "b"],
+            ["list", "--format"],
+        ])
+    func usage(arguments: [String]) {
+        files.add("a")
+        let captured = Captured()
+        let status = runBackup(
+            arguments: bytes(arguments), sink: captured.sink, files: files, workingDirectory: [], isTerminal: false)
+        #expect(status == 2 && captured.output.isEmpty && captured.error.contains("usage:"))
+        #expect(files.changes.isEmpty)
+    }
+
+    @Test("a wrong word gets the nearest right one; -- ends options; elsewhere the reason is said")
+    func messages() {
+        files.add("--json")
+        #expect(files.backup("includ", "a").error.contains("did you mean 'include'?"))
+        #expect(files.backup("exclude", "--", "--json").status == 0)
+        files.supportsAttributes = false
+        let refused = files.backup("status", "--", "--json")
+        #expect(refused == (1, "", "aclfs: --json: not on an aclfs mount, or ACLs are disabled there\n"))
+    }
+}
