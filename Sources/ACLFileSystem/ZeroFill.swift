@@ -28,15 +28,23 @@ extension FileSystem {
             if growth.state.withLock({ $0.hasGaps }) { cache.takeBackAttributes(of: file.node.id) }
         }
         while true {
-            let step = try growth.alone { () throws(Errno) in
-                try gaps.reserveNext(growth, share.growing, asRoot: state.payerIsRoot)
+            var step = FillStep.done
+            do throws(Errno) {
+                step = try growth.alone { () throws(Errno) in
+                    try gaps.reserveNext(growth, share.growing, asRoot: state.payerIsRoot)
+                }
+            } catch {
+                growth.reservedInVain(state.examinedEnd..<size)
+                throw error
             }
             switch step {
             case .more: if isInterrupted() { throw .intr }
             case .impossible:
                 if options.zeroFill == .allocate { share.growing.countLeft() }
                 return
-            case .done, .giveWay: return
+            case .done, .giveWay:
+                growth.state.withLock { $0.inVain = nil }
+                return
             }
         }
     }
@@ -58,7 +66,7 @@ extension FileSystem {
             state.closedEnd = size
             guard state.writers == 0 else { return false }
             let isLate = options.zeroFill != .off && size > state.examinedEnd
-            let isDue = isLate || state.hasGaps && state.writtenUpTo != nil
+            let isDue = isLate || state.inVain != nil || state.hasGaps && state.writtenUpTo != nil
             if !isDue { state.hasGaps = false }
             if isDue { state.hasGaps = true }
             guard isDue, !state.isQueued else { return false }
@@ -71,11 +79,7 @@ extension FileSystem {
             cache.takeBackAttributes(of: node)
         }
         // The job holds the growth from here on.
-        if !share.growing.filler.add(job) {
-            growth.state.withLock { ($0.isQueued, $0.hasGaps) = (false, false) }
-            share.growing.countLeft()
-            share.growing.drop(growth)
-        }
+        share.growing.filler.add(job)
     }
 
     /// Runs what opens a file for writing: zeros are not written meanwhile, nor until its RELEASE.

@@ -140,6 +140,29 @@ struct Gaps {
         return .more
     }
 
+    /// Gives back what was reserved in vain. Run alone, and only while nobody can write: a hole holds no data then,
+    /// reserved or not.
+    func giveBackNext(_ growth: Growth, _ range: Range<UInt64>) throws(Errno) {
+        let state = growth.state.withLock { $0 }
+        let status = try Syscall.statx(descriptor)
+        let end = min(range.upperBound, status.size)
+        guard let hole = try first(in: range.lowerBound..<max(end, range.lowerBound)) else {
+            growth.state.withLock { $0.inVain = nil }
+            return
+        }
+        guard let gap = state.leftAlone.firstFree(in: hole) else {
+            growth.state.withLock { $0.inVain = hole.upperBound..<max(hole.upperBound, range.upperBound) }
+            return
+        }
+        let length = min(gap.upperBound - gap.lowerBound, reservedAtOnce)
+        try Syscall.fallocate(
+            descriptor, mode: AllocateFlag.keepSize | AllocateFlag.punchHole, offset: Int64(gap.lowerBound),
+            length: Int64(length))
+        restoreTime(status)
+        let rest = gap.lowerBound + length
+        growth.state.withLock { $0.inVain = rest < range.upperBound ? rest..<range.upperBound : nil }
+    }
+
     private func spend<Value>(_ asRoot: Bool, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {
         asRoot ? try FileSystemUser.asRoot(body) : try body()
     }

@@ -21,6 +21,8 @@ final class Growth: Sendable {
         var payerIsRoot = false
         /// Gaps up to this size are written at the last close; nil: none.
         var writtenUpTo: UInt64?
+        /// Here something may have been reserved before there was no more room: to be given back by the last close.
+        var inVain: Range<UInt64>?
         /// The end of the file when the last of them went: what it grows by later, without a handle, is no gap of
         /// a handle's.
         var closedEnd: UInt64 = 0
@@ -77,8 +79,17 @@ final class Growth: Sendable {
             state.examinedEnd = min(state.examinedEnd, size)
             state.leftAlone.cut(at: size)
             (state.filledEnd, state.isInGap) = (0, false)
+            state.inVain = state.inVain.flatMap { $0.lowerBound < size ? $0.lowerBound..<min($0.upperBound, size) : nil }
             // Whoever makes a file longer that root has open must not spend root's reserve.
             if !byRoot { state.isRoots = false }
+        }
+    }
+
+    /// There was room for a part of this only.
+    func reservedInVain(_ range: Range<UInt64>) {
+        state.withLock { state in
+            let start = min(range.lowerBound, state.inVain?.lowerBound ?? .max)
+            state.inVain = start..<max(range.upperBound, state.inVain?.upperBound ?? 0)
         }
     }
 

@@ -24,10 +24,21 @@ final class ZeroFiller: Sendable {
     }
     private let state = Mutex(State())
     private static let stepsAtOnce = 32
+    /// Each holds a descriptor.
+    private static let most = 256
+
+    /// Whoever comes when there is enough to do works himself, for one turn: what is larger stays reserved.
+    func add(_ job: FillJob) {
+        if take(job) { return }
+        guard let rest = work(on: job) else { return }
+        rest.files.countLeft()
+        rest.finish(isFilled: true)
+    }
 
     /// - Returns: whether it was taken.
-    func add(_ job: FillJob) -> Bool {
+    private func take(_ job: FillJob) -> Bool {
         state.withLock { state in
+            guard state.jobs.count < Self.most else { return false }
             state.jobs.append(job)
             if state.isRunning { return true }
             do throws(Errno) {
@@ -90,16 +101,36 @@ extension FillJob {
         let gaps = Gaps(descriptor: descriptor.rawValue)
         let state = growth.state.withLock { $0 }
         guard state.writers == 0 else { return .giveWay }
+        if let range = state.inVain {
+            // close(2) has said that there is no room: the gap stays a hole.
+            isRoomKnown = true
+            growth.state.withLock { state in
+                state.closedEnd = min(state.closedEnd, range.lowerBound)
+                state.examinedEnd = min(state.examinedEnd, range.lowerBound)
+            }
+            try gaps.giveBackNext(growth, range)
+            if growth.state.withLock({ $0.inVain == nil }) { files.countLeft() }
+            return .more
+        }
         // Written to after the last FLUSH, by who kept the file without a descriptor.
         let end = state.closedEnd
         if state.examinedEnd < end {
             if !isRoomKnown,
                 try gaps.exceedRoom(in: state.examinedEnd..<end, state.leftAlone, forRoot: state.payerIsRoot)
-            { return .impossible }
+            {
+                files.countLeft()
+                growth.state.withLock { $0.closedEnd = $0.examinedEnd }
+                return .more
+            }
             isRoomKnown = true
             let size = try Syscall.statx(descriptor.rawValue).size
             if state.examinedEnd < min(end, size) {
-                let step = try gaps.reserveNext(growth, upTo: end, files, asRoot: state.payerIsRoot)
+                var step = FillStep.more
+                do throws(Errno) {
+                    step = try gaps.reserveNext(growth, upTo: end, files, asRoot: state.payerIsRoot)
+                } catch {
+                    growth.reservedInVain(state.examinedEnd..<end)
+                }
                 if case .impossible = step, state.writtenUpTo != nil { return .more }
                 return step == .impossible ? .impossible : .more
             }
