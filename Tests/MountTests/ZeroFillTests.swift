@@ -183,9 +183,10 @@ struct ZeroFillTests {
             #expect(try process.call("pread", "3", "0").isOK)
             try process.must("close", "3")
             // What was reserved in vain is given back.
-            for _ in 0..<200 where try fixture.occupied("f") > 8192 { usleep(5000) }
+            for _ in 0..<200 where try fixture.occupied("f") > 65_536 { usleep(5000) }
             let occupied = try fixture.occupied("f")
-            #expect(occupied <= 8192, "\(gap) \(free) \(asked)")
+            // Blocks of the extent tree may remain.
+            #expect(occupied <= 65_536, "\(gap) \(free) \(asked)")
         }
     }
 
@@ -253,27 +254,32 @@ struct ZeroFillTests {
         }
     }
 
-    @Test(arguments: BackingKind.reserving, ["write", "allocate", "off"])
-    func randomCallsOfSeveralProcessesGiveWhatTheyShould(_ kind: BackingKind, _ mode: String) throws {
-        let fixture = try ZeroFillFixture(kind, "zerofill=\(mode)")
-        let seed = UInt64(ProcessInfo.processInfo.environment["ACLFS_SEED"] ?? "") ?? UInt64.random(in: 1...1_000_000_000)
-        for run in 0..<(MountTesting.isLong ? 60 : 3) {
-            let name = "f\(run)"
-            // One that begins as a hole.
-            let old = run % 2 == 0 ? 300_000 : 0
-            let file = open(fixture.backingPath(name), O_WRONLY | O_CREAT, 0o666)
-            ftruncate(file, off_t(old))
-            close(file)
-            let result = try fixture.gaps("random", String(seed + UInt64(run)), "60", "3", fixture.path(name))
-            let numbers = result.output.split(separator: " ").compactMap { Int($0) }
-            try #require(result.status == 0 && numbers.count == 2, "ACLFS_SEED=\(seed + UInt64(run)): \(result)")
-            let (oldEnd, end) = (numbers[0], numbers[1])
-            switch mode {
-            case "write": #expect(try fixture.untilFilled(name, from: oldEnd) == [], "ACLFS_SEED=\(seed + UInt64(run))")
-            case "allocate":
-                #expect(try fixture.occupied(name) + 4096 >= end - oldEnd, "ACLFS_SEED=\(seed + UInt64(run))")
-            default: #expect(try fixture.statusNumber("reserved_bytes") == 0)
-            }
+    @Test(arguments: BackingKind.reserving)
+    func randomCallsOfSeveralProcessesGiveWhatTheyShould(_ kind: BackingKind) throws {
+        let fixture = try ZeroFillFixture(kind, "zerofill=off")
+        for mode in ["off", "allocate", "write"] {
+            try fixture.mount.unmount()
+            try fixture.mount.mount("zerofill=\(mode)")
+            for run in 0..<(MountTesting.isLong ? 60 : 3) { try randomCalls(fixture, mode, run) }
+        }
+    }
+
+    private func randomCalls(_ fixture: ZeroFillFixture, _ mode: String, _ run: Int) throws {
+        let said = ProcessInfo.processInfo.environment["ACLFS_SEED"].flatMap { UInt64($0) }
+        let seed = said ?? UInt64.random(in: 1...1_000_000_000)
+        let name = "\(mode)\(run)"
+        // Some begin as a hole.
+        let file = open(fixture.backingPath(name), O_WRONLY | O_CREAT, 0o666)
+        ftruncate(file, run % 2 == 0 ? 300_000 : 0)
+        close(file)
+        let result = try fixture.gaps("random", String(seed), "60", "3", fixture.path(name))
+        let numbers = result.output.split(separator: " ").compactMap { Int($0) }
+        try #require(result.status == 0 && numbers.count == 2, "ACLFS_SEED=\(seed): \(result)")
+        let (oldEnd, end) = (numbers[0], numbers[1])
+        switch mode {
+        case "write": #expect(try fixture.untilFilled(name, from: oldEnd) == [], "ACLFS_SEED=\(seed)")
+        case "allocate": #expect(try fixture.occupied(name) + 4096 >= end - oldEnd, "ACLFS_SEED=\(seed)")
+        default: #expect(try fixture.statusNumber("reserved_bytes") == 0)
         }
     }
 }
