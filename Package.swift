@@ -77,6 +77,8 @@ let package = Package(
         .executableTarget(name: "aclfs-act", path: "Tests/ActAs", cSettings: shim),
         // Takes rights away under the calls of many processes; not shipped.
         .executableTarget(name: "aclfs-race", path: "Tests/RaceClient", cSettings: shim),
+        // Leaves gaps as many programs do at once; not shipped.
+        .executableTarget(name: "aclfs-gaps", path: "Tests/GapClient", cSettings: shim),
         .testTarget(
             name: "MountTests", dependencies: ["TestSupport", "LinuxSystem", "Authorization", "ACLFormats"],
             swiftSettings: strict),

@@ -161,6 +161,7 @@ extension ControlServer {
             .init("source_reachable_by", .string(facts.sourceReach())),
             .init("paths", .object(facts.paths())),
             .init("cache", .object(fileSystem.cache.members)),
+            .init("zerofill", .object(fileSystem.zeroFillMembers)),
             .init(
                 "counters",
                 .object([

@@ -74,6 +74,7 @@ public final class FileSystem: Sendable {
     /// The mount is gone.
     func disconnect() {
         share.leave(self)
+        share.growing.filler.settle(milliseconds: 1000)
         clock.withLock { $0.take() }?.stop()
         notices.stop()
     }

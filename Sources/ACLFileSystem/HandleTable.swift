@@ -18,6 +18,8 @@ final class OpenFile: Sendable {
         if isAppendOnly { mode.insert(.appendOnly) }
         return mode
     }
+    /// Of the file while this handle can write: what is known about its gaps.
+    let growth: Growth?
     /// Opened O_APPEND on first use; on it, positions do not count.
     private let appender = Mutex<(SharedDescriptor, HandleAllowance.Portion)?>(nil)
     private let portion: HandleAllowance.Portion
@@ -25,10 +27,11 @@ final class OpenFile: Sendable {
 
     init(
         node: Node, descriptor: SharedDescriptor, _ portion: HandleAllowance.Portion, isReadable: Bool,
-        isWritable: Bool, isAppendOnly: Bool
+        isWritable: Bool, isAppendOnly: Bool, growth: Growth?
     ) {
         self.portion = portion
         self.node = node
+        self.growth = growth
         self.descriptor = descriptor
         self.isReadable = isReadable
         self.isWritable = isWritable

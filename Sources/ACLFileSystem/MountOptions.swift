@@ -11,6 +11,7 @@ public struct MountOptions: Sendable {
     public enum XattrSpelling: String, Sendable, CaseIterable { case linux, mac, both }
     public enum GroupSource: String, Sendable, CaseIterable { case process, directory }
     public enum SpecialFiles: String, Sendable, CaseIterable { case gate, open }
+    public enum ZeroFill: String, Sendable, CaseIterable { case write, allocate, off }
     public enum CacheMode: Sendable, Hashable {
         case auto, strict, exclusive
         case seconds(UInt32)
@@ -25,6 +26,9 @@ public struct MountOptions: Sendable {
     public var special = SpecialFiles.gate
     public var cache = CacheMode.auto
     public var crossMounts = true
+    public var zeroFill = ZeroFill.write
+    /// Larger gaps are reserved and not written.
+    public var zeroFillMax: UInt64 = 1 << 30
     public var allowOther = false
     public var fsname: String?
     public var requirePrivateSource = false
@@ -126,6 +130,12 @@ public struct MountOptions: Sendable {
         case "metadata": metadata = try word(name, value)
         case "xattr_names": xattrSpelling = try word(name, value)
         case "special": special = try word(name, value)
+        case "zerofill": zeroFill = try word(name, value)
+        case "zerofill_max":
+            guard let size = MountOptionText.size(value) else {
+                throw wrongValue(name, value, ["a size such as 1048576, 64M or 1G"])
+            }
+            zeroFillMax = size
         case "fsname":
             guard !value.isEmpty else { throw wrongValue(name, value, ["a name"]) }
             fsname = value

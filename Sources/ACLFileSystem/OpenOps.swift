@@ -23,12 +23,23 @@ extension OpenIntent {
 extension FileSystem {
     func open(_ id: NodeID, flags: Int32, _ caller: Caller) throws(Errno) -> Opening {
         let node = try node(id)
-        return try metadataLock.withReadLock { () throws(Errno) in
-            try open(node, load(node), flags: flags, caller)
+        guard OpenIntent(flags: flags).contains(.write) || flags & OpenFlag.truncate != 0 else {
+            return try open(node, flags: flags, nil, caller)
+        }
+        return try openingForWriting(node, caller) { (growth) throws(Errno) in
+            try open(node, flags: flags, growth, caller)
         }
     }
 
-    private func open(_ node: Node, _ object: Loaded, flags: Int32, _ caller: Caller) throws(Errno) -> Opening {
+    private func open(_ node: Node, flags: Int32, _ growth: Growth?, _ caller: Caller) throws(Errno) -> Opening {
+        try metadataLock.withReadLock { () throws(Errno) in
+            try open(node, load(node), flags: flags, growth, caller)
+        }
+    }
+
+    private func open(
+        _ node: Node, _ object: Loaded, flags: Int32, _ growth: Growth?, _ caller: Caller
+    ) throws(Errno) -> Opening {
         let intent = OpenIntent(flags: flags)
         let executes = flags & openForExecution != 0
         try permit(executes ? .execute : .open(intent), Nodes(object: object.facts), caller, about: object)
@@ -44,7 +55,8 @@ extension FileSystem {
         }
         let file = OpenFile(
             node: node, descriptor: descriptor, portion, isReadable: intent.contains(.read) || executes,
-            isWritable: intent.contains(.write), isAppendOnly: bindsToEnd(intent, object.facts, caller))
+            isWritable: intent.contains(.write), isAppendOnly: bindsToEnd(intent, object.facts, caller),
+            growth: try entering(growth, descriptor, intent, caller))
         var flags = openingFlags(file)
         if file.isWritable, caller.uid != 0, !object.facts.mode.isDisjoint(with: [.setUser, .setGroup]) {
             // Writing clears the bits (AUTHORIZATION.md 6.7), but the kernel does not tell of writing to a mapping.
@@ -80,7 +92,7 @@ extension FileSystem {
     func createAndOpen(
         _ name: UnsafePointer<CChar>, in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> (Entry, Opening) {
-        try share.withNamesHeld { () throws(Errno) in
+        let (shown, opening) = try share.withNamesHeld { () throws(Errno) -> (Entry, Opening?) in
             let directory = try load(parent)
             // Before anything is made, so that a refusal leaves nothing.
             let portion = try share.handleAllowance.take(caller.uid)
@@ -90,14 +102,15 @@ extension FileSystem {
                 // It came into being after the kernel looked: then it is opened like any other.
                 try permit(.lookup, Nodes(object: directory.facts), caller, about: directory)
                 let found = try child(name, of: directory)
-                return try showing(entry(found, named: name, below: directory)) { (node) throws(Errno) in
-                    try open(node, found, flags: flags, caller)
-                }
+                return (entry(found, named: name, below: directory), nil)
             }
             return try showing(entry(made, named: name, below: directory)) { (node) throws(Errno) in
-                try openCreated(made, node, portion, flags: flags)
+                try openCreated(made, node, portion, flags: flags, caller)
             }
         }
+        if let opening { return (shown, opening) }
+        // Not with names held: opening for writing may have to wait for zeros.
+        return try showing(shown) { (node) throws(Errno) in try open(node.id, flags: flags, caller) }
     }
 
     /// Opens what an entry shows; if that fails the entry is not shown after all.
@@ -118,7 +131,7 @@ extension FileSystem {
             let descriptor = try createUnnamed(in: load(parent), mode: mode, caller)
             let made = try load(tree.adopt(descriptor))
             return try showing(unnamedEntry(made.object, made.status)) { (node) throws(Errno) in
-                try openCreated(made, node, portion, flags: flags)
+                try openCreated(made, node, portion, flags: flags, caller)
             }
         }
     }
@@ -126,13 +139,14 @@ extension FileSystem {
     /// The handle that creating gives. No right on the new object is asked (AUTHORIZATION.md 2.2), so that
     /// O_WRONLY with mode 0444 works.
     private func openCreated(
-        _ made: Loaded, _ node: Node, _ portion: HandleAllowance.Portion, flags: Int32
+        _ made: Loaded, _ node: Node, _ portion: HandleAllowance.Portion, flags: Int32, _ caller: Caller
     ) throws(Errno) -> Opening {
         let descriptor = SharedDescriptor(try Syscall.reopen(made.descriptor.rawValue, backingFlags(flags)))
         let intent = OpenIntent(flags: flags)
         let file = OpenFile(
             node: node, descriptor: descriptor, portion, isReadable: intent.contains(.read),
-            isWritable: intent.contains(.write), isAppendOnly: false)
+            isWritable: intent.contains(.write), isAppendOnly: false,
+            growth: intent.contains(.write) ? enteringNew(node, caller) : nil)
         return Opening(handle: handles.add(file), flags: openingFlags(file))
     }
 }

@@ -130,6 +130,7 @@ extension FileSystem {
             try spending(for: caller) { () throws(Errno) in
                 try Syscall.fallocate(file.descriptor.rawValue, mode: mode, offset: offset, length: length)
             }
+            leaveAlone(file, mode: mode, offset: offset, length: length, size: object.status.size)
         }
     }
 

@@ -34,7 +34,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
 
     private func show(_ result: Result<Opening, Errno>, _ reply: consuming OpenReply) {
         switch result {
-        case .success(let opening): if !reply.answer(opening) { fs.handles.remove(opening.handle) }
+        case .success(let opening): if !reply.answer(opening) { fs.release(opening.handle) }
         case .failure(let error): reply.fail(error.rawValue)
         }
     }
@@ -43,7 +43,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         switch result {
         case .success(let (entry, opening)):
             if !reply.answer(entry, opening) {
-                fs.handles.remove(opening.handle)
+                fs.release(opening.handle)
                 fs.forgetLookups(of: entry.node, 1)
             }
         case .failure(let error): reply.fail(error.rawValue)
@@ -134,7 +134,12 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     override public func setattr(
         _ node: NodeID, _ changes: SetAttributes, caller: Caller, reply: consuming AttributeReply
     ) {
-        reply.settle(outcome { () throws(Errno) in try fs.change(node, changes, caller) })
+        reply.settle(
+            outcome { () throws(Errno) in
+                try fs.undisturbed(node, settingSize: changes.size, caller) { () throws(Errno) in
+                    try fs.change(node, changes, caller)
+                }
+            })
     }
 
     override public func readlink(_ node: NodeID, caller: Caller, reply: consuming LinkTargetReply) {
@@ -155,7 +160,12 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         _ node: NodeID, name: UnsafePointer<CChar>, value: UnsafeRawBufferPointer, flags: Int32, caller: Caller,
         reply: consuming EmptyReply
     ) {
-        reply.settle(outcome { () throws(Errno) in try fs.setXattr(node, name, value, flags: flags, caller) })
+        reply.settle(
+            outcome { () throws(Errno) in
+                try fs.undisturbed(node, caller) { () throws(Errno) in
+                    try fs.setXattr(node, name, value, flags: flags, caller)
+                }
+            })
     }
 
     override public func getxattr(
@@ -225,14 +235,18 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     override public func flush(
         _ node: NodeID, handle: HandleID, lockOwner: UInt64, caller: Caller, reply: consuming EmptyReply
     ) {
-        // Data went straight to the backing file; nothing is held back here.
-        reply.answer()
+        // Data went straight to the backing file; what close(2) waits for is room for gaps.
+        let interruption = reply.interruption
+        reply.settle(
+            outcome { () throws(Errno) in
+                try fs.flush(handle, caller, isInterrupted: { interruption.hasCome })
+            })
     }
 
     override public func release(
         _ node: NodeID, handle: HandleID, flags: Int32, lockOwner: UInt64, caller: Caller, reply: consuming EmptyReply
     ) {
-        fs.handles.remove(handle)
+        fs.release(handle)
         reply.answer()
     }
 

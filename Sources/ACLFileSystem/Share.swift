@@ -10,6 +10,7 @@ import Synchronization
 public final class Share: Sendable {
     let lock = ReadWriteLock()
     let handleAllowance = HandleAllowance()
+    let growing = GrowingFiles()
     private let mounts = Mutex<[FileSystem]>([])
     private let isShared = Atomic<Bool>(false)
 

@@ -164,6 +164,11 @@ int aclfs_fuse_reply_error(struct aclfs_fuse_request request, int error)
 						 : reply_raw(request, error, NULL, 0));
 }
 
+bool aclfs_fuse_interrupted(struct aclfs_fuse_request request)
+{
+	return request.fuse_request && fuse_req_interrupted(request.fuse_request);
+}
+
 int aclfs_fuse_reply_done(struct aclfs_fuse_request request)
 {
 	return answered(request, request.fuse_request ? fuse_reply_err(request.fuse_request, 0)

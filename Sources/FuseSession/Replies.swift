@@ -184,6 +184,9 @@ public struct EmptyReply: ~Copyable, @unchecked Sendable {
 
     deinit { _ = aclfs_fuse_reply_error(request, EIO) }
 
+    /// Whether the caller was interrupted meanwhile; to be asked before the answer.
+    public var interruption: Interruption { Interruption(request) }
+
     @discardableResult
     public consuming func answer() -> Bool {
         let result = aclfs_fuse_reply_done(request)
@@ -196,6 +199,15 @@ public struct EmptyReply: ~Copyable, @unchecked Sendable {
         _ = aclfs_fuse_reply_error(request, errno)
         discard self
     }
+}
+
+/// Whether a request that is not answered yet was interrupted.
+public struct Interruption: @unchecked Sendable {
+    private let request: aclfs_fuse_request
+
+    init(_ request: aclfs_fuse_request) { self.request = request }
+
+    public var hasCome: Bool { aclfs_fuse_interrupted(request) }
 }
 
 /// Answers GETXATTR and LISTXATTR.

@@ -40,7 +40,11 @@ enum HandOver {
     }
 
     /// Mounts, and has the daemon serve it.
-    static func perform(_ mount: PreparedMount, _ request: MountRequest, to client: ControlClient) throws(MountFailure) {
+    /// - Returns: false if the daemon was about to end, as it does when its last mount was just taken away; then nothing
+    ///   is mounted.
+    static func perform(
+        _ mount: PreparedMount, _ request: MountRequest, to client: ControlClient
+    ) throws(MountFailure) -> Bool {
         for remark in request.remarks { Journal.note(remark) }
         mount.warnOfShortLists()
         let attached = try mount.attach(request)
@@ -56,8 +60,10 @@ enum HandOver {
                 .init("options", .array(request.optionTexts.map { .string($0) })),
             ]
             _ = try client.ask("serve", members, with: [attached.descriptor, directory.rawValue])
+            return true
         } catch {
             attached.detach()
+            if error.code == nil || error.code == Errno.again.name { return false }
             throw MountFailure(
                 status: MountExit.systemError,
                 message: "the daemon that serves this directory already does not take the mount: \(error.message)")
@@ -87,7 +93,7 @@ extension MountHost {
             do throws(MountFailure) {
                 try takeOver(request, descriptors)
                 return .done(.object([]))
-            } catch { return .failed(.inval, error.message) }
+            } catch { return .failed(isEnding ? .again : .inval, error.message) }
         default: return .notMine
         }
     }

@@ -53,8 +53,11 @@ enum MountCommand {
         if request.fake { return 0 }
         if request.isVerbose { printError("aclfs: \(mount.source) is mounted on \(mount.mountpoint)") }
         let turn = MountTurn.take()
-        if let daemon = HandOver.daemon(for: mount) {
-            try HandOver.perform(mount, request, to: daemon)
+        while let daemon = HandOver.daemon(for: mount) {
+            guard try HandOver.perform(mount, request, to: daemon) else {
+                SystemTime.sleep(milliseconds: 20)
+                continue
+            }
             turn?.end()
             if request.foreground { try HandOver.waitWhileMounted(mount.mountpoint) }
             return 0

@@ -87,6 +87,8 @@ final class MountHost: Sendable {
         } catch { throw Self.failure("cannot start a thread", error) }
     }
 
+    var isEnding: Bool { state.withLock { $0.isEnding } }
+
     /// The daemon ends when the last mount does.
     func waitUntilAllEnded() throws(MountFailure) -> Int32 {
         while !state.withLock({ $0.isEnding }) { _ = ended.next() }

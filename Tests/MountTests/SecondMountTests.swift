@@ -144,4 +144,14 @@ struct SecondMountTests {
         for _ in 0..<3 { _ = try MountFixture() }
         #expect(ContinuousClock.now - start < .seconds(15))
     }
+
+    /// A daemon that ends because its last mount was taken away is not asked to serve the next one.
+    @Test func mountingAgainAtOnce() throws {
+        let fixture = try MountFixture()
+        for _ in 0..<(MountTesting.isLong ? 500 : 40) {
+            let ended = try fixture.unmount()
+            #expect(ended.status == 0, "\(ended)")
+            try fixture.mount()
+        }
+    }
 }

@@ -219,6 +219,9 @@ void aclfs_fuse_session_free(aclfs_fuse_session *session);
 /* False before the kernel's INIT was answered. */
 bool aclfs_fuse_session_negotiated(aclfs_fuse_session *session, struct aclfs_fuse_negotiated *negotiated);
 
+/* Whether the kernel has sent an INTERRUPT for a request that is not answered yet. */
+bool aclfs_fuse_interrupted(struct aclfs_fuse_request request);
+
 /* ---- replies: 0, or an errno if the kernel did not take it (ENOENT: the caller was killed) ---- */
 
 int aclfs_fuse_reply_error(struct aclfs_fuse_request request, int error);

@@ -1,0 +1,178 @@
+import LinuxSystem
+import Synchronization
+
+/// The largest piece that is reserved at a time, and the largest that is written.
+private let reservedAtOnce: UInt64 = 1 << 30
+private let writtenAtOnce: UInt64 = 256 << 10
+
+/// Zeros to write from. Never changed, never freed.
+nonisolated(unsafe) private let zeros: UnsafeRawBufferPointer = {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(writtenAtOnce), alignment: 4096)
+    buffer.initializeMemory(as: UInt8.self, repeating: 0)
+    return UnsafeRawBufferPointer(buffer)
+}()
+
+/// What one step did.
+enum FillStep {
+    case more
+    case done
+    /// Somebody writes again: the rest is for his last close.
+    case giveWay
+    /// The file system cannot reserve, or the file must not be touched.
+    case impossible
+}
+
+/// The gaps of one open backing file, found where they are and not by bookkeeping of writes: data also comes by ways
+/// that are not seen here.
+struct Gaps {
+    let descriptor: Int32
+
+    /// The first hole from `start` on, as far as it reaches before `end`.
+    func first(in range: Range<UInt64>) throws(Errno) -> Range<UInt64>? {
+        guard !range.isEmpty else { return nil }
+        guard let hole = try seek(range.lowerBound, Seek.hole), hole < range.upperBound else { return nil }
+        let data = try seek(hole, Seek.data) ?? range.upperBound
+        return hole..<min(max(data, hole), range.upperBound)
+    }
+
+    private func seek(_ offset: UInt64, _ whence: Int32) throws(Errno) -> UInt64? {
+        do throws(Errno) {
+            return UInt64(try Syscall.lseek(descriptor, offset: Int64(clamping: offset), whence: whence))
+        } catch {
+            if error == .nxio { return nil }
+            throw error
+        }
+    }
+
+    /// Whether the holes of a range need more than there is. Asked before anything is reserved, so that what cannot
+    /// be had does not fill the disk first.
+    func exceedRoom(in range: Range<UInt64>, _ leftAlone: ByteRanges, forRoot: Bool) throws(Errno) -> Bool {
+        // A small part is tried at once.
+        guard range.upperBound - range.lowerBound > 16 << 20 else { return false }
+        let status = try Syscall.fstatvfs(descriptor)
+        // Without a size, as tmpfs can be, there is no telling.
+        guard status.blocks > 0 else { return false }
+        let blocks = forRoot && FileSystemUser.restrictedID != nil ? status.bfree : status.bavail
+        let room = blocks.multipliedReportingOverflow(by: max(status.frsize, 1)).partialValue
+        var (start, needed) = (range.lowerBound, UInt64(0))
+        while let hole = try first(in: start..<range.upperBound) {
+            start = hole.upperBound
+            var rest = hole
+            while let free = leftAlone.firstFree(in: rest) {
+                needed += free.upperBound - free.lowerBound
+                rest = free.upperBound..<hole.upperBound
+            }
+            if needed > room { return true }
+        }
+        return false
+    }
+
+    /// Reserves one gap or a piece of it. Changes no byte and no size, so others may write meanwhile. Run alone.
+    /// - Parameter end: gaps past it are not looked at; nil: the end of the file.
+    func reserveNext(_ growth: Growth, upTo end: UInt64? = nil, _ files: GrowingFiles, asRoot: Bool) throws(Errno) -> FillStep {
+        let state = growth.state.withLock { $0 }
+        let status = try Syscall.statx(descriptor)
+        let limit = min(status.size, end ?? .max)
+        guard let hole = try first(in: state.examinedEnd..<max(limit, state.examinedEnd)) else {
+            growth.state.withLock { $0.examinedEnd = max($0.examinedEnd, limit) }
+            return .done
+        }
+        guard let gap = state.leftAlone.firstFree(in: hole) else {
+            growth.state.withLock { $0.examinedEnd = hole.upperBound }
+            return .more
+        }
+        growth.state.withLock { $0.hasGaps = true }
+        // Writing would take its capabilities away.
+        guard !hasCapability else {
+            growth.state.withLock { $0.examinedEnd = max($0.examinedEnd, limit) }
+            return .impossible
+        }
+        let length = min(gap.upperBound - gap.lowerBound, reservedAtOnce)
+        do throws(Errno) {
+            try spend(asRoot) { () throws(Errno) in
+                try Syscall.fallocate(
+                    descriptor, mode: AllocateFlag.keepSize, offset: Int64(gap.lowerBound), length: Int64(length))
+            }
+        } catch {
+            if error == .intr { return .more }
+            guard error == .opnotsupp || error == .nosys else { throw error }
+            growth.state.withLock { $0.examinedEnd = max($0.examinedEnd, limit) }
+            return .impossible
+        }
+        if state.writers <= 1 { restoreTime(status) }
+        files.reservedBytes.add(length, ordering: .relaxed)
+        growth.state.withLock { $0.examinedEnd = gap.lowerBound + length }
+        return .more
+    }
+
+    /// Writes zeros over one gap or a piece of it. Run alone, and only while nobody can write:
+    /// what is a hole now is one until this returns.
+    func writeNext(_ growth: Growth, _ files: GrowingFiles, asRoot: Bool) throws(Errno) -> FillStep {
+        let state = growth.state.withLock { $0 }
+        guard state.writers == 0, let largest = state.writtenUpTo else { return .giveWay }
+        let status = try Syscall.statx(descriptor)
+        // Nobody will see it again, and its space is wanted back.
+        guard status.nlink > 0 else { return .done }
+        guard !hasCapability else { return .impossible }
+        let end = min(status.size, state.examinedEnd)
+        let start = max(state.filledEnd, state.oldEnd)
+        guard start < end, let hole = try first(in: start..<end) else { return .done }
+        guard let gap = state.leftAlone.firstFree(in: hole) else {
+            growth.state.withLock { ($0.filledEnd, $0.isInGap) = (hole.upperBound, false) }
+            return .more
+        }
+        // If a piece of it was written before, the rest is written as well.
+        let isRest = state.isInGap && gap.lowerBound == start
+        if !isRest, gap.upperBound - gap.lowerBound > largest {
+            growth.state.withLock { ($0.filledEnd, $0.isInGap) = (gap.upperBound, false) }
+            return .more
+        }
+        let length = Int(min(gap.upperBound - gap.lowerBound, writtenAtOnce))
+        let count = try spend(asRoot) { () throws(Errno) in
+            try Syscall.pwrite(
+                descriptor, UnsafeRawBufferPointer(rebasing: zeros[..<length]), offset: Int64(gap.lowerBound))
+        }
+        restoreTime(status)
+        guard count > 0 else { return .impossible }
+        files.writtenBytes.add(UInt64(count), ordering: .relaxed)
+        let filled = gap.lowerBound + UInt64(count)
+        growth.state.withLock { ($0.filledEnd, $0.isInGap) = (filled, filled < gap.upperBound) }
+        return .more
+    }
+
+    /// Gives back what was reserved in vain. Run alone, and only while nobody can write: a hole holds no data then,
+    /// reserved or not.
+    func giveBackNext(_ growth: Growth, _ range: Range<UInt64>) throws(Errno) {
+        let state = growth.state.withLock { $0 }
+        let status = try Syscall.statx(descriptor)
+        let end = min(range.upperBound, status.size)
+        guard let hole = try first(in: range.lowerBound..<max(end, range.lowerBound)) else {
+            growth.state.withLock { $0.inVain = nil }
+            return
+        }
+        guard let gap = state.leftAlone.firstFree(in: hole) else {
+            growth.state.withLock { $0.inVain = hole.upperBound..<max(hole.upperBound, range.upperBound) }
+            return
+        }
+        let length = min(gap.upperBound - gap.lowerBound, reservedAtOnce)
+        try Syscall.fallocate(
+            descriptor, mode: AllocateFlag.keepSize | AllocateFlag.punchHole, offset: Int64(gap.lowerBound),
+            length: Int64(length))
+        restoreTime(status)
+        let rest = gap.lowerBound + length
+        growth.state.withLock { $0.inVain = rest < range.upperBound ? rest..<range.upperBound : nil }
+    }
+
+    private func spend<Value>(_ asRoot: Bool, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {
+        asRoot ? try FileSystemUser.asRoot(body) : try body()
+    }
+
+    /// The program's last change is what the file's time says, not ours.
+    private func restoreTime(_ status: FileStatus) {
+        try? Syscall.utimens(descriptor, access: .omit, modification: .set(status.mtime))
+    }
+
+    private var hasCapability: Bool {
+        (try? Syscall.getxattr(.open(descriptor), "security.capability", into: UnsafeMutableRawBufferPointer(start: nil, count: 0))) != nil
+    }
+}

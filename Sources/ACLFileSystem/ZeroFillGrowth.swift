@@ -1,0 +1,127 @@
+import BackingStore
+import LinuxSystem
+import Synchronization
+
+/// A file that is open for writing, or was and still has gaps to be filled: how far it reached before, and what of
+/// the part that it grew by was seen to. One for all mounts of a tree, because each of them can write.
+final class Growth: Sendable {
+    struct State {
+        /// Handles that can write; each counts until its RELEASE, so mappings count as well.
+        var writers = 0
+        /// The end of the file before the first of these handles, or what it was cut to since. Holes before it are
+        /// not ours.
+        var oldEnd: UInt64 = 0
+        /// Between the old end and here all gaps were looked at, and room was reserved for them.
+        var examinedEnd: UInt64 = 0
+        /// What a program punched or reserved itself stays as it is.
+        var leftAlone = ByteRanges()
+        var hasGaps = false
+        /// Only root opened it for writing or made it longer; then root may pay.
+        var isRoots = true
+        var payerIsRoot = false
+        /// Gaps up to this size are written at the last close; nil: none.
+        var writtenUpTo: UInt64?
+        /// Here something may have been reserved before there was no more room: to be given back by the last close.
+        var inVain: Range<UInt64>?
+        /// The end of the file when the last of them went: what it grows by later, without a handle, is no gap of
+        /// a handle's.
+        var closedEnd: UInt64 = 0
+        /// Zeros are written up to here, perhaps in the middle of a gap.
+        var filledEnd: UInt64 = 0
+        var isInGap = false
+        /// Zeros are being written, or will be.
+        var isQueued = false
+    }
+
+    let key: ObjectKey
+    /// Held for each act that must not meet zeros being written: opening for writing, changing attributes, and each
+    /// piece of the fill. Before the metadata lock, never after.
+    private let exclusion = Mutex(())
+    private let waiting = Atomic<Int>(0)
+    let state = Mutex(State())
+    /// Who holds this value; changed only under the table's mutex.
+    fileprivate nonisolated(unsafe) var holders = 0
+
+    fileprivate init(key: ObjectKey) { self.key = key }
+
+    /// Runs alone among such acts on the file. Waits for one piece of a fill at most.
+    func alone<Value>(_ body: () throws(Errno) -> Value) throws(Errno) -> Value {
+        waiting.add(1, ordering: .relaxed)
+        return try exclusion.withLock { _ throws(Errno) in
+            waiting.subtract(1, ordering: .relaxed)
+            return try body()
+        }
+    }
+
+    /// Somebody waits for his turn: the fill lets him go first.
+    var isWanted: Bool { waiting.load(ordering: .relaxed) > 0 }
+
+    /// A handle that can write. Run alone, with the size after opening.
+    func enter(size: UInt64, byRoot: Bool) {
+        state.withLock { state in
+            if state.writers == 0, !state.hasGaps {
+                state = State()
+                (state.oldEnd, state.examinedEnd) = (size, size)
+            }
+            state.writers += 1
+            (state.filledEnd, state.isInGap) = (0, false)
+            state.oldEnd = min(state.oldEnd, size)
+            state.examinedEnd = min(state.examinedEnd, size)
+            state.leftAlone.cut(at: size)
+            if !byRoot { state.isRoots = false }
+        }
+    }
+
+    /// A size was set. Run alone.
+    func truncated(to size: UInt64, byRoot: Bool) {
+        state.withLock { state in
+            state.oldEnd = min(state.oldEnd, size)
+            state.examinedEnd = min(state.examinedEnd, size)
+            state.leftAlone.cut(at: size)
+            (state.filledEnd, state.isInGap) = (0, false)
+            state.inVain = state.inVain.flatMap { $0.lowerBound < size ? $0.lowerBound..<min($0.upperBound, size) : nil }
+            // Whoever makes a file longer that root has open must not spend root's reserve.
+            if !byRoot { state.isRoots = false }
+        }
+    }
+
+    /// There was room for a part of this only.
+    func reservedInVain(_ range: Range<UInt64>) {
+        state.withLock { state in
+            let start = min(range.lowerBound, state.inVain?.lowerBound ?? .max)
+            state.inVain = start..<max(range.upperBound, state.inVain?.upperBound ?? 0)
+        }
+    }
+
+    /// A program reserved or punched this itself.
+    func leaveAlone(_ range: Range<UInt64>) { state.withLock { $0.leftAlone.add(range) } }
+}
+
+/// The files that grow, and what was done about their gaps.
+final class GrowingFiles: Sendable {
+    private let growths = Mutex<[ObjectKey: Growth]>([:])
+    let reservedBytes = Atomic<UInt64>(0)
+    let writtenBytes = Atomic<UInt64>(0)
+    /// Files in which a gap stays a hole: no room, or the backing file system cannot reserve.
+    let left = Atomic<UInt64>(0)
+    let filler = ZeroFiller()
+
+    /// To be given back by `drop`.
+    func hold(_ key: ObjectKey) -> Growth {
+        growths.withLock { growths in
+            let growth = growths[key] ?? Growth(key: key)
+            growth.holders += 1
+            growths[key] = growth
+            return growth
+        }
+    }
+
+    func drop(_ growth: Growth) {
+        growths.withLock { growths in
+            growth.holders -= 1
+            if growth.holders == 0 { growths[growth.key] = nil }
+        }
+    }
+
+    func countLeft() { left.add(1, ordering: .relaxed) }
+}

@@ -1,0 +1,151 @@
+import FuseSession
+import LinuxSystem
+import Synchronization
+
+/// A file whose last writer has gone, and which may have gaps.
+struct FillJob: Sendable {
+    let growth: Growth
+    let descriptor: SharedDescriptor
+    let files: GrowingFiles
+    /// Tells the kernel that blocks and times have changed.
+    let changed: @Sendable () -> Void
+    fileprivate var isRoomKnown = false
+
+    init(growth: Growth, descriptor: SharedDescriptor, files: GrowingFiles, changed: @escaping @Sendable () -> Void) {
+        (self.growth, self.descriptor, self.files, self.changed) = (growth, descriptor, files, changed)
+    }
+}
+
+/// Writes zeros on a thread of its own, which lives while there is something to write. Files take turns.
+final class ZeroFiller: Sendable {
+    private struct State {
+        var jobs: [FillJob] = []
+        var isRunning = false
+    }
+    private let state = Mutex(State())
+    private static let stepsAtOnce = 32
+    /// Each holds a descriptor.
+    private static let most = 256
+
+    /// Whoever comes when there is enough to do works himself, for one turn: what is larger stays reserved.
+    func add(_ job: FillJob) {
+        if take(job) { return }
+        guard let rest = work(on: job) else { return }
+        rest.files.countLeft()
+        rest.finish(isFilled: true)
+    }
+
+    /// - Returns: whether it was taken.
+    private func take(_ job: FillJob) -> Bool {
+        state.withLock { state in
+            guard state.jobs.count < Self.most else { return false }
+            state.jobs.append(job)
+            if state.isRunning { return true }
+            do throws(Errno) {
+                _ = try Thread.start(name: "aclfs-zerofill") { self.run() }
+                state.isRunning = true
+                return true
+            } catch {
+                state.jobs.removeLast()
+                return false
+            }
+        }
+    }
+
+    /// Files that wait or are being filled.
+    var count: Int { state.withLock { $0.jobs.count } }
+
+    /// Waits until all is written, but not for long: what is not written is reserved and reads as zero.
+    func settle(milliseconds: UInt32) {
+        let end = SystemTime.monotonic() + UInt64(milliseconds) * 1_000_000
+        while state.withLock({ $0.isRunning }), SystemTime.monotonic() < end { SystemTime.sleep(milliseconds: 2) }
+    }
+
+    private func run() {
+        while let job = state.withLock({ state -> FillJob? in
+            if state.jobs.isEmpty { state.isRunning = false }
+            return state.jobs.first
+        }) {
+            let rest = work(on: job)
+            // It stays in its place while it is worked on, so that it counts.
+            state.withLock { state in
+                state.jobs.removeFirst()
+                if let rest { state.jobs.append(rest) }
+            }
+        }
+    }
+
+    /// - Returns: what is left of the job.
+    private func work(on job: FillJob) -> FillJob? {
+        var job = job
+        for _ in 0..<Self.stepsAtOnce {
+            if job.growth.isWanted { SystemTime.sleep(milliseconds: 1) }
+            var step = FillStep.impossible
+            do throws(Errno) { step = try job.growth.alone { () throws(Errno) in try job.step() } } catch {}
+            switch step {
+            case .more: continue
+            case .giveWay: job.finish(isFilled: false)
+            case .done: job.finish(isFilled: true)
+            case .impossible:
+                job.files.countLeft()
+                job.finish(isFilled: true)
+            }
+            return nil
+        }
+        return job
+    }
+}
+
+extension FillJob {
+    fileprivate mutating func step() throws(Errno) -> FillStep {
+        let gaps = Gaps(descriptor: descriptor.rawValue)
+        let state = growth.state.withLock { $0 }
+        guard state.writers == 0 else { return .giveWay }
+        if let range = state.inVain {
+            // close(2) has said that there is no room: the gap stays a hole.
+            isRoomKnown = true
+            growth.state.withLock { state in
+                state.closedEnd = min(state.closedEnd, range.lowerBound)
+                state.examinedEnd = min(state.examinedEnd, range.lowerBound)
+            }
+            try gaps.giveBackNext(growth, range)
+            if growth.state.withLock({ $0.inVain == nil }) { files.countLeft() }
+            return .more
+        }
+        // Written to after the last FLUSH, by who kept the file without a descriptor.
+        let end = state.closedEnd
+        if state.examinedEnd < end {
+            if !isRoomKnown,
+                try gaps.exceedRoom(in: state.examinedEnd..<end, state.leftAlone, forRoot: state.payerIsRoot)
+            {
+                files.countLeft()
+                growth.state.withLock { $0.closedEnd = $0.examinedEnd }
+                return .more
+            }
+            isRoomKnown = true
+            let size = try Syscall.statx(descriptor.rawValue).size
+            if state.examinedEnd < min(end, size) {
+                var step = FillStep.more
+                do throws(Errno) {
+                    step = try gaps.reserveNext(growth, upTo: end, files, asRoot: state.payerIsRoot)
+                } catch {
+                    growth.reservedInVain(state.examinedEnd..<end)
+                }
+                if case .impossible = step, state.writtenUpTo != nil { return .more }
+                return step == .impossible ? .impossible : .more
+            }
+        }
+        guard state.writtenUpTo != nil else { return .done }
+        return try gaps.writeNext(growth, files, asRoot: state.payerIsRoot)
+    }
+
+    /// - Parameter isFilled: nothing is left to be done about its gaps.
+    fileprivate func finish(isFilled: Bool) {
+        growth.state.withLock { state in
+            state.isQueued = false
+            if isFilled, state.writers == 0 { state.hasGaps = false }
+        }
+        changed()
+        files.drop(growth)
+    }
+}
