@@ -142,7 +142,8 @@ struct SecondMountTests {
         let start = ContinuousClock.now
         // More than the daemon's queue holds.
         for _ in 0..<3 { _ = try MountFixture() }
-        #expect(ContinuousClock.now - start < .seconds(15))
+        // Each asks every daemon for a second at most, and there may be those of other tests.
+        #expect(ContinuousClock.now - start < .seconds(60))
     }
 
     /// A daemon that ends because its last mount was taken away is not asked to serve the next one.
