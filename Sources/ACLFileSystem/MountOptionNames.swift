@@ -41,7 +41,10 @@ extension MountOptions {
         let candidates =
             MountOptions.flags + MountOptions.withValue + MountOptions.ignored.sorted()
             + MountOptions.later.keys.sorted()
-        let hint = nearestWord(to: name.utf8, in: candidates).map { "; did you mean '\($0)'?" } ?? ""
+        // The opposite of a word is only two letters away.
+        let negatives = name.hasPrefix("no") ? candidates.filter { $0.hasPrefix("no") } : []
+        let near = nearestWord(to: name.utf8, in: negatives) ?? nearestWord(to: name.utf8, in: candidates)
+        let hint = near.map { "; did you mean '\($0)'?" } ?? ""
         return MountOptionError(description: "unknown option '\(escapedName(name.utf8))'\(hint)")
     }
 }

@@ -114,7 +114,7 @@ enum ExplainCommand {
         guard words.count < 2 else { throw ControlError("usage: aclfs explain [--json] --last [N] [MOUNTPOINT]") }
         let client: ControlClient
         if let path = words.first {
-            client = try MountLocation(path.bytes).client()
+            client = try MountLocation(path.bytes, isFollowed: true).client()
         } else if let here = try? MountLocation(Array("./.".utf8)) {
             client = try here.client()
         } else {

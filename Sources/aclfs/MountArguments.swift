@@ -67,7 +67,7 @@ extension MountRequest {
                 arguments[index + 1] = text
                 remarks.append(
                     "'\(added.joined(separator: ","))' at the end of the options is mount.fuse3's addition and does not "
-                        + "count; whoever wants it mounts with type aclfs")
+                        + "count; whoever wants it calls aclfs mount")
             }
         }
         var request = try command(arguments)

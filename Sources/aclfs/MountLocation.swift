@@ -9,9 +9,10 @@ struct MountLocation {
     /// From the root of the file system, which a bind mount may show only in part.
     let names: [[UInt8]]
 
+    /// - Parameter isFollowed: the object that a link leads to is meant, which must exist.
     /// - Throws: a message if it does not lie on an aclfs mount.
-    init(_ path: [UInt8]) throws(ControlError) {
-        let real = try Self.absolute(path)
+    init(_ path: [UInt8], isFollowed: Bool = false) throws(ControlError) {
+        let real = isFollowed ? try Self.real(path) : try Self.absolute(path)
         let mounts = MountTable.entries().filter { Self.covers(Array($0.path.utf8), real) }
         guard let length = mounts.map({ $0.path.utf8.count }).max(),
             let top = mounts.last(where: { $0.path.utf8.count == length }), top.type == "fuse.aclfs"

@@ -17,7 +17,7 @@ enum StatusCommand {
     private static func perform(_ arguments: StatusArguments) throws(ControlError) -> Int32 {
         var mounts: [MountEntry]
         if let path = arguments.mountpoint {
-            mounts = [try MountLocation(path.bytes).entry]
+            mounts = [try MountLocation(path.bytes, isFollowed: true).entry]
         } else {
             mounts = MountTable.entries().filter { $0.type == "fuse.aclfs" }
         }
@@ -29,7 +29,8 @@ enum StatusCommand {
                 answers.append(answer)
                 if !arguments.json { show(answer, mount) }
             } catch {
-                printError("aclfs: \(escapedName(mount.path.utf8)): \(error.message)")
+                let remedy = Unmounting.isDead(mount.path) ? "; it died: aclfs unmount takes its mount away" : ""
+                printError("aclfs: \(escapedName(mount.path.utf8)): \(error.message)\(remedy)")
                 exit = arguments.mountpoint == nil ? 1 : 2
             }
         }

@@ -27,7 +27,10 @@ enum Unmounting {
 
     static func isDead(_ mountpoint: String) -> Bool {
         var status = stat()
-        return stat(mountpoint, &status) != 0 && saysDead(Errno(rawValue: errno))
+        if stat(mountpoint, &status) != 0 { return saysDead(Errno(rawValue: errno)) }
+        // The kernel may know the attributes still, but never the state of the file system.
+        var fileSystem = statvfs()
+        return statvfs(mountpoint, &fileSystem) != 0 && saysDead(Errno(rawValue: errno))
     }
 
     /// The second is what a request gets that is under way while the daemon dies.

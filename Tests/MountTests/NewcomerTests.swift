@@ -123,6 +123,18 @@ struct NewcomerTests {
         #expect(try TestUser.bob.shell("cat \(file)").output == "kept")
     }
 
+    /// Also while the kernel still knows the attributes of the mount's top.
+    @Test func aDeadMountIsHealedAtOnce() throws {
+        for _ in 0..<5 {
+            try root.must("stat", fixture.mountpoint)
+            for pid in MountFixture.daemons(of: fixture.mountpoint) { kill(pid, SIGKILL) }
+            // Until the kernel has closed the dead daemon's connection.
+            for _ in 0..<500 where !MountFixture.daemons(of: fixture.mountpoint).isEmpty { usleep(2000) }
+            try fixture.mount()
+            try root.must("stat", fixture.mountpoint)
+        }
+    }
+
     @Test func twoMountsOfOneSource() throws {
         let second = fixture.top + "/second"
         mkdir(second, 0o755)
