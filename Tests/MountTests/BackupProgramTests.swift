@@ -16,7 +16,7 @@ struct BackupProgramTests {
     private func shell(_ script: String, locale: String = "C.UTF-8") throws -> CommandResult {
         let environment = [
             "M=\(fixture.path("tree"))", "E=\(fixture.top)/expected", "OUT=\(fixture.top)/out",
-            "W=\(fixture.top)/work", "ACLFS=\(MountTesting.program("aclfs"))", "LC_ALL=\(locale)", "HOME=/root",
+            "W=\(fixture.top)/lists", "ACLFS=\(MountTesting.program("aclfs"))", "LC_ALL=\(locale)", "HOME=/root",
             "BORG_BASE_DIR=\(fixture.top)/borg", "BORG_UNKNOWN_UNENCRYPTED_REPO_ACCESS_IS_OK=yes",
             "RESTIC_PASSWORD=secret",
         ]
@@ -124,9 +124,9 @@ struct BackupProgramTests {
             $ACLFS backup list --format=\(format) . >$W/list 2>$W/error
             """)
         #expect(made.status == 1)
-        let list = try String(contentsOfFile: fixture.top + "/work/list", encoding: .utf8)
+        let list = try String(contentsOfFile: fixture.top + "/lists/list", encoding: .utf8)
         #expect(list.split(separator: "\n").count == 1 && list.hasSuffix("plain\n"))
-        let error = try String(contentsOfFile: fixture.top + "/work/error", encoding: .utf8)
+        let error = try String(contentsOfFile: fixture.top + "/lists/error", encoding: .utf8)
         #expect(error.hasPrefix("aclfs: ./new\\x0aline: ") && error.contains(format))
     }
 }

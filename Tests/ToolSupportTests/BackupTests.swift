@@ -13,7 +13,7 @@ extension FakeFiles: BackupFiles {
     func backup(_ arguments: String..., isTerminal: Bool = false) -> (status: Int32, output: String, error: String) {
         let captured = Captured()
         let status = runBackup(
-            arguments: bytes(arguments), sink: captured.sink, files: self, workingDirectory: Array("/work".utf8),
+            arguments: bytes(arguments), sink: captured.sink, files: self, workingDirectory: Array("/here".utf8),
             isTerminal: isTerminal)
         return (status, captured.output, captured.error)
     }
@@ -52,7 +52,7 @@ struct BackupTests {
         #expect(files.backup("list", "d") == (0, "d/in\n", ""))
         #expect(files.backup("list", "--format", "rsync", "d").output == "/in\n")
         #expect(files.backup("list", "-0", "--format=rsync", "d").output == "/in\0")
-        #expect(files.backup("list", "--format=restic", "d").output == "/work/d/in\n")
+        #expect(files.backup("list", "--format=restic", "d").output == "/here/d/in\n")
         #expect(files.backup("list", "--format=tar", "d/out").status == 1)
     }
 
