@@ -59,7 +59,11 @@ public final class FileSystem: Sendable {
         try notices.start(notifier)
         let made = try CacheClock(self, device: device)
         clock.withLock { $0 = made }
-        try share.join(self)
+        do throws(Errno) { try share.join(self) } catch {
+            // Nobody will serve it: its threads must not keep the way to the kernel open.
+            disconnect()
+            throw error
+        }
     }
 
     /// The kernel has introduced itself.

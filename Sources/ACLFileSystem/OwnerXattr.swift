@@ -52,8 +52,7 @@ extension FileSystem {
         switch owner {
         case .user(let uid):
             try permit(.chown(uid: uid, gid: nil), Nodes(object: object.facts), caller, about: object)
-            // Numbers and mode are shown; who may search does not depend on whose the object is.
-            defer { takeBack(object, after: object.facts) }
+            defer { takeBack(object, after: factsNow(object)) }
             try changeOwner(of: object, uid: uid, gid: nil)
         case .identity(let guid):
             try permit(.setOwner(guid), Nodes(object: object.facts), caller, about: object)
@@ -65,7 +64,7 @@ extension FileSystem {
         switch group {
         case .group(let gid):
             try permit(.chown(uid: nil, gid: gid), Nodes(object: object.facts), caller, about: object)
-            defer { takeBack(object, after: object.facts) }
+            defer { takeBack(object, after: factsNow(object)) }
             try changeOwner(of: object, uid: nil, gid: gid)
         case .identity(let guid):
             try permit(.setGroup(guid), Nodes(object: object.facts), caller, about: object)
@@ -86,6 +85,13 @@ extension FileSystem {
         try give(object) { $0.groupGUID = nil }
     }
 
+    /// After a change, which may be half done; nil if it cannot be told. On a mount that one user alone reaches, it
+    /// matters to whom an object belongs.
+    private func factsNow(_ object: Loaded) -> ObjectFacts? {
+        guard let node = object.node, let now = try? load(node) else { return nil }
+        return now.facts
+    }
+
     /// Like every chown it clears the set-id bits first. While the number says "not a user" and the record does
     /// not name the new owner yet, the object is nobody's. `noowners` discards the change (Q1).
     private func give(
@@ -93,7 +99,7 @@ extension FileSystem {
     ) throws(Errno) {
         let descriptor = object.descriptor.rawValue
         let facts = object.facts
-        defer { takeBack(object, after: facts) }
+        defer { takeBack(object, after: factsNow(object)) }
         let mode = facts.mode.subtracting([.setUser, .setGroup])
         if mode != facts.mode { try Syscall.fchmod(descriptor, mode: UInt32(mode.rawValue)) }
         if volume.ignoresOwnership { return }
