@@ -23,7 +23,7 @@ let package = Package(
         // 2: text and stored forms of the core's values.
         .target(name: "ACLFormats", dependencies: ["Authorization"], swiftSettings: strict),
         // 3: profiles, compiled to a table from place to rights.
-        .target(name: "SandboxPolicy", dependencies: ["Authorization"], swiftSettings: strict),
+        .target(name: "SandboxPolicy", dependencies: ["Authorization", "ACLFormats"], swiftSettings: strict),
         // 4: system calls, one Swift function each over a narrow C shim.
         .target(name: "CLinux", cSettings: shim),
         .target(name: "LinuxSystem", dependencies: ["CLinux"], swiftSettings: strict),
@@ -44,7 +44,7 @@ let package = Package(
         .target(
             name: "ACLFileSystem",
             dependencies: [
-                "Authorization", "ACLFormats", "LinuxSystem", "Identity", "BackingStore", "FuseSession",
+                "Authorization", "ACLFormats", "SandboxPolicy", "LinuxSystem", "Identity", "BackingStore", "FuseSession",
             ], swiftSettings: strict),
         // 9: what the commands do, and the one executable.
         .target(
@@ -54,8 +54,8 @@ let package = Package(
         .executableTarget(
             name: "aclfs",
             dependencies: [
-                "ToolSupport", "Authorization", "ACLFormats", "ACLFileSystem", "BackingStore", "FuseSession",
-                "LinuxSystem", "Identity",
+                "ToolSupport", "Authorization", "ACLFormats", "SandboxPolicy", "ACLFileSystem", "BackingStore",
+                "FuseSession", "LinuxSystem", "Identity",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
 

@@ -41,6 +41,8 @@ public struct Entitlements: Sendable, Hashable {
     public private(set) var userSelected: EntitledAccess?
     public private(set) var applicationGroups: [String] = []
     public private(set) var warnings: [EntitlementProblem] = []
+    /// As they were given.
+    let values: [String: EntitlementValue]
     private var folders: [(name: String, access: EntitledAccess, key: String)] = []
     private var homeRelative: [(path: String, access: EntitledAccess, key: String)] = []
     private var absolute: [(path: String, access: EntitledAccess, key: String)] = []
@@ -56,6 +58,7 @@ public struct Entitlements: Sendable, Hashable {
 
     /// - Throws: the first key, in their order, that would widen access and is malformed.
     public init(_ values: [String: EntitlementValue]) throws(EntitlementProblem) {
+        self.values = values
         for key in values.keys.sorted() {
             guard let value = values[key] else { continue }
             guard key.hasPrefix(Self.prefix) else {
@@ -164,11 +167,7 @@ public struct Entitlements: Sendable, Hashable {
         return places
     }
 
-    public static func == (left: Entitlements, right: Entitlements) -> Bool {
-        left.isSandboxed == right.isSandboxed && left.inheritsSandbox == right.inheritsSandbox
-            && left.userSelected == right.userSelected && left.warnings == right.warnings
-            && left.places(home: []) == right.places(home: [])
-    }
+    public static func == (left: Entitlements, right: Entitlements) -> Bool { left.values == right.values }
 
-    public func hash(into hasher: inout Hasher) { hasher.combine(places(home: [])) }
+    public func hash(into hasher: inout Hasher) { hasher.combine(values) }
 }

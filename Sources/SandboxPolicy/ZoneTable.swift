@@ -52,11 +52,11 @@ extension ZoneTable {
     ///   - bundle: nil for a profile without a container.
     ///   - home: from the mount's top.
     /// - Throws: if there would be more zones than a node can name, or a place cannot be one.
-    public init(
-        _ entitlements: Entitlements, bundle: String?, home: [[UInt8]], layout: ContainerLayout
+    init(
+        _ places: [EntitledPlace], bundle: String?, home: [[UInt8]], layout: ContainerLayout
     ) throws(EntitlementProblem) {
         var builder = ZoneTreeBuilder()
-        for place in entitlements.places(home: home) { builder.add(place) }
+        for place in places { builder.add(place) }
         if let bundle {
             for rule in try layout.rules(bundle: bundle, home: home) { builder.add(rule, layout) }
         }

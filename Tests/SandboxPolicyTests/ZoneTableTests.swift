@@ -10,10 +10,12 @@ import Testing
 
     private func table(
         _ more: [String: EntitlementValue] = [:], bundle: String? = "org.example.App", home: String = "Users/ann",
-        layout: ContainerLayout = .macos
+        layout: ContainerLayout = .macos, grants: [Grant] = []
     ) throws -> ZoneTable {
         let entitlements = try Entitlements(sandboxed.merging(more) { $1 })
-        return try ZoneTable(entitlements, bundle: bundle, home: names(home), layout: layout)
+        return try SandboxProfile(
+            name: "test", entitlements: entitlements, bundle: bundle, home: names(home), layout: layout
+        ).table(grants: grants, at: 100)
     }
 
     private func zone(_ path: String, in table: ZoneTable) -> ZoneTable.Zone {
@@ -129,5 +131,33 @@ import Testing
         let entitlements = try Entitlements(
             sandboxed.merging(["com.apple.security.files.all": .flag(true), "org.example.key": .text("x")]) { $1 })
         #expect(entitlements.warnings.map { $0.key } == ["com.apple.security.files.all", "org.example.key"])
+    }
+
+    @Test func grantsGoAsFarAsTheUserSelectedKey() throws {
+        let key = "com.apple.security.files.user-selected.read-only"
+        let path = names("Users/ann/Documents/letters")
+        func grant(_ bundle: String = "org.example.App", expires: Int64? = nil) -> Grant {
+            Grant(bundle: bundle, path: path, isDirectory: true, access: .readWrite, expires: expires)
+        }
+        func rights(_ more: [String: EntitlementValue], _ grant: Grant) throws -> Rights {
+            zone("Users/ann/Documents/letters/one", in: try table(more, grants: [grant])).rights
+        }
+        #expect(try rights([:], grant()).isEmpty, "without the key the user cannot be asked")
+        #expect(try rights([key: .flag(true)], grant()).contains(.read))
+        #expect(try !rights([key: .flag(true)], grant()).contains(.write))
+        #expect(try rights([key: .flag(true)], grant("org.other.App")).isEmpty)
+        #expect(try rights([key: .flag(true)], grant(expires: 100)).isEmpty)
+        #expect(try rights([key: .flag(true)], grant(expires: 101)).contains(.read))
+    }
+
+    @Test func aProfileComesBackFromItsMessage() throws {
+        let values: [String: EntitlementValue] = sandboxed.merging([
+            "com.apple.security.files.user-selected.read-write": .flag(true),
+            "com.apple.security.application-groups": .list([.text("group.one")]), "other.key": .other,
+        ]) { $1 }
+        let profile = SandboxProfile(
+            name: "/etc/a.entitlements", entitlements: try Entitlements(values), bundle: "org.example.App",
+            home: [[0xFF, 0x41], [0x20]], layout: .ios)
+        #expect(try SandboxProfile(profile.json) == profile)
     }
 }

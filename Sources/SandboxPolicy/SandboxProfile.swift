@@ -1,0 +1,121 @@
+import ACLFormats
+
+/// What confines one mount: the entitlements, and where the application's container lies.
+public struct SandboxProfile: Sendable, Hashable {
+    /// What messages call it: an installed name, or the path that it was read from.
+    public var name: String
+    public var entitlements: Entitlements
+    /// nil for a profile without a container.
+    public var bundle: String?
+    /// Names from the mount's top.
+    public var home: [[UInt8]]
+    public var layout: ContainerLayout
+
+    public init(
+        name: String, entitlements: Entitlements, bundle: String?, home: [[UInt8]], layout: ContainerLayout = .macos
+    ) {
+        self.name = name
+        self.entitlements = entitlements
+        self.bundle = bundle
+        self.home = home
+        self.layout = layout
+    }
+
+    /// The profile as a table, with the grants of its bundle that count at a time (seconds since 1970). A grant goes no
+    /// further than the profile's `user-selected` key lets it.
+    public func table(grants: [Grant] = [], at time: Int64 = 0) throws(EntitlementProblem) -> ZoneTable {
+        let places = entitlements.places(home: home) + usable(grants, at: time)
+        return try ZoneTable(places, bundle: bundle, home: home, layout: layout)
+    }
+
+    /// When the first of the grants that count at a time ends; nil if none does.
+    public func nextExpiry(of grants: [Grant], after time: Int64) -> Int64? {
+        grants.filter { $0.bundle == bundle && $0.counts(at: time) }.compactMap { $0.expires }.min()
+    }
+
+    private func usable(_ grants: [Grant], at time: Int64) -> [EntitledPlace] {
+        guard let most = entitlements.userSelected else { return [] }
+        return grants.filter { $0.bundle == bundle && $0.counts(at: time) }.map { grant in
+            let access = min(grant.access, most)
+            return EntitledPlace(
+                path: grant.path, isDirectory: grant.isDirectory, access: access,
+                key: "com.apple.security.files.user-selected.\(access.word) (granted)")
+        }
+    }
+}
+
+// MARK: As a message between processes of ours
+
+extension SandboxProfile {
+    public var json: JSON {
+        var members: [JSON.Member] = [.init("name", .string(name)), .init("layout", .string(layout.rawValue))]
+        if let bundle { members.append(.init("bundle", .string(bundle))) }
+        members.append(JSON.path(home.joinedPath, name: "home"))
+        members.append(.init("entitlements", entitlements.json))
+        return .object(members)
+    }
+
+    /// - Throws: what is missing or malformed; nothing of it is guessed.
+    public init(_ json: JSON) throws(EntitlementProblem) {
+        func missing(_ what: String) -> EntitlementProblem { EntitlementProblem(key: what, message: "missing or malformed") }
+        guard let name = json["name"]?.string else { throw missing("name") }
+        guard let layout = json["layout"]?.string.flatMap(ContainerLayout.init) else { throw missing("layout") }
+        guard let home = json.path("home") else { throw missing("home") }
+        guard let entitlements = json["entitlements"] else { throw missing("entitlements") }
+        if let bundle = json["bundle"], bundle.string == nil { throw missing("bundle") }
+        self.init(
+            name: name, entitlements: try Entitlements(entitlements), bundle: json["bundle"]?.string,
+            home: home.split(separator: 0x2F).map { Array($0) }, layout: layout)
+    }
+}
+
+extension Entitlements {
+    /// The values that it was made of.
+    var json: JSON {
+        .object(values.sorted { $0.key < $1.key }.map { JSON.Member($0.key, $0.value.json) })
+    }
+
+    init(_ json: JSON) throws(EntitlementProblem) {
+        guard case .object(let members) = json else {
+            throw EntitlementProblem(key: "entitlements", message: "must be a dictionary")
+        }
+        var values: [String: EntitlementValue] = [:]
+        for member in members { values[member.name] = EntitlementValue(member.value) }
+        try self.init(values)
+    }
+}
+
+extension EntitlementValue {
+    var json: JSON {
+        switch self {
+        case .flag(let flag): .bool(flag)
+        case .text(let text): .string(text)
+        case .list(let values): .array(values.map { $0.json })
+        case .other: .null
+        }
+    }
+
+    init(_ json: JSON) {
+        switch json {
+        case .bool(let flag): self = .flag(flag)
+        case .string(let text): self = .text(text)
+        case .array(let values): self = .list(values.map { EntitlementValue($0) })
+        case .null, .integer, .object: self = .other
+        }
+    }
+}
+
+extension EntitledAccess {
+    /// The ending of the keys that give it.
+    public var word: String {
+        switch self {
+        case .readOnly: "read-only"
+        case .readWrite: "read-write"
+        }
+    }
+}
+
+extension [[UInt8]] {
+    /// A path from the mount's top, as text: `/Users/ann`.
+    var joinedPath: [UInt8] { flatMap { [0x2F] + $0 } }
+}
