@@ -5,6 +5,7 @@ import FuseSession
 import Glibc
 import Identity
 import LinuxSystem
+import SandboxPolicy
 import Synchronization
 
 /// One mount: the tables, the lock, and what every operation shares.
@@ -19,6 +20,8 @@ import Synchronization
 public final class FileSystem: Sendable {
     let tree: BackingTree
     let options: MountOptions
+    /// What confines everything that comes through this mount.
+    let profile: SandboxProfile?
     let nodes: NodeTable
     let handles = HandleTable()
     let share: Share
@@ -41,7 +44,8 @@ public final class FileSystem: Sendable {
     let generation = UInt64.random(in: 1...UInt64(UInt32.max))
 
     /// - Parameter share: of the other mounts of the same backing tree.
-    public init(tree: BackingTree, options: MountOptions, share: Share = Share()) {
+    public init(tree: BackingTree, options: MountOptions, share: Share = Share(), profile: SandboxProfile? = nil) {
+        self.profile = profile
         self.share = share
         self.tree = tree
         self.options = options
@@ -85,6 +89,9 @@ public final class FileSystem: Sendable {
 
     /// The volume's state in force.
     public var volume: VolumeState { volumeState.withLock { $0 } }
+
+    /// Grants that count from now on, on this mount.
+    public func changeGrants(_ grants: [Grant]) {}
 
     /// Changes the volume's state between two decisions, never within one.
     public func changeVolume(_ body: (inout VolumeState) -> Void) {
