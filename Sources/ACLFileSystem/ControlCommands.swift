@@ -26,7 +26,7 @@ extension ControlServer {
         case "remount":
             try requireMaster(peer)
             return try remount(request)
-        case "places", "view", _ where peer.uid == owner:
+        case "places", "shows", "view", _ where peer.uid == owner:
             switch facts.daemon(request, descriptors, peer) {
             case .done(let answer): return answer
             case .handed(let answer, let descriptors):

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -80,9 +81,23 @@ int32_t aclfs_new_session_keyring(void) {
   return answer(syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL, 0, 0, 0)) < 0 ? -errno : 0;
 }
 
-int32_t aclfs_descriptor_flags(int32_t fd) { return answer(fcntl(fd, F_GETFL)); }
+int32_t aclfs_signal_descriptor(const int32_t *numbers, uint32_t count) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (uint32_t i = 0; i < count; i++) sigaddset(&set, numbers[i]);
+  return answer(signalfd(-1, &set, SFD_CLOEXEC));
+}
 
-int32_t aclfs_keep_on_exec(int32_t fd) { return answer(fcntl(fd, F_SETFD, 0)); }
+int32_t aclfs_next_signal(int32_t fd, int32_t *code) {
+  struct signalfd_siginfo info;
+  ssize_t count = read(fd, &info, sizeof info);
+  if (count < 0) return -errno;
+  if (count != sizeof info) return -EIO;
+  *code = info.ssi_code;
+  return (int32_t)info.ssi_signo;
+}
+
+int32_t aclfs_descriptor_flags(int32_t fd) { return answer(fcntl(fd, F_GETFL)); }
 
 int32_t aclfs_control_peer_process(int32_t fd) {
   int process = -1;

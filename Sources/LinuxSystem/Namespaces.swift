@@ -57,6 +57,9 @@ extension Syscall {
     /// Errors: nosys where the kernel keeps no keys.
     public static func newSessionKeyring() throws(Errno) { try value(aclfs_new_session_keyring()) }
 
+    /// Closes this one and all above.
+    public static func closeAll(from first: UInt32) throws(Errno) { try value(aclfs_close_from(first)) }
+
     /// How a descriptor was opened. Errors: badf.
     public static func openFlags(of descriptor: Int32) throws(Errno) -> Int32 {
         try value(aclfs_descriptor_flags(descriptor))

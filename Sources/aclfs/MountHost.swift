@@ -19,7 +19,12 @@ final class MountHost: Sendable {
         var failure: MountFailure?
         /// Nothing is taken over any more.
         var isEnding = false
+        /// Views that are being made, by who asked.
+        var viewsToCome: [UInt32: Int] = [:]
     }
+
+    /// Views that one user other than root holds at a time.
+    static let viewsOfOneUser = 8
 
     private let share = Share()
     private let state = Mutex(State())
@@ -36,7 +41,7 @@ final class MountHost: Sendable {
         _ mount: AttachedMount, tree: BackingTree, _ whenServing: @escaping @Sendable (Bool) -> Void
     ) throws(MountFailure) {
         for warning in mount.profile.map({ MountProfile.warnings(of: $0) }) ?? [] { Journal.record("warning: \(warning)") }
-        let fileSystem = FileSystem(tree: tree, options: mount.options, share: share, profile: mount.profile)
+        let fileSystem = FileSystem(tree: tree, options: mount.options, share: share, profile: mount.profile, base: mount.view?.base)
         let negotiated = NegotiatedPaths(mount.options)
         let dispatch = RequestDispatch(fileSystem) { agreed in
             negotiated.set(agreed)
@@ -56,7 +61,8 @@ final class MountHost: Sendable {
         do throws(Errno) {
             watch = try MountWatch(device: mount.device, mountpoint: mount.mountpoint)
             try fileSystem.connect(session.notifier, device: mount.deviceNumber)
-            server = startControl(fileSystem, mount, negotiated, watch)
+            // Whoever is confined asks nothing; everybody else asks the mount itself.
+            server = mount.view == nil ? startControl(fileSystem, mount, negotiated, watch) : nil
             try watch.start(fileSystem)
         } catch {
             // What another mount's kernel keeps must be taken back first, and somebody does not let it go.
@@ -114,6 +120,34 @@ final class MountHost: Sendable {
     /// What is served now, for those who ask whether a directory belongs here.
     var trees: [(tree: BackingTree, followsMounts: Bool)] {
         state.withLock { $0.served.map { ($0.tree, $0.mount.options.crossMounts) } }
+    }
+}
+
+// MARK: Views
+
+extension MountHost {
+    /// The mounts that anybody can see, views left out.
+    var mounts: [(mount: AttachedMount, tree: BackingTree)] {
+        state.withLock { $0.served.filter { $0.mount.view == nil }.map { ($0.mount, $0.tree) } }
+    }
+
+    /// Calls `body`, which makes a view, unless that user has as many as he may.
+    func withRoomForView<Value>(
+        of uid: UInt32, _ body: () throws(MountFailure) -> Value
+    ) throws(MountFailure) -> Value {
+        let isAdmitted = state.withLock { state in
+            let held = state.served.count { $0.mount.view?.holder == uid } + state.viewsToCome[uid, default: 0]
+            guard uid == 0 || held < Self.viewsOfOneUser else { return false }
+            state.viewsToCome[uid, default: 0] += 1
+            return true
+        }
+        guard isAdmitted else {
+            throw MountFailure(
+                status: MountExit.systemError,
+                message: "this user has \(Self.viewsOfOneUser) sandboxes on shares of this daemon already, the most there may be")
+        }
+        defer { state.withLock { state in state.viewsToCome[uid] = state.viewsToCome[uid].flatMap { $0 > 1 ? $0 - 1 : nil } } }
+        return try body()
     }
 }
 

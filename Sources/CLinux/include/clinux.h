@@ -293,9 +293,12 @@ int32_t aclfs_hide_process(void);
 /* No capability in any set, none by root's id at exec, no new privileges: for good. Needs CAP_SETPCAP. */
 int32_t aclfs_give_up_privileges(void);
 int32_t aclfs_new_session_keyring(void);
+/* Signals, which must be blocked, as something to poll and read. */
+int32_t aclfs_signal_descriptor(const int32_t *numbers, uint32_t count);
+/* Its number; `code` as sigaction(2) has it: above 0 if the kernel sent it of its own accord. */
+int32_t aclfs_next_signal(int32_t fd, int32_t *code);
 /* F_GETFL. */
 int32_t aclfs_descriptor_flags(int32_t fd);
-int32_t aclfs_keep_on_exec(int32_t fd);
 /* A pidfd of whoever connected; -ENOPROTOOPT before Linux 6.5. */
 int32_t aclfs_control_peer_process(int32_t fd);
 /* Of a pidfd: 1 or 0. */
