@@ -62,7 +62,8 @@ enum SandboxCheck {
     }
 
     private static func show(_ profile: SandboxProfile, _ table: ZoneTable, _ paths: [[[UInt8]]]) {
-        for warning in profile.entitlements.warnings { line("warning: \(warning)") }
+        line("profile \(escapedName(profile.name.utf8)) is good")
+        for warning in profile.entitlements.warnings { line("warning: \(escapedName(warning.description.utf8))") }
         if !paths.isEmpty {
             let rows = paths.map { path in
                 let zone = table[table.zone(of: path)]
