@@ -3,6 +3,7 @@ import Authorization
 import BackingStore
 import Identity
 import LinuxSystem
+import SandboxPolicy
 
 extension ControlServer {
     func perform(
@@ -159,6 +160,7 @@ extension ControlServer {
                 "options",
                 .array(
                     (fileSystem.options.words(volume: fileSystem.volume) + facts.kernelWords()).map { .string($0) })),
+            .init("sandbox", fileSystem.profile?.summary ?? .null),
             .init("source_reachable_by", .string(facts.sourceReach())),
             .init("paths", .object(facts.paths())),
             .init("cache", .object(fileSystem.cache.members)),

@@ -39,17 +39,18 @@ extension FileSystem {
 
     /// By all names that it still has; if they do not agree, by the one that lets least pass.
     private func zone(ofFile place: Place, _ status: FileStatus, _ policy: CompiledPolicy) -> ZoneID? {
-        func zone(_ name: Place.Name) -> ZoneID? {
+        func zoneOf(_ name: Place.Name) -> ZoneID? {
             guard let descriptor = try? tree.descriptor(of: name.parent), let parent = try? Syscall.statx(descriptor.rawValue)
             else { return nil }
-            let above = zone(ofDirectory: descriptor, parent, policy)
-            return above.map { name.name.isEmpty ? policy.table.zone(ofUnnamedBelow: $0) : policy.table.zone(of: name.name, below: $0) }
+            guard let above = zone(ofDirectory: descriptor, parent, policy) else { return nil }
+            if name.name.isEmpty { return policy.table.zone(ofUnnamedBelow: above) }
+            return policy.table.zone(of: name.name, below: above)
         }
-        if status.nlink == 0 { return place.last.flatMap(zone) }
+        if status.nlink == 0 { return place.last.flatMap(zoneOf) }
         let standing = place.names.filter { tree.isNamed($0.name, in: $0.parent, status) }
-        guard let first = standing.first, var least = zone(first) else { return nil }
+        guard let first = standing.first, var least = zoneOf(first) else { return nil }
         for name in standing.dropFirst() {
-            guard let other = zone(name) else { return nil }
+            guard let other = zoneOf(name) else { return nil }
             if policy.table[other].rights.isStrictSubset(of: policy.table[least].rights) { least = other }
         }
         return least

@@ -54,7 +54,10 @@ extension Parts {
         setAdding(place.isFixed ? [] : place.rights, on: .targetParent, as: place, place.isFixed ? "nothing can be linked here" : "")
         guard let policy = place.policy, policy === object.standing.policy, let to = place.zone,
             let from = object.standing.zone, policy.table.permitsLink(from: from, to: to)
-        else { return remove(.linkTarget, on: .object, as: object.standing, "more would be allowed under the new name") }
+        else {
+            remove(.linkTarget, on: .object, as: object.standing, "more would be allowed under the new name")
+            return
+        }
     }
 
     /// Z9 and Z10. In one directory, the part of the new name's directory is played by the old one's.

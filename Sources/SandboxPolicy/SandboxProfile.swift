@@ -55,6 +55,15 @@ extension SandboxProfile {
         return .object(members)
     }
 
+    /// What people are told of it.
+    public var summary: JSON {
+        var members: [JSON.Member] = [.init("profile", .string(name))]
+        if let bundle { members.append(.init("bundle", .string(bundle))) }
+        members.append(JSON.path(home.isEmpty ? [0x2F] : home.joinedPath, name: "home"))
+        if bundle != nil { members.append(.init("layout", .string(layout.rawValue))) }
+        return .object(members)
+    }
+
     /// - Throws: what is missing or malformed; nothing of it is guessed.
     public init(_ json: JSON) throws(EntitlementProblem) {
         func missing(_ what: String) -> EntitlementProblem { EntitlementProblem(key: what, message: "missing or malformed") }

@@ -35,7 +35,8 @@ final class MountHost: Sendable {
     func serve(
         _ mount: AttachedMount, tree: BackingTree, _ whenServing: @escaping @Sendable (Bool) -> Void
     ) throws(MountFailure) {
-        let fileSystem = FileSystem(tree: tree, options: mount.options, share: share)
+        for warning in mount.profile.map({ MountProfile.warnings(of: $0) }) ?? [] { Journal.record("warning: \(warning)") }
+        let fileSystem = FileSystem(tree: tree, options: mount.options, share: share, profile: mount.profile)
         let negotiated = NegotiatedPaths(mount.options)
         let dispatch = RequestDispatch(fileSystem) { agreed in
             negotiated.set(agreed)

@@ -56,7 +56,7 @@ extension PreparedMount {
         }
         return AttachedMount(
             source: source, name: request.source, mountpoint: mountpoint, device: entry.device, options: options,
-            showsRequests: request.debug, descriptor: descriptor)
+            profile: profile, showsRequests: request.debug, descriptor: descriptor)
     }
 
     private func mount(_ options: MountOptions, fsname: String) throws(MountFailure) -> Int32 {
