@@ -141,13 +141,14 @@ extension ControlServer {
             Int(clamping: min(limit, 300)), of: isMaster(peer) ? nil : peer.uid)
         return .array(
             denials.map { denial in
-                .object([
-                    .init("number", .integer(Int64(clamping: denial.sequence))), .init("time", .integer(denial.time)),
-                    .init("uid", .integer(Int64(denial.uid))), .init("operation", .string(denial.operation)),
-                    // Beyond 63 bits no reader of JSON agrees; these are numbers of mounts below.
-                    .init("inode", denial.inode.map { .string(String($0)) } ?? .null),
-                    .init("errno", .string(denial.errno)), .init("stage", .string(denial.stage)),
-                ])
+                .object(
+                    [
+                        .init("number", .integer(Int64(clamping: denial.sequence))), .init("time", .integer(denial.time)),
+                        .init("uid", .integer(Int64(denial.uid))), .init("operation", .string(denial.operation)),
+                        // Beyond 63 bits no reader of JSON agrees; these are numbers of mounts below.
+                        .init("inode", denial.inode.map { .string(String($0)) } ?? .null),
+                        .init("errno", .string(denial.errno)), .init("stage", .string(denial.stage)),
+                    ] + (denial.rule.map { [.init("rule", .string($0))] } ?? []))
             })
     }
 

@@ -70,6 +70,7 @@ struct ZoneTreeBuilder {
         let here: [Grant] = place.isContainer || insideContainer ? below : below + place.own
         let id = try append(zone(here, isPassage: !place.children.isEmpty), &zones)
         zones[Int(id.rawValue)].isFixed = !place.children.isEmpty || !place.subtree.isEmpty || !place.own.isEmpty
+        zones[Int(id.rawValue)].isForDirectory = !place.children.isEmpty || !place.subtree.isEmpty
         // The same for everything below that no rule names; a leaf without a rule of its own for one object is that itself.
         let others: ZoneID
         if place.children.isEmpty, place.own.isEmpty, place.subtree.isEmpty, !place.holdsApplications {
