@@ -22,6 +22,9 @@ public final class ControlServer: Sendable {
         /// anybody's about views of this one.
         public var daemon: @Sendable (JSON, [SharedDescriptor], ControlSocket.Peer) -> DaemonAnswer = { _, _, _ in .notMine }
 
+        /// What is granted to applications, for all mounts of the daemon; the user who asks.
+        public var grants: @Sendable (GrantOrder, UInt32) -> DaemonAnswer = { _, _ in .notMine }
+
         public enum DaemonAnswer: Sendable {
             case done(JSON)
             /// Descriptors go along with the answer.

@@ -13,6 +13,8 @@ public final class Share: Sendable {
     let growing = GrowingFiles()
     private let mounts = Mutex<[FileSystem]>([])
     private let isShared = Atomic<Bool>(false)
+    /// How many names have moved, with all that is below them: what was found out about places before is out of date.
+    let moves = Atomic<UInt64>(0)
 
     public init() {}
 
@@ -50,11 +52,17 @@ public final class Share: Sendable {
     /// Bytes of a file have changed through one mount. The others' kernels may hold pages of it; they are dropped, but
     /// not before the reply, because that waits for reads which may wait for us.
     func contentChanged(_ object: BackingObject, through fileSystem: FileSystem) {
-        guard hasSeveralMounts else { return }
-        for mount in mounts.withLock({ $0 }) where mount !== fileSystem {
-            if let node = mount.nodes.known(object) { mount.notices.dropContent(of: node.id) }
+        // A confined mount may show one file as several.
+        guard hasSeveralMounts || fileSystem.view != nil else { return }
+        for mount in mounts.withLock({ $0 }) {
+            let shown = mount.nodes.all(of: object)
+            if mount === fileSystem, shown.count < 2 { continue }
+            for node in shown { mount.notices.dropContent(of: node.id) }
         }
     }
+
+    /// The mounts that must be told where names go.
+    var confinedMounts: [FileSystem] { mounts.withLock { $0.filter { $0.view != nil } } }
 
     /// Holds names still from a decision to its act. On a single mount the kernel's lock on the directory does that,
     /// and many may go on at once.

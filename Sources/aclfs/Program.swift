@@ -28,8 +28,8 @@ enum Program {
         case "backup": return BackupCommand.run(byteArguments(after: 2))
         case "ls": return runLs(arguments: byteArguments(after: 2))
         case "explain": return ExplainCommand.run()
-        case "sandbox" where rest.first == "run": return SandboxRunCommand.run(byteArguments(after: 3))
         case "effective": return EffectiveCommand.run()
+        case "sandbox": return SandboxCommand.run(byteArguments(after: 2))
         case "status": return StatusCommand.run()
         case "help", "--help", "-h":
             print(Usage.text)

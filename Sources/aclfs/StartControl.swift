@@ -1,5 +1,6 @@
 import ACLFileSystem
 import ACLFormats
+import BackingStore
 import FuseSession
 import Glibc
 import LinuxSystem
@@ -53,8 +54,8 @@ enum ControlDirectory {
 
     /// A mount without its socket serves all the same; the reason is said.
     static func start(
-        _ fileSystem: FileSystem, _ mount: AttachedMount, _ negotiated: NegotiatedPaths, _ watch: MountWatch,
-        in directory: String, host: MountHost
+        _ fileSystem: FileSystem, _ tree: BackingTree, _ mount: AttachedMount, _ negotiated: NegotiatedPaths,
+        _ watch: MountWatch, in directory: String, host: MountHost
     ) -> ControlServer? {
         var facts = ControlServer.MountFacts(
             source: mount.name, mountpoint: mount.mountpoint, version: Usage.version, paths: { negotiated.members },
@@ -69,6 +70,7 @@ enum ControlDirectory {
             default: return host.answer(request, descriptors)
             }
         }
+        facts.grants = { [weak host] order, user in host?.answer(order, on: tree, by: user) ?? .notMine }
         let complete = facts
         do throws(Errno) {
             let path = "\(directory)/\(ControlPlace.name(device: mount.device))"
