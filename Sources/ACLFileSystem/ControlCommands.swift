@@ -20,6 +20,9 @@ extension ControlServer {
         case "remount":
             try requireMaster(peer)
             return try remount(request)
+        case "grant-add", "grant-remove", "grant-list":
+            try requireMaster(peer)
+            return try grants(request, peer)
         case _ where peer.uid == owner:
             switch facts.daemon(request, descriptors) {
             case .done(let answer): return answer
@@ -74,7 +77,7 @@ extension ControlServer {
         guard fileSystem.mayInspect(asked, credential: credential(peer)) else { throw ControlFailure(.noent) }
     }
 
-    private func path(_ request: JSON, _ name: String) throws(ControlFailure) -> [[UInt8]] {
+    func path(_ request: JSON, _ name: String) throws(ControlFailure) -> [[UInt8]] {
         guard let bytes = request.path(name) else { throw ControlFailure(.inval, "no \(name)") }
         let names = bytes.split(separator: UInt8(ascii: "/")).map { Array($0) }
         guard bytes.count <= 4096, names.count <= 256, names.allSatisfy({ $0.count <= 255 }) else {

@@ -78,13 +78,14 @@ extension ZoneTable {
     ///   - home: from the mount's top.
     /// - Throws: if there would be more zones than a node can name, or a place cannot be one.
     init(
-        _ places: [EntitledPlace], bundle: String?, home: [[UInt8]], layout: ContainerLayout
+        _ places: [EntitledPlace], bundle: String?, home: [[UInt8]], layout: ContainerLayout, closed: [[[UInt8]]] = []
     ) throws(EntitlementProblem) {
         var builder = ZoneTreeBuilder()
         for place in places { builder.add(place) }
         if let bundle {
             for rule in try layout.rules(bundle: bundle, home: home) { builder.add(rule, layout) }
         }
+        for path in closed { builder.close(path) }
         zones = try builder.flattened()
     }
 }

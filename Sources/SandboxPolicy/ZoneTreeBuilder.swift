@@ -11,6 +11,7 @@ struct ZoneTreeBuilder {
         /// A container's rule replaces what lies above it, instead of adding.
         var isContainer = false
         var holdsApplications = false
+        var isClosed = false
     }
 
     private let top = Place()
@@ -44,6 +45,8 @@ struct ZoneTreeBuilder {
         place.holdsApplications = rule.zone == .container || rule.zone == .bundle
     }
 
+    mutating func close(_ path: [[UInt8]]) { place(path).isClosed = true }
+
     func flattened() throws(EntitlementProblem) -> [ZoneTable.Zone] {
         var zones: [ZoneTable.Zone] = []
         try flatten(top, above: [], insideContainer: false, &zones)
@@ -56,6 +59,12 @@ struct ZoneTreeBuilder {
     private func flatten(
         _ place: Place, above: [Grant], insideContainer: Bool, _ zones: inout [ZoneTable.Zone]
     ) throws(EntitlementProblem) -> ZoneID {
+        if place.isClosed {
+            let id = try append(zone([], isPassage: false), &zones)
+            zones[Int(id.rawValue)].isFixed = true
+            zones[Int(id.rawValue)].others = id
+            return id
+        }
         // Inside a container nothing but its layout counts.
         let below: [Grant] = place.isContainer ? place.subtree : insideContainer ? above : above + place.subtree
         let here: [Grant] = place.isContainer || insideContainer ? below : below + place.own

@@ -12,5 +12,5 @@ public struct ProfileProblem: Error, Sendable, Hashable, CustomStringConvertible
     public var kind: Kind
     public var description: String
 
-    init(_ kind: Kind, _ description: String) { (self.kind, self.description) = (kind, description) }
+    public init(_ kind: Kind, _ description: String) { (self.kind, self.description) = (kind, description) }
 }

@@ -38,7 +38,7 @@ enum StatusCommand {
         return exit
     }
 
-    private static func sandbox(_ value: JSON) -> String {
+    static func sandbox(_ value: JSON) -> String {
         guard case .object = value else { return "none" }
         let words = [
             value["profile"]?.string, value["bundle"]?.string.map { "bundle \($0)" },
