@@ -1,7 +1,7 @@
 import CLinux
 
 /// Blocked signals, one at a time, where something else is waited for too.
-public struct SignalDescriptor: ~Copyable {
+public final class SignalDescriptor: Sendable {
     private let descriptor: OwnedDescriptor
 
     public init(_ numbers: [Int32]) throws(Errno) {

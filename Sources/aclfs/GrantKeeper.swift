@@ -128,7 +128,7 @@ extension MountHost {
 
     private func tellMounts(_ files: [GrantFile]) throws(GrantProblem) {
         for served in confined {
-            served.fileSystem.changeGrants(grants(for: served.profile, on: served.tree, in: files))
+            try? served.fileSystem.changeGrants(grants(for: served.profile, on: served.tree, in: files))
         }
     }
 

@@ -34,8 +34,9 @@ struct GrantPlace: Sendable {
         while true {
             let directory = "/" + there.joined(separator: "/")
             do throws(Errno) {
-                base = SharedDescriptor(try Syscall.open(directory, OpenFlag.path | OpenFlag.directory))
-                basePath = try MountPath.real(directory)
+                let opened = SharedDescriptor(try Syscall.open(directory, OpenFlag.path | OpenFlag.directory))
+                let real = try MountPath.real(directory)
+                (base, basePath) = (opened, real)
                 break
             } catch {
                 guard error == .noent, let name = there.popLast() else { throw error }

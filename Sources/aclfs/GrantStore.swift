@@ -120,7 +120,7 @@ struct GrantStore: Sendable {
         let name = file.root.fileName
         let temporary = ".\(name).new"
         guard !file.grants.isEmpty else {
-            do { try Syscall.unlinkat(directory.rawValue, name) } catch { if error != .noent { throw error } }
+            do throws(Errno) { try Syscall.unlinkat(directory.rawValue, name) } catch { if error != .noent { throw error } }
             return try Syscall.fsync(directory.rawValue)
         }
         let new = try Syscall.openat(
@@ -131,7 +131,10 @@ struct GrantStore: Sendable {
             var written = 0
             while written < bytes.count {
                 let rest = bytes[written...]
-                written += try rest.withUnsafeBytes { rest throws(Errno) in try Syscall.write(new.rawValue, rest) }
+                let count = rest.withUnsafeBytes { rest in
+                    Result { () throws(Errno) in try Syscall.write(new.rawValue, rest) }
+                }
+                written += try count.get()
             }
             try Syscall.fsync(new.rawValue)
             try Syscall.renameat2(directory.rawValue, temporary, to: directory.rawValue, name, flags: 0)

@@ -82,7 +82,7 @@ final class MountHost: Sendable {
         }
         let isAdmitted = withGrantsHeld {
             if let profile, profile.bundle != nil {
-                fileSystem.changeGrants(grants(for: profile, on: tree, in: store.files { Journal.note($0) }))
+                try? fileSystem.changeGrants(grants(for: profile, on: tree, in: store.files { Journal.note($0) }))
             }
             return state.withLock { state in
                 if state.isEnding { return false }

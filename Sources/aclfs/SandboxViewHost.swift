@@ -75,9 +75,12 @@ extension MountHost {
             }
             return nil
         }
-        // FUSE's own number of the top; shown inode numbers are the backing directory's.
-        guard number("ino:") == 1, let id = number("mnt_id:") else { return nil }
-        return MountTable.entries().first { $0.id == id && $0.device == mount.device && $0.root == "/" }
+        guard let id = number("mnt_id:"),
+            let path = try? Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/fd/\(descriptor)"),
+            let entry = MountTable.entries().first(where: { $0.id == id && $0.device == mount.device && $0.root == "/" })
+        else { return nil }
+        // Whatever lies below the top has a longer path; the kernel makes it without asking us.
+        return entry.path == String(decoding: path, as: UTF8.self) ? entry : nil
     }
 
     private func makeView(

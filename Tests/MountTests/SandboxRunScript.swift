@@ -1,0 +1,37 @@
+/// A share that a user's sandboxes are made on: its backing directory is open to all, lies below directories that he may
+/// rename, and is seen at many places, so that nothing but the sandbox stands in the way.
+enum SandboxRunScript {
+    static func run(_ script: String) throws -> CommandResult {
+        try MountNamespace().run(
+            "ESCAPE=\(MountTesting.program("aclfs-escape"))\nBUNDLE=org.example.App\n" + setup + script)
+    }
+
+    private static let setup = #"""
+        cp "$A" "$T/bin/aclfs"; cp "$ESCAPE" "$T/bin/aclfs-escape"; A=$T/bin/aclfs; ESCAPE=$T/bin/aclfs-escape
+        printf '<?xml version="1.0" encoding="UTF-8"?><plist version="1.0"><dict>%s</dict></plist>' \
+            '<key>com.apple.security.app-sandbox</key><true/>' >"$T/closed.entitlements"
+        printf '<?xml version="1.0" encoding="UTF-8"?><plist version="1.0"><dict>%s%s</dict></plist>' \
+            '<key>com.apple.security.app-sandbox</key><true/>' \
+            '<key>com.apple.security.files.downloads.read-write</key><true/>' >"$T/downloads.entitlements"
+        P=$T/closed.entitlements; CONTAINER=home/Library/Containers/$BUNDLE/Data
+        BACK=$T/holder/inner/back; SHARE=$T/mnt; SCRATCH=$T/holder/scratch
+        (umask 0; mkdir -p "$BACK/home/Downloads" "$BACK/sub" "$SCRATCH")
+        chown -R 61743:61743 "$T/holder" "$SHARE"
+        ann() { "$ACT" 61743 61743 - -- "$@"; }
+        as_root() { "$@"; }
+        # run WHO OPTION… -- COMMAND…
+        run() { local who=$1; shift; $who "$A" sandbox run "$P" --bundle "$BUNDLE" --home /home --mount "$SHARE" "$@"; }
+        # As ann, in the place of the shell: its process is the command's own.
+        become() { exec "$ACT" 61743 61743 - -- "$A" sandbox run "$P" --bundle "$BUNDLE" --home /home --mount "$SHARE" "$@"; }
+        await() { for i in $(seq 300); do eval "$1" && return; sleep 0.02; done; echo "in vain: $1"; }
+        # How many sessions of FUSE the daemon of the share holds.
+        sessions() { ls -l /proc/$(daemon "$SHARE" | head -1)/fd | grep -c /dev/fuse; }
+        # Until the views of sandboxes that have ended are gone.
+        settle() { for i in $(seq 200); do [ "$(sessions)" = "$1" ] && return; sleep 0.02; done; echo "sessions: $(sessions), not $1"; }
+        treasures() {
+            echo treasure >"$SHARE/secret"; echo treasure >"$SHARE/sub/secret"; chmod 666 "$SHARE/secret" "$SHARE/sub/secret"
+            chown -R 61743:61743 "$BACK"
+        }
+
+        """#
+}
