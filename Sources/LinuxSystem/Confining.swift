@@ -57,6 +57,9 @@ extension Syscall {
     /// Errors: nosys where the kernel keeps no keys.
     public static func newSessionKeyring() throws(Errno) { try value(aclfs_new_session_keyring()) }
 
+    /// Points the standard descriptors at /dev/null.
+    public static func silence() throws(Errno) { try value(aclfs_silence(0)) }
+
     /// Closes this one and all above.
     public static func closeAll(from first: UInt32) throws(Errno) { try value(aclfs_close_from(first)) }
 

@@ -22,8 +22,8 @@ struct AttachedMount: Sendable {
     struct View: Sendable {
         /// The mount that it is a view of; whether that is read-only, say, counts here too, at any time.
         var base: FileSystem
-        /// Who asked for it.
-        var holder: UInt32
+        /// Held as long as it is served.
+        var room: MountHost.ViewRoom
     }
 
     /// As in `FileStatus.device`.

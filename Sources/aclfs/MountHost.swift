@@ -21,13 +21,13 @@ final class MountHost: Sendable {
         var failure: MountFailure?
         /// Nothing is taken over any more.
         var isEnding = false
-        /// Views that are being made, by who asked.
-        var viewsToCome: [UInt32: Int] = [:]
     }
 
     /// Views that one user other than root holds at a time.
     static let viewsOfOneUser = 8
 
+    /// How many views each user has. A lock of its own: one may end while the other is held.
+    private let views = Mutex<[UInt32: Int]>([:])
     private let share = Share()
     private let state = Mutex(State())
     /// Gets an item whenever a mount has ended.
@@ -161,23 +161,34 @@ extension MountHost {
         state.withLock { $0.served.filter { $0.mount.view == nil }.map { ($0.mount, $0.tree) } }
     }
 
-    /// Calls `body`, which makes a view, unless that user has as many as he may.
-    func withRoomForView<Value>(
-        of uid: UInt32, _ body: () throws(MountFailure) -> Value
-    ) throws(MountFailure) -> Value {
-        let isAdmitted = state.withLock { state in
-            let held = state.served.count { $0.mount.view?.holder == uid } + state.viewsToCome[uid, default: 0]
-            guard uid == 0 || held < Self.viewsOfOneUser else { return false }
-            state.viewsToCome[uid, default: 0] += 1
-            return true
+    /// One of the views that a user may have at a time; given back when it is gone.
+    final class ViewRoom: Sendable {
+        private let host: MountHost
+        private let uid: UInt32
+
+        /// - Throws: if the user has as many as he may.
+        init(_ host: MountHost, of uid: UInt32) throws(MountFailure) {
+            let isAdmitted = host.views.withLock { views in
+                let held = views[uid, default: 0]
+                guard uid == 0 || held < MountHost.viewsOfOneUser else { return false }
+                views[uid] = held + 1
+                return true
+            }
+            guard isAdmitted else {
+                throw MountFailure(
+                    status: MountExit.systemError,
+                    message: "this user has \(MountHost.viewsOfOneUser) sandboxes on shares of this daemon already, the most "
+                        + "there may be")
+            }
+            (self.host, self.uid) = (host, uid)
         }
-        guard isAdmitted else {
-            throw MountFailure(
-                status: MountExit.systemError,
-                message: "this user has \(Self.viewsOfOneUser) sandboxes on shares of this daemon already, the most there may be")
+
+        deinit {
+            host.views.withLock { views in
+                let held = views[uid, default: 1]
+                views[uid] = held > 1 ? held - 1 : nil
+            }
         }
-        defer { state.withLock { state in state.viewsToCome[uid] = state.viewsToCome[uid].flatMap { $0 > 1 ? $0 - 1 : nil } } }
-        return try body()
     }
 }
 

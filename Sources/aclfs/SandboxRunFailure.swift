@@ -63,8 +63,8 @@ enum NamespaceSettings {
             reason = "too many namespaces are in use or nested (user.max_user_namespaces and its kin, 32 levels at most)"
         } else {
             reason =
-                "no setting that aclfs knows forbids it; inside a container its seccomp filter or its AppArmor or SELinux "
-                + "profile may (user namespaces and mounts in them must be allowed)"
+                "no setting that aclfs knows forbids it; a changed root directory (chroot) does, and inside a container its seccomp "
+                + "filter or its AppArmor or SELinux profile may (user namespaces and mounts in them must be allowed)"
         }
         return SandboxRunFailure("\(doing): \(error); \(reason)")
     }

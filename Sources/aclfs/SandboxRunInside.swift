@@ -32,6 +32,8 @@ struct SandboxRunInside {
             return Self.refused
         }
         if child == 0 { start() }
+        // Whoever reads what the command writes is to see the end of it.
+        try? Syscall.silence()
         return reap(child)
     }
 
@@ -91,23 +93,47 @@ struct SandboxRunInside {
     private func reap(_ command: Int32) -> Int32 {
         var set = SandboxRunSignals.set()
         var isRunning = true
+        var report = SandboxRunReport()
         while true {
             var status: Int32 = 0
             let pid = waitpid(-1, &status, WNOHANG)
-            if pid < 0 { return 0 }
-            if pid == command {
-                isRunning = false
+            if pid == command { (isRunning, report.status) = (false, status) }
+            if pid > 0 { continue }
+            report.isLast = pid < 0
+            if !isRunning, !report.isSent {
                 // Those who stay live on; the command that started all this need not.
                 try? Syscall.endWithParent(0)
-                _ = withUnsafeBytes(of: &status) { write(3, $0.baseAddress, $0.count) }
-                Glibc.close(3)
+                report.send()
             }
-            if pid > 0 { continue }
+            if pid < 0 { return 0 }
             var info = siginfo_t()
             let number = sigwaitinfo(&set, &info)
             // The terminal's own have reached the command, too.
             if number > 0, number != SIGCHLD, isRunning, info.si_code <= 0 || !keepsTerminal { kill(command, number) }
         }
+    }
+}
+
+/// What is said of a command that has ended.
+struct SandboxRunReport {
+    /// As wait(2) has it.
+    var status: Int32 = 0
+    /// Whether nobody else is left in the sandbox.
+    var isLast = false
+    private(set) var isSent = false
+
+    mutating func send() {
+        isSent = true
+        let words = [status, isLast ? 1 : 0]
+        _ = write(3, words, 8)
+        close(3)
+    }
+
+    /// nil if the other end has gone without a word.
+    static func receive(_ line: Int32) -> SandboxRunReport? {
+        var words: [Int32] = [0, 0]
+        guard read(line, &words, 8) == 8 else { return nil }
+        return SandboxRunReport(status: words[0], isLast: words[1] == 1)
     }
 }
 

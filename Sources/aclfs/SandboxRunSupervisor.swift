@@ -28,7 +28,10 @@ struct SandboxRunSupervisor {
 
     private func status() -> Int32 {
         var status: Int32 = 0
-        if read(line, &status, 4) == 4 { return Self.exitCode(status) }
+        if let report = SandboxRunReport.receive(line) {
+            if report.isLast { waitpid(process, &status, 0) }
+            return Self.exitCode(report.status)
+        }
         // It never came to the command, or was killed itself.
         while waitpid(process, &status, 0) < 0 {
             if errno != EINTR { return SandboxRunInside.refused }

@@ -100,6 +100,12 @@ struct SandboxWalls {
             if case .root = found {
                 throw SandboxRunFailure("\(shown(sight)) is the root directory here, which nothing can be mounted over")
             }
+            // The kernel mounts nothing on a directory or file that its caches have dropped, or that was removed.
+            if error == .noent {
+                throw SandboxRunFailure(
+                    "\(shown(sight)) is a bind mount that shows a part of the share or of its backing directory, and the kernel "
+                        + "lets nothing be mounted over it; unmount it, or mount it anew")
+            }
             throw NamespaceSettings.failure("cannot cover \(shown(sight))", error)
         }
     }

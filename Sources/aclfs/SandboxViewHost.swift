@@ -49,13 +49,16 @@ extension MountHost {
                 _ = try profile.table()
             } catch { throw MountFailure(status: MountExit.failed, message: "profile: \(error)") }
             let places = try sandboxPlaces(of: mount)
-            let view = try withRoomForView(of: peer.uid) { () throws(MountFailure) in
-                if isMaker { return try makeView(of: mount, entry, profile, fileSystem, for: peer.uid) }
+            let base = AttachedMount.View(base: fileSystem, room: try ViewRoom(self, of: peer.uid))
+            let view: (device: String, descriptor: SharedDescriptor?)
+            if isMaker {
+                view = try makeView(of: mount, entry, profile, base)
+            } else {
                 guard let device = request["device"]?.string, SandboxPlaces.number(device) != nil,
                     let descriptor = try? Syscall.dup(descriptors[1].rawValue).release()
                 else { throw MountFailure(status: MountExit.systemError, message: "an incomplete message: device") }
-                try serveView(device, descriptor, of: mount, profile, fileSystem, for: peer.uid)
-                return (device, nil)
+                try serveView(device, descriptor, of: mount, profile, base)
+                view = (device, nil)
             }
             let answer = JSON.object([.init("places", places.json), .init("device", .string(view.device))])
             return view.descriptor.map { .handed(answer, [$0]) } ?? .done(answer)
@@ -84,7 +87,7 @@ extension MountHost {
     }
 
     private func makeView(
-        of mount: AttachedMount, _ entry: MountEntry, _ profile: SandboxProfile, _ base: FileSystem, for uid: UInt32
+        of mount: AttachedMount, _ entry: MountEntry, _ profile: SandboxProfile, _ base: AttachedMount.View
     ) throws(MountFailure) -> (device: String, descriptor: SharedDescriptor?) {
         let made: (device: Int32, mount: Int32)
         do throws(Errno) {
@@ -105,7 +108,7 @@ extension MountHost {
             throw Self.failure("it has no device number")
         }
         let device = SandboxPlaces.text(status.device)
-        try serveView(device, made.device, of: mount, profile, base, for: uid)
+        try serveView(device, made.device, of: mount, profile, base)
         return (device, shown)
     }
 
@@ -115,8 +118,8 @@ extension MountHost {
 
     /// - Parameter descriptor: of /dev/fuse, ours from here on.
     private func serveView(
-        _ device: String, _ descriptor: Int32, of mount: AttachedMount, _ profile: SandboxProfile, _ base: FileSystem,
-        for uid: UInt32
+        _ device: String, _ descriptor: Int32, of mount: AttachedMount, _ profile: SandboxProfile,
+        _ base: AttachedMount.View
     ) throws(MountFailure) {
         guard let tree = mounts.first(where: { $0.mount.device == mount.device })?.tree else {
             close(descriptor)
@@ -127,7 +130,7 @@ extension MountHost {
         options.allowOther = geteuid() == 0
         let view = AttachedMount(
             source: mount.source, name: mount.name, mountpoint: "(view)", device: device, options: options,
-            profile: profile, showsRequests: mount.showsRequests, descriptor: descriptor, view: .init(base: base, holder: uid))
+            profile: profile, showsRequests: mount.showsRequests, descriptor: descriptor, view: base)
         let isServing = WorkQueue<Bool>(capacity: 2)
         try serve(view, tree: tree) { isServing.add($0) }
         guard isServing.next() == true else { throw Self.failure("the kernel did not answer") }

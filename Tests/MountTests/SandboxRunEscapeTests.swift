@@ -7,7 +7,7 @@ struct SandboxRunEscapeTests {
         let result = try SandboxRunScript.run(
             #"""
             "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1; treasures
-            if [ WHO = ann ]; then (exec "$ACT" 61743 61743 - -- sleep 1004 9<"$SHARE") & else sleep 1004 9<"$SHARE" & fi
+            if [ WHO = ann ]; then (exec "$ACT" $ANN $ANN - -- sleep 1004 9<"$SHARE") & else sleep 1004 9<"$SHARE" & fi
             outsider=$!; await '[ "$(cat /proc/$outsider/comm)" = sleep ]'
             handle=$("$ESCAPE" handle "$BACK/secret")
             words="$SHARE $BACK $SCRATCH $outsider $handle"
@@ -24,7 +24,7 @@ struct SandboxRunEscapeTests {
                 is "$way leaves the share" treasure "$(cat "$SHARE/secret")"
             done
             # With the commands of the system, too.
-            tried() { local name=$1; shift; is "$name" '' "$(run WHO -- sh -c "$* 2>/dev/null; cat $SHARE/secret $BACK/secret 2>/dev/null")"; }
+            tried() { local name=$1; shift; is "$name" nothing "$(run WHO -- sh -c "($*) 2>/dev/null; cat $SHARE/secret $BACK/secret 2>/dev/null; echo nothing")"; }
             tried umount "umount $SHARE; umount -l $SHARE; umount -l $BACK"
             tried 'aclfs unmount' "$A unmount $SHARE >/dev/null"
             tried nsenter "nsenter -t $outsider -a cat $SHARE/secret; nsenter -t 1 -m cat $SHARE/secret"

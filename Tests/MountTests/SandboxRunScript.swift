@@ -7,6 +7,8 @@ enum SandboxRunScript {
     }
 
     private static let setup = #"""
+        # Nobody else's, so that her processes can be counted.
+        ANN=$((71000 + $$ % 20000))
         cp "$A" "$T/bin/aclfs"; cp "$ESCAPE" "$T/bin/aclfs-escape"; A=$T/bin/aclfs; ESCAPE=$T/bin/aclfs-escape
         printf '<?xml version="1.0" encoding="UTF-8"?><plist version="1.0"><dict>%s</dict></plist>' \
             '<key>com.apple.security.app-sandbox</key><true/>' >"$T/closed.entitlements"
@@ -16,21 +18,21 @@ enum SandboxRunScript {
         P=$T/closed.entitlements; CONTAINER=home/Library/Containers/$BUNDLE/Data
         BACK=$T/holder/inner/back; SHARE=$T/mnt; SCRATCH=$T/holder/scratch
         (umask 0; mkdir -p "$BACK/home/Downloads" "$BACK/sub" "$SCRATCH")
-        chown -R 61743:61743 "$T/holder" "$SHARE"
-        ann() { "$ACT" 61743 61743 - -- "$@"; }
+        chown -R $ANN:$ANN "$T/holder" "$SHARE"
+        ann() { "$ACT" $ANN $ANN - -- "$@"; }
         as_root() { "$@"; }
         # run WHO OPTION… -- COMMAND…
         run() { local who=$1; shift; $who "$A" sandbox run "$P" --bundle "$BUNDLE" --home /home --mount "$SHARE" "$@"; }
         # As ann, in the place of the shell: its process is the command's own.
-        become() { exec "$ACT" 61743 61743 - -- "$A" sandbox run "$P" --bundle "$BUNDLE" --home /home --mount "$SHARE" "$@"; }
+        become() { exec "$ACT" $ANN $ANN - -- "$A" sandbox run "$P" --bundle "$BUNDLE" --home /home --mount "$SHARE" "$@"; }
         await() { for i in $(seq 300); do eval "$1" && return; sleep 0.02; done; echo "in vain: $1"; }
         # How many sessions of FUSE the daemon of the share holds.
-        sessions() { ls -l /proc/$(daemon "$SHARE" | head -1)/fd | grep -c /dev/fuse; }
+        sessions() { ls -l "/proc/$(daemon "$SHARE" | head -1)/fd" 2>/dev/null | grep -c /dev/fuse; }
         # Until the views of sandboxes that have ended are gone.
         settle() { for i in $(seq 200); do [ "$(sessions)" = "$1" ] && return; sleep 0.02; done; echo "sessions: $(sessions), not $1"; }
         treasures() {
             echo treasure >"$SHARE/secret"; echo treasure >"$SHARE/sub/secret"; chmod 666 "$SHARE/secret" "$SHARE/sub/secret"
-            chown -R 61743:61743 "$BACK"
+            chown -R $ANN:$ANN "$BACK"
         }
 
         """#
