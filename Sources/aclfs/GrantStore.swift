@@ -130,8 +130,10 @@ struct GrantStore: Sendable {
         do throws(Errno) {
             var written = 0
             while written < bytes.count {
-                let rest = bytes[written...]
-                written += try rest.withUnsafeBytes { rest throws(Errno) in try Syscall.write(new.rawValue, rest) }
+                let outcome = bytes[written...].withUnsafeBytes { rest in
+                    Result { () throws(Errno) in try Syscall.write(new.rawValue, rest) }
+                }
+                written += try outcome.get()
             }
             try Syscall.fsync(new.rawValue)
             try Syscall.renameat2(directory.rawValue, temporary, to: directory.rawValue, name, flags: 0)

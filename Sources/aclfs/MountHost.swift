@@ -75,7 +75,8 @@ final class MountHost: Sendable {
         }
         let isAdmitted = withGrantsHeld {
             if let profile, profile.bundle != nil {
-                fileSystem.changeGrants(grants(for: profile, on: tree, in: store.files { Journal.note($0) }))
+                // No kernel holds anything yet that could not be taken back.
+                try? fileSystem.changeGrants(grants(for: profile, on: tree, in: store.files { Journal.note($0) }))
             }
             return state.withLock { state in
                 if state.isEnding { return false }
