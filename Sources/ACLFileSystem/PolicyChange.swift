@@ -13,20 +13,18 @@ extension FileSystem {
     /// returns, no call that starts later succeeds by a grant that is gone. Open descriptors keep what they were given.
     ///
     /// Never from a thread that answers requests: it waits for listings that the kernel has not used yet.
-    /// - Returns: false if somebody keeps such a listing from being used. The change is in force then wherever we are asked,
-    ///   and the clock's thread goes on taking back what the kernel holds.
-    @discardableResult
-    public func changeGrants(_ grants: [Grant]) -> Bool {
-        guard let view else { return true }
+    /// - Throws: `timedout` if somebody keeps such a listing from being used. The change is in force then wherever we are
+    ///   asked, and the clock's thread goes on taking back what the kernel holds.
+    public func changeGrants(_ grants: [Grant]) throws(Errno) {
+        guard let view else { return }
         // For writing: nobody stands between a look at the old policy and the note of a name.
         metadataLock.withWriteLock { view.setGrants(grants) }
         cache.wakeClock()
         do throws(Errno) { try takeBackEverything() } catch {
             view.repeatExpiry()
             cache.wakeClock()
-            return false
+            throw error
         }
-        return true
     }
 
     /// On the clock's thread: what was handed out under a grant that has ended is taken back.
