@@ -44,7 +44,7 @@ extension FileSystem {
             case .security(let stored):
                 // Labels are asked for by `ls -l` of everything it shows, where nobody refuses them: whoever may not
                 // read one is told that there is none, whether there is or not (docs/decisions/0004-readings.md).
-                do throws(Errno) { try permit(.getXattr, nodes, caller) } catch { throw error == .acces ? .nodata : error }
+                do throws(Errno) { try permit(.getXattr, nodes, caller) } catch { throw error == .acces || error == .perm ? .nodata : error }
                 return try read(stored, object)
             case .acl, .unsupported: throw .opnotsupp
             case .tooLong: throw .range
@@ -93,6 +93,7 @@ extension FileSystem {
     func store(
         _ name: [UInt8], _ value: UnsafeRawBufferPointer, _ flags: Int32, _ object: Loaded, _ caller: Caller
     ) throws(Errno) {
+        defer { tellOthers(of: object.object) }
         let descriptor = object.descriptor.rawValue
         try spending(for: caller) { () throws(Errno) in
             try tree.keepingRoom(besides: name, size: value.count, flags: flags, on: descriptor, object.status) {
@@ -132,6 +133,7 @@ extension FileSystem {
     }
 
     func drop(_ name: [UInt8], _ object: Loaded) throws(Errno) {
+        defer { tellOthers(of: object.object) }
         try name.withCName { (name) throws(Errno) in
             try Syscall.removexattr(.any(object.descriptor.rawValue), name)
         }

@@ -31,6 +31,7 @@ extension MountHost {
 
     private func add(_ grant: Grant, _ scope: GrantScope, by user: UInt32) throws(GrantProblem) -> JSON {
         let now = SystemTime.now().sec
+        var late: [String] = []
         try withGrantsHeld { () throws(GrantProblem) in
             let files = try store.change { (files, damaged) throws(GrantProblem) -> [GrantFile] in
                 if let damage = damaged.first(where: { $0.contains("/\(scope.root.fileName) ") }) {
@@ -54,15 +55,16 @@ extension MountHost {
                 files[place].grants.append(KeptGrant(grant, given: now, by: user))
                 return files
             }
-            try tellMounts(files)
+            do throws(GrantProblem) { try tellMounts(files) } catch { late = [error.message] }
         }
-        return .object([.init("notes", .array(notes(on: grant).map { .string($0) }))])
+        return .object([.init("notes", .array((notes(on: grant) + late).map { .string($0) }))])
     }
 
     private func remove(
         _ bundle: String, _ path: [[UInt8]], below: Bool, _ scope: GrantScope
     ) throws(GrantProblem) -> JSON {
         var count = 0
+        var late: GrantProblem?
         try withGrantsHeld { () throws(GrantProblem) in
             do throws(GrantProblem) {
                 try store.change { (files, damaged) throws(GrantProblem) in
@@ -87,7 +89,7 @@ extension MountHost {
                         throw GrantProblem(errno: .noent, message: damaged.first ?? "nothing is granted to \(bundle) there")
                     }
                     // First the mounts: what is taken away ends even if the disk takes no change.
-                    try tellMounts(files)
+                    do throws(GrantProblem) { try tellMounts(files) } catch { late = error }
                 }
             } catch {
                 guard count > 0 else { throw error }
@@ -97,6 +99,7 @@ extension MountHost {
                 )
             }
         }
+        if let late { throw late }
         return .object([.init("removed", .integer(Int64(count)))])
     }
 
@@ -126,10 +129,21 @@ extension MountHost {
 
     // MARK: Mounts
 
+    /// - Throws: if a mount could not take back all that its kernel holds; the change is in force there all the same as
+    ///   far as it asks.
     private func tellMounts(_ files: [GrantFile]) throws(GrantProblem) {
-        for served in confined {
-            try? served.fileSystem.changeGrants(grants(for: served.profile, on: served.tree, in: files))
+        var problem: GrantProblem?
+        for served in confined where served.profile.bundle != nil {
+            do throws(Errno) {
+                try served.fileSystem.changeGrants(grants(for: served.profile, on: served.tree, in: files))
+            } catch {
+                problem = GrantProblem(
+                    errno: error,
+                    message: "the mount on \(served.mountpoint) goes on taking back what its kernel holds: a listing there "
+                        + "is not read to its end (\(error.text))")
+            }
         }
+        if let problem { throw problem }
     }
 
     /// What the mounts of the application make of it.

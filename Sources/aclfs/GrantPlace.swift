@@ -34,16 +34,15 @@ struct GrantPlace: Sendable {
         while true {
             let directory = "/" + there.joined(separator: "/")
             do throws(Errno) {
-                let opened = SharedDescriptor(try Syscall.open(directory, OpenFlag.path | OpenFlag.directory))
+                let found = SharedDescriptor(try Syscall.open(directory, OpenFlag.path | OpenFlag.directory))
                 let real = try MountPath.real(directory)
-                (base, basePath) = (opened, real)
-                break
+                (base, basePath, self.missing) = (found, real, missing)
+                return
             } catch {
                 guard error == .noent, let name = there.popLast() else { throw error }
                 missing.insert(name, at: 0)
             }
         }
-        self.missing = missing
     }
 
     /// nil if there is none yet.

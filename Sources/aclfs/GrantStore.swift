@@ -120,7 +120,7 @@ struct GrantStore: Sendable {
         let name = file.root.fileName
         let temporary = ".\(name).new"
         guard !file.grants.isEmpty else {
-            do throws(Errno) { try Syscall.unlinkat(directory.rawValue, name) } catch { if error != .noent { throw error } }
+            do { try Syscall.unlinkat(directory.rawValue, name) } catch { if error != .noent { throw error } }
             return try Syscall.fsync(directory.rawValue)
         }
         let new = try Syscall.openat(
@@ -130,11 +130,10 @@ struct GrantStore: Sendable {
         do throws(Errno) {
             var written = 0
             while written < bytes.count {
-                let rest = bytes[written...]
-                let count = rest.withUnsafeBytes { rest in
+                let outcome = bytes[written...].withUnsafeBytes { rest in
                     Result { () throws(Errno) in try Syscall.write(new.rawValue, rest) }
                 }
-                written += try count.get()
+                written += try outcome.get()
             }
             try Syscall.fsync(new.rawValue)
             try Syscall.renameat2(directory.rawValue, temporary, to: directory.rawValue, name, flags: 0)

@@ -82,6 +82,7 @@ final class MountHost: Sendable {
         }
         let isAdmitted = withGrantsHeld {
             if let profile, profile.bundle != nil {
+                // No kernel holds anything yet that could not be taken back.
                 try? fileSystem.changeGrants(grants(for: profile, on: tree, in: store.files { Journal.note($0) }))
             }
             return state.withLock { state in

@@ -1,4 +1,5 @@
 import Glibc
+import LinuxSystem
 import Testing
 
 /// Attempts to reach, from inside a confined mount, what its profile does not let pass. Each must fail, be found in the log
@@ -28,7 +29,7 @@ struct SandboxEscapeTests {
         try app.must("hold", "3", music + "/file", String(O_RDONLY), "0")
         try app.must("hold", "4", inbox + "/file", String(O_RDONLY), "0")
         try app.must("hold", "5", downloads, String(O_RDWR | __O_TMPFILE | O_DIRECTORY), "0600")
-        try app.must("hold", "6", sandbox.path("Users/ann"), String(O_PATH | O_DIRECTORY), "0")
+        try app.must("hold", "6", sandbox.path("Users/ann"), String(OpenFlag.path | O_DIRECTORY), "0")
         try app.must("hold", "7", downloads + "/handle", String(O_RDONLY | O_DIRECTORY), "0")
         let script = """
             cd "$1/Users/ann" && mv Downloads/cwd Downloads/held Downloads/handle Downloads/victim Documents/
@@ -45,8 +46,8 @@ struct SandboxEscapeTests {
         try app.must("symlink", sandbox.path("etc/file"), documents + "/absolute")
         try app.must("symlink", "../../../../../../../etc/file", documents + "/relative")
         let (read, write) = (String(O_RDONLY), String(O_WRONLY))
-        let exchange = String(RENAME_EXCHANGE)
-        let attempts = [
+        let exchange = String(RenameFlag.exchange)
+        let attempts: [Attempt] = [
             // By name.
             Attempt("a path", "open", sandbox.path("etc/file"), read),
             Attempt("another's container", "stat", sandbox.path("Users/ann/Library/Containers/org.other.App/Data/Documents/file")),

@@ -19,9 +19,9 @@ final class SandboxFixture {
     ///   - unconfined: whether a second mount shows the same directory without a profile.
     init(
         _ keys: [String: String] = ["files.downloads.read-write": "<true/>", "assets.music.read-only": "<true/>"],
-        layout: String = "macos", options: String = "", unconfined: Bool = false
+        layout: String = "macos", options: String = "", unconfined: Bool = false, within: [String] = []
     ) throws {
-        fixture = try MountFixture(options: nil)
+        fixture = try MountFixture(options: nil, within: within)
         self.layout = layout
         other = fixture.top + "/other"
         mkdir(other, 0o755)
@@ -93,10 +93,19 @@ final class SandboxFixture {
 
     /// The newest refusal of the confined mount, as JSON.
     func lastDenial() throws -> String {
-        try Spawn.run([MountTesting.program("aclfs"), "explain", "--json", "--last", "1", fixture.mountpoint]).output
+        try Spawn.run(
+            fixture.within + [MountTesting.program("aclfs"), "explain", "--json", "--last", "1", fixture.mountpoint]
+        ).output
     }
 
     func explain(_ words: String...) throws -> CommandResult {
-        try Spawn.run([MountTesting.program("aclfs"), "explain"] + words)
+        try Spawn.run(fixture.within + [MountTesting.program("aclfs"), "explain"] + words)
+    }
+
+    /// Root gives the application a place or takes it back; the command has returned when this does.
+    func grant(_ verb: String, _ words: String...) throws {
+        let command = [MountTesting.program("aclfs"), "sandbox", "grant", verb, "--bundle", Self.bundle]
+        let result = try Spawn.run(fixture.within + command + words)
+        if result.status != 0 { throw FixtureError("grant \(verb) \(words): \(result)") }
     }
 }

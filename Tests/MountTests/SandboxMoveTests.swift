@@ -1,4 +1,5 @@
 import Glibc
+import LinuxSystem
 import Testing
 
 /// Z1 to Z4: whatever moves is judged by where it is, for those who hold it, too.
@@ -10,7 +11,7 @@ struct SandboxMoveTests {
         let (app, root) = (try ActingProcess(.alice), try ActingProcess(.root))
         let place = sandbox.path("Users/ann/Downloads/sub")
         try app.must("enter", place)
-        try app.must("hold", "1", place, String(O_PATH | O_DIRECTORY), "0")
+        try app.must("hold", "1", place, String(OpenFlag.path | O_DIRECTORY), "0")
         try app.must("hold", "2", place + "/file", String(O_RDWR), "0")
         let held = "/proc/self/fd/" + (try app.must("fd", "1"))
         let (here, away) = (sandbox.there("Users/ann/Downloads/sub"), sandbox.there("Users/ann/Documents/sub2"))
@@ -132,7 +133,7 @@ struct SandboxMoveTests {
             try app.must("link", from + "/file", to + "/linked")
             try app.must("open", to + "/linked", String(O_RDWR))
             try app.must("rename", from + "/moving", to + "/victim", "0")
-            try app.must("rename", from + "/script", to + "/script", String(RENAME_EXCHANGE))
+            try app.must("rename", from + "/script", to + "/script", String(RenameFlag.exchange))
         }
         // The sandbox comes before what is wrong with the types.
         let music = sandbox.path("Users/ann/Music")

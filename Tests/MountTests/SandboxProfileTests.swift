@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 /// `sandbox=`, `bundle=`, `home=` and `layout=`: what is taken, what is refused with which words, and that the daemon
@@ -90,17 +91,67 @@ struct SandboxProfileTests {
     @Test func installedNames() throws {
         let result = try MountNamespace().run(
             Self.prelude + #"""
-            mkdir -p "$T/etc/sandbox" "$T/share/sandbox"
-            mkdir -p /etc/aclfs /usr/share/aclfs 2>/dev/null
-            mount --bind "$T/etc" /etc/aclfs; mount --bind "$T/share" /usr/share/aclfs
+            # An /etc and a /usr/share of our own.
+            cp -a /etc "$T/etc"; mount --bind "$T/etc" /etc; mount -t tmpfs tmpfs /usr/share
+            mkdir -p /etc/aclfs/sandbox /usr/share/aclfs/sandbox
             cp "$T/good.entitlements" /usr/share/aclfs/sandbox/viewer.entitlements
             is 'by its name' 0 "$("$A" mount -o sandbox=viewer "$T/back" "$T/mnt" 2>&1; echo $?)"; umount "$T/mnt"
             holds 'nearly' "$("$A" mount -o sandbox=viewr "$T/back" "$T/mnt" 2>&1)" "did you mean 'viewer'?"
             echo nonsense >/etc/aclfs/sandbox/viewer.entitlements
             holds "the administrator's first" "$("$A" mount -o sandbox=viewer "$T/back" "$T/mnt" 2>&1)" \
                 'profile /etc/aclfs/sandbox/viewer.entitlements: not a property list'
-            umount /etc/aclfs /usr/share/aclfs; rmdir /etc/aclfs /usr/share/aclfs 2>/dev/null; :
             """#)
+        #expect(result.output == "done", "\(result)")
+    }
+}
+
+/// The look at it of docs/sandbox.md, one command after the other, with the output that stands there.
+@Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
+struct SandboxDocumentTests {
+    private static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    private func quoted(_ text: String) -> String { "'" + text.replacingOccurrences(of: "'", with: #"'\''"#) + "'" }
+
+    @Test func theLookAtItIsTrue() throws {
+        let text = try String(contentsOf: Self.repository.appendingPathComponent("docs/sandbox.md"), encoding: .utf8)
+        let section = try #require(text.components(separatedBy: "## A look at it\n").last?.components(separatedBy: "\n## ").first)
+        var examples: [(command: String, output: [String])] = []
+        for line in section.split(separator: "\n") where line.hasPrefix("    ") {
+            let line = String(line.dropFirst(4))
+            if line.hasPrefix("$ ") {
+                examples.append((String(line.dropFirst(2)), []))
+            } else {
+                examples[examples.count - 1].output.append(line)
+            }
+        }
+        #expect(examples.count >= 10)
+        var script = #"""
+            mount -t tmpfs tmpfs /var/lib; mount -t tmpfs -o mode=755 tmpfs /srv; mount -t tmpfs tmpfs /usr/share
+            mkdir -p /usr/share/aclfs/sandbox /srv/back/share/Users/ann/Letters /srv/share /srv/view /srv/bin
+            chmod 700 /srv/back; echo 'all of it' >/srv/back/share/Users/ann/Letters/plan
+            ln -s "$A" /srv/bin/aclfs; PATH=/srv/bin:$PATH
+            trap 'aclfs unmount /srv/view; aclfs unmount /srv/share; leave' EXIT
+
+            """#
+        script += "cp \(quoted(Self.repository.path))/mount-helpers/sandbox/* /usr/share/aclfs/sandbox\n"
+        for example in examples {
+            script += "is \(quoted(example.command)) \(quoted(example.output.joined(separator: "\n"))) "
+            script += "\"$(\(example.command) 2>&1)\"\n"
+        }
+        let result = try MountNamespace().run(script)
+        #expect(result.output == "done", "\(result)")
+    }
+
+    @Test func everyInstalledProfileIsGood() throws {
+        let result = try MountNamespace().run(
+            "P=\(quoted(Self.repository.path))/mount-helpers/sandbox\n"
+                + #"""
+                for profile in "$P"/*; do
+                    said=$("$A" sandbox check --bundle org.example.App --layout ios "$profile" 2>&1); is "$profile" 0 $?
+                    is "$profile" 0 "$(echo "$said" | grep -c warning)"
+                done
+                """#)
         #expect(result.output == "done", "\(result)")
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import LinuxSystem
 import Testing
 
 /// What passes in which place, by real calls of a real user on a real mount (docs/sandbox-zones.md). Alice owns all of it;
@@ -46,7 +47,7 @@ struct SandboxZoneTests {
         ("fifo", ["mkfifo", "@/newfifo", "0666", "0"], [.all]),
         ("hard link", ["link", "@/file", "@/hard"], [.all]),
         ("rename", ["rename", "@/moving", "@/moved", "0"], [.all]),
-        ("exchange", ["rename", "@/file", "@/script", "\(RENAME_EXCHANGE)"], [.all]),
+        ("exchange", ["rename", "@/file", "@/script", "\(RenameFlag.exchange)"], [.all]),
         ("rename a directory", ["rename", "@/empty", "@/empty2", "0"], [.all]),
         ("unlink", ["unlink", "@/victim"], [.all, .inbox]),
         ("rmdir", ["rmdir", "@/sub/none"], []),
