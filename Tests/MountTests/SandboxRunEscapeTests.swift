@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 /// Every way out of a sandbox that is known, tried by what runs in it.
