@@ -25,7 +25,7 @@ enum SandboxRunScript {
         run() { local who=$1; shift; $who "$A" sandbox run "$P" --bundle "$BUNDLE" --home /home --mount "$SHARE" "$@"; }
         # As ann, in the place of the shell: its process is the command's own.
         become() { exec "$ACT" $ANN $ANN - -- "$A" sandbox run "$P" --bundle "$BUNDLE" --home /home --mount "$SHARE" "$@"; }
-        await() { for i in $(seq 300); do eval "$1" && return; sleep 0.02; done; echo "in vain: $1"; }
+        await() { for i in $(seq 300); do eval "$1" 2>/dev/null && return; sleep 0.02; done; echo "in vain: $1"; }
         # How many sessions of FUSE the daemon of the share holds.
         sessions() { ls -l "/proc/$(daemon "$SHARE" | head -1)/fd" 2>/dev/null | grep -c /dev/fuse; }
         # Until the views of sandboxes that have ended are gone.

@@ -25,12 +25,13 @@ struct SandboxRunUserTests {
             is 'nor lies there' '' "$(ls "/tmp/aclfs-$ANN" | grep view)"
             holds 'another user' "$("$A" sandbox run "$P" --mount "$SHARE" -- true 2>&1)" 'only that user'
             P=$T/closed.entitlements
-            (exec "$ACT" $ANN $ANN - -- sleep 1005 9<"$SHARE") & outsider=$!; await '[ "$(cat /proc/$outsider/comm)" = sleep ]'
+            # Not even root opens anything on it.
+            (exec "$ACT" $ANN $ANN - -- bash -c 'exec sleep 1005 9<"$1"' - "$SHARE") & outsider=$!; await '[ "$(cat /proc/$outsider/comm)" = sleep ]'
             words="$SHARE $BACK $SCRATCH $outsider $("$ESCAPE" handle "$BACK")"
             holds 'unconfined' "$(ann "$ESCAPE" plain $words)" "reached $SHARE/secret"
             ann rm -f "$SHARE/planted"
             for way in $("$ESCAPE" ways); do
-                is "$way" kept "$(cd "$T" && run ann -- "$ESCAPE" $way $words 9<"$SHARE" 2>&1)"
+                is "$way" kept "$(cd "$T" && run ann -- "$ESCAPE" $way $words 2>&1)"
             done
             is 'the share' treasure "$(ann cat "$SHARE/secret")"
             kill $outsider; wait 2>/dev/null; settle 1; ann fusermount3 -u -z "$SHARE"
