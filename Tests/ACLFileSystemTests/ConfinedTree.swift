@@ -96,7 +96,7 @@ final class ConfinedTree {
         } catch { return error.name }
     }
 
-    func stat(_ path: String) -> String { word { () throws(Errno) in _ = try confined.status(node(path), caller) } }
+    func stat(_ path: String) -> String { word { () throws(Errno) in _ = try confined.status(node(path), nil, caller) } }
 
     func open(_ path: String, _ flags: Int32) -> String {
         word { () throws(Errno) in confined.release(try confined.open(node(path), flags: flags, caller).handle) }

@@ -91,10 +91,10 @@ final class SandboxFixture {
         return result.output
     }
 
-    /// The newest refusal of the confined mount, as JSON.
-    func lastDenial() throws -> String {
+    /// The newest refusals of the confined mount, as JSON.
+    func denials(_ count: Int) throws -> String {
         try Spawn.run(
-            fixture.within + [MountTesting.program("aclfs"), "explain", "--json", "--last", "1", fixture.mountpoint]
+            fixture.within + [MountTesting.program("aclfs"), "explain", "--json", "--last", String(count), fixture.mountpoint]
         ).output
     }
 

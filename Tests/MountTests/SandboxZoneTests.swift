@@ -135,7 +135,7 @@ struct SandboxZoneTests {
         #expect(try alice.call("create", sandbox.inside("Documents/Inbox/file"), "0666", "0").word == "EPERM")
         for place in ["Documents", "Documents/Inbox", "Library", "Library/Caches", "tmp"] {
             #expect(try alice.call("rmdir", top + place).word == "EPERM", "\(place)")
-            #expect(try alice.call("rename", top + place, sandbox.inside("Documents/elsewhere"), "0").word == "EPERM", "\(place)")
+            #expect(try alice.call("rename", top + place, sandbox.path("Users/ann/Downloads/elsewhere"), "0").word == "EPERM", "\(place)")
         }
     }
 
@@ -157,7 +157,7 @@ struct SandboxZoneTests {
             case "chmod": _ = try alice.call("chmod", sandbox.path(path), "0777")
             default: _ = try alice.call(words[0], sandbox.path(path))
             }
-            let denial = try sandbox.lastDenial()
+            let denial = try sandbox.denials(1)
             #expect(denial.contains("\"errno\":\"EPERM\",\"stage\":\"sandbox\",\"rule\":\"\(rule)\""), "\(path): \(denial)")
         }
         let allowed = try sandbox.explain("open-read", sandbox.path("Users/ann/Music/file"))
