@@ -50,7 +50,8 @@ final class NodeTable: Sendable {
 
     /// The node of an object, if the kernel knows it.
     func known(_ object: BackingObject) -> Node? {
-        if object === root.object { return root }
+        // By its key: another mount's tree may have it as an object of its own.
+        if object.key == root.object.key { return root }
         return state.withLock { state in state.ids[object.key].flatMap { state.slots[$0]?.node } }
     }
 
@@ -97,7 +98,7 @@ final class NodeTable: Sendable {
 
     /// All nodes of an object that the kernel knows.
     func all(of object: BackingObject) -> [Node] {
-        if object === root.object { return [root] }
+        if object.key == root.object.key { return [root] }
         return state.withLock { state in
             guard let first = state.ids[object.key] else { return [] }
             return ([first] + (state.others[object.key] ?? [])).compactMap { state.slots[$0]?.node }

@@ -20,6 +20,7 @@ extension FileSystem {
             try Syscall.unlinkat(
                 directory.descriptor.rawValue, name, flags: isDirectory ? AtFlag.removeDirectory : 0)
             share.hasRemoved(object, name, from: directory)
+            tellOthers(ofNameIn: directory, object.object)
             if isDirectory || object.status.nlink <= 1 { tree.forgetDescriptor(of: object.object) }
         }
     }

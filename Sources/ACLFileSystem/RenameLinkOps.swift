@@ -32,10 +32,10 @@ extension FileSystem {
                     source.descriptor.rawValue, name, to: destination.descriptor.rawValue, newName, flags: flags)
             }
             if object.object.key != target?.object.key {
-                share.hasMoved(object, from: source, name, to: destination, newName)
+                share.hasMoved(object, from: source, name, to: destination, newName, through: self)
                 if let target {
                     if exchanges {
-                        share.hasMoved(target, from: destination, newName, to: source, name)
+                        share.hasMoved(target, from: destination, newName, to: source, name, through: self)
                     } else {
                         share.hasRemoved(target, newName, from: destination)
                     }
@@ -43,6 +43,7 @@ extension FileSystem {
             }
             takeBackMoved(object, from: source, to: newName, in: destination)
             if exchanges, let target { takeBackMoved(target, from: destination, to: name, in: source) }
+            if !exchanges, let target { tellOthers(of: target.object) }
             if !exchanges, let target, target.status.nlink <= 1 || target.facts.kind == .directory {
                 tree.forgetDescriptor(of: target.object)
             }
@@ -67,6 +68,7 @@ extension FileSystem {
             try spending(for: caller) { () throws(Errno) in
                 try Syscall.link(descriptor: object.descriptor.rawValue, to: directory.descriptor.rawValue, name)
             }
+            tellOthers(ofNameIn: directory, object.object)
             // On a confined mount the new name may be in another zone, and so another node.
             guard view != nil else { return entry(try load(id), named: name, below: directory) }
             if let node = object.node { giveName(name, in: directory, to: node) }

@@ -35,10 +35,11 @@ extension FileSystem {
 
     /// Shows an object under a name, and counts the look-up.
     func entry(_ child: Loaded, named name: UnsafePointer<CChar>, below parent: Loaded) -> Entry {
+        let isNew = isNewHere(child.object)
         let node = enter(child, named: name, below: parent)
         return Entry(
             node: node.id, generation: generation, attributes: attributes(child.status),
-            attributesValidFor: attributeTime(child),
+            attributesValidFor: isNew ? 0 : attributeTime(child),
             entryValidFor: entryTime(node, named: name, below: parent))
     }
 
@@ -75,13 +76,13 @@ extension FileSystem {
     }
 
     func shown(_ object: Loaded) -> ShownAttributes {
-        let isOpen = everybodyHolds([.readAttributes, .readSecurity], on: object)
+        let isOpen = everybodyHolds([.readAttributes, .readSecurity], on: object) && !changesElsewhere(object.object)
         return ShownAttributes(
             attributes: attributes(object.status), validFor: isOpen ? cache.times.attributes : 0)
     }
 
     func shownAfterChange(_ object: Loaded) -> ShownAttributes {
-        let isOpen = everybodyHolds([.readAttributes, .readSecurity], on: object)
+        let isOpen = everybodyHolds([.readAttributes, .readSecurity], on: object) && !changesElsewhere(object.object)
         return ShownAttributes(
             attributes: attributes(object.status), validFor: isOpen ? cache.timeOfChangedAttributes : 0)
     }
@@ -89,7 +90,7 @@ extension FileSystem {
     /// Seconds that the attributes in an entry are good for. Two look-ups of an object by different names are not
     /// ordered by any lock, so with several links none (R12).
     private func attributeTime(_ object: Loaded) -> Double {
-        if object.facts.kind != .directory, object.status.nlink > 1 { return 0 }
+        if object.facts.kind != .directory, object.status.nlink > 1 || changesElsewhere(object.object) { return 0 }
         return everybodyHolds([.readAttributes, .readSecurity], on: object) ? cache.times.attributes : 0
     }
 }
@@ -102,11 +103,10 @@ extension FileSystem {
     ///   - after: nil if it cannot be told any more.
     ///   - repliesWithAttributes: the kernel learns the new attributes from the reply itself.
     func takeBack(_ object: Loaded, after: ObjectFacts?, repliesWithAttributes: Bool = false) {
+        defer { tellOthers(of: object.object) }
         guard let node = object.node else { return }
         if loses(.search, object, after), node.isDirectory { cache.takeBackNames(below: node) }
         if !repliesWithAttributes { cache.takeBackAttributes(of: node.id) }
-        guard view != nil, !node.isDirectory else { return }
-        for other in nodes.all(of: object.object) where other !== node { cache.takeBackAttributes(of: other.id) }
     }
 
     private func loses(_ rights: Rights, _ before: Loaded, _ after: ObjectFacts?) -> Bool {
@@ -117,6 +117,8 @@ extension FileSystem {
 
     /// An object has moved to a new name; it keeps the time that it was given under the old one (R2).
     func takeBackMoved(_ object: Loaded, from source: Loaded, to name: UnsafePointer<CChar>, in destination: Loaded) {
+        tellOthers(ofNameIn: source, object.object)
+        tellOthers(ofNameIn: destination, nil)
         guard let old = source.node, let new = destination.node else { return }
         // Below a directory that moves between zones other rights hold.
         if object.standing.zone != destination.standing.below(name).zone, object.facts.kind == .directory,

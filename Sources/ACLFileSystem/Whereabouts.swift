@@ -56,6 +56,14 @@ extension FileSystem {
         return least
     }
 
+    /// Of a name in a directory that was loaded through any mount of the tree.
+    func zone(of name: UnsafePointer<CChar>, in directory: Loaded) -> ZoneID? {
+        guard let view else { return .top }
+        let policy = view.policy
+        let above = zone(ofDirectory: directory.descriptor, directory.status, policy)
+        return above.map { policy.table.zone(of: name.bytes, below: $0) }
+    }
+
     private func note(_ zone: ZoneID?, _ policy: CompiledPolicy, of node: Node) {
         guard let view else { return }
         let now = SystemTime.monotonic()
@@ -115,10 +123,13 @@ extension Share {
     /// writing.
     func hasMoved(
         _ object: Loaded, from source: Loaded, _ name: UnsafePointer<CChar>, to destination: Loaded,
-        _ newName: UnsafePointer<CChar>
+        _ newName: UnsafePointer<CChar>, through fileSystem: FileSystem
     ) {
         guard object.facts.kind != .directory else {
             moves.wrappingAdd(1, ordering: .sequentiallyConsistent)
+            for mount in confinedMounts where mount !== fileSystem {
+                mount.hasMovedElsewhere(from: source, name, to: destination, newName)
+            }
             return
         }
         forEachPlace(of: object, named: name, in: source) { place, index in
