@@ -90,6 +90,11 @@ let package = Package(
             name: "IdentityTests", dependencies: ["Identity", "Authorization", "ACLFormats", "LinuxSystem"],
             swiftSettings: strict),
         .testTarget(
+            name: "ACLFileSystemTests",
+            dependencies: [
+                "ACLFileSystem", "Authorization", "SandboxPolicy", "LinuxSystem", "BackingStore", "FuseSession",
+            ], swiftSettings: strict),
+        .testTarget(
             name: "FuseSessionTests", dependencies: ["FuseSession"], swiftSettings: strict),
         .testTarget(
             name: "ToolSupportTests", dependencies: ["ToolSupport", "Authorization", "ACLFormats", "LinuxSystem"],

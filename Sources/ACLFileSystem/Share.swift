@@ -13,7 +13,8 @@ public final class Share: Sendable {
     let growing = GrowingFiles()
     private let mounts = Mutex<[FileSystem]>([])
     private let isShared = Atomic<Bool>(false)
-    /// How many names have moved, with all that is below them: what was found out about places before is out of date.
+    /// How many directories have moved, with all that is below them, or gone: what was found out about places before is
+    /// out of date.
     let moves = Atomic<UInt64>(0)
 
     public init() {}

@@ -117,8 +117,10 @@ extension Share {
         _ object: Loaded, from source: Loaded, _ name: UnsafePointer<CChar>, to destination: Loaded,
         _ newName: UnsafePointer<CChar>
     ) {
-        moves.wrappingAdd(1, ordering: .sequentiallyConsistent)
-        guard object.facts.kind != .directory else { return }
+        guard object.facts.kind != .directory else {
+            moves.wrappingAdd(1, ordering: .sequentiallyConsistent)
+            return
+        }
         forEachPlace(of: object, named: name, in: source) { place, index in
             let new = Place.Name(parent: destination.object, name: Array(newName.bytes))
             place.names[index] = new
@@ -129,8 +131,10 @@ extension Share {
 
     /// A name has gone.
     func hasRemoved(_ object: Loaded, _ name: UnsafePointer<CChar>, from directory: Loaded) {
-        if object.facts.kind == .directory { moves.wrappingAdd(1, ordering: .sequentiallyConsistent) }
-        guard object.facts.kind != .directory else { return }
+        guard object.facts.kind != .directory else {
+            moves.wrappingAdd(1, ordering: .sequentiallyConsistent)
+            return
+        }
         // What was found out stays: it says what a file is that has lost its last name.
         forEachPlace(of: object, named: name, in: directory) { place, index in place.names.remove(at: index) }
     }
@@ -138,8 +142,10 @@ extension Share {
     private func forEachPlace(
         of object: Loaded, named name: UnsafePointer<CChar>, in directory: Loaded, _ body: (inout Place, Int) -> Void
     ) {
+        let confined = confinedMounts
+        guard !confined.isEmpty else { return }
         let name = Array(name.bytes)
-        for mount in confinedMounts {
+        for mount in confined {
             guard let view = mount.view else { continue }
             for node in mount.nodes.all(of: object.object) {
                 view.places.withLock { places in

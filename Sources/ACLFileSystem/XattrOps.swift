@@ -44,7 +44,7 @@ extension FileSystem {
             case .security(let stored):
                 // Labels are asked for by `ls -l` of everything it shows, where nobody refuses them: whoever may not
                 // read one is told that there is none, whether there is or not (docs/decisions/0004-readings.md).
-                do throws(Errno) { try permit(.getXattr, nodes, caller) } catch { throw error == .acces ? .nodata : error }
+                do throws(Errno) { try permit(.getXattr, nodes, caller) } catch { throw error == .acces || error == .perm ? .nodata : error }
                 return try read(stored, object)
             case .acl, .unsupported: throw .opnotsupp
             case .tooLong: throw .range

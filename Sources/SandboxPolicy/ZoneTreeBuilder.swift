@@ -68,12 +68,13 @@ struct ZoneTreeBuilder {
         // Inside a container nothing but its layout counts.
         let below: [Grant] = place.isContainer ? place.subtree : insideContainer ? above : above + place.subtree
         let here: [Grant] = place.isContainer || insideContainer ? below : below + place.own
-        let id = try append(zone(here, isPassage: !place.children.isEmpty), &zones)
+        // The top is where every way begins, also where none leads anywhere: a mount can be looked at.
+        let id = try append(zone(here, isPassage: !place.children.isEmpty || place === top), &zones)
         zones[Int(id.rawValue)].isFixed = !place.children.isEmpty || !place.subtree.isEmpty || !place.own.isEmpty
         zones[Int(id.rawValue)].isForDirectory = !place.children.isEmpty || !place.subtree.isEmpty
         // The same for everything below that no rule names; a leaf without a rule of its own for one object is that itself.
         let others: ZoneID
-        if place.children.isEmpty, place.own.isEmpty, place.subtree.isEmpty, !place.holdsApplications {
+        if place !== top, place.children.isEmpty, place.own.isEmpty, place.subtree.isEmpty, !place.holdsApplications {
             others = id
         } else {
             others = try append(zone(below.filter { $0.kind != .containerTop }, isPassage: false), &zones)
