@@ -106,6 +106,21 @@ struct SandboxGrantTests {
             for i in $(seq 100); do [ "$(reads alone)" = 1 ] && break; sleep 0.1; done
             is 'it has ended' 1 "$(reads alone)"
             holds 'and says so' "$(grant list "$T/mnt")" 'ended 20'
+            # How a time is written.
+            while read -r text shown; do
+                is "$text" '' "$(TZ=XXX-2 add --read-only --expires "${text/_/ }" "$T/mnt/alone")"
+                holds "$text" "$(grant list "$T/mnt")" "until $shown"
+            done <<'EOF'
+            2099-12-31_18:00 2099-12-31T16:00:00Z
+            2099-12-31_18:00:07 2099-12-31T16:00:07Z
+            2099-12-31T18:00:00Z 2099-12-31T18:00:00Z
+            2099-12-31 2099-12-30T22:00:00Z
+            @4102444800 2100-01-01T00:00:00Z
+            52000w 3
+            EOF
+            for text in 2099-02-30 2099-13-01 '2099-12-31 25:00' '2099-12-31 10:60' 12 0m -1h 1y @-1 @x '' 99-1-1; do
+                said=$(add --read-only "--expires=$text" "$T/mnt/alone"); is "<$text>" 2 $?
+            done
             """#)
         #expect(result.output == "done", "\(result)")
     }
@@ -135,6 +150,20 @@ struct SandboxGrantTests {
             mv "$T/back" "$T/was"; mkdir -p "$T/back/Users/ann/Other"; echo x >"$T/back/Users/ann/Other/three"; chmod 700 "$T/back"
             "$A" mount -o "$V" "$T/back" "$T/view"; is 'another directory' 1 "$(reads Users/ann/Other/three)"; umount "$T/view"
             "$A" mount -o "$V" "$T/was" "$T/view"; is 'the same elsewhere' 0 "$(reads Users/ann/Other/three)"
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
+    @Test func manyAtATime() throws {
+        let result = try MountNamespace().run(
+            Self.prelude + #"""
+            "$A" mount "$T/back" "$T/mnt"; "$A" mount -o "$V" "$T/back" "$T/view"
+            long=$(printf 'x%.0s' $(seq 200)); mkdir "$T/back/many"; for i in $(seq 400); do : >"$T/back/many/$long$i"; done
+            is 'added' '' "$(add --read-only "$T"/mnt/many/*)"
+            is 'in several answers' 400 "$(grant list "$T/mnt" | grep -c "$long")"
+            is 'for programs' 400 "$(grant list --json "$T/mnt" | grep -o '"path":' | wc -l)"
+            is 'seen' 400 "$(cd "$T/view/many" 2>/dev/null; for i in $(seq 400); do cat "$T/view/many/$long$i" && echo ok; done | grep -c ok)"
+            is 'all of them' '' "$(remove --below "$T/mnt/many")"; is 'none' '' "$(grant list "$T/mnt")"
             """#)
         #expect(result.output == "done", "\(result)")
     }
