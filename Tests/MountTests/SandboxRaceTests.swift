@@ -24,13 +24,18 @@ struct SandboxRaceTests {
             agents: [
                 RaceAgent(user: .bob, calls: [enter] + checks[0]),
                 RaceAgent(user: .bob, pause: 500, kind: "bystander", calls: [enter] + checks[1]),
-                RaceAgent(user: .carol, pause: 1000, kind: "bystander", calls: [
-                    RaceCall("read", music + "/file").always("ok"), RaceCall("write", music + "/file").always("EPERM"),
-                ]),
-                RaceAgent(user: .alice, pause: 2000, calls: [
-                    RaceCall("listall", sandbox.path("Users/ann/Downloads")), RaceCall("stat", place + "/file"),
-                    RaceCall("stat", outside + "/file"),
-                ]),
+                RaceAgent(
+                    user: .carol, pause: 1000, kind: "bystander",
+                    calls: [
+                        RaceCall("read", music + "/file").always("ok"),
+                        RaceCall("write", music + "/file").always("EPERM"),
+                    ]),
+                RaceAgent(
+                    user: .alice, pause: 2000,
+                    calls: [
+                        RaceCall("listall", sandbox.path("Users/ann/Downloads")), RaceCall("stat", place + "/file"),
+                        RaceCall("stat", outside + "/file"),
+                    ]),
             ])
         RevocationTests.judge(try script.run(), "a directory moves out", rounds: rounds)
     }
@@ -52,7 +57,10 @@ struct SandboxRaceTests {
         }
         let access = ",\"access\":\"read-write\""
         let checks = [
-            [RaceCall("stat", place + "/sub/file"), RaceCall("read", place + "/file"), RaceCall("write", place + "/file")],
+            [
+                RaceCall("stat", place + "/sub/file"), RaceCall("read", place + "/file"),
+                RaceCall("write", place + "/file"),
+            ],
             [RaceCall("list", place + "/sub"), RaceCall("access", place + "/file", "4")],
         ].map { $0.map { $0.gives("ok", "EPERM") } }
         let rounds = max(RevocationTests.rounds(setting) / 10, 10)
@@ -60,8 +68,10 @@ struct SandboxRaceTests {
             length: .rounds(rounds), taker: .root, before: [order("add", access)], take: [order("remove")],
             give: [order("add", access)],
             agents: [
-                RaceAgent(user: .bob, calls: checks[0]), RaceAgent(user: .bob, pause: 500, kind: "bystander", calls: checks[1]),
-                RaceAgent(user: .alice, pause: 2000, calls: [RaceCall("listall", place), RaceCall("listall", place + "/sub")]),
+                RaceAgent(user: .bob, calls: checks[0]),
+                RaceAgent(user: .bob, pause: 500, kind: "bystander", calls: checks[1]),
+                RaceAgent(
+                    user: .alice, pause: 2000, calls: [RaceCall("listall", place), RaceCall("listall", place + "/sub")]),
             ])
         RevocationTests.judge(try script.run(within: accounts.within), "a grant comes and goes", rounds: rounds)
     }
