@@ -61,6 +61,12 @@ extension FileSystem {
         from source: Loaded, _ name: UnsafePointer<CChar>, to destination: Loaded, _ newName: UnsafePointer<CChar>
     ) {
         guard zone(of: name, in: source) != zone(of: newName, in: destination) else { return }
+        takeBackAllOfView()
+    }
+
+    /// Everything that was handed out by zones.
+    func takeBackAllOfView() {
+        guard view != nil else { return }
         cache.takeBackUnknown()
         for node in nodes.all { cache.takeBackAttributes(of: node.id) }
     }

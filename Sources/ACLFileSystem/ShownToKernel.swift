@@ -124,7 +124,7 @@ extension FileSystem {
         if object.standing.zone != destination.standing.below(name).zone, object.facts.kind == .directory,
             !mountsBelow.exist
         {
-            cache.takeBackAllNames()
+            takeBackAllOfView()
         }
         if everybodyHolds(.search, on: destination) {
             cache.move(nodes.known(object.object)?.id, from: old, to: name, below: new)
