@@ -44,8 +44,8 @@ struct BackupState {
         let lists: [BackupListFormat] = isExcluded ? [.rsync, .tar, .restic, .borg] : []
         return .object([
             JSON.path(path), .init("excluded", .bool(isExcluded)), .init("itself", .bool(isExcludedItself)),
-            .init("layout", .bool(isExcludedByPlace)),
             .init("parents", .array(parents.map { .object([JSON.path($0)]) })),
+            .init("layout", .bool(isExcludedByPlace)),
             .init("honoured_by", .array(honouring.map { .string($0) })),
             .init("honoured_with_list", .array(lists.map { .string($0.rawValue) })),
         ])
