@@ -99,7 +99,7 @@ extension MountHost {
                 guard count > 0 else { throw error }
                 throw GrantProblem(
                     errno: error.errno,
-                    message: "\(error.message); it counts no more on the mounts there are, but will again for the daemon's next ones"
+                    message: "\(error.message); it counts no more on the mounts there are, but is still kept and comes back with the next change"
                 )
             }
         }

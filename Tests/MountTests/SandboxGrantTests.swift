@@ -189,6 +189,25 @@ struct SandboxGrantTests {
         #expect(result.output == "done", "\(result)")
     }
 
+    @Test func aFullDiskKeepsNobodyFromTakingBack() throws {
+        let result = try MountNamespace().run(
+            Self.prelude + #"""
+            umount /var/lib; mount -t tmpfs -o size=64k tmpfs /var/lib
+            "$A" mount -o "$V" "$T/back" "$T/view"
+            add --read-only "$T/view/alone" "$T/view/Users/ann/Other/three"
+            cat /dev/zero >/var/lib/fill 2>/dev/null
+            said=$(add --read-only "$T/view/Users/ann/Letters"); is 'no room' 2 $?
+            holds 'said' "$said" 'cannot keep grants in /var/lib/aclfs/grants: No space left on device'
+            is 'it does not count' 1 "$(reads Users/ann/Letters/one)"
+            is 'taken back' '' "$(remove "$T/view/alone")"; is 'it is' 1 "$(reads alone)"
+            umount "$T/view"; "$A" mount -o "$V" "$T/back" "$T/view"
+            is 'it stays' 1 "$(reads alone)"; is 'the other' 0 "$(reads Users/ann/Other/three)"
+            is 'the last' '' "$(remove "$T/view/Users/ann/Other/three")"
+            is 'no leavings' '' "$(ls -A /var/lib/aclfs/grants)"
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
     /// The store lies in the tree that is shown, as for somebody who shares his home.
     @Test func whatDecidesIsOutOfReach() throws {
         let result = try MountNamespace().run(
