@@ -215,12 +215,13 @@ extension MountHost {
     /// A signal that asks the daemon to end takes its mounts away first, but none that another one covers now.
     func awaitSignals() throws(MountFailure) {
         try Self.onEndSignals { [self] in
-            for served in state.withLock({ $0.served }) {
-                if MountTable.entry(at: served.mount.mountpoint)?.device == served.mount.device {
-                    served.mount.detach()
-                } else {
-                    served.session.stop()
-                }
+            let all = state.withLock { $0.served }
+            // A sandbox holds the mounts that it covers; taking them away here does not end them.
+            let areHeld = all.contains { $0.mount.view != nil }
+            for served in all {
+                let isOnTop = MountTable.entry(at: served.mount.mountpoint)?.device == served.mount.device
+                if isOnTop { served.mount.detach() }
+                if !isOnTop || areHeld { served.session.stop() }
             }
         }
     }

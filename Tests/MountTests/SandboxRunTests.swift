@@ -110,6 +110,12 @@ struct SandboxRunTests {
             holds 'read-only' "$(cat "$T/said")" 'Read-only file system'
             holds 'refused' "$(cat "$T/said")" 'Operation not permitted'
             settle 1
+            # A daemon that is told to end ends, with whoever is confined on its shares.
+            (become -- sh -c "sleep 0.1; echo ready; read x <$T/go; ls $SHARE; ls \$HOME" >"$T/said" 2>&1) & pid=$!
+            await 'grep -q ready "$T/said"'
+            kill $(server); await '[ -z "$(server)" ]'; echo >"$T/go"; wait $pid
+            is 'nothing without a daemon' 2 "$(grep -c 'not connected' "$T/said")"
+            is 'unmounted' 0 "$(mounted "$SHARE")"
             """#)
         #expect(result.output == "done", "\(result)")
     }
