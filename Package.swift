@@ -82,6 +82,8 @@ let package = Package(
         .executableTarget(name: "aclfs-race", path: "Tests/RaceClient", cSettings: shim),
         // Leaves gaps as many programs do at once; not shipped.
         .executableTarget(name: "aclfs-gaps", path: "Tests/GapClient", cSettings: shim),
+        // Tries to get out of a sandbox, one way per call; not shipped.
+        .executableTarget(name: "aclfs-escape", path: "Tests/EscapeClient", cSettings: shim),
         .testTarget(
             name: "MountTests", dependencies: ["TestSupport", "LinuxSystem", "Authorization", "ACLFormats"],
             swiftSettings: strict),

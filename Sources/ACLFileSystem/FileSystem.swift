@@ -40,11 +40,17 @@ public final class FileSystem: Sendable {
     public let counters = Counters()
     let denials = DenialLog()
     private let volumeState: Mutex<VolumeState>
+    /// Of a view: the mount whose volume this is, too.
+    private let base: FileSystem?
     /// Random, so that a file handle of an earlier mount does not open another object (I8).
     let generation = UInt64.random(in: 1...UInt64(UInt32.max))
 
     /// - Parameter share: of the other mounts of the same backing tree.
-    public init(tree: BackingTree, options: MountOptions, share: Share = Share(), profile: SandboxProfile? = nil) {
+    public init(
+        tree: BackingTree, options: MountOptions, share: Share = Share(), profile: SandboxProfile? = nil,
+        base: FileSystem? = nil
+    ) {
+        self.base = base
         view = profile.map { View($0, options.cache) }
         self.share = share
         self.tree = tree
@@ -88,10 +94,11 @@ public final class FileSystem: Sendable {
     }
 
     /// The volume's state in force.
-    public var volume: VolumeState { volumeState.withLock { $0 } }
+    public var volume: VolumeState { base?.volume ?? volumeState.withLock { $0 } }
 
     /// Changes the volume's state between two decisions, never within one.
     public func changeVolume(_ body: (inout VolumeState) -> Void) {
+        if let base { return base.changeVolume(body) }
         metadataLock.withWriteLock { volumeState.withLock { body(&$0) } }
     }
 }

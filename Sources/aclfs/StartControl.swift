@@ -61,7 +61,15 @@ enum ControlDirectory {
             source: mount.name, mountpoint: mount.mountpoint, version: Usage.version, paths: { negotiated.members },
             sourceReach: { SourceReach(source: mount.source, mountpoint: mount.mountpoint).description },
             kernelWords: { watch.entry.map { KernelMountFlags($0).shown } ?? [] })
-        facts.daemon = { [weak host] request, descriptors in host?.answer(request, descriptors) ?? .notMine }
+        facts.daemon = { [weak host, weak fileSystem] request, descriptors, peer in
+            guard let host, let fileSystem else { return .notMine }
+            switch request["command"]?.string {
+            case "places": return host.places(of: mount)
+            case "shows": return host.shows(request, of: mount)
+            case "view": return host.view(request, descriptors, peer, of: mount, fileSystem)
+            default: return host.answer(request, descriptors)
+            }
+        }
         facts.grants = { [weak host] order, user in host?.answer(order, on: tree, by: user) ?? .notMine }
         let complete = facts
         do throws(Errno) {
