@@ -65,7 +65,9 @@ extension FileSystem {
         }
         do throws(Errno) {
             try finish(descriptor.rawValue, facts)
-            return try load(adopt(descriptor, new.kind, name, in: directory))
+            var made = try load(adopt(descriptor, new.kind, name, in: directory))
+            if case .file = new { made.opened = descriptor }
+            return made
         } catch {
             // Nothing half-made stays behind; what cannot be removed is closed.
             try? Syscall.unlinkat(directory, name, flags: new.kind == .directory ? AtFlag.removeDirectory : 0)

@@ -24,6 +24,10 @@ public final class FileSystem: Sendable {
     let share: Share
     var metadataLock: ReadWriteLock { share.lock }
     let groups: GroupCache
+    let backingIDs: BackingIDs
+    /// Is given one line for the log.
+    let report: @Sendable (String) -> Void
+    let hasSaidBusy = Atomic<Bool>(false)
     let cache: KernelCache
     let mountsBelow = MountsBelow()
     let notices = Notices()
@@ -41,8 +45,13 @@ public final class FileSystem: Sendable {
     let generation = UInt64.random(in: 1...UInt64(UInt32.max))
 
     /// - Parameter share: of the other mounts of the same backing tree.
-    public init(tree: BackingTree, options: MountOptions, share: Share = Share()) {
+    public init(
+        tree: BackingTree, options: MountOptions, share: Share = Share(),
+        report: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
         self.share = share
+        self.report = report
+        backingIDs = BackingIDs(report: report)
         self.tree = tree
         self.options = options
         nodes = NodeTable(root: tree.root)
@@ -56,6 +65,7 @@ public final class FileSystem: Sendable {
     /// - Parameter device: of the mount, from the mount table; nil if it was not found there.
     public func connect(_ notifier: Notifier, device: UInt64?) throws(Errno) {
         cache.connect(notifier)
+        backingIDs.connect(notifier)
         try notices.start(notifier)
         let made = try CacheClock(self, device: device)
         clock.withLock { $0 = made }
@@ -70,6 +80,7 @@ public final class FileSystem: Sendable {
     func begin(_ negotiated: Negotiated) {
         agreed.withLock { $0 = negotiated }
         cache.begin(hasEpoch: negotiated.epoch)
+        if negotiated.passthrough { backingIDs.begin() }
     }
 
     /// Whether clearing set-id bits is ours alone.
@@ -100,6 +111,8 @@ struct Loaded {
     let facts: ObjectFacts
     /// If it was asked for by its node.
     var node: Node?
+    /// Of a file that was just created: for reading and writing.
+    var opened: SharedDescriptor?
 
     /// Nothing can be made, found or listed in a directory that something else is mounted on.
     var isCovered: Bool { object.isCovered.load(ordering: .relaxed) }

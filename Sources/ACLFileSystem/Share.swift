@@ -11,6 +11,7 @@ public final class Share: Sendable {
     let lock = ReadWriteLock()
     let handleAllowance = HandleAllowance()
     let growing = GrowingFiles()
+    let dataPaths = DataPathTable()
     private let mounts = Mutex<[FileSystem]>([])
     private let isShared = Atomic<Bool>(false)
 
@@ -45,6 +46,12 @@ public final class Share: Sendable {
         guard left.count <= 1 else { return }
         lock.withWriteLock { isShared.store(false, ordering: .sequentiallyConsistent) }
         for mount in left { mount.cache.resume(.severalMounts) }
+    }
+
+    /// Whether the kernels of all mounts can reach backing files by themselves.
+    func everyMountPasses(_ fileSystem: FileSystem) -> Bool {
+        guard hasSeveralMounts else { return fileSystem.backingIDs.areUsable }
+        return mounts.withLock { $0 }.allSatisfy { $0.backingIDs.areUsable }
     }
 
     /// Bytes of a file have changed through one mount. The others' kernels may hold pages of it; they are dropped, but

@@ -14,7 +14,8 @@ extension FileSystem {
         guard options.zeroFill != .off else { return }
         let file = try handles.file(id)
         guard let growth = file.growth else { return }
-        let gaps = Gaps(descriptor: file.descriptor.rawValue)
+        let descriptor = try file.descriptor()
+        let gaps = Gaps(descriptor: descriptor.rawValue)
         let size = try Syscall.statx(gaps.descriptor).size
         let state = growth.state.withLock { state in
             state.payerIsRoot = state.isRoots && caller.uid == 0
@@ -59,7 +60,7 @@ extension FileSystem {
         let file = try? handles.file(id)
         handles.remove(id)
         guard let file, let growth = file.growth else { return }
-        let size = (try? Syscall.statx(file.descriptor.rawValue).size) ?? 0
+        let size = (try? Syscall.statx(file.place.rawValue).size) ?? 0
         if options.zeroFill != .off { wantZeros(growth) }
         let isDue = growth.state.withLock { state in
             state.writers -= 1
@@ -73,9 +74,9 @@ extension FileSystem {
             state.isQueued = true
             return true
         }
-        guard isDue else { return share.growing.drop(growth) }
+        guard isDue, let descriptor = try? file.descriptor() else { return share.growing.drop(growth) }
         let (cache, node) = (cache, file.node.id)
-        let job = FillJob(growth: growth, descriptor: file.descriptor, files: share.growing) {
+        let job = FillJob(growth: growth, descriptor: descriptor, files: share.growing) {
             cache.takeBackAttributes(of: node)
         }
         // The job holds the growth from here on.
@@ -98,12 +99,10 @@ extension FileSystem {
     }
 
     /// A handle is being opened, alone; O_TRUNC has done its work.
+    /// - Parameter size: since this runs alone. Who can write already may have made it longer, which counts for nothing.
     /// - Returns: what is known of the file, if the handle can write.
-    func entering(
-        _ growth: Growth?, _ descriptor: SharedDescriptor, _ intent: OpenIntent, _ caller: Caller
-    ) throws(Errno) -> Growth? {
+    func entering(_ growth: Growth?, size: UInt64, _ intent: OpenIntent, _ caller: Caller) throws(Errno) -> Growth? {
         guard let growth else { return nil }
-        let size = try Syscall.statx(descriptor.rawValue).size
         guard intent.contains(.write) else {
             growth.truncated(to: size, byRoot: caller.uid == 0)
             return nil

@@ -1,0 +1,149 @@
+import BackingStore
+import LinuxSystem
+import Synchronization
+
+/// The way that the bytes of one open file take.
+enum DataPath: Equatable {
+    /// By READ and WRITE, and the kernel keeps pages.
+    case cached
+    /// By READ and WRITE, no page is kept, and nothing can be mapped shared.
+    case direct
+    /// From the kernel to the backing file.
+    case passthrough(Int32)
+    /// By READ and WRITE; a mapping is one of the backing file.
+    case seenPassthrough(Int32)
+
+    var backingID: Int32? {
+        switch self {
+        case .cached, .direct: nil
+        case .passthrough(let id), .seenPassthrough(let id): id
+        }
+    }
+}
+
+/// What one opening asks of its path.
+struct DataDemand {
+    /// The object may be given to the kernel, if nobody has it open another way.
+    var allowsPassthrough = true
+    /// Where READ and WRITE come here, no page may be kept.
+    var isUncached = false
+    /// Each READ and WRITE must come here, whatever others do.
+    var isSeen = false
+    /// There must be no shared writable mapping.
+    var mustNotBeMapped = false
+    /// It could be mapped shared and writable.
+    var isMappable = false
+}
+
+/// Which way the data of each open file goes: one for all opens of an object, on all mounts of the tree, from the first
+/// open to the last RELEASE. The kernel answers EIO to an open whose way does not fit the others' (docs/data-path.md
+/// has the table), and pages that one mount's kernel keeps would not know of bytes that another's writes past us.
+final class DataPathTable: Sendable {
+    private struct Registration {
+        let mount: BackingIDs
+        let id: Int32
+        var opens = 0
+    }
+    private struct File {
+        let isPassthrough: Bool
+        var opens = 0
+        /// Handles through which the kernel may let a program change the file without a word to us or to its own
+        /// attributes.
+        var mappable = 0
+        /// One for each mount that has it open.
+        var registrations: [Registration] = []
+    }
+
+    private let files = Mutex<[ObjectKey: File]>([:])
+    private let mappable = Atomic<Int>(0)
+
+    /// Takes part in the way of an object until the result is gone.
+    /// - Parameters:
+    ///   - everyMount: could do passthrough.
+    ///   - descriptor: of the object; O_PATH is enough.
+    /// - Throws: `busy` if others have it open in a way that cannot be narrowed to what is demanded.
+    func join(
+        _ key: ObjectKey, _ demand: DataDemand, on mount: BackingIDs, everyMount: Bool, _ descriptor: Int32
+    ) throws(Errno) -> DataPathShare {
+        try files.withLock { files throws(Errno) in
+            var file: File
+            if let known = files[key] {
+                file = known
+            } else {
+                let mayPass = demand.allowsPassthrough && !demand.mustNotBeMapped && everyMount
+                let id = mayPass ? mount.open(descriptor) : nil
+                file = File(isPassthrough: id != nil)
+                if let id { file.registrations.append(Registration(mount: mount, id: id)) }
+            }
+            let path = try Self.path(in: &file, demand, on: mount, descriptor)
+            let share = DataPathShare(self, key, mount, path, isMappable: path.backingID != nil && demand.isMappable)
+            file.opens += 1
+            if share.isMappable {
+                file.mappable += 1
+                mappable.add(1, ordering: .sequentiallyConsistent)
+            }
+            files[key] = file
+            return share
+        }
+    }
+
+    private static func path(
+        in file: inout File, _ demand: DataDemand, on mount: BackingIDs, _ descriptor: Int32
+    ) throws(Errno) -> DataPath {
+        guard file.isPassthrough else {
+            return demand.isUncached || demand.mustNotBeMapped ? .direct : .cached
+        }
+        // Whoever cannot be kept from mapping it must wait until nobody has it open this way.
+        if demand.mustNotBeMapped, demand.isMappable { throw .busy }
+        var index = file.registrations.firstIndex { $0.mount === mount }
+        if index == nil, let id = mount.open(descriptor) {
+            file.registrations.append(Registration(mount: mount, id: id))
+            index = file.registrations.count - 1
+        }
+        // This kernel cannot; then it must not keep pages either.
+        guard let index else { return .direct }
+        file.registrations[index].opens += 1
+        let id = file.registrations[index].id
+        return demand.isSeen || demand.mustNotBeMapped ? .seenPassthrough(id) : .passthrough(id)
+    }
+
+    fileprivate func leave(_ key: ObjectKey, _ mount: BackingIDs, _ path: DataPath, wasMappable: Bool) {
+        files.withLock { files in
+            guard var file = files[key] else { return }
+            file.opens -= 1
+            if wasMappable {
+                file.mappable -= 1
+                mappable.subtract(1, ordering: .sequentiallyConsistent)
+            }
+            if path.backingID != nil, let index = file.registrations.firstIndex(where: { $0.mount === mount }) {
+                file.registrations[index].opens -= 1
+                if file.registrations[index].opens == 0 { mount.close(file.registrations.remove(at: index).id) }
+            }
+            files[key] = file.opens > 0 ? file : nil
+        }
+    }
+
+    /// Whether attributes of the object may change without the kernel's noticing: stores into a mapping of the backing
+    /// file move its times and blocks.
+    func changesUnseen(_ key: ObjectKey) -> Bool {
+        guard mappable.load(ordering: .sequentiallyConsistent) > 0 else { return false }
+        return files.withLock { $0[key].map { $0.mappable > 0 } ?? false }
+    }
+}
+
+/// One open file's part in the way of its object; given back when it is gone.
+final class DataPathShare: Sendable {
+    private let table: DataPathTable
+    private let key: ObjectKey
+    private let mount: BackingIDs
+    let path: DataPath
+    let isMappable: Bool
+
+    fileprivate init(
+        _ table: DataPathTable, _ key: ObjectKey, _ mount: BackingIDs, _ path: DataPath, isMappable: Bool
+    ) {
+        (self.table, self.key, self.mount, self.path, self.isMappable) = (table, key, mount, path, isMappable)
+    }
+
+    deinit { table.leave(key, mount, path, wasMappable: isMappable) }
+}
