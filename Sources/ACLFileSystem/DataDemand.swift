@@ -47,20 +47,20 @@ extension FileSystem {
         return status.bavail.multipliedReportingOverflow(by: max(status.frsize, 1)).partialValue < nearReserve
     }
 
-    /// Joins the way of an object's data. `busy` is said in the log: it is no answer that a program expects of open(2).
+    /// Joins the way of an object's data.
+    /// - Throws: `busy` as `DataPathTable.join` does.
     func joinDataPath(_ object: Loaded, _ demand: DataDemand) throws(Errno) -> DataPathShare {
-        do throws(Errno) {
-            return try share.dataPaths.join(
-                object.object.key, demand, on: backingIDs, everyMount: share.everyMountPasses(self),
-                object.descriptor.rawValue)
-        } catch {
-            if error == .busy, !hasSaidBusy.exchange(true, ordering: .relaxed) {
-                report(
-                    "inode \(object.status.inode): opened for reading and appending only, while other programs hold it open "
-                        + "in a way by which it could be changed through a mapping; it can be opened so when they have closed it")
-            }
-            throw error
-        }
+        try share.dataPaths.join(
+            object.object.key, demand, on: backingIDs, everyMount: share.everyMountPasses(self),
+            object.descriptor.rawValue)
+    }
+
+    /// Once: it is no answer that a program expects of open(2).
+    func noteBusy(_ node: Node) {
+        if hasSaidBusy.exchange(true, ordering: .relaxed) { return }
+        report(
+            "inode \(node.object.key.inode): opened for reading and appending only while other programs hold it open in a "
+                + "way by which it could be changed through a mapping (EBUSY); it can be opened so when they have closed it")
     }
 }
 

@@ -76,7 +76,9 @@ final class DataPathTable: Sendable {
                 if let id { file.registrations.append(Registration(mount: mount, id: id)) }
             }
             let path = try Self.path(in: &file, demand, on: mount, descriptor)
-            let share = DataPathShare(self, key, mount, path, isMappable: path.backingID != nil && demand.isMappable)
+            let share = DataPathShare(
+                self, key, mount, path, isMappable: path.backingID != nil && demand.isMappable,
+                changesUnseen: file.isPassthrough)
             file.opens += 1
             if share.isMappable {
                 file.mappable += 1
@@ -138,11 +140,19 @@ final class DataPathShare: Sendable {
     private let mount: BackingIDs
     let path: DataPath
     let isMappable: Bool
+    /// READ and WRITE come here, but others write past us. splice(2) and private mappings bring pages into the kernel's
+    /// cache even on an uncached handle; they must not stay.
+    let mustKeepNoPages: Bool
 
     fileprivate init(
-        _ table: DataPathTable, _ key: ObjectKey, _ mount: BackingIDs, _ path: DataPath, isMappable: Bool
+        _ table: DataPathTable, _ key: ObjectKey, _ mount: BackingIDs, _ path: DataPath, isMappable: Bool,
+        changesUnseen: Bool
     ) {
         (self.table, self.key, self.mount, self.path, self.isMappable) = (table, key, mount, path, isMappable)
+        switch path {
+        case .direct, .seenPassthrough: mustKeepNoPages = changesUnseen
+        case .cached, .passthrough: mustKeepNoPages = false
+        }
     }
 
     deinit { table.leave(key, mount, path, wasMappable: isMappable) }

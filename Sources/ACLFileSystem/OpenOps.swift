@@ -23,6 +23,20 @@ extension OpenIntent {
 extension FileSystem {
     func open(_ id: NodeID, flags: Int32, _ caller: Caller) throws(Errno) -> Opening {
         let node = try node(id)
+        // Who closed it may have done so a moment ago: RELEASE comes behind close(2).
+        for pause: UInt32 in [1, 2, 5, 10] {
+            do throws(Errno) { return try open(node, flags: flags, caller) } catch {
+                guard error == .busy else { throw error }
+                SystemTime.sleep(milliseconds: pause)
+            }
+        }
+        do throws(Errno) { return try open(node, flags: flags, caller) } catch {
+            if error == .busy { noteBusy(node) }
+            throw error
+        }
+    }
+
+    private func open(_ node: Node, flags: Int32, _ caller: Caller) throws(Errno) -> Opening {
         guard OpenIntent(flags: flags).contains(.write) || flags & OpenFlag.truncate != 0 else {
             return try open(node, flags: flags, nil, caller)
         }

@@ -18,6 +18,7 @@ extension FileSystem {
             if count == 0 { break }
             total += count
         }
+        if file.way.mustKeepNoPages { notices.dropContent(of: file.node.id) }
         return total
     }
 
