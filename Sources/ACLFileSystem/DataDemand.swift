@@ -14,15 +14,7 @@ extension ObjectFacts {
     /// Not if some may only append: O_APPEND can be cleared after opening, and a mapping knows none. Not with set-id bits:
     /// a store into a mapping is a write that no request tells of.
     var leavesNothingToJudge: Bool {
-        guard kind == .file, flags.isDisjoint(with: .appendOnly), mode.isDisjoint(with: [.setUser, .setGroup]) else {
-            return false
-        }
-        guard let acl else { return true }
-        // Where each entry names both or none, every answer on the one is that on the other.
-        return acl.entries.allSatisfy { entry in
-            let rights = entry.rights.expandingGenericRights
-            return rights.contains(.write) == rights.contains(.append)
-        }
+        kind == .file && mode.isDisjoint(with: [.setUser, .setGroup]) && appendingImpliesWriting
     }
 }
 
