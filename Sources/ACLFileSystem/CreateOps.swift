@@ -65,7 +65,10 @@ extension FileSystem {
         }
         do throws(Errno) {
             try finish(descriptor.rawValue, facts)
-            var made = try load(adopt(descriptor, new.kind, name, in: directory))
+            let found = try adopt(descriptor, new.kind, name, in: directory)
+            var made = Loaded(
+                object: found.object, descriptor: found.descriptor, status: found.status,
+                facts: asStored(facts, found.status))
             if case .file = new { made.opened = descriptor }
             return made
         } catch {
@@ -73,6 +76,14 @@ extension FileSystem {
             try? Syscall.unlinkat(directory, name, flags: new.kind == .directory ? AtFlag.removeDirectory : 0)
             throw error
         }
+    }
+
+    /// What was just stored need not be read again: nobody has the name yet.
+    private func asStored(_ facts: ObjectFacts, _ status: FileStatus) -> ObjectFacts {
+        ObjectFacts(
+            kind: facts.kind, owner: status.uid, group: status.gid,
+            mode: FileMode(rawValue: UInt16(truncatingIfNeeded: status.mode & 0o7777)), flags: facts.flags, acl: facts.acl,
+            groupGUID: facts.groupGUID)
     }
 
     /// A file without a name: judged and made like one in that directory (AUTHORIZATION.md 2.4).

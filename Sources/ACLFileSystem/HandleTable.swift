@@ -59,6 +59,12 @@ final class OpenFile: Sendable {
         }
     }
 
+    /// O_TRUNC, which a handle that only reads may ask for as well.
+    func cut() throws(Errno) {
+        if isWritable, let opened { return try Syscall.ftruncate(opened.rawValue, size: 0) }
+        try Syscall.truncate(place.rawValue, size: 0)
+    }
+
     func appendingDescriptor() throws(Errno) -> SharedDescriptor {
         try appender.withLock { appender throws(Errno) in
             if let appender { return appender.0 }

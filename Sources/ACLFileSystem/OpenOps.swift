@@ -55,7 +55,7 @@ extension FileSystem {
         var size = object.status.size
         if intent.contains(.truncate) {
             defer { share.contentChanged(node.object, through: self) }
-            try Syscall.truncate(opened.place.rawValue, size: 0)
+            try opened.cut()
             size = 0
         }
         opened.enter(try entering(growth, size: size, intent, caller))
