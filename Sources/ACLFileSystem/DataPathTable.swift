@@ -41,7 +41,8 @@ struct DataDemand {
 final class DataPathTable: Sendable {
     private struct Registration {
         let mount: BackingIDs
-        let id: Int32
+        /// nil: uncached on this mount, to the end. A kernel may take two answers in another order than they were given in.
+        let id: Int32?
         var opens = 0
     }
     private struct File {
@@ -95,21 +96,21 @@ final class DataPathTable: Sendable {
         guard file.isPassthrough else {
             return demand.isUncached || demand.mustNotBeMapped ? .direct : .cached
         }
-        // Whoever cannot be kept from mapping it must wait until nobody has it open this way.
-        if demand.mustNotBeMapped, demand.isMappable { throw .busy }
-        var index = file.registrations.firstIndex { $0.mount === mount }
-        if index == nil, let id = mount.open(descriptor) {
-            file.registrations.append(Registration(mount: mount, id: id))
-            index = file.registrations.count - 1
+        let mustNotMap = demand.mustNotBeMapped && demand.isMappable
+        let known = file.registrations.firstIndex { $0.mount === mount }
+        // Whoever cannot be kept from mapping it must wait until nobody on this mount has it open this way.
+        if mustNotMap, let known, file.registrations[known].id != nil { throw .busy }
+        if known == nil {
+            file.registrations.append(Registration(mount: mount, id: mustNotMap ? nil : mount.open(descriptor)))
         }
-        // This kernel cannot; then it must not keep pages either.
-        guard let index else { return .direct }
+        let index = known ?? file.registrations.count - 1
         file.registrations[index].opens += 1
-        let id = file.registrations[index].id
+        // A kernel that cannot must not keep pages either.
+        guard let id = file.registrations[index].id else { return .direct }
         return demand.isSeen || demand.mustNotBeMapped ? .seenPassthrough(id) : .passthrough(id)
     }
 
-    fileprivate func leave(_ key: ObjectKey, _ mount: BackingIDs, _ path: DataPath, wasMappable: Bool) {
+    fileprivate func leave(_ key: ObjectKey, _ mount: BackingIDs, wasMappable: Bool) {
         files.withLock { files in
             guard var file = files[key] else { return }
             file.opens -= 1
@@ -117,9 +118,9 @@ final class DataPathTable: Sendable {
                 file.mappable -= 1
                 mappable.subtract(1, ordering: .sequentiallyConsistent)
             }
-            if path.backingID != nil, let index = file.registrations.firstIndex(where: { $0.mount === mount }) {
+            if let index = file.registrations.firstIndex(where: { $0.mount === mount }) {
                 file.registrations[index].opens -= 1
-                if file.registrations[index].opens == 0 { mount.close(file.registrations.remove(at: index).id) }
+                if file.registrations[index].opens == 0, let id = file.registrations.remove(at: index).id { mount.close(id) }
             }
             files[key] = file.opens > 0 ? file : nil
         }
@@ -155,5 +156,5 @@ final class DataPathShare: Sendable {
         }
     }
 
-    deinit { table.leave(key, mount, path, wasMappable: isMappable) }
+    deinit { table.leave(key, mount, wasMappable: isMappable) }
 }
