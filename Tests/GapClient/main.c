@@ -27,6 +27,7 @@ enum { LIMIT = 1 << 20, HANDLES = 4 };
 struct model {
     uint64_t random;
     int64_t size, old_end;
+    bool failed;
     unsigned char bytes[LIMIT];
 };
 
@@ -47,7 +48,10 @@ static void fail(const char *what, int64_t at)
     printf("%s at %lld: errno %d\n", what, (long long)at, errno);
     fflush(stdout);
     // Whose turn it is takes the turn along: the others would wait for ever.
-    if (in_turn) kill(0, SIGKILL);
+    if (in_turn) {
+        model->failed = true;
+        kill(0, SIGKILL);
+    }
     _exit(1);
 }
 
@@ -174,7 +178,7 @@ static int run_random(uint64_t seed, int steps, int processes, const char *path,
     while (wait(&status_of) > 0)
         if (!(WIFEXITED(status_of) && WEXITSTATUS(status_of) == 0) && !(WIFSIGNALED(status_of) && WTERMSIG(status_of) == SIGKILL))
             bad = 1;
-    if (bad) return 1;
+    if (bad || model->failed) return 1;
     compare(keeper);
     if (close(keeper)) fail("close", 0);
     int look = open(path, O_RDONLY);
