@@ -48,15 +48,27 @@ final class DataPathTable: Sendable {
     private struct File {
         let isPassthrough: Bool
         var opens = 0
-        /// Handles through which the kernel may let a program change the file without a word to us or to its own
-        /// attributes.
-        var mappable = 0
+        /// There was a handle through which the kernel may let a program change the file without a word to us or to its
+        /// own attributes.
+        var wasMappable = false
         /// One for each mount that has it open.
         var registrations: [Registration] = []
     }
+    private struct State {
+        var files: [ObjectKey: File] = [:]
+        /// Files that were opened in a way that allows a mapping.
+        var mappable = 0
+        /// No handle is left, but perhaps a mapping.
+        var left = RecentObjects()
+    }
 
-    private let files = Mutex<[ObjectKey: File]>([:])
-    private let mappable = Atomic<Int>(0)
+    private let state = Mutex(State())
+    /// Objects that are open and mappable, or are in `left`.
+    private let suspects = Atomic<Int>(0)
+    private let passed = Atomic<Bool>(false)
+
+    /// Whether the kernel was ever given a file: then mappings may be left that no handle stands for.
+    var hasPassed: Bool { passed.load(ordering: .sequentiallyConsistent) }
 
     /// Takes part in the way of an object until the result is gone.
     /// - Parameters:
@@ -66,28 +78,49 @@ final class DataPathTable: Sendable {
     func join(
         _ key: ObjectKey, _ demand: DataDemand, on mount: BackingIDs, everyMount: Bool, _ descriptor: Int32
     ) throws(Errno) -> DataPathShare {
-        try files.withLock { files throws(Errno) in
-            var file: File
-            if let known = files[key] {
-                file = known
-            } else {
-                let mayPass = demand.allowsPassthrough && !demand.mustNotBeMapped && everyMount
-                let id = mayPass ? mount.open(descriptor) : nil
-                file = File(isPassthrough: id != nil)
-                if let id { file.registrations.append(Registration(mount: mount, id: id)) }
-            }
+        try state.withLock { state throws(Errno) in
+            var file = state.files[key] ?? first(&state, key, demand, on: mount, everyMount: everyMount, descriptor)
             let path = try Self.path(in: &file, demand, on: mount, descriptor)
             let share = DataPathShare(
                 self, key, mount, path, isMappable: path.backingID != nil && demand.isMappable,
                 changesUnseen: file.isPassthrough)
             file.opens += 1
             if share.isMappable {
-                file.mappable += 1
-                mappable.add(1, ordering: .sequentiallyConsistent)
+                if !file.wasMappable { state.mappable += 1 }
+                file.wasMappable = true
             }
-            files[key] = file
+            state.files[key] = file
+            count(state)
             return share
         }
+    }
+
+    /// The way of an object that nobody has open.
+    private func first(
+        _ state: inout State, _ key: ObjectKey, _ demand: DataDemand, on mount: BackingIDs, everyMount: Bool,
+        _ descriptor: Int32
+    ) -> File {
+        if demand.allowsPassthrough, !demand.mustNotBeMapped, everyMount, let id = mount.open(descriptor) {
+            passed.store(true, ordering: .sequentiallyConsistent)
+            return File(isPassthrough: true, registrations: [Registration(mount: mount, id: id)])
+        }
+        // Pages must not be kept of what a mapping may still change.
+        let isMapped = Self.isMapped(&state, key, descriptor)
+        return File(isPassthrough: isMapped, registrations: isMapped ? [Registration(mount: mount, id: nil)] : [])
+    }
+
+    /// Whether a mapping is left of handles that have gone.
+    private static func isMapped(_ state: inout State, _ key: ObjectKey, _ descriptor: Int32) -> Bool {
+        guard state.left.contains(key) else { return false }
+        if let isOpen = try? Syscall.isOpenForWriting(descriptor), !isOpen {
+            state.left.remove(key)
+            return false
+        }
+        return true
+    }
+
+    private func count(_ state: State) {
+        suspects.store(state.left.count + state.mappable, ordering: .sequentiallyConsistent)
     }
 
     private static func path(
@@ -110,27 +143,34 @@ final class DataPathTable: Sendable {
         return demand.isSeen || demand.mustNotBeMapped ? .seenPassthrough(id) : .passthrough(id)
     }
 
-    fileprivate func leave(_ key: ObjectKey, _ mount: BackingIDs, wasMappable: Bool) {
-        files.withLock { files in
-            guard var file = files[key] else { return }
+    fileprivate func leave(_ key: ObjectKey, _ mount: BackingIDs) {
+        state.withLock { state in
+            guard var file = state.files[key] else { return }
             file.opens -= 1
-            if wasMappable {
-                file.mappable -= 1
-                mappable.subtract(1, ordering: .sequentiallyConsistent)
-            }
             if let index = file.registrations.firstIndex(where: { $0.mount === mount }) {
                 file.registrations[index].opens -= 1
                 if file.registrations[index].opens == 0, let id = file.registrations.remove(at: index).id { mount.close(id) }
             }
-            files[key] = file.opens > 0 ? file : nil
+            state.files[key] = file.opens > 0 ? file : nil
+            if file.opens == 0, file.wasMappable {
+                state.mappable -= 1
+                state.left.insert(key)
+            }
+            count(state)
         }
     }
 
     /// Whether attributes of the object may change without the kernel's noticing: stores into a mapping of the backing
     /// file move its times and blocks.
-    func changesUnseen(_ key: ObjectKey) -> Bool {
-        guard mappable.load(ordering: .sequentiallyConsistent) > 0 else { return false }
-        return files.withLock { $0[key].map { $0.mappable > 0 } ?? false }
+    /// - Parameter descriptor: of the object; O_PATH is enough.
+    func changesUnseen(_ key: ObjectKey, _ descriptor: Int32) -> Bool {
+        guard suspects.load(ordering: .sequentiallyConsistent) > 0 else { return false }
+        return state.withLock { state in
+            if let file = state.files[key] { return file.wasMappable }
+            let isMapped = Self.isMapped(&state, key, descriptor)
+            count(state)
+            return isMapped
+        }
     }
 }
 
@@ -156,5 +196,26 @@ final class DataPathShare: Sendable {
         }
     }
 
-    deinit { table.leave(key, mount, wasMappable: isMappable) }
+    deinit { table.leave(key, mount) }
+}
+
+/// Objects of late, as many as may be remembered: beyond that the oldest are forgotten, thousands at a time.
+struct RecentObjects {
+    private static let most = 16_384
+    private var young: Set<ObjectKey> = []
+    private var old: Set<ObjectKey> = []
+
+    var count: Int { young.count + old.count }
+
+    func contains(_ key: ObjectKey) -> Bool { young.contains(key) || old.contains(key) }
+
+    mutating func insert(_ key: ObjectKey) {
+        if young.count >= Self.most { (old, young) = (young, []) }
+        young.insert(key)
+    }
+
+    mutating func remove(_ key: ObjectKey) {
+        young.remove(key)
+        old.remove(key)
+    }
 }

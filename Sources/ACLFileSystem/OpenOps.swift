@@ -147,7 +147,8 @@ extension FileSystem {
             let node = try node(entry.node)
             let opening = try open(node)
             var entry = entry
-            if share.dataPaths.changesUnseen(node.object.key) { entry.attributesValidFor = 0 }
+            // Opening may have made its attributes such as the kernel must not keep.
+            if let file = try? handles.file(opening.handle), file.way.isMappable { entry.attributesValidFor = 0 }
             return (entry, opening)
         } catch {
             forgetLookups(of: entry.node, 1)
@@ -161,7 +162,9 @@ extension FileSystem {
         try share.withNamesHeld { () throws(Errno) in
             let portion = try share.handleAllowance.take(caller.uid)
             let descriptor = try createUnnamed(in: load(parent), mode: mode, caller)
-            var made = try load(tree.adopt(descriptor))
+            // O_PATH: what the tree keeps must not count as a writer.
+            let place = try Syscall.reopen(descriptor.rawValue, OpenFlag.path)
+            var made = try load(tree.adopt(SharedDescriptor(place)))
             made.opened = descriptor
             return try showing(unnamedEntry(made.object, made.status)) { (node) throws(Errno) in
                 try openCreated(made, node, portion, flags: flags, caller)

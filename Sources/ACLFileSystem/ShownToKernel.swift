@@ -88,7 +88,7 @@ extension FileSystem {
     /// Whether everybody may see the attributes, and the kernel sees to it that they stay true.
     private func isForAll(_ object: Loaded) -> Bool {
         everybodyHolds([.readAttributes, .readSecurity], on: object.facts)
-            && !share.dataPaths.changesUnseen(object.object.key)
+            && !share.dataPaths.changesUnseen(object.object.key, object.descriptor.rawValue)
     }
 }
 

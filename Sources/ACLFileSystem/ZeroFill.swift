@@ -43,7 +43,7 @@ extension FileSystem {
             case .impossible:
                 if options.zeroFill == .allocate { share.growing.countLeft() }
                 return
-            case .done, .giveWay:
+            case .done, .giveWay, .heldUp:
                 growth.state.withLock { $0.inVain = nil }
                 return
             }
@@ -74,9 +74,11 @@ extension FileSystem {
             state.isQueued = true
             return true
         }
-        guard isDue, let descriptor = try? file.descriptor() else { return share.growing.drop(growth) }
+        guard isDue else { return share.growing.drop(growth) }
         let (cache, node) = (cache, file.node.id)
-        let job = FillJob(growth: growth, descriptor: descriptor, files: share.growing) {
+        let job = FillJob(
+            growth: growth, place: file.place, files: share.growing, mayBeMapped: share.dataPaths.hasPassed
+        ) {
             cache.takeBackAttributes(of: node)
         }
         // The job holds the growth from here on.
