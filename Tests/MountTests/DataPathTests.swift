@@ -232,7 +232,7 @@ struct DataPathTests {
             assert os.lseek(r, 0, os.SEEK_HOLE) == 8192 and os.lseek(r, 5, os.SEEK_DATA) == 5
             os.fsync(r)
             w = os.open('g', os.O_RDWR | os.O_CREAT)
-            assert os.copy_file_range(r, w, 8192) == 8192
+            assert os.copy_file_range(r, w, 8192, 0) == 8192
             assert os.pread(w, 9000, 0) == b'x' * 8192
             os.posix_fallocate(w, 0, 20000)
             assert os.fstat(w).st_size == 20000
