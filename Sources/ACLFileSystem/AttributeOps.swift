@@ -63,7 +63,7 @@ extension FileSystem {
             }
             return try metadataLock.withReadLock { () throws(Errno) in shownAfterChange(try load(id)) }
         } catch {
-            cache.takeBackAttributes(of: id)
+            if let node = object.node { takeBackAttributes(of: node) }
             throw error
         }
     }

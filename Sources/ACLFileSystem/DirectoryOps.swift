@@ -56,7 +56,9 @@ extension FileSystem {
     ) throws(Errno) {
         try metadataLock.withReadLock { () throws(Errno) in
             let parent = try load(directory.node)
-            let showsEntries = cache.times.entry > 0 && everybodyHolds(.search, on: parent.facts)
+            // With several mounts no listing shows objects (R4).
+            let showsEntries =
+                cache.times.entry > 0 && !share.hasSeveralMounts && everybodyHolds(.search, on: parent.facts)
             try forEachName(of: directory, from: offset) { name, inode in
                 let offset = UInt64(bitPattern: name.nextOffset)
                 if showsEntries, !name.isDot, let entry = listedEntry(name.name, below: parent) {

@@ -48,7 +48,8 @@ final class NodeTable: Sendable {
 
     /// The node of an object, if the kernel knows it.
     func known(_ object: BackingObject) -> Node? {
-        if object === root.object { return root }
+        // By its key: another mount's tree may have it as an object of its own.
+        if object.key == root.object.key { return root }
         return state.withLock { state in state.ids[object.key].flatMap { state.slots[$0]?.node } }
     }
 

@@ -34,6 +34,7 @@ extension FileSystem {
             }
             takeBackMoved(object, from: source, to: newName, in: destination)
             if exchanges, let target { takeBackMoved(target, from: destination, to: name, in: source) }
+            if !exchanges, let target { tellOthers(of: target.object) }
             if !exchanges, let target, target.status.nlink <= 1 || target.facts.kind == .directory {
                 tree.forgetDescriptor(of: target.object)
             }
@@ -67,6 +68,7 @@ extension FileSystem {
             try spending(for: caller) { () throws(Errno) in
                 try Syscall.link(descriptor: object.descriptor.rawValue, to: directory.descriptor.rawValue, name)
             }
+            tellOthers(ofNameIn: directory, object.object)
             return entry(try load(id), named: name, below: directory)
         }
     }

@@ -30,10 +30,11 @@ extension FileSystem {
 
     /// Shows an object under a name, and counts the look-up.
     func entry(_ child: Loaded, named name: UnsafePointer<CChar>, below parent: Loaded) -> Entry {
+        let isNew = isNewHere(child.object)
         let node = nodes.enter(child.object)
         return Entry(
             node: node.id, generation: generation, attributes: attributes(child.status),
-            attributesValidFor: attributeTime(child),
+            attributesValidFor: isNew ? 0 : attributeTime(child),
             entryValidFor: entryTime(node, named: name, below: parent))
     }
 
@@ -87,7 +88,7 @@ extension FileSystem {
 
     /// Whether everybody may see the attributes, and the kernel sees to it that they stay true.
     private func isForAll(_ object: Loaded) -> Bool {
-        everybodyHolds([.readAttributes, .readSecurity], on: object.facts)
+        everybodyHolds([.readAttributes, .readSecurity], on: object.facts) && !changesElsewhere(object.object)
             && !share.dataPaths.changesUnseen(object.object.key, object.descriptor.rawValue)
     }
 }
@@ -100,6 +101,7 @@ extension FileSystem {
     ///   - after: nil if it cannot be told any more.
     ///   - repliesWithAttributes: the kernel learns the new attributes from the reply itself.
     func takeBack(_ object: Loaded, after: ObjectFacts?, repliesWithAttributes: Bool = false) {
+        defer { tellOthers(of: object.object) }
         guard let node = object.node else { return }
         if loses(.search, object.facts, after), node.isDirectory { cache.takeBackNames(below: node) }
         if !repliesWithAttributes { cache.takeBackAttributes(of: node.id) }
@@ -113,6 +115,8 @@ extension FileSystem {
 
     /// An object has moved to a new name; it keeps the time that it was given under the old one (R2).
     func takeBackMoved(_ object: Loaded, from source: Loaded, to name: UnsafePointer<CChar>, in destination: Loaded) {
+        tellOthers(ofNameIn: source, object.object)
+        tellOthers(ofNameIn: destination, nil)
         guard let old = source.node, let new = destination.node else { return }
         if everybodyHolds(.search, on: destination.facts) {
             cache.move(nodes.known(object.object)?.id, from: old, to: name, below: new)

@@ -93,6 +93,7 @@ extension FileSystem {
     func store(
         _ name: [UInt8], _ value: UnsafeRawBufferPointer, _ flags: Int32, _ object: Loaded, _ caller: Caller
     ) throws(Errno) {
+        defer { tellOthers(of: object.object) }
         let descriptor = object.descriptor.rawValue
         try spending(for: caller) { () throws(Errno) in
             try tree.keepingRoom(besides: name, size: value.count, flags: flags, on: descriptor, object.status) {
@@ -132,6 +133,7 @@ extension FileSystem {
     }
 
     func drop(_ name: [UInt8], _ object: Loaded) throws(Errno) {
+        defer { tellOthers(of: object.object) }
         try name.withCName { (name) throws(Errno) in
             try Syscall.removexattr(.any(object.descriptor.rawValue), name)
         }
