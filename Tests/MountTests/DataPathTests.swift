@@ -245,7 +245,7 @@ struct DataPathTests {
             assert os.pread(w, 100, 0) == b'x' * 10 + b'end'
             os.fdatasync(w)
             h = os.open('f', os.O_RDONLY); os.unlink('f')
-            assert os.lseek(h, 0, os.SEEK_HOLE) == 8192 and os.read(h, 4) == b'xxxx'
+            assert os.lseek(h, 0, os.SEEK_HOLE) == 8192 and os.pread(h, 4, 0) == b'xxxx'
             END
             """
         let result = try TestUser.root.run("bash", "-c", script)
