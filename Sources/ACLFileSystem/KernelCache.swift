@@ -15,6 +15,8 @@ final class KernelCache: Sendable {
         static let mountsBelow = Suspension(rawValue: 1)
         /// Another connection is about to show the same objects; what was handed out before it is being taken back.
         static let severalMounts = Suspension(rawValue: 2)
+        /// What was handed out under another policy is being taken back.
+        static let policyChange = Suspension(rawValue: 4)
     }
 
     private struct State {
@@ -33,7 +35,7 @@ final class KernelCache: Sendable {
         var times: CacheTimes {
             var times = allowed
             if !suspension.isEmpty { (times.entry, times.period) = (0, nil) }
-            if suspension.contains(.severalMounts) { times.attributes = 0 }
+            if !suspension.isDisjoint(with: [.severalMounts, .policyChange]) { times.attributes = 0 }
             return times
         }
     }
@@ -73,6 +75,7 @@ final class KernelCache: Sendable {
             var reasons: [JSON] = []
             if state.suspension.contains(.mountsBelow) { reasons.append(.string("a mount stands below")) }
             if state.suspension.contains(.severalMounts) { reasons.append(.string("another mount is being added")) }
+            if state.suspension.contains(.policyChange) { reasons.append(.string("grants are changing")) }
             return [
                 .init("entry_timeout", .integer(Int64(state.times.entry))),
                 .init("attribute_timeout", .integer(Int64(state.times.attributes))),

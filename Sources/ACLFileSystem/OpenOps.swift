@@ -68,12 +68,12 @@ extension FileSystem {
         _ node: Node, _ object: Loaded, _ intent: OpenIntent, flags: Int32, _ caller: Caller
     ) throws(Errno) -> OpenFile {
         let executes = flags & openForExecution != 0
-        try permit(executes ? .execute : .open(intent), Nodes(object: object.facts), caller, about: object)
+        try permit(executes ? .execute : .open(intent), Parts(object: object), caller, about: object)
         // The kernel opens the others itself; only files have data here.
         guard object.facts.kind == .file else { throw .io }
         let portion = try share.handleAllowance.take(caller.uid)
         let isWritable = intent.contains(.write)
-        let isAppendOnly = bindsToEnd(intent, object.facts, caller)
+        let isAppendOnly = bindsToEnd(intent, object, caller)
         // Writing clears set-id bits (AUTHORIZATION.md 6.7), but the kernel does not tell of writing to a mapping. Without
         // the page cache there is none; where mappings cannot be kept away, opening for writing clears them.
         let clearsSetID =
@@ -102,11 +102,11 @@ extension FileSystem {
 
     /// Whether a handle may only add at the end: the object is append-only, or it was opened for
     /// appending by somebody who may not write (DESIGN 5: O_APPEND can be cleared after open).
-    func bindsToEnd(_ intent: OpenIntent, _ facts: ObjectFacts, _ caller: Caller) -> Bool {
+    func bindsToEnd(_ intent: OpenIntent, _ object: Loaded, _ caller: Caller) -> Bool {
         guard intent.contains(.write) else { return false }
-        if !facts.flags.isDisjoint(with: .appendOnly) { return true }
+        if !object.facts.flags.isDisjoint(with: .appendOnly) { return true }
         guard intent.contains(.append) else { return false }
-        return !decide(.rights(.write), Nodes(object: facts), caller).isAllowed
+        return !decide(.rights(.write), Parts(object: object), caller).isAllowed
     }
 
     /// Only the access mode reaches the backing file: appending, truncation and exclusion are ours, and
@@ -126,7 +126,7 @@ extension FileSystem {
             do throws(Errno) { made = try create(.file, name, in: directory, mode: mode, caller) } catch {
                 guard error == .exist, flags & OpenFlag.exclusive == 0 else { throw error }
                 // It came into being after the kernel looked: then it is opened like any other.
-                try permit(.lookup, Nodes(object: directory.facts), caller, about: directory)
+                try permit(.lookup, Parts(finding: name, in: directory), caller, about: directory)
                 let found = try child(name, of: directory)
                 return (entry(found, named: name, below: directory), nil)
             }
@@ -161,12 +161,13 @@ extension FileSystem {
     ) throws(Errno) -> (Entry, Opening) {
         try share.withNamesHeld { () throws(Errno) in
             let portion = try share.handleAllowance.take(caller.uid)
-            let descriptor = try createUnnamed(in: load(parent), mode: mode, caller)
+            let directory = try load(parent)
+            let descriptor = try createUnnamed(in: directory, mode: mode, caller)
             // O_PATH: what the tree keeps must not count as a writer.
             let place = try Syscall.reopen(descriptor.rawValue, OpenFlag.path)
-            var made = try load(tree.adopt(SharedDescriptor(place)))
+            var made = try load(tree.adopt(SharedDescriptor(place)), directory.standing.unnamedBelow)
             made.opened = descriptor
-            return try showing(unnamedEntry(made.object, made.status)) { (node) throws(Errno) in
+            return try showing(unnamedEntry(made, in: directory)) { (node) throws(Errno) in
                 try openCreated(made, node, portion, flags: flags, caller)
             }
         }

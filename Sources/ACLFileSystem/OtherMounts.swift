@@ -22,6 +22,19 @@ extension FileSystem {
         }
     }
 
+    /// Below a directory that moves, other rights may hold on a mount that is confined (R2).
+    func tellOthers(ofMoved object: Loaded) {
+        guard object.facts.kind == .directory else { return }
+        share.forEachOther(than: self) { $0.takeBackAllOfView() }
+    }
+
+    /// Everything that was handed out by zones.
+    func takeBackAllOfView() {
+        guard view != nil else { return }
+        cache.takeBackUnknown()
+        for node in nodes.all { cache.takeBackAttributes(of: node.id) }
+    }
+
     /// Attributes have changed without a request that would carry the new ones to the kernel.
     func takeBackAttributes(of node: Node) {
         cache.takeBackAttributes(of: node.id)
@@ -30,11 +43,12 @@ extension FileSystem {
 
     /// No lock of our kernel's was held (R12, R14).
     private func wasChangedElsewhere(_ object: BackingObject) {
-        guard let node = nodes.known(object) else { return }
-        if node.isDirectory { cache.takeBackNames(below: node) }
-        if !cache.takeBackKnownAttributes(of: node.id) {
-            // A look-up under way brings the old ones; with its name out of date they are asked for again.
-            cache.takeBackUnknown()
+        for node in nodes.all(of: object) {
+            if node.isDirectory { cache.takeBackNames(below: node) }
+            if !cache.takeBackKnownAttributes(of: node.id) {
+                // A look-up under way brings the old ones; with its name out of date they are asked for again.
+                cache.takeBackUnknown()
+            }
         }
     }
 

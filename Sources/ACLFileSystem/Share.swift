@@ -14,6 +14,9 @@ public final class Share: Sendable {
     let dataPaths = DataPathTable()
     private let mounts = Mutex<[FileSystem]>([])
     private let isShared = Atomic<Bool>(false)
+    /// How many directories have moved, with all that is below them, or gone: what was found out about places before is
+    /// out of date.
+    let moves = Atomic<UInt64>(0)
 
     public init() {}
 
@@ -64,11 +67,19 @@ public final class Share: Sendable {
     /// Bytes of a file have changed through one mount. The others' kernels may hold pages of it; they are dropped, but
     /// not before the reply, because that waits for reads which may wait for us.
     func contentChanged(_ object: BackingObject, through fileSystem: FileSystem) {
-        forEachOther(than: fileSystem) { mount in
-            if let node = mount.nodes.known(object) { mount.notices.dropContent(of: node.id) }
+        // A confined mount may show one file as several.
+        if hasSeveralMounts || fileSystem.view != nil {
+            for mount in mounts.withLock({ $0 }) {
+                let shown = mount.nodes.all(of: object)
+                if mount === fileSystem, shown.count < 2 { continue }
+                for node in shown { mount.notices.dropContent(of: node.id) }
+            }
         }
         fileSystem.tellOthers(of: object)
     }
+
+    /// The mounts that must be told where names go.
+    var confinedMounts: [FileSystem] { mounts.withLock { $0.filter { $0.view != nil } } }
 
     /// Holds names still from a decision to its act. On a single mount the kernel's lock on the directory does that,
     /// and many may go on at once.
