@@ -27,6 +27,10 @@ public final class FileSystem: Sendable {
     let share: Share
     var metadataLock: ReadWriteLock { share.lock }
     let groups: GroupCache
+    let backingIDs: BackingIDs
+    /// Is given one line for the log.
+    let report: @Sendable (String) -> Void
+    let hasSaidBusy = Atomic<Bool>(false)
     let cache: KernelCache
     let mountsBelow = MountsBelow()
     let notices = Notices()
@@ -48,11 +52,13 @@ public final class FileSystem: Sendable {
     /// - Parameter share: of the other mounts of the same backing tree.
     public init(
         tree: BackingTree, options: MountOptions, share: Share = Share(), profile: SandboxProfile? = nil,
-        base: FileSystem? = nil
+        base: FileSystem? = nil, report: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         self.base = base
         view = profile.map { View($0, options.cache) }
         self.share = share
+        self.report = report
+        backingIDs = BackingIDs(report: report)
         self.tree = tree
         self.options = options
         nodes = NodeTable(root: tree.root)
@@ -66,6 +72,7 @@ public final class FileSystem: Sendable {
     /// - Parameter device: of the mount, from the mount table; nil if it was not found there.
     public func connect(_ notifier: Notifier, device: UInt64?) throws(Errno) {
         cache.connect(notifier)
+        backingIDs.connect(notifier)
         try notices.start(notifier)
         let made = try CacheClock(self, device: device)
         clock.withLock { $0 = made }
@@ -80,6 +87,7 @@ public final class FileSystem: Sendable {
     func begin(_ negotiated: Negotiated) {
         agreed.withLock { $0 = negotiated }
         cache.begin(hasEpoch: negotiated.epoch)
+        if negotiated.passthrough { backingIDs.begin() }
     }
 
     /// Whether clearing set-id bits is ours alone.
@@ -113,6 +121,8 @@ struct Loaded {
     let standing: Standing
     /// If it was asked for by its node.
     var node: Node?
+    /// Of a file that was just created: for reading and writing.
+    var opened: SharedDescriptor?
 
     /// Nothing can be made, found or listed in a directory that something else is mounted on.
     var isCovered: Bool { object.isCovered.load(ordering: .relaxed) }
