@@ -64,8 +64,8 @@ extension FileSystem {
             descriptor = try openCreated(name, in: directory)
         }
         do throws(Errno) {
-            try finish(descriptor.rawValue, facts)
-            return try load(adopt(descriptor, new.kind, name, in: directory))
+            let record = try finish(descriptor.rawValue, facts)
+            return try load(adopt(descriptor, new.kind, record, name, in: directory))
         } catch {
             // Nothing half-made stays behind; what cannot be removed is closed.
             try? Syscall.unlinkat(directory, name, flags: new.kind == .directory ? AtFlag.removeDirectory : 0)
@@ -80,7 +80,7 @@ extension FileSystem {
             let descriptor = SharedDescriptor(
                 try Syscall.openat(
                     parent.descriptor.rawValue, ".", OpenFlag.temporaryFile | OpenFlag.readWrite, mode: 0o600))
-            try finish(descriptor.rawValue, facts)
+            _ = try finish(descriptor.rawValue, facts)
             return descriptor
         }
     }
@@ -104,16 +104,19 @@ extension FileSystem {
 
     /// A created file's descriptor is writable; the tree keeps an O_PATH one, so that it pins no open file.
     private func adopt(
-        _ descriptor: SharedDescriptor, _ kind: ObjectKind, _ name: UnsafePointer<CChar>, in directory: Int32
+        _ descriptor: SharedDescriptor, _ kind: ObjectKind, _ record: MetadataRecord, _ name: UnsafePointer<CChar>,
+        in directory: Int32
     ) throws(Errno) -> ResolvedObject {
-        try tree.adopt(kind == .file ? openCreated(name, in: directory) : descriptor)
+        try tree.adopt(kind == .file ? openCreated(name, in: directory) : descriptor, record: record)
     }
 
-    private func finish(_ descriptor: Int32, _ facts: ObjectFacts) throws(Errno) {
+    /// - Returns: what is stored with it now.
+    private func finish(_ descriptor: Int32, _ facts: ObjectFacts) throws(Errno) -> MetadataRecord {
         let record = MetadataRecord(flags: facts.flags, groupGUID: facts.groupGUID, acl: facts.acl)
         if !record.isEmpty { try tree.write(record, to: descriptor) }
         try changeOwner(descriptor, uid: facts.owner, gid: facts.group)
         if facts.kind != .symlink { try Syscall.fchmod(descriptor, mode: UInt32(facts.mode.rawValue)) }
+        return record
     }
 
     /// An ordinary user's daemon cannot give files away: the object stays his, in a group he has.

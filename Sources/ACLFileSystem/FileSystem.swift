@@ -122,15 +122,27 @@ extension FileSystem {
             facts: try tree.facts(node.object, descriptor, status), node: node)
     }
 
+    /// An object after a change of our own.
+    /// - Parameter keepsRecord: the change left what is stored with it alone.
+    func reload(_ object: Loaded, keepsRecord: Bool) throws(Errno) -> Loaded {
+        let status = try Syscall.statx(object.descriptor.rawValue)
+        if keepsRecord {
+            tree.keepRecord(of: object.object, before: object.status, after: status, object.descriptor)
+        }
+        return Loaded(
+            object: object.object, descriptor: object.descriptor, status: status,
+            facts: try tree.facts(object.object, object.descriptor, status), node: object.node)
+    }
+
     func load(_ resolved: ResolvedObject) throws(Errno) -> Loaded {
         Loaded(
             object: resolved.object, descriptor: resolved.descriptor, status: resolved.status,
-            facts: try tree.facts(resolved.object, resolved.descriptor, resolved.status))
+            facts: try tree.facts(resolved))
     }
 
     /// The object that a name means now, with its facts.
     func child(_ name: UnsafePointer<CChar>, of parent: Loaded) throws(Errno) -> Loaded {
-        try load(tree.resolve(name, in: parent.descriptor))
+        try load(tree.resolve(name, in: parent.descriptor, parent.status))
     }
 
     /// Asks the authorizer; a denial is counted and becomes the operation's errno.

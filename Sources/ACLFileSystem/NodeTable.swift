@@ -15,6 +15,9 @@ final class Node: Sendable {
     let revalidation = Revalidation()
     /// Of a directory: its name was given a time, and nothing has told the kernel otherwise since.
     let isHandedOut = Atomic<Bool>(false)
+    /// Changed only under the table's mutex.
+    fileprivate nonisolated(unsafe) var lookupCount: UInt64 = 0
+    fileprivate nonisolated(unsafe) var sibling: Node?
 
     init(id: NodeID, object: BackingObject) { (self.id, self.object) = (id, object) }
 
@@ -24,14 +27,40 @@ final class Node: Sendable {
 /// The nodes that the kernel knows. Ids count up and are never used twice in the life of a mount
 /// (invariant I8); the lookup count says when the kernel has forgotten one.
 final class NodeTable: Sendable {
-    private struct Slot {
-        var node: Node
-        var lookupCount: UInt64
-    }
     private struct State {
-        var slots: [NodeID: Slot] = [:]
-        var ids: [ObjectKey: NodeID] = [:]
+        var nodes: [NodeID: Node] = [:]
+        /// By the object's number, which takes an eighth of the room of its key. Where several have the same, each
+        /// leads to the next.
+        var byNumber: [UInt64: Node] = [:]
         var next: UInt64 = 2
+
+        static func number(_ key: ObjectKey) -> UInt64 { key.inode ^ key.device &* 0x9E37_79B9_7F4A_7C15 }
+
+        func node(of key: ObjectKey) -> Node? {
+            var candidate = byNumber[Self.number(key)]
+            while let node = candidate, node.object.key != key { candidate = node.sibling }
+            return candidate
+        }
+
+        mutating func add(_ node: Node) {
+            nodes[node.id] = node
+            let number = Self.number(node.object.key)
+            node.sibling = byNumber[number]
+            byNumber[number] = node
+        }
+
+        mutating func remove(_ node: Node) {
+            nodes[node.id] = nil
+            let number = Self.number(node.object.key)
+            if byNumber[number] === node {
+                byNumber[number] = node.sibling
+            } else {
+                var before = byNumber[number]
+                while let other = before, other.sibling !== node { before = other.sibling }
+                before?.sibling = node.sibling
+            }
+            node.sibling = nil
+        }
     }
     private let state = Mutex(State())
     let root: Node
@@ -43,31 +72,28 @@ final class NodeTable: Sendable {
     /// nil if the kernel speaks of a node that it was never told of or has given back.
     func find(_ id: NodeID) -> Node? {
         if id == .root { return root }
-        return state.withLock { $0.slots[id]?.node }
+        return state.withLock { $0.nodes[id] }
     }
 
     /// The node of an object, if the kernel knows it.
     func known(_ object: BackingObject) -> Node? {
         if object === root.object { return root }
-        return state.withLock { state in state.ids[object.key].flatMap { state.slots[$0]?.node } }
+        return state.withLock { $0.node(of: object.key) }
     }
 
     /// The node of an object about to be shown to the kernel; counts one look-up.
     func enter(_ object: BackingObject) -> Node {
         if object === root.object { return root }
         return state.withLock { state in
-            if let id = state.ids[object.key], var slot = state.slots[id] {
-                let isCovered = object.isCovered.load(ordering: .relaxed)
-                slot.node.object.isCovered.store(isCovered, ordering: .relaxed)
-                slot.lookupCount += 1
-                state.slots[id] = slot
-                return slot.node
+            if let node = state.node(of: object.key) {
+                node.object.isCovered.store(object.isCovered.load(ordering: .relaxed), ordering: .relaxed)
+                node.lookupCount += 1
+                return node
             }
-            let id = NodeID(state.next)
+            let node = Node(id: NodeID(state.next), object: object)
+            node.lookupCount = 1
             state.next += 1
-            let node = Node(id: id, object: object)
-            state.slots[id] = Slot(node: node, lookupCount: 1)
-            state.ids[object.key] = id
+            state.add(node)
             return node
         }
     }
@@ -77,20 +103,16 @@ final class NodeTable: Sendable {
     func forget(_ id: NodeID, _ count: UInt64) -> BackingObject? {
         if id == .root { return nil }
         return state.withLock { state in
-            guard var slot = state.slots[id] else { return nil }
-            slot.lookupCount -= min(slot.lookupCount, count)
-            if slot.lookupCount > 0 {
-                state.slots[id] = slot
-                return nil
-            }
-            state.slots[id] = nil
-            state.ids[slot.node.object.key] = nil
-            return slot.node.object
+            guard let node = state.nodes[id] else { return nil }
+            node.lookupCount -= min(node.lookupCount, count)
+            if node.lookupCount > 0 { return nil }
+            state.remove(node)
+            return node.object
         }
     }
 
     /// All that the kernel knows now, the root among them.
-    var all: [Node] { state.withLock { [root] + $0.slots.values.map { $0.node } } }
+    var all: [Node] { state.withLock { [root] + $0.nodes.values } }
 
-    var count: Int { state.withLock { $0.slots.count } }
+    var count: Int { state.withLock { $0.nodes.count } }
 }

@@ -31,6 +31,9 @@ final class ChangeTimes: Sendable {
         }
     }
 
+    /// Whether objects of this device may be another machine's.
+    func areOthers(_ device: UInt64, _ descriptor: SharedDescriptor) -> Bool { trust(device, descriptor) == .never }
+
     private func trust(_ device: UInt64, _ descriptor: SharedDescriptor) -> Trust {
         if let known = trusts.withLock({ $0[device] }) { return known }
         let trust: Trust

@@ -27,7 +27,9 @@ struct KernelPath {
             path(
                 "passthrough", used: agreed.passthrough, "data goes past the daemon",
                 "data goes through the daemon, which does not offer another way yet"),
-            path("uring", used: false, "", "requests come through /dev/fuse, the daemon knows no other way yet"),
+            path(
+                "uring", used: agreed.uring, "requests come over io_uring, on the processor of whoever asks",
+                "requests come through /dev/fuse: \(agreed.ringObstacle?.description ?? "transport=dev")"),
             path(
                 "statx", used: agreed.statx, "birth times are served", "protocol \(version) has none (7.39 brought it)"),
             path(

@@ -33,6 +33,7 @@ struct PreparedMount {
                 message: "mount point \(mountpoint) is in use: \(entry.source) is mounted there")
         }
         try Privileges.checkDevice()
+        try TransportChoice.check(request.options)
         let name = try Self.metadataName(request.options, directory.rawValue, source)
         try Self.checkReach(
             SourceReach(source: source, mountpoint: mountpoint), source,
