@@ -16,8 +16,19 @@ extension FileSystem {
                 try Syscall.reopen(
                     object.descriptor.rawValue,
                     OpenFlag.readOnly | OpenFlag.directory | OpenFlag.nonBlock))
-            return Opening(handle: handles.add(OpenDirectory(node: node, descriptor: descriptor, portion, cache: cache)))
+            return Opening(
+                handle: handles.add(OpenDirectory(node: node, descriptor: descriptor, portion, cache: cache)),
+                flags: listingFlags(object))
         }
+    }
+
+    /// Whether the kernel may keep the names that one caller listed and show them to the next: where everybody may list.
+    /// It asks for the attributes before it believes them, and forgets them when the directory's mtime has moved.
+    private func listingFlags(_ directory: Loaded) -> Opening.Flags {
+        guard cache.times.entry > 0, !directory.isCovered, everybodyHolds([.list, .search], on: directory.facts) else {
+            return []
+        }
+        return [.cacheDirectory, .keepCache]
     }
 
     /// Fills the reply with names from `offset` on.
