@@ -39,7 +39,9 @@ extension FileSystem {
         _ new: NewObject, _ name: UnsafePointer<CChar>, in parent: Loaded, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> Loaded {
         let facts = try authorizeCreation(new.kind, in: parent, mode: mode, caller)
-        return try spending(for: caller) { () throws(Errno) in try perform(new, facts, name, in: parent) }
+        let made = try spending(for: caller) { () throws(Errno) in try perform(new, facts, name, in: parent) }
+        keepRecord(of: parent)
+        return made
     }
 
     private func perform(

@@ -134,6 +134,13 @@ extension FileSystem {
             facts: try tree.facts(object.object, object.descriptor, status), node: object.node)
     }
 
+    /// After a change of our own that left alone what is stored with an object, but moved its ctime: names made, moved
+    /// or removed in a directory, and the object that was moved.
+    func keepRecord(of object: Loaded) {
+        guard let status = try? Syscall.statx(object.descriptor.rawValue, flags: AtFlag.dontSync) else { return }
+        tree.keepRecord(of: object.object, before: object.status, after: status, object.descriptor)
+    }
+
     func load(_ resolved: ResolvedObject) throws(Errno) -> Loaded {
         Loaded(
             object: resolved.object, descriptor: resolved.descriptor, status: resolved.status,

@@ -32,6 +32,9 @@ extension FileSystem {
                 try Syscall.renameat2(
                     source.descriptor.rawValue, name, to: destination.descriptor.rawValue, newName, flags: flags)
             }
+            keepRecord(of: source)
+            if parent != newParent { keepRecord(of: destination) }
+            keepRecord(of: object)
             takeBackMoved(object, from: source, to: newName, in: destination)
             if exchanges, let target { takeBackMoved(target, from: destination, to: name, in: source) }
             if !exchanges, let target, target.status.nlink <= 1 || target.facts.kind == .directory {

@@ -79,9 +79,12 @@ final class ObjectCache: Sendable {
     /// Keeps a record for as long as the object's ctime stays, if its descriptor is here.
     /// - Parameter isAssumed: it was not read under this ctime.
     func keep(_ record: MetadataRecord, at ctime: Timespec, for key: ObjectKey, isAssumed: Bool = false) {
-        let expiry = isAssumed ? SystemTime.monotonic() + KeptRecord.assumption : nil
         state.withLock { state in
             guard let position = state.position(of: key) else { return }
+            // One assumption on another does not prolong it.
+            let expiry =
+                isAssumed
+                ? state.slots[position].record?.expiry ?? SystemTime.monotonic() + KeptRecord.assumption : nil
             state.slots[position].record = KeptRecord(ctime: ctime, record: record, expiry: expiry)
         }
     }
