@@ -29,29 +29,40 @@ final class Node: Sendable {
 final class NodeTable: Sendable {
     private struct State {
         var nodes: [NodeID: Node] = [:]
-        /// By the object's number, which takes an eighth of the room of its key. Where several have the same, each
-        /// leads to the next.
+        /// By the object's number, which takes an eighth of the room of its key. Of those that share one, each leads to
+        /// the next: of different objects, and of a file with names in several zones of a confined mount. The oldest
+        /// stands first.
         var byNumber: [UInt64: Node] = [:]
         var next: UInt64 = 2
 
-        static func number(_ key: ObjectKey) -> UInt64 { key.inode ^ key.device &* 0x9E37_79B9_7F4A_7C15 }
+        func number(_ key: ObjectKey) -> UInt64 { key.inode ^ key.device &* 0x9E37_79B9_7F4A_7C15 }
+        func first(_ number: UInt64) -> Node? { byNumber[number] }
 
         func node(of key: ObjectKey) -> Node? {
-            var candidate = byNumber[Self.number(key)]
+            var candidate = first(number(key))
             while let node = candidate, node.object.key != key { candidate = node.sibling }
             return candidate
         }
 
-        mutating func add(_ node: Node) {
+        /// Counts one look-up.
+        mutating func add(_ object: BackingObject) -> Node {
+            let node = Node(id: NodeID(next), object: object)
+            next += 1
+            node.lookupCount = 1
             nodes[node.id] = node
-            let number = Self.number(node.object.key)
-            node.sibling = byNumber[number]
-            byNumber[number] = node
+            let number = number(object.key)
+            guard var last = byNumber[number] else {
+                byNumber[number] = node
+                return node
+            }
+            while let other = last.sibling { last = other }
+            last.sibling = node
+            return node
         }
 
         mutating func remove(_ node: Node) {
             nodes[node.id] = nil
-            let number = Self.number(node.object.key)
+            let number = number(node.object.key)
             if byNumber[number] === node {
                 byNumber[number] = node.sibling
             } else {
@@ -77,7 +88,8 @@ final class NodeTable: Sendable {
 
     /// The node of an object, if the kernel knows it.
     func known(_ object: BackingObject) -> Node? {
-        if object === root.object { return root }
+        // By its key: another mount's tree may have it as an object of its own.
+        if object.key == root.object.key { return root }
         return state.withLock { $0.node(of: object.key) }
     }
 
@@ -90,11 +102,33 @@ final class NodeTable: Sendable {
                 node.lookupCount += 1
                 return node
             }
-            let node = Node(id: NodeID(state.next), object: object)
-            node.lookupCount = 1
-            state.next += 1
-            state.add(node)
-            return node
+            return state.add(object)
+        }
+    }
+
+    /// A node of its own for an object that may have others.
+    func enterAnother(_ object: BackingObject) -> Node { state.withLock { $0.add(object) } }
+
+    /// Counts a look-up of this node, if the kernel has not forgotten it meanwhile.
+    func enter(_ node: Node) -> Bool {
+        state.withLock { state in
+            guard state.nodes[node.id] === node else { return false }
+            node.lookupCount += 1
+            return true
+        }
+    }
+
+    /// All nodes of an object that the kernel knows.
+    func all(of object: BackingObject) -> [Node] {
+        if object.key == root.object.key { return [root] }
+        return state.withLock { state in
+            var nodes: [Node] = []
+            var candidate = state.first(state.number(object.key))
+            while let node = candidate {
+                if node.object.key == object.key { nodes.append(node) }
+                candidate = node.sibling
+            }
+            return nodes
         }
     }
 
@@ -107,7 +141,8 @@ final class NodeTable: Sendable {
             node.lookupCount -= min(node.lookupCount, count)
             if node.lookupCount > 0 { return nil }
             state.remove(node)
-            return node.object
+            // It may still be known by another.
+            return state.node(of: node.object.key) == nil ? node.object : nil
         }
     }
 

@@ -15,11 +15,13 @@ extension FileSystem {
             if directory.isCovered { throw .noent }
             try permit(
                 isDirectory ? .removeDirectory : .unlink,
-                Nodes(object: object.facts, parent: directory.facts), caller, about: object)
+                Parts(removing: object, from: directory), caller, about: object)
             if object.isCovered { throw .busy }
             try Syscall.unlinkat(
                 directory.descriptor.rawValue, name, flags: isDirectory ? AtFlag.removeDirectory : 0)
             keepRecord(of: directory)
+            share.hasRemoved(object, name, from: directory)
+            tellOthers(ofNameIn: directory, object.object)
             if isDirectory || object.status.nlink <= 1 { tree.forgetDescriptor(of: object.object) }
         }
     }

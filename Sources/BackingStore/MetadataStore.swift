@@ -24,6 +24,11 @@ extension BackingTree {
             acl: record.acl, ownerGUID: record.ownerGUID, groupGUID: record.groupGUID)
     }
 
+    /// Whether the object's mtime tells every change of what it holds from the next.
+    public func stampsEveryChange(_ status: FileStatus, _ descriptor: SharedDescriptor) -> Bool {
+        changeTimes.isAlwaysTold(status.mtime, on: status.device, descriptor)
+    }
+
     /// After a change of our own that left the record as it was, but not the ctime: the record is kept under the new
     /// one, for a moment, because somebody else may have changed it meanwhile on the backing directory.
     public func keepRecord(of object: BackingObject, before: FileStatus, after: FileStatus, _ descriptor: SharedDescriptor) {
