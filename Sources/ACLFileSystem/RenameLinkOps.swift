@@ -35,10 +35,10 @@ extension FileSystem {
             if parent != newParent { keepRecord(of: destination) }
             keepRecord(of: object)
             if object.object.key != target?.object.key {
-                share.hasMoved(object, from: source, name, to: destination, newName)
+                share.hasMoved(object, from: source, name, to: destination, newName, through: self)
                 if let target {
                     if exchanges {
-                        share.hasMoved(target, from: destination, newName, to: source, name)
+                        share.hasMoved(target, from: destination, newName, to: source, name, through: self)
                     } else {
                         share.hasRemoved(target, newName, from: destination)
                     }
