@@ -59,7 +59,8 @@ struct TransportTests {
     func whoWaitsForTheDiskHoldsUpNobody() throws {
         let result = try MountNamespace().run(
             #"""
-            PATH=$PATH:/usr/sbin:/sbin; exec 2>/dev/null
+            # The real one, where the tools of file systems are.
+            umount /usr/sbin; PATH=$PATH:/usr/sbin; exec 2>/dev/null
             truncate -s 64M "$T/image"; mkfs.ext4 -q -F "$T/image"; mount -o loop "$T/image" "$T/back"; chmod 700 "$T/back"
             for i in $(seq 12); do mkdir "$T/back/d$i"; done; mkdir "$T/back/look"; echo text >"$T/back/look/file"
             "$A" mount -o transport=uring,cache=strict "$T/back" "$T/mnt"
