@@ -67,10 +67,13 @@ extension FileSystem {
     func status(_ id: NodeID, _ handle: HandleID?, _ caller: Caller) throws(Errno) -> ShownAttributes {
         try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(id)
-            if let handle, let file = try? handles.file(handle), file.node.id == id {
+            let parts = Parts(object: object)
+            if let handle, let file = try? handles.file(handle), file.node.id == id,
+                !decide(.stat, parts, caller).isAllowed
+            {
                 return ShownAttributes(attributes: attributes(object.status), validFor: 0)
             }
-            try permit(.stat, Parts(object: object), caller, about: object)
+            try permit(.stat, parts, caller, about: object)
             return shown(object)
         }
     }

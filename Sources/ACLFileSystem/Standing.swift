@@ -58,7 +58,8 @@ struct Standing: Sendable {
     /// The key of the profile, or the place of the container, that lets most pass here.
     var rule: String {
         guard let policy, let zone else { return "its place is not known" }
-        return policy.table[zone].source ?? "no key reaches this place"
+        if let source = policy.table[zone].source { return source }
+        return policy.table[zone].kind == .passage ? "only the way to other places" : "no key reaches this place"
     }
 }
 

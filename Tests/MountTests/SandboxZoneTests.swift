@@ -203,6 +203,16 @@ struct SandboxZoneTests {
             #expect(
                 denial.contains("\"errno\":\"EPERM\",\"stage\":\"sandbox\",\"rule\":\"\(rule)\""), "\(path): \(denial)")
         }
+        let effective = try Spawn.run(
+            [MountTesting.program("aclfs"), "effective", "--as", "501", sandbox.path("Users/ann/Music/file")])
+        let lines = effective.output.split(separator: "\n")
+        for (right, outcome) in [
+            ("read ", "allowed"), ("write ", "denied"), ("delete ", "denied"), ("chown ", "denied"),
+        ] {
+            let line = lines.first { $0.hasPrefix(right) } ?? ""
+            #expect(line.contains(outcome), "\(effective)")
+            #expect(outcome == "allowed" || line.contains("sandbox"), "\(effective)")
+        }
         let allowed = try sandbox.explain("open-read", sandbox.path("Users/ann/Music/file"))
         #expect(allowed.status == 0, "\(allowed)")
     }
