@@ -65,7 +65,7 @@ lint:
 # $(1) seconds, $(2) environment, $(3) what else is done with $$status. Tests that cannot run here say why; their reasons are repeated at the end.
 define run_tests
 	@mkdir -p .build; status=0; \
-	env $(2) timeout --kill-after=30 $(1) $(SWIFT) test 2>&1 | tee .build/test.log || status=$$?; \
+	env $(2) mount-helpers/with-rings timeout --kill-after=30 $(1) $(SWIFT) test 2>&1 | tee .build/test.log || status=$$?; \
 	echo; \
 	if grep -E '(Test|Suite) .* skipped(\.|: )|recorded a known issue' .build/test.log >.build/skipped.log; then \
 	    echo 'Not run here, and why:'; sort -u .build/skipped.log; \

@@ -34,7 +34,7 @@ extension FileSystem {
             if changes.mode != nil, object.facts.kind == .directory { object.node?.revalidation.mark() }
             do throws(Errno) {
                 try apply(changes, times, to: object, caller)
-                let after = try load(id)
+                let after = try reload(object, keepsRecord: changes.uid == nil && changes.gid == nil)
                 takeBack(object, after: after.facts, repliesWithAttributes: true)
                 return shownAfterChange(after)
             } catch {

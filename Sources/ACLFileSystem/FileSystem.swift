@@ -146,15 +146,34 @@ extension FileSystem {
             standing: standing(of: node, descriptor, status), node: node)
     }
 
+    /// An object after a change of our own.
+    /// - Parameter keepsRecord: the change left what is stored with it alone.
+    func reload(_ object: Loaded, keepsRecord: Bool) throws(Errno) -> Loaded {
+        let status = try Syscall.statx(object.descriptor.rawValue)
+        if keepsRecord {
+            tree.keepRecord(of: object.object, before: object.status, after: status, object.descriptor)
+        }
+        return Loaded(
+            object: object.object, descriptor: object.descriptor, status: status,
+            facts: try tree.facts(object.object, object.descriptor, status), standing: object.standing, node: object.node)
+    }
+
+    /// After a change of our own that left alone what is stored with an object, but moved its ctime: names made, moved
+    /// or removed in a directory, and the object that was moved.
+    func keepRecord(of object: Loaded) {
+        guard let status = try? Syscall.statx(object.descriptor.rawValue, flags: AtFlag.dontSync) else { return }
+        tree.keepRecord(of: object.object, before: object.status, after: status, object.descriptor)
+    }
+
     func load(_ resolved: ResolvedObject, _ standing: Standing) throws(Errno) -> Loaded {
         Loaded(
             object: resolved.object, descriptor: resolved.descriptor, status: resolved.status,
-            facts: try tree.facts(resolved.object, resolved.descriptor, resolved.status), standing: standing)
+            facts: try tree.facts(resolved), standing: standing)
     }
 
     /// The object that a name means now, with its facts.
     func child(_ name: UnsafePointer<CChar>, of parent: Loaded) throws(Errno) -> Loaded {
-        try load(tree.resolve(name, in: parent.descriptor), parent.standing.below(name))
+        try load(tree.resolve(name, in: parent.descriptor, parent.status), parent.standing.below(name))
     }
 
     /// Asks the authorizer; a denial is counted and becomes the operation's errno.

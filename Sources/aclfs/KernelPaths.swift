@@ -31,7 +31,9 @@ struct KernelPath {
             path(
                 "passthrough", used: agreed.passthrough && obstacle == nil, "data goes past the daemon",
                 obstacle ?? whyNoPassthrough(passthrough)),
-            path("uring", used: false, "", "requests come through /dev/fuse, the daemon knows no other way yet"),
+            path(
+                "uring", used: agreed.uring, "requests come over io_uring, on the processor of whoever asks",
+                "requests come through /dev/fuse: \(agreed.ringObstacle?.description ?? "transport=dev")"),
             path(
                 "statx", used: agreed.statx, "birth times are served", "protocol \(version) has none (7.39 brought it)"),
             path(

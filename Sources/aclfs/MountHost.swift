@@ -62,7 +62,7 @@ final class MountHost: Sendable {
         let session: Session
         do {
             var configuration = SessionConfiguration(
-                readdirplus: mount.options.cache != .strict,
+                transport: mount.options.sessionTransport, readdirplus: mount.options.cache != .strict,
                 passthroughDepth: Self.passthroughDepth(mount.options, tree), debug: mount.showsRequests)
             for name in mount.options.maskedKernelFeatures {
                 if let feature = KernelFeatures(name: name) { configuration.masked.insert(feature) }
@@ -98,7 +98,7 @@ final class MountHost: Sendable {
             _ = try Thread.start(name: "aclfs-session") { [self] in
                 var failure: MountFailure?
                 do throws(SessionError) { try session.run(workers: Self.workerCount()) } catch {
-                    failure = Self.failure("serving ended", Errno(rawValue: error.errno))
+                    failure = Self.failure(ending: error)
                 }
                 whenServing(false)
                 watch.stop()
@@ -120,6 +120,11 @@ final class MountHost: Sendable {
         while !state.withLock({ $0.isEnding }) { _ = ended.next() }
         if let failure = state.withLock({ $0.failure }) { throw failure }
         return 0
+    }
+
+    private static func failure(ending error: SessionError) -> MountFailure {
+        guard error.step == .transport else { return failure("serving ended", Errno(rawValue: error.errno)) }
+        return TransportChoice.refusal(RingObstacle.present()?.description ?? "the kernel does not offer it to this mount")
     }
 
     private static func failure(_ what: String, _ error: Errno) -> MountFailure {

@@ -35,7 +35,7 @@ final class NegotiatedPaths: Sendable {
         guard let agreed = agreed.withLock({ $0 }) else { return [] }
         return [
             .init("protocol", .string("\(agreed.kernelMajor).\(agreed.kernelMinor)")),
-            .init("transport", .string("dev")),
+            .init("transport", .string(agreed.uring ? "uring" : "dev")),
             .init("max_write", .integer(Int64(agreed.maxWrite))),
             .init("parallel_directory_operations", .bool(agreed.parallelDirectoryOperations)),
         ] + paths(agreed, obstacle: obstacle).map(\.member)
