@@ -79,6 +79,12 @@ let package = Package(
         .executableTarget(name: "aclfs-race", path: "Tests/RaceClient", cSettings: shim),
         // Leaves gaps as many programs do at once; not shipped.
         .executableTarget(name: "aclfs-gaps", path: "Tests/GapClient", cSettings: shim),
+        // The loops that `make bench` measures, and what the evaluator and the parsers cost; not shipped.
+        .executableTarget(name: "aclfs-load", path: "Tests/BenchLoad", cSettings: shim),
+        .target(name: "AllocationCount", path: "Tests/AllocationCount", cSettings: shim),
+        .executableTarget(
+            name: "aclfs-microbench", dependencies: ["AllocationCount", "Authorization", "ACLFormats"],
+            path: "Tests/MicroBench", swiftSettings: strict),
         .testTarget(
             name: "MountTests", dependencies: ["TestSupport", "LinuxSystem", "Authorization", "ACLFormats"],
             swiftSettings: strict),
