@@ -19,7 +19,9 @@ let package = Package(
     ],
     targets: [
         // 1: what a decision is and how it is reached; imports nothing.
-        .target(name: "Authorization", swiftSettings: strict),
+        .target(
+            name: "Authorization",
+            swiftSettings: strict + [.unsafeFlags(["-cross-module-optimization"], .when(configuration: .release))]),
         // 2: text and stored forms of the core's values.
         .target(name: "ACLFormats", dependencies: ["Authorization"], swiftSettings: strict),
         // 3: profiles, compiled to a table from place to rights.

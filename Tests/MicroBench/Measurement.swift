@@ -28,13 +28,16 @@ struct Effort {
 
 struct Bench {
     let effort: Effort
+    /// Part of the names of what is measured; nil = everything.
+    let only: String?
     private(set) var results: [Measurement] = []
 
-    init(effort: Effort) { self.effort = effort }
+    init(effort: Effort, only: String?) { (self.effort, self.only) = (effort, only) }
 
     /// Measures a body, which is given a number that it takes its input by, and gives back something that depends
     /// on what it did.
     mutating func measure(_ name: String, limit: Double? = nil, _ body: (UInt64) -> UInt64) {
+        if let only, name.firstRange(of: only) == nil { return }
         // Caches, lazy tables and the first round's memory are not what is measured.
         var iterations: UInt64 = 16
         var taken = run(iterations, body)

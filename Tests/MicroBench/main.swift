@@ -1,6 +1,6 @@
 // What one decision, one record, one text costs: nanoseconds and allocations, as JSON.
 //
-//   aclfs-microbench [--quick]
+//   aclfs-microbench [--quick] [--only TEXT]       those with TEXT in their name, for a profiler
 import AllocationCount
 import Glibc
 
@@ -15,7 +15,9 @@ guard aclfs_allocations() > before, kept.count == 1000 else {
     exit(1)
 }
 
-var bench = Bench(effort: CommandLine.arguments.dropFirst().contains("--quick") ? .quick : Effort())
+let words = CommandLine.arguments.dropFirst()
+let wanted = words.firstIndex(of: "--only").flatMap { $0 + 1 < words.endIndex ? words[$0 + 1] : nil }
+var bench = Bench(effort: words.contains("--quick") ? .quick : Effort(), only: wanted)
 Decisions.run(&bench)
 Formats.run(&bench)
 print("[\n\(bench.results.map { "  " + $0.json }.joined(separator: ",\n"))\n]")
