@@ -81,6 +81,24 @@ def check(settings):
     settings.aclfs, settings.load = (os.path.abspath(shutil.which(each)) for each in (settings.aclfs, settings.load))
 
 
+def measure_as(who, settings, chosen, scratch, tarball, result):
+    """One user's rounds, on mounts of their own. Whether somebody wanted them to end early."""
+    mounts = places.Mounts(scratch, who, settings.aclfs, settings.options, words_of(settings.built), settings.peers.split(), settings.examples)
+    try:
+        result["paths"], result["missing"] = mounts.status()["paths"], mounts.missing
+        uid = 0 if who == "root" else settings.uid
+        rounds = Rounds(mounts, fixtures.make(mounts, uid, settings.load, words_of(settings.conditions)), chosen, settings, tarball)
+        rounds.prepare()
+        for fixture in rounds.fixtures:
+            if fixture.label == "aclfs+acl":
+                fixtures.check_inheritance(fixture)
+        rounds.run(who)
+        result["identities"][who if who == "root" else f"user {uid}"] = rounds.result()
+        return rounds.stopped
+    finally:
+        mounts.end()
+
+
 def measure(settings, chosen):
     check(settings)
     # The examples of libfuse keep a descriptor for each object that the kernel knows.
@@ -94,23 +112,12 @@ def measure(settings, chosen):
     if settings.micro:
         result["micro"] = json.loads(places.must(settings.micro, *(["--quick"] if settings.quick else [])))
     scratch = places.Scratch(os.path.realpath(settings.dir))
-    mounts = None
     try:
-        mounts = places.Mounts(scratch, settings.aclfs, settings.options, words_of(settings.built), settings.peers.split(), settings.examples)
-        result["paths"], result["missing"] = mounts.status()["paths"], mounts.missing
         tarball = f"{scratch.top}/tree.tar"
         fixtures.make_tarball(tarball)
         stopped = False
         for who in words_of(settings.who):
-            uid = 0 if who == "root" else settings.uid
-            rounds = Rounds(mounts, fixtures.make(mounts, uid, settings.load, words_of(settings.conditions)), chosen, settings, tarball)
-            rounds.prepare()
-            for fixture in rounds.fixtures:
-                if fixture.label == "aclfs+acl":
-                    fixtures.check_inheritance(fixture)
-            rounds.run(who)
-            result["identities"][who if who == "root" else f"user {uid}"] = rounds.result()
-            stopped = rounds.stopped
+            stopped = measure_as(who, settings, chosen, scratch, tarball, result)
             if stopped:
                 break
         if settings.starts and not stopped:
@@ -118,8 +125,6 @@ def measure(settings, chosen):
         if settings.objects and not stopped:
             result["scale"] = scale.measure(scratch, settings.aclfs, settings.options, settings.load, settings)
     finally:
-        if mounts:
-            mounts.end()
         if scratch.end():
             raise places.Failure("could not clean up; see above")
     result["load_after"] = machine.load()

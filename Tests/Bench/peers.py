@@ -39,6 +39,8 @@ def mount(name, back, point, scratch, examples):
 def build(name, scratch, examples):
     source, compiler = SOURCES[name]
     place = f"{scratch.top}/private/{name}.build"
+    if os.path.exists(f"{place}/{name}"):
+        return f"{place}/{name}"
     shutil.rmtree(place, ignore_errors=True)
     os.mkdir(place)
     for suffix in ("", ".gz"):

@@ -64,18 +64,20 @@ class Scratch:
 
 
 class Mounts:
-    """By label, where each file system shows a directory of its own on the same backing file system."""
+    """By label, where each file system shows a directory of its own on the same backing file system. For each user they
+    are mounted anew: some hold a descriptor for every object that they have shown."""
 
-    def __init__(self, scratch, aclfs, options, wanted, given, examples):
+    def __init__(self, scratch, who, aclfs, options, wanted, given, examples):
         self.scratch, self.aclfs = scratch, aclfs
-        self.at = {"native": scratch.new("native")}
+        scratch.new(who), scratch.new(f"private/{who}")
+        self.at = {"native": scratch.new(f"{who}/native")}
         self.missing = []
         self.others = []
-        back, point = scratch.new("private/aclfs"), scratch.new("aclfs")
+        back, point = scratch.new(f"private/{who}/aclfs"), scratch.new(f"{who}/aclfs")
         must(aclfs, "mount", *(["-o", options] if options else []), back, point)
         self.at["aclfs"] = point
         for name in wanted:
-            back, point = scratch.new(f"private/{name}"), scratch.new(name)
+            back, point = scratch.new(f"private/{who}/{name}"), scratch.new(f"{who}/{name}")
             try:
                 peers.mount(name, back, point, scratch, examples)
                 wait_for(point)
@@ -116,9 +118,11 @@ class Mounts:
         raise Failure("the daemon of the mount is not among the processes")
 
     def end(self):
-        """What lies in directories of others; the rest goes with the scratch directory."""
+        """Unmounts, and removes what lies in directories of others; the rest goes with the scratch directory."""
         for path in self.given:
             reaper.quiet("rm", "-rf", "--one-file-system", "--", path)
+        for path in set(self.at.values()) - set(self.given) - {self.at["native"]}:
+            reaper.quiet("umount", path)
 
 
 def wait_for(point):

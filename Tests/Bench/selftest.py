@@ -68,8 +68,13 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(figures.verdict_with_entries({"aclfs": [100], "aclfs+acl": [94], "native": [1]}).outcome, "missed")
 
     def test_home_is_counted_in_lookups(self):
-        self.assertEqual(figures.verdict_at_home({"aclfs": 0.01, "aclfs-home": 1.02}).outcome, "met")
-        self.assertEqual(figures.verdict_at_home({"aclfs": 0.0, "aclfs-home": 2.0}).outcome, "missed")
+        def held(name, plain, home):
+            return figures.verdict_at_home(workloads.BY_NAME[name], {"aclfs": plain, "aclfs-home": home}).outcome
+
+        self.assertEqual(held("stat", 0.01, 1.02), "met")
+        self.assertEqual(held("stat", 0.0, 2.0), "missed")
+        # Creating and unlinking walk the path twice.
+        self.assertEqual(held("create", 3.0, 5.0), "met")
 
 
 class Texts(unittest.TestCase):

@@ -35,7 +35,7 @@ def of_home(identity):
     for name, by_label in identity["decisions"].items():
         if "aclfs-home" not in by_label or "aclfs" not in by_label:
             continue
-        judged = verdict_at_home(by_label)
+        judged = verdict_at_home(BY_NAME[name], by_label)
         samples = identity["samples"][name]
         rows.append([name, f"{by_label['aclfs']:.2f}", f"{by_label['aclfs-home']:.2f}",
                      _of(samples.get("aclfs-home"), samples.get("aclfs"), ""), judged.text, shown(judged)])
