@@ -21,6 +21,8 @@ man8dir := $(DESTDIR)$(PREFIX)/share/man/man8
 bashdir := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 zshdir := $(DESTDIR)$(PREFIX)/share/zsh/vendor-completions
 fishdir := $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+profiledir := $(DESTDIR)$(PREFIX)/share/aclfs/sandbox
+profiles := $(notdir $(wildcard mount-helpers/sandbox/*.entitlements))
 unitdir := $(DESTDIR)$(PREFIX)/lib/systemd/system
 
 .PHONY: help run test test-long bench bench-quick bench_programs lint build release dependencies install uninstall clean
@@ -98,7 +100,7 @@ bench-quick: bench_programs
 
 install:
 	@[ -x $(release) ] || { echo 'make install: build first: make release' >&2; exit 1; }
-	install -d '$(bindir)' '$(sbindir)' '$(man1dir)' '$(man8dir)' '$(bashdir)' '$(zshdir)' '$(fishdir)' '$(unitdir)'
+	install -d '$(bindir)' '$(sbindir)' '$(man1dir)' '$(man8dir)' '$(bashdir)' '$(zshdir)' '$(fishdir)' '$(unitdir)' '$(profiledir)'
 	install -m 0755 $(release) '$(bindir)/aclfs'
 	ln -sfn ../bin/aclfs '$(sbindir)/mount.aclfs'
 	ln -sfn ../bin/aclfs '$(sbindir)/mount.fuse.aclfs'
@@ -108,6 +110,7 @@ install:
 	install -m 0644 docs/completions/aclfs.bash '$(bashdir)/aclfs'
 	install -m 0644 docs/completions/_aclfs '$(zshdir)/_aclfs'
 	install -m 0644 docs/completions/aclfs.fish '$(fishdir)/aclfs.fish'
+	install -m 0644 $(addprefix mount-helpers/sandbox/,$(profiles)) '$(profiledir)'
 	sed 's,/usr/bin/aclfs,$(PREFIX)/bin/aclfs,g' mount-helpers/aclfs@.service >'$(unitdir)/aclfs@.service'
 	chmod 0644 '$(unitdir)/aclfs@.service'
 
@@ -115,6 +118,8 @@ uninstall:
 	rm -f '$(bindir)/aclfs' '$(sbindir)/mount.aclfs' '$(sbindir)/mount.fuse.aclfs'
 	rm -f '$(man1dir)/aclfs.1' '$(man8dir)/mount.aclfs.8' '$(man8dir)/mount.fuse.aclfs.8'
 	rm -f '$(bashdir)/aclfs' '$(zshdir)/_aclfs' '$(fishdir)/aclfs.fish' '$(unitdir)/aclfs@.service'
+	cd '$(profiledir)' 2>/dev/null && rm -f $(profiles) || :
+	rmdir --ignore-fail-on-non-empty '$(profiledir)' '$(dir $(profiledir))' 2>/dev/null || :
 
 clean:
 	rm -rf .build

@@ -54,10 +54,13 @@ let package = Package(
             name: "ToolSupport",
             dependencies: ["Authorization", "ACLFormats", "LinuxSystem", "Identity", "BackingStore"],
             swiftSettings: strict),
+        // Profiles as files; the only one that may use Foundation's property lists, and never in a request's way.
+        .target(
+            name: "SandboxProfiles", dependencies: ["ACLFormats", "SandboxPolicy", "LinuxSystem"], swiftSettings: strict),
         .executableTarget(
             name: "aclfs",
             dependencies: [
-                "ToolSupport", "Authorization", "ACLFormats", "SandboxPolicy", "ACLFileSystem", "BackingStore",
+                "ToolSupport", "SandboxProfiles", "Authorization", "ACLFormats", "SandboxPolicy", "ACLFileSystem", "BackingStore",
                 "FuseSession", "LinuxSystem", "Identity",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
@@ -96,9 +99,17 @@ let package = Package(
             name: "IdentityTests", dependencies: ["Identity", "Authorization", "ACLFormats", "LinuxSystem"],
             swiftSettings: strict),
         .testTarget(
+            name: "ACLFileSystemTests",
+            dependencies: [
+                "ACLFileSystem", "Authorization", "SandboxPolicy", "LinuxSystem", "BackingStore", "FuseSession",
+            ], swiftSettings: strict),
+        .testTarget(
             name: "FuseSessionTests", dependencies: ["FuseSession"], swiftSettings: strict),
         .testTarget(
             name: "ToolSupportTests", dependencies: ["ToolSupport", "Authorization", "ACLFormats", "LinuxSystem"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SandboxProfilesTests", dependencies: ["SandboxProfiles", "SandboxPolicy", "Authorization"],
             swiftSettings: strict),
         .testTarget(
             name: "ControlTests", dependencies: ["aclfs", "ACLFormats", "LinuxSystem", "TestSupport"], swiftSettings: strict),

@@ -14,7 +14,7 @@ extension FileSystem {
     func change(_ id: NodeID, _ changes: SetAttributes, _ caller: Caller) throws(Errno) -> ShownAttributes {
         try metadataLock.withWriteLock { () throws(Errno) in
             let object = try load(id)
-            let nodes = Nodes(object: object.facts)
+            let nodes = Parts(object: object)
             let times = requestedTimes(changes)
             if let mode = changes.mode, !isKernelsOwn(mode, changes, object, caller) {
                 try permit(.chmod(FileMode(rawValue: UInt16(mode & 0o7777))), nodes, caller)
@@ -60,7 +60,7 @@ extension FileSystem {
 
     /// By path it asks `write`; through a handle its access mode and the flags (AUTHORIZATION.md 2.2, 2.4).
     private func permitTruncation(_ object: Loaded, _ handle: HandleID?, _ caller: Caller) throws(Errno) {
-        guard let handle else { return try permit(.truncate, Nodes(object: object.facts), caller, about: object) }
+        guard let handle else { return try permit(.truncate, Parts(object: object), caller, about: object) }
         let file = try handles.file(handle)
         try permit(.truncate, through: file, flags: object.facts.flags)
     }
@@ -126,7 +126,7 @@ extension FileSystem {
         // Judged as it is shown: what clears a backup key through the flag is a change, too.
         var shown = object.facts
         shown.flags = try shownFlags(object)
-        try permit(.chflags(requested), Nodes(object: shown), caller, about: object)
+        try permit(.chflags(requested), Parts(object: object).with(shown), caller, about: object)
         let flags = AttributeEffect.flags(after: requested, on: shown)
         if flags == shown.flags { return }
         var record = try tree.record(object.descriptor.rawValue)
@@ -137,7 +137,7 @@ extension FileSystem {
     }
 
     func changeACL(_ object: Loaded, to acl: ACL?, _ caller: Caller) throws(Errno) {
-        try permit(.setACL(acl), Nodes(object: object.facts), caller, about: object)
+        try permit(.setACL(acl), Parts(object: object), caller, about: object)
         if acl == object.facts.acl { return }
         var record = try tree.record(object.descriptor.rawValue)
         record.acl = acl

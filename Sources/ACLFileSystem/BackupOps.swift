@@ -60,7 +60,7 @@ extension FileSystem {
     }
 
     func getBackupMark(_ mark: BackupMark, of object: Loaded, _ caller: Caller) throws(Errno) -> [UInt8] {
-        try permit(.getXattr, Nodes(object: object.facts), caller)
+        try permit(.getXattr, Parts(object: object), caller)
         guard let value = try backupMarks(object).value(of: mark) else { throw .nodata }
         return value
     }
@@ -80,7 +80,7 @@ extension FileSystem {
     func setBackupMark(
         _ mark: BackupMark, _ value: UnsafeRawBufferPointer, flags: Int32, of object: Loaded, _ caller: Caller
     ) throws(Errno) {
-        try permit(.setXattr(isProtected: false), Nodes(object: object.facts), caller)
+        try permit(.setXattr(isProtected: false), Parts(object: object), caller)
         guard mark.accepts(Array(value)) else { throw .inval }
         let marks = try backupMarks(object)
         let isThere = marks.value(of: mark) != nil
@@ -97,7 +97,7 @@ extension FileSystem {
 
     /// Removing one clears all. The object is excluded until the last one is gone, whatever happens in between.
     func removeBackupMark(_ mark: BackupMark, of object: Loaded, _ caller: Caller) throws(Errno) {
-        try permit(.removeXattr(isProtected: false), Nodes(object: object.facts), caller)
+        try permit(.removeXattr(isProtected: false), Parts(object: object), caller)
         let marks = try backupMarks(object)
         guard marks.value(of: mark) != nil else { throw .nodata }
         if marks.flag { try setNoDump(false, on: object, caller) }

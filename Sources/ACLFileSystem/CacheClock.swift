@@ -18,10 +18,12 @@ final class CacheClock: Sendable {
                 if let device { Self.look(at: table, device, fileSystem) }
                 var news: Waiter.News = []
                 while !news.contains(.watched), !isStopped.load(ordering: .relaxed) {
-                    let due = [fileSystem.cache.nextDue, fileSystem.forgetting.nextDue].compactMap { $0 }.min()
+                    let due = [fileSystem.cache.nextDue, fileSystem.forgetting.nextDue, fileSystem.view?.nextExpiry]
+                        .compactMap { $0 }.min()
                     news = waiter.wait(watching: device == nil ? -1 : table.rawValue, until: due)
                     let now = SystemTime.monotonic()
                     fileSystem.cache.tick(now)
+                    fileSystem.takeBackEndedGrants()
                     let marked = fileSystem.forgetting.take(now)
                     if !marked.isEmpty { Self.forget(marked, device, fileSystem) }
                 }

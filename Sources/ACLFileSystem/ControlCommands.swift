@@ -3,6 +3,7 @@ import Authorization
 import BackingStore
 import Identity
 import LinuxSystem
+import SandboxPolicy
 
 extension ControlServer {
     func perform(
@@ -19,6 +20,9 @@ extension ControlServer {
         case "remount":
             try requireMaster(peer)
             return try remount(request)
+        case "grant-add", "grant-remove", "grant-list":
+            try requireMaster(peer)
+            return try grants(request, peer)
         case _ where peer.uid == owner:
             switch facts.daemon(request, descriptors) {
             case .done(let answer): return answer
@@ -73,7 +77,7 @@ extension ControlServer {
         guard fileSystem.mayInspect(asked, credential: credential(peer)) else { throw ControlFailure(.noent) }
     }
 
-    private func path(_ request: JSON, _ name: String) throws(ControlFailure) -> [[UInt8]] {
+    func path(_ request: JSON, _ name: String) throws(ControlFailure) -> [[UInt8]] {
         guard let bytes = request.path(name) else { throw ControlFailure(.inval, "no \(name)") }
         let names = bytes.split(separator: UInt8(ascii: "/")).map { Array($0) }
         guard bytes.count <= 4096, names.count <= 256, names.allSatisfy({ $0.count <= 255 }) else {
@@ -137,13 +141,14 @@ extension ControlServer {
             Int(clamping: min(limit, 300)), of: isMaster(peer) ? nil : peer.uid)
         return .array(
             denials.map { denial in
-                .object([
-                    .init("number", .integer(Int64(clamping: denial.sequence))), .init("time", .integer(denial.time)),
-                    .init("uid", .integer(Int64(denial.uid))), .init("operation", .string(denial.operation)),
-                    // Beyond 63 bits no reader of JSON agrees; these are numbers of mounts below.
-                    .init("inode", denial.inode.map { .string(String($0)) } ?? .null),
-                    .init("errno", .string(denial.errno)), .init("stage", .string(denial.stage)),
-                ])
+                .object(
+                    [
+                        .init("number", .integer(Int64(clamping: denial.sequence))), .init("time", .integer(denial.time)),
+                        .init("uid", .integer(Int64(denial.uid))), .init("operation", .string(denial.operation)),
+                        // Beyond 63 bits no reader of JSON agrees; these are numbers of mounts below.
+                        .init("inode", denial.inode.map { .string(String($0)) } ?? .null),
+                        .init("errno", .string(denial.errno)), .init("stage", .string(denial.stage)),
+                    ] + (denial.rule.map { [.init("rule", .string($0))] } ?? []))
             })
     }
 
@@ -158,6 +163,7 @@ extension ControlServer {
                 "options",
                 .array(
                     (fileSystem.options.words(volume: fileSystem.volume) + facts.kernelWords()).map { .string($0) })),
+            .init("sandbox", fileSystem.profile?.summary ?? .null),
             .init("source_reachable_by", .string(facts.sourceReach())),
             .init("paths", .object(facts.paths())),
             .init("cache", .object(fileSystem.cache.members)),

@@ -21,6 +21,9 @@ public final class ControlServer: Sendable {
         /// What concerns the daemon and not this mount alone: messages of its own user about further mounts.
         public var daemon: @Sendable (JSON, [SharedDescriptor]) -> DaemonAnswer = { _, _ in .notMine }
 
+        /// What is granted to applications, for all mounts of the daemon; the user who asks.
+        public var grants: @Sendable (GrantOrder, UInt32) -> DaemonAnswer = { _, _ in .notMine }
+
         public enum DaemonAnswer: Sendable {
             case done(JSON)
             case failed(Errno, String)

@@ -38,8 +38,10 @@ extension FileSystem {
     func create(
         _ new: NewObject, _ name: UnsafePointer<CChar>, in parent: Loaded, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> Loaded {
-        let facts = try authorizeCreation(new.kind, in: parent, mode: mode, caller)
-        return try spending(for: caller) { () throws(Errno) in try perform(new, facts, name, in: parent) }
+        let facts = try authorizeCreation(new.kind, name, in: parent, mode: mode, caller)
+        let made = try spending(for: caller) { () throws(Errno) in try perform(new, facts, name, in: parent) }
+        tellOthers(ofNameIn: parent, nil)
+        return made
     }
 
     private func perform(
@@ -65,7 +67,7 @@ extension FileSystem {
         }
         do throws(Errno) {
             try finish(descriptor.rawValue, facts)
-            return try load(adopt(descriptor, new.kind, name, in: directory))
+            return try load(adopt(descriptor, new.kind, name, in: directory), parent.standing.below(name))
         } catch {
             // Nothing half-made stays behind; what cannot be removed is closed.
             try? Syscall.unlinkat(directory, name, flags: new.kind == .directory ? AtFlag.removeDirectory : 0)
@@ -75,7 +77,7 @@ extension FileSystem {
 
     /// A file without a name: judged and made like one in that directory (AUTHORIZATION.md 2.4).
     func createUnnamed(in parent: Loaded, mode: UInt32, _ caller: Caller) throws(Errno) -> SharedDescriptor {
-        let facts = try authorizeCreation(.file, in: parent, mode: mode, caller)
+        let facts = try authorizeCreation(.file, nil, in: parent, mode: mode, caller)
         return try spending(for: caller) { () throws(Errno) in
             let descriptor = SharedDescriptor(
                 try Syscall.openat(
@@ -87,12 +89,12 @@ extension FileSystem {
 
     /// The decision, and the facts of the object that it allows.
     private func authorizeCreation(
-        _ kind: ObjectKind, in parent: Loaded, mode: UInt32, _ caller: Caller
+        _ kind: ObjectKind, _ name: UnsafePointer<CChar>?, in parent: Loaded, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> ObjectFacts {
         let request = CreationRequest(
             kind: kind, mode: FileMode(rawValue: UInt16(truncatingIfNeeded: mode & 0o7777)),
             umask: UInt16(truncatingIfNeeded: caller.umask & 0o777))
-        try permit(.create(request), Nodes(parent: parent.facts), caller, about: parent)
+        try permit(.create(request), Parts(creating: kind, name, in: parent), caller, about: parent)
         if parent.isCovered { throw .rofs }
         let inquiry = Inquiry(credential(caller), on: volume, sandbox: Unconfined(), observer: NoObserver())
         do { return try inquiry.newObject(request, in: parent.facts, gid: caller.gid) } catch { throw .nomem }

@@ -12,6 +12,8 @@ public struct Denial: Sendable {
     public var inode: UInt64?
     public var errno: String
     public var stage: String
+    /// The key of the profile, or the container's place, by which a sandbox refused.
+    public var rule: String?
 }
 
 /// The last denials of a mount, however many there were.
@@ -22,6 +24,7 @@ final class DenialLog: Sendable {
         var operation: Operation
         var inode: UInt64?
         var decision: Decision
+        var rule: String?
     }
     private struct Ring {
         var slots: [Kept] = []
@@ -32,8 +35,10 @@ final class DenialLog: Sendable {
     private let ring = Mutex(Ring())
 
     /// Texts are made when somebody asks; a refusal itself costs one slot.
-    func add(_ operation: Operation, _ decision: Decision, uid: UInt32, inode: UInt64?, time: Int64) {
-        let kept = Kept(time: time, uid: uid, operation: operation, inode: inode, decision: decision)
+    func add(
+        _ operation: Operation, _ decision: Decision, uid: UInt32, inode: UInt64?, rule: String?, time: Int64
+    ) {
+        let kept = Kept(time: time, uid: uid, operation: operation, inode: inode, decision: decision, rule: rule)
         ring.withLock { ring in
             if ring.slots.count < Self.capacity {
                 ring.slots.append(kept)
@@ -56,7 +61,8 @@ final class DenialLog: Sendable {
             answer.append(
                 Denial(
                     sequence: sequence, time: kept.time, uid: kept.uid, operation: kept.operation.name,
-                    inode: kept.inode, errno: kept.decision.denial?.errno.name ?? "", stage: kept.decision.stage.name))
+                    inode: kept.inode, errno: kept.decision.denial?.errno.name ?? "", stage: kept.decision.stage.name,
+                    rule: kept.rule))
         }
         return answer
     }

@@ -9,7 +9,7 @@ extension FileSystem {
         let node = try node(id)
         return try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(node)
-            try permit(.list, Nodes(object: object.facts), caller, about: object)
+            try permit(.list, Parts(object: object), caller, about: object)
             guard object.facts.kind == .directory else { throw .notdir }
             let portion = try share.handleAllowance.take(caller.uid)
             let descriptor = SharedDescriptor(
@@ -21,10 +21,13 @@ extension FileSystem {
     }
 
     /// Fills the reply with names from `offset` on.
-    func list(_ id: HandleID, offset: UInt64, into reply: inout DirectoryReply) throws(Errno) {
+    func list(
+        _ id: HandleID, offset: UInt64, into reply: inout DirectoryReply, _ caller: Caller
+    ) throws(Errno) {
         let directory = try handles.directory(id)
         // A listing that follows says that the kernel has used the one before (R5).
         directory.listing.isUsed()
+        if view != nil { try metadataLock.withReadLock { () throws(Errno) in try permitListing(load(directory.node), caller) } }
         try forEachName(of: directory, from: offset) { name, inode in
             reply.add(
                 name: name.name, ino: inode, type: UInt32(name.type), offset: UInt64(bitPattern: name.nextOffset))
@@ -35,14 +38,14 @@ extension FileSystem {
     /// believed. Elsewhere only the names stand, without a node (R6).
     /// - Returns: the nodes that were shown; each counts as a look-up.
     func listWithEntries(
-        _ id: HandleID, offset: UInt64, into reply: inout DirectoryReply
+        _ id: HandleID, offset: UInt64, into reply: inout DirectoryReply, _ caller: Caller
     ) throws(Errno) -> [NodeID] {
         let directory = try handles.directory(id)
         directory.listing.isUsed()
         directory.listing.isMade()
         var shown: [NodeID] = []
         do throws(Errno) {
-            try listEntries(of: directory, from: offset, into: &reply, &shown)
+            try listEntries(of: directory, from: offset, into: &reply, &shown, caller)
         } catch {
             // The kernel will not learn of them.
             for node in shown { forgetLookups(of: node, 1) }
@@ -51,12 +54,22 @@ extension FileSystem {
         return shown
     }
 
+    /// A handle keeps what it was given, but no place: where a directory has moved to, its names are listed only if they
+    /// could be listed there (docs/sandbox-zones.md, Z4).
+    private func permitListing(_ directory: Loaded, _ caller: Caller) throws(Errno) {
+        guard !directory.standing.rights.contains(.list) else { return }
+        try permit(.list, Parts(object: directory), caller, about: directory)
+    }
+
     private func listEntries(
-        of directory: OpenDirectory, from offset: UInt64, into reply: inout DirectoryReply, _ shown: inout [NodeID]
+        of directory: OpenDirectory, from offset: UInt64, into reply: inout DirectoryReply, _ shown: inout [NodeID],
+        _ caller: Caller
     ) throws(Errno) {
         try metadataLock.withReadLock { () throws(Errno) in
             let parent = try load(directory.node)
-            let showsEntries = cache.times.entry > 0 && everybodyHolds(.search, on: parent.facts)
+            try permitListing(parent, caller)
+            // With several mounts no listing shows objects (R4).
+            let showsEntries = cache.times.entry > 0 && !share.hasSeveralMounts && everybodyHolds(.search, on: parent)
             try forEachName(of: directory, from: offset) { name, inode in
                 let offset = UInt64(bitPattern: name.nextOffset)
                 if showsEntries, !name.isDot, let entry = listedEntry(name.name, below: parent) {
@@ -77,7 +90,9 @@ extension FileSystem {
 
     /// The entry of a listed name, if it may be believed.
     private func listedEntry(_ name: UnsafePointer<CChar>, below parent: Loaded) -> Entry? {
-        guard let child = try? child(name, of: parent), rightsBehindGate(child.object.kind) == nil else { return nil }
+        guard let child = try? child(name, of: parent), rightsBehindGate(child.object.kind) == nil,
+            !child.standing.rights.isEmpty
+        else { return nil }
         // A marked directory is left out, even here (R7).
         if let known = nodes.known(child.object), known.isDirectory, known.revalidation.isPossible { return nil }
         let entry = entry(child, named: name, below: parent)

@@ -79,6 +79,8 @@ private struct ExplainRun<C: Credential> {
         var words: [String]
         var decision: Decision
         var entry: (ACE, isDirectory: Bool)?
+        /// Of the sandbox.
+        var rule: String?
     }
     struct RawEntry {
         var place: Explanation.Place
@@ -130,20 +132,21 @@ private struct ExplainRun<C: Credential> {
         }
         let creation = CreationRequest(
             kind: call == .mkdir ? .directory : .file, mode: FileMode(rawValue: call == .mkdir ? 0o777 : 0o666), umask: 0o022)
-        ask(
-            .create(creation), Nodes(parent: parent.facts), [.parent: Explanation.Place(depth: request.path.count - 1)],
-            word: call.rawValue)
+        let parts = try (request.path.last ?? []).withCName { (name) throws(Errno) in
+            Parts(creating: creation.kind, name, in: parent)
+        }
+        ask(.create(creation), parts, [.parent: Explanation.Place(depth: request.path.count - 1)], word: call.rawValue)
     }
 
     private mutating func judgeObject(
         _ request: ExplainRequest, _ object: Loaded, parent: Loaded?
     ) throws(Errno) {
-        var nodes = Nodes(object: object.facts)
         let depth = request.path.count
         var places: [NodeRole: Explanation.Place] = [.object: Explanation.Place(depth: depth)]
         if object.facts.kind == .symlink { notes.append("a symbolic link: it is judged itself, not what it leads to") }
+        var parts = Parts(object: object)
         if request.asked.asksDirectory, let parent {
-            nodes.parent = parent.facts
+            parts = Parts(removing: object, from: parent)
             places[.parent] = Explanation.Place(depth: depth - 1)
         }
         let operation: Operation
@@ -151,41 +154,51 @@ private struct ExplainRun<C: Credential> {
         case .right(let right): operation = .rights(right)
         case .call(let call):
             if call.takesSecondPath {
-                guard try addSecond(request, object, parent, &nodes, &places) else { return }
+                guard let new = try newName(request, parent, &places) else { return }
+                if let directory = new.directory {
+                    parts = try new.name.withCName { (name) throws(Errno) in
+                        guard call == .rename, let parent else { return Parts(linking: object, as: name, in: directory) }
+                        return Parts(
+                            moving: object, from: parent, to: name, in: directory, isSame: new.isSame,
+                            replacing: new.target, exchanges: false)
+                    }
+                }
             }
             operation = self.operation(call, on: object.facts)
         }
         let word = request.asked.call?.rawValue
-        ask(operation, nodes, places, word: word ?? "")
+        ask(operation, parts, places, word: word ?? "")
     }
 
-    /// The directory of the new name and what bears it already. False: the way to it is closed.
-    private mutating func addSecond(
-        _ request: ExplainRequest, _ object: Loaded, _ parent: Loaded?, _ nodes: inout Nodes,
-        _ places: inout [NodeRole: Explanation.Place]
-    ) throws(Errno) -> Bool {
+    /// Where a rename or link leads.
+    private struct NewName {
+        var directory: Loaded?
+        /// The directory of the old name, which then plays both parts.
+        var isSame = false
+        var name: [UInt8]
+        var target: Loaded?
+    }
+
+    /// The directory of the new name and what bears it already. nil: the way to it is closed.
+    private mutating func newName(
+        _ request: ExplainRequest, _ parent: Loaded?, _ places: inout [NodeRole: Explanation.Place]
+    ) throws(Errno) -> NewName? {
         guard let second = request.secondPath, let name = second.last else {
-            if let parent { nodes.targetParent = parent.facts }
             places[.targetParent] = Explanation.Place(depth: max(request.path.count - 1, 0))
-            return true
+            return NewName(directory: parent, name: request.path.last ?? [])
         }
-        guard let destination = try directory(of: second, second: true, after: request.path) else { return false }
-        let isSame = second.dropLast() == request.path.dropLast()
+        guard let destination = try directory(of: second, second: true, after: request.path) else { return nil }
         // Where both names are in one directory, the authorizer asks that directory once.
-        if !isSame || request.asked.call == .link { nodes.targetParent = destination.facts }
+        var new = NewName(directory: destination, isSame: second.dropLast() == request.path.dropLast(), name: name)
         places[.targetParent] = Explanation.Place(isSecondPath: true, depth: second.count - 1)
-        guard let target = try existing(name, in: destination) else { return true }
+        guard let target = try existing(name, in: destination) else { return new }
         if request.asked.call == .link {
             notes.append("the new name exists already; judged as if it did not")
-            return true
+            return new
         }
-        if (object.facts.kind == .directory) != (target.facts.kind == .directory) {
-            failure = "a directory replaces only a directory, anything else only what is none"
-            throw object.facts.kind == .directory ? .notdir : .isdir
-        }
-        nodes.target = target.facts
+        new.target = target
         places[.target] = Explanation.Place(isSecondPath: true, depth: second.count)
-        return true
+        return new
     }
 
     /// The call with values that ask exactly for what the word says.
@@ -225,7 +238,8 @@ private struct ExplainRun<C: Credential> {
         let status = try Syscall.statx(descriptor.rawValue)
         return Loaded(
             object: root, descriptor: descriptor, status: status,
-            facts: try fileSystem.tree.facts(root, descriptor, status))
+            facts: try fileSystem.tree.facts(root, descriptor, status),
+            standing: fileSystem.standingOfTop)
     }
 
     private func resolve(_ name: [UInt8], in directory: Loaded) throws(Errno) -> Loaded {
@@ -255,7 +269,9 @@ private struct ExplainRun<C: Credential> {
             let isKnown = first.map { depth < $0.count && $0.prefix(depth) == path.prefix(depth) } ?? false
             if !isKnown {
                 let place = Explanation.Place(isSecondPath: second, depth: depth)
-                guard ask(.lookup, Nodes(object: current.facts), [.object: place], word: "search") else { return nil }
+                let directory = current
+                let parts = try path[depth].withCName { (name) throws(Errno) in Parts(finding: name, in: directory) }
+                guard ask(.lookup, parts, [.object: place], word: "search") else { return nil }
             }
             if depth == path.count - 1 { return current }
             current = try resolve(path[depth], in: current)
@@ -266,14 +282,22 @@ private struct ExplainRun<C: Credential> {
     /// FIFOs, sockets and devices are hidden from those who could not open them (docs/security.md).
     private mutating func gateRefuses(_ object: Loaded, at place: Explanation.Place) -> Bool {
         guard let rights = fileSystem.rightsBehindGate(object.facts.kind) else { return false }
-        var inquiry = Inquiry(credential, on: volume, sandbox: Unconfined(), observer: NoObserver())
-        if inquiry.authorize(.rights(.writeSecurity), Nodes(object: object.facts)).stage == .ownerRight { return false }
-        let isAllowed = inquiry.authorize(.rights(rights), Nodes(object: object.facts)).isAllowed
-        let decision: Decision = isAllowed ? .allow(.special) : .deny(.EACCES, .special)
+        let parts = Parts(object: object)
+        var inquiry = Inquiry(credential, on: volume, sandbox: parts.confinement, observer: NoObserver())
+        if inquiry.authorize(.rights(.writeSecurity), parts.nodes).stage == .ownerRight { return false }
+        var decision = inquiry.authorize(.rights(rights), parts.nodes)
+        let isAllowed = decision.isAllowed
+        var rule: String?
+        if case .sandbox(let role) = decision.stage {
+            rule = parts.rule(on: role)
+        } else {
+            decision = isAllowed ? .allow(.special) : .deny(.EACCES, .special)
+        }
         steps.append(
-            RawStep(place: place, words: rightWords(rights, isDirectory: false), decision: decision, entry: nil))
+            RawStep(
+                place: place, words: rightWords(rights, isDirectory: false), decision: decision, entry: nil, rule: rule))
         if !isAllowed {
-            denial = "EACCES"
+            denial = decision.denial?.errno.name
             notes.append("FIFOs, sockets and devices are found only by who may open them (mount option special=gate)")
         }
         return !isAllowed
@@ -284,9 +308,10 @@ private struct ExplainRun<C: Credential> {
     /// Puts one operation to the authorizer and keeps what it looked at. Returns whether it is allowed.
     @discardableResult
     private mutating func ask(
-        _ operation: Operation, _ nodes: Nodes, _ places: [NodeRole: Explanation.Place], word: String
+        _ operation: Operation, _ parts: Parts, _ places: [NodeRole: Explanation.Place], word: String
     ) -> Bool {
-        var inquiry = Inquiry(credential, on: volume, sandbox: Unconfined(), observer: RecordingObserver())
+        let nodes = parts.nodes
+        var inquiry = Inquiry(credential, on: volume, sandbox: parts.confinement, observer: RecordingObserver())
         let decision = inquiry.authorize(operation, nodes)
         func place(_ role: NodeRole) -> Explanation.Place {
             // Both names in one directory: the part of the new one's is played by the old one's.
@@ -308,12 +333,15 @@ private struct ExplainRun<C: Credential> {
                         isDirectory: nodes[role]?.kind == .directory))
             case .stage: break
             case .decision(let decision):
-                let role = check?.role ?? principal
+                var role = check?.role ?? principal
+                var rule: String?
+                if case .sandbox(let refusing) = decision.stage { (role, rule) = (refusing, parts.rule(on: refusing)) }
                 let isDirectory = nodes[role]?.kind == .directory
                 var words = check.map { rightWords($0.rights, isDirectory: isDirectory) } ?? []
                 if words.isEmpty { words = [word.isEmpty ? "-" : word] }
                 steps.append(
-                    RawStep(place: place(role), words: words, decision: decision, entry: decidingEntry(decision, nodes)))
+                    RawStep(place: place(role), words: words, decision: decision, entry: decidingEntry(decision, nodes),
+                        rule: rule))
                 check = nil
             }
         }
@@ -336,7 +364,7 @@ private struct ExplainRun<C: Credential> {
         explanation.steps = steps.map { step in
             Explanation.Step(
                 place: step.place, words: step.words, isAllowed: step.decision.isAllowed, stage: step.decision.stage.name,
-                entry: step.entry.map { line($0.0, $0.isDirectory) })
+                entry: step.rule ?? step.entry.map { line($0.0, $0.isDirectory) })
         }
         explanation.considered = considered.map { entry in
             Explanation.Considered(

@@ -5,6 +5,7 @@ import FuseSession
 import Glibc
 import Identity
 import LinuxSystem
+import SandboxPolicy
 import Synchronization
 
 /// One mount: the tables, the lock, and what every operation shares.
@@ -19,6 +20,8 @@ import Synchronization
 public final class FileSystem: Sendable {
     let tree: BackingTree
     let options: MountOptions
+    /// What confines everything that comes through this mount; nil: nothing.
+    let view: View?
     let nodes: NodeTable
     let handles = HandleTable()
     let share: Share
@@ -41,7 +44,8 @@ public final class FileSystem: Sendable {
     let generation = UInt64.random(in: 1...UInt64(UInt32.max))
 
     /// - Parameter share: of the other mounts of the same backing tree.
-    public init(tree: BackingTree, options: MountOptions, share: Share = Share()) {
+    public init(tree: BackingTree, options: MountOptions, share: Share = Share(), profile: SandboxProfile? = nil) {
+        view = profile.map { View($0, options.cache) }
         self.share = share
         self.tree = tree
         self.options = options
@@ -98,6 +102,8 @@ struct Loaded {
     let descriptor: SharedDescriptor
     let status: FileStatus
     let facts: ObjectFacts
+    /// What its place lets pass.
+    let standing: Standing
     /// If it was asked for by its node.
     var node: Node?
 
@@ -119,37 +125,43 @@ extension FileSystem {
         let status = try Syscall.statx(descriptor.rawValue)
         return Loaded(
             object: node.object, descriptor: descriptor, status: status,
-            facts: try tree.facts(node.object, descriptor, status), node: node)
+            facts: try tree.facts(node.object, descriptor, status),
+            standing: standing(of: node, descriptor, status), node: node)
     }
 
-    func load(_ resolved: ResolvedObject) throws(Errno) -> Loaded {
+    func load(_ resolved: ResolvedObject, _ standing: Standing) throws(Errno) -> Loaded {
         Loaded(
             object: resolved.object, descriptor: resolved.descriptor, status: resolved.status,
-            facts: try tree.facts(resolved.object, resolved.descriptor, resolved.status))
+            facts: try tree.facts(resolved.object, resolved.descriptor, resolved.status), standing: standing)
     }
 
     /// The object that a name means now, with its facts.
     func child(_ name: UnsafePointer<CChar>, of parent: Loaded) throws(Errno) -> Loaded {
-        try load(tree.resolve(name, in: parent.descriptor))
+        try load(tree.resolve(name, in: parent.descriptor), parent.standing.below(name))
     }
 
     /// Asks the authorizer; a denial is counted and becomes the operation's errno.
     /// - Parameter subject: the object that a denial is remembered by.
     func permit(
-        _ operation: Operation, _ objects: Nodes, _ caller: Caller, about subject: Loaded? = nil
+        _ operation: Operation, _ objects: Parts, _ caller: Caller, about subject: Loaded? = nil
     ) throws(Errno) {
         let decision = decide(operation, objects, caller)
         counters.count(decision)
         if let denial = decision.denial {
-            remember(decision, of: operation, caller, subject?.status)
+            var rule: String?
+            if case .sandbox(let role) = decision.stage { rule = objects.rule(on: role) }
+            remember(decision, of: operation, caller, subject?.status, rule: rule)
             throw denial.errno
         }
     }
 
-    func remember(_ decision: Decision, of operation: Operation, _ caller: Caller, _ status: FileStatus?) {
+    func remember(
+        _ decision: Decision, of operation: Operation, _ caller: Caller, _ status: FileStatus?, rule: String? = nil
+    ) {
         denials.add(
             operation, decision, uid: caller.uid,
-            inode: status.map { tree.shownInode(device: $0.device, inode: $0.inode) }, time: SystemTime.now().sec)
+            inode: status.map { tree.shownInode(device: $0.device, inode: $0.inode) }, rule: rule,
+            time: SystemTime.now().sec)
     }
 
     /// Asks what an open handle may do.
@@ -160,12 +172,13 @@ extension FileSystem {
     }
 
     /// Asks the authorizer without counting: for questions that shape an operation instead of refusing it.
-    func decide(_ operation: Operation, _ objects: Nodes, _ caller: Caller) -> Decision {
+    func decide(_ operation: Operation, _ objects: Parts, _ caller: Caller) -> Decision {
         // Only access(2) comes with ids that need not be those the thread acts under (AUTHORIZATION.md 9a.2).
         let asksByRealIDs = if case .access = operation { true } else { false }
         var inquiry = Inquiry(
-            credential(caller, realIDsCount: asksByRealIDs), on: volume, sandbox: Unconfined(), observer: NoObserver())
-        return inquiry.authorize(operation, objects)
+            credential(caller, realIDsCount: asksByRealIDs), on: volume, sandbox: objects.confinement,
+            observer: NoObserver())
+        return inquiry.authorize(operation, objects.nodes)
     }
 
     func credential(_ caller: Caller, realIDsCount: Bool = false) -> RequestCredential {

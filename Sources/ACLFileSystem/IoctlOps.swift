@@ -44,7 +44,7 @@ extension FileSystem {
     private func readFlags(_ node: Node, _ caller: Caller) throws(Errno) -> FileFlags {
         try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(node)
-            try permit(.readFlags, Nodes(object: object.facts), caller, about: object)
+            try permit(.readFlags, Parts(object: object), caller, about: object)
             return try shownFlags(object)
         }
     }

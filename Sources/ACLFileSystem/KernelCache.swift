@@ -13,8 +13,10 @@ final class KernelCache: Sendable {
         let rawValue: UInt8
         /// A bump would detach a mount that stands below ours.
         static let mountsBelow = Suspension(rawValue: 1)
-        /// Other connections show the same objects and would have to be told of every change.
+        /// Another connection is about to show the same objects; what was handed out before it is being taken back.
         static let severalMounts = Suspension(rawValue: 2)
+        /// What was handed out under another policy is being taken back.
+        static let policyChange = Suspension(rawValue: 4)
     }
 
     private struct State {
@@ -33,7 +35,7 @@ final class KernelCache: Sendable {
         var times: CacheTimes {
             var times = allowed
             if !suspension.isEmpty { (times.entry, times.period) = (0, nil) }
-            if suspension.contains(.severalMounts) { times.attributes = 0 }
+            if !suspension.isDisjoint(with: [.severalMounts, .policyChange]) { times.attributes = 0 }
             return times
         }
     }
@@ -72,7 +74,8 @@ final class KernelCache: Sendable {
         state.withLock { state in
             var reasons: [JSON] = []
             if state.suspension.contains(.mountsBelow) { reasons.append(.string("a mount stands below")) }
-            if state.suspension.contains(.severalMounts) { reasons.append(.string("several mounts show this directory")) }
+            if state.suspension.contains(.severalMounts) { reasons.append(.string("another mount is being added")) }
+            if state.suspension.contains(.policyChange) { reasons.append(.string("grants are changing")) }
             return [
                 .init("entry_timeout", .integer(Int64(state.times.entry))),
                 .init("attribute_timeout", .integer(Int64(state.times.attributes))),
@@ -166,6 +169,21 @@ extension KernelCache {
     func takeBackAttributes(of node: NodeID) {
         let notifier = state.withLock { $0.notifier }
         notifier?.invalidateAttributes(of: node)
+    }
+
+    /// As `takeBackAttributes`.
+    /// - Returns: false if the kernel does not know the object, or not yet.
+    func takeBackKnownAttributes(of node: NodeID) -> Bool {
+        let notifier = state.withLock { $0.notifier }
+        return notifier?.invalidateAttributes(of: node) != Errno.noent.rawValue
+    }
+
+    /// An object that the kernel is just learning of is another one than what it will learn. Where no name is handed
+    /// out it asks again by itself.
+    func takeBackUnknown() {
+        state.withLock { state in
+            if state.suspension.isEmpty, state.allowed.entry > 0 { Self.bump(&state) }
+        }
     }
 
     private static func bump(_ state: inout State) {

@@ -10,7 +10,7 @@ extension FileSystem {
         try metadataLock.withReadLock { () throws(Errno) in
             let directory = try load(parent)
             do throws(Errno) {
-                try permit(.lookup, Nodes(object: directory.facts), caller, about: directory)
+                try permit(.lookup, Parts(finding: name, in: directory), caller, about: directory)
                 if directory.isCovered { return .absent(validFor: 0) }
                 let found = try child(name, of: directory)
                 try gate(found, caller)
@@ -28,14 +28,19 @@ extension FileSystem {
     /// answered only to callers who hold what that would give them, or who own the object (docs/security.md).
     private func gate(_ found: Loaded, _ caller: Caller) throws(Errno) {
         guard let rights = rightsBehindGate(found.object.kind) else { return }
-        let nodes = Nodes(object: found.facts)
-        if decide(.rights(.writeSecurity), nodes, caller).stage == .ownerRight { return }
-        if !decide(.rights(rights), nodes, caller).isAllowed {
-            let decision = Decision.deny(.EACCES, .special)
-            counters.count(decision)
-            remember(decision, of: .lookup, caller, found.status)
-            throw .acces
+        let parts = Parts(object: found)
+        if decide(.rights(.writeSecurity), parts, caller).stage == .ownerRight { return }
+        var decision = decide(.rights(rights), parts, caller)
+        if decision.isAllowed { return }
+        var rule: String?
+        if case .sandbox(let role) = decision.stage {
+            rule = parts.rule(on: role)
+        } else {
+            decision = .deny(.EACCES, .special)
         }
+        counters.count(decision)
+        remember(decision, of: .lookup, caller, found.status, rule: rule)
+        throw decision.denial?.errno ?? .acces
     }
 
     /// What opening an object of this kind would give without a question; nil where nothing is hidden.
@@ -52,13 +57,15 @@ extension FileSystem {
 
     func forgetLookups(of id: NodeID, _ count: UInt64) {
         // A removed file that is looked at while it is open is in the tree's cache again.
-        if let object = nodes.forget(id, count) { tree.forgetDescriptorIfRemoved(object) }
+        let object = nodes.forget(id, count)
+        if let object { tree.forgetDescriptorIfRemoved(object) }
+        if let view, nodes.find(id) == nil { view.forget(id) }
     }
 
     func status(_ id: NodeID, _ caller: Caller) throws(Errno) -> ShownAttributes {
         try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(id)
-            try permit(.stat, Nodes(object: object.facts), caller, about: object)
+            try permit(.stat, Parts(object: object), caller, about: object)
             return shown(object)
         }
     }
@@ -67,19 +74,26 @@ extension FileSystem {
         try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(id)
             let mask = AccessMask(rawValue: UInt8(truncatingIfNeeded: mask & 7))
-            try permit(.access(mask), Nodes(object: object.facts), caller, about: object)
+            try permit(.access(mask), Parts(object: object), caller, about: object)
         }
     }
 
     func readLink(_ id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
         try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(id)
-            try permit(.readLink, Nodes(object: object.facts), caller, about: object)
+            try permit(.readLink, Parts(object: object), caller, about: object)
             return try Syscall.readlinkat(object.descriptor.rawValue)
         }
     }
 
-    func statistics(_ id: NodeID) throws(Errno) -> FileSystemStatistics {
+    func statistics(_ id: NodeID, _ caller: Caller) throws(Errno) -> FileSystemStatistics {
+        if view != nil {
+            // Nobody is refused this elsewhere, but nothing is told about a place that nothing reaches.
+            try metadataLock.withReadLock { () throws(Errno) in
+                let object = try load(id)
+                if object.standing.rights.isEmpty { try permit(.readFlags, Parts(object: object), caller, about: object) }
+            }
+        }
         let descriptor = try tree.descriptor(of: node(id).object)
         let status = try Syscall.fstatvfs(descriptor.rawValue)
         return FileSystemStatistics(

@@ -32,6 +32,7 @@ public struct MountOptions: Sendable {
     public var allowOther = false
     public var fsname: String?
     public var requirePrivateSource = false
+    public var sandbox = SandboxWords()
     /// Kernel features to pretend away, for tests.
     public var maskedKernelFeatures: [String] = []
 
@@ -159,6 +160,7 @@ public struct MountOptions: Sendable {
                 guard known.contains(String(feature)) else { throw wrongValue(name, String(feature), known) }
                 maskedKernelFeatures.append(String(feature.dropFirst()))
             }
+        case "sandbox", "bundle", "home", "layout": try applySandbox(name, value)
         case _ where MountOptions.later[name] != nil:
             guard MountOptions.later[name] == value else { throw unavailable("\(name)=\(value)", of: name) }
         case _ where MountOptions.flags.contains(name) || name == "default_permissions":
@@ -176,7 +178,7 @@ public struct MountOptions: Sendable {
         return number
     }
 
-    private func word<Word: RawRepresentable & CaseIterable>(
+    func word<Word: RawRepresentable & CaseIterable>(
         _ name: String, _ value: String
     ) throws(MountOptionError) -> Word where Word.RawValue == String {
         guard let word = Word(rawValue: value) else {
@@ -185,7 +187,7 @@ public struct MountOptions: Sendable {
         return word
     }
 
-    private func wrongValue(_ name: String, _ value: String, _ right: [String]) -> MountOptionError {
+    func wrongValue(_ name: String, _ value: String, _ right: [String]) -> MountOptionError {
         MountOptionError(description: "option '\(name)=\(value)': expected \(right.joined(separator: ", "))")
     }
 }

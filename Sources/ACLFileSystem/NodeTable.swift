@@ -31,6 +31,8 @@ final class NodeTable: Sendable {
     private struct State {
         var slots: [NodeID: Slot] = [:]
         var ids: [ObjectKey: NodeID] = [:]
+        /// Further nodes of one object: of a file with names in several zones of a confined mount.
+        var others: [ObjectKey: [NodeID]] = [:]
         var next: UInt64 = 2
     }
     private let state = Mutex(State())
@@ -48,7 +50,8 @@ final class NodeTable: Sendable {
 
     /// The node of an object, if the kernel knows it.
     func known(_ object: BackingObject) -> Node? {
-        if object === root.object { return root }
+        // By its key: another mount's tree may have it as an object of its own.
+        if object.key == root.object.key { return root }
         return state.withLock { state in state.ids[object.key].flatMap { state.slots[$0]?.node } }
     }
 
@@ -63,12 +66,42 @@ final class NodeTable: Sendable {
                 state.slots[id] = slot
                 return slot.node
             }
-            let id = NodeID(state.next)
-            state.next += 1
-            let node = Node(id: id, object: object)
-            state.slots[id] = Slot(node: node, lookupCount: 1)
+            return Self.add(object, &state)
+        }
+    }
+
+    private static func add(_ object: BackingObject, _ state: inout State) -> Node {
+        let id = NodeID(state.next)
+        state.next += 1
+        let node = Node(id: id, object: object)
+        state.slots[id] = Slot(node: node, lookupCount: 1)
+        if state.ids[object.key] == nil {
             state.ids[object.key] = id
-            return node
+        } else {
+            state.others[object.key, default: []].append(id)
+        }
+        return node
+    }
+
+    /// A node of its own for an object that may have others.
+    func enterAnother(_ object: BackingObject) -> Node { state.withLock { Self.add(object, &$0) } }
+
+    /// Counts a look-up of this node, if the kernel has not forgotten it meanwhile.
+    func enter(_ node: Node) -> Bool {
+        state.withLock { state in
+            guard var slot = state.slots[node.id] else { return false }
+            slot.lookupCount += 1
+            state.slots[node.id] = slot
+            return true
+        }
+    }
+
+    /// All nodes of an object that the kernel knows.
+    func all(of object: BackingObject) -> [Node] {
+        if object.key == root.object.key { return [root] }
+        return state.withLock { state in
+            guard let first = state.ids[object.key] else { return [] }
+            return ([first] + (state.others[object.key] ?? [])).compactMap { state.slots[$0]?.node }
         }
     }
 
@@ -84,7 +117,14 @@ final class NodeTable: Sendable {
                 return nil
             }
             state.slots[id] = nil
-            state.ids[slot.node.object.key] = nil
+            let key = slot.node.object.key
+            if var others = state.others[key] {
+                if state.ids[key] == id { state.ids[key] = others.removeFirst() } else { others.removeAll { $0 == id } }
+                state.others[key] = others.isEmpty ? nil : others
+                // Still known by another.
+                return nil
+            }
+            state.ids[key] = nil
             return slot.node.object
         }
     }

@@ -42,7 +42,7 @@ extension FileSystem {
     ) throws(Errno) -> Opening {
         let intent = OpenIntent(flags: flags)
         let executes = flags & openForExecution != 0
-        try permit(executes ? .execute : .open(intent), Nodes(object: object.facts), caller, about: object)
+        try permit(executes ? .execute : .open(intent), Parts(object: object), caller, about: object)
         // The kernel opens the others itself; only files have data here.
         guard object.facts.kind == .file else { throw .io }
         let portion = try share.handleAllowance.take(caller.uid)
@@ -55,7 +55,7 @@ extension FileSystem {
         }
         let file = OpenFile(
             node: node, descriptor: descriptor, portion, isReadable: intent.contains(.read) || executes,
-            isWritable: intent.contains(.write), isAppendOnly: bindsToEnd(intent, object.facts, caller),
+            isWritable: intent.contains(.write), isAppendOnly: bindsToEnd(intent, object, caller),
             growth: try entering(growth, descriptor, intent, caller))
         var flags = openingFlags(file)
         if file.isWritable, caller.uid != 0, !object.facts.mode.isDisjoint(with: [.setUser, .setGroup]) {
@@ -68,11 +68,11 @@ extension FileSystem {
 
     /// Whether a handle may only add at the end: the object is append-only, or it was opened for
     /// appending by somebody who may not write (DESIGN 5: O_APPEND can be cleared after open).
-    func bindsToEnd(_ intent: OpenIntent, _ facts: ObjectFacts, _ caller: Caller) -> Bool {
+    func bindsToEnd(_ intent: OpenIntent, _ object: Loaded, _ caller: Caller) -> Bool {
         guard intent.contains(.write) else { return false }
-        if !facts.flags.isDisjoint(with: .appendOnly) { return true }
+        if !object.facts.flags.isDisjoint(with: .appendOnly) { return true }
         guard intent.contains(.append) else { return false }
-        return !decide(.rights(.write), Nodes(object: facts), caller).isAllowed
+        return !decide(.rights(.write), Parts(object: object), caller).isAllowed
     }
 
     /// Append-only handles bypass the page cache, which also refuses shared writable mappings of them.
@@ -100,7 +100,7 @@ extension FileSystem {
             do throws(Errno) { made = try create(.file, name, in: directory, mode: mode, caller) } catch {
                 guard error == .exist, flags & OpenFlag.exclusive == 0 else { throw error }
                 // It came into being after the kernel looked: then it is opened like any other.
-                try permit(.lookup, Nodes(object: directory.facts), caller, about: directory)
+                try permit(.lookup, Parts(finding: name, in: directory), caller, about: directory)
                 let found = try child(name, of: directory)
                 return (entry(found, named: name, below: directory), nil)
             }
@@ -128,9 +128,10 @@ extension FileSystem {
     ) throws(Errno) -> (Entry, Opening) {
         try share.withNamesHeld { () throws(Errno) in
             let portion = try share.handleAllowance.take(caller.uid)
-            let descriptor = try createUnnamed(in: load(parent), mode: mode, caller)
-            let made = try load(tree.adopt(descriptor))
-            return try showing(unnamedEntry(made.object, made.status)) { (node) throws(Errno) in
+            let directory = try load(parent)
+            let descriptor = try createUnnamed(in: directory, mode: mode, caller)
+            let made = try load(tree.adopt(descriptor), directory.standing.unnamedBelow)
+            return try showing(unnamedEntry(made, in: directory)) { (node) throws(Errno) in
                 try openCreated(made, node, portion, flags: flags, caller)
             }
         }

@@ -72,7 +72,7 @@ extension FileSystem {
     private func clearSetID(of file: OpenFile) throws(Errno) {
         try metadataLock.withWriteLock { () throws(Errno) in
             let status = try Syscall.statx(file.descriptor.rawValue)
-            if try clearSetID(file.descriptor.rawValue, status) { cache.takeBackAttributes(of: file.node.id) }
+            if try clearSetID(file.descriptor.rawValue, status) { takeBackAttributes(of: file.node) }
         }
     }
 
@@ -87,7 +87,7 @@ extension FileSystem {
     /// Before a truncation by anybody but root.
     func clearSetID(_ object: Loaded, _ caller: Caller) throws(Errno) {
         guard caller.uid != 0, try clearSetID(object.descriptor.rawValue, object.status) else { return }
-        if let node = object.node { cache.takeBackAttributes(of: node.id) }
+        if let node = object.node { takeBackAttributes(of: node) }
     }
 
     func sync(_ id: HandleID, dataOnly: Bool) throws(Errno) {

@@ -15,10 +15,12 @@ extension FileSystem {
             if directory.isCovered { throw .noent }
             try permit(
                 isDirectory ? .removeDirectory : .unlink,
-                Nodes(object: object.facts, parent: directory.facts), caller, about: object)
+                Parts(removing: object, from: directory), caller, about: object)
             if object.isCovered { throw .busy }
             try Syscall.unlinkat(
                 directory.descriptor.rawValue, name, flags: isDirectory ? AtFlag.removeDirectory : 0)
+            share.hasRemoved(object, name, from: directory)
+            tellOthers(ofNameIn: directory, object.object)
             if isDirectory || object.status.nlink <= 1 { tree.forgetDescriptor(of: object.object) }
         }
     }

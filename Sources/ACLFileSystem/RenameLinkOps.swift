@@ -20,10 +20,9 @@ extension FileSystem {
             let target = try existing(newName, in: destination)
             if exchanges, target == nil { throw .noent }
             if flags & RenameFlag.noReplace != 0, target != nil { throw .exist }
-            if !exchanges, let target { try rejectTypeClash(object, target) }
-            let objects = Nodes(
-                object: object.facts, parent: source.facts, target: target?.facts,
-                targetParent: parent == newParent ? nil : destination.facts)
+            let objects = Parts(
+                moving: object, from: source, to: newName, in: destination, isSame: parent == newParent,
+                replacing: target, exchanges: exchanges)
             try permit(exchanges ? .exchange : .rename, objects, caller, about: object)
             if source.isCovered { throw .noent }
             if destination.isCovered { throw .rofs }
@@ -32,8 +31,19 @@ extension FileSystem {
                 try Syscall.renameat2(
                     source.descriptor.rawValue, name, to: destination.descriptor.rawValue, newName, flags: flags)
             }
+            if object.object.key != target?.object.key {
+                share.hasMoved(object, from: source, name, to: destination, newName)
+                if let target {
+                    if exchanges {
+                        share.hasMoved(target, from: destination, newName, to: source, name)
+                    } else {
+                        share.hasRemoved(target, newName, from: destination)
+                    }
+                }
+            }
             takeBackMoved(object, from: source, to: newName, in: destination)
             if exchanges, let target { takeBackMoved(target, from: destination, to: name, in: source) }
+            if !exchanges, let target { tellOthers(of: target.object) }
             if !exchanges, let target, target.status.nlink <= 1 || target.facts.kind == .directory {
                 tree.forgetDescriptor(of: target.object)
             }
@@ -47,27 +57,22 @@ extension FileSystem {
         }
     }
 
-    /// Before the rights (AUTHORIZATION.md 2.2): a directory replaces only a directory, others only others.
-    private func rejectTypeClash(_ object: Loaded, _ target: Loaded) throws(Errno) {
-        switch (object.facts.kind == .directory, target.facts.kind == .directory) {
-        case (true, false): throw .notdir
-        case (false, true): throw .isdir
-        default: break
-        }
-    }
-
     func link(
         _ id: NodeID, as name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller
     ) throws(Errno) -> Entry {
         try share.withNamesHeld { () throws(Errno) in
             let object = try load(id)
             let directory = try load(parent)
-            try permit(.link, Nodes(object: object.facts, targetParent: directory.facts), caller, about: object)
+            try permit(.link, Parts(linking: object, as: name, in: directory), caller, about: object)
             if directory.isCovered { throw .rofs }
             try spending(for: caller) { () throws(Errno) in
                 try Syscall.link(descriptor: object.descriptor.rawValue, to: directory.descriptor.rawValue, name)
             }
-            return entry(try load(id), named: name, below: directory)
+            tellOthers(ofNameIn: directory, object.object)
+            // On a confined mount the new name may be in another zone, and so another node.
+            guard view != nil else { return entry(try load(id), named: name, below: directory) }
+            if let node = object.node { giveName(name, in: directory, to: node) }
+            return entry(try child(name, of: directory), named: name, below: directory)
         }
     }
 }

@@ -151,7 +151,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     }
 
     override public func statfs(_ node: NodeID, caller: Caller, reply: consuming StatfsReply) {
-        reply.settle(outcome { () throws(Errno) in try fs.statistics(node) })
+        reply.settle(outcome { () throws(Errno) in try fs.statistics(node, caller) })
     }
 
     // MARK: Extended attributes
@@ -300,7 +300,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         _ node: NodeID, handle: HandleID, offset: UInt64, caller: Caller, reply: consuming DirectoryReply
     ) {
         var reply = reply
-        switch outcome({ () throws(Errno) in try fs.list(handle, offset: offset, into: &reply) }) {
+        switch outcome({ () throws(Errno) in try fs.list(handle, offset: offset, into: &reply, caller) }) {
         case .success: reply.finish()
         case .failure(let error): reply.fail(error.rawValue)
         }
@@ -310,7 +310,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         _ node: NodeID, handle: HandleID, offset: UInt64, caller: Caller, reply: consuming DirectoryReply
     ) {
         var reply = reply
-        switch outcome({ () throws(Errno) in try fs.listWithEntries(handle, offset: offset, into: &reply) }) {
+        switch outcome({ () throws(Errno) in try fs.listWithEntries(handle, offset: offset, into: &reply, caller) }) {
         case .success(let shown): if !reply.finish() { for node in shown { fs.forgetLookups(of: node, 1) } }
         case .failure(let error): reply.fail(error.rawValue)
         }

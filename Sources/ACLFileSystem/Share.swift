@@ -5,14 +5,17 @@ import Synchronization
 /// What all mounts of one backing tree have in common in this daemon: the lock that holds facts and names still
 /// between a decision and its act, and the knowledge of one another (docs/coherence.md, R14).
 ///
-/// While there is more than one, none of them lets its kernel keep names or attributes: a change through one would
-/// have to be told to all others before its reply. Then every call is decided anew, on the one state that they share.
+/// While there is more than one, a change through one is told to all others before its reply (`OtherMounts.swift`), and
+/// no listing hands out objects: it alone takes effect at a moment that only a lock of that kernel's could tell.
 public final class Share: Sendable {
     let lock = ReadWriteLock()
     let handleAllowance = HandleAllowance()
     let growing = GrowingFiles()
     private let mounts = Mutex<[FileSystem]>([])
     private let isShared = Atomic<Bool>(false)
+    /// How many directories have moved, with all that is below them, or gone: what was found out about places before is
+    /// out of date.
+    let moves = Atomic<UInt64>(0)
 
     public init() {}
 
@@ -35,6 +38,8 @@ public final class Share: Sendable {
             leave(fileSystem)
             throw error
         }
+        // From here on each is told what the others change.
+        for mount in all { mount.cache.resume(.severalMounts) }
     }
 
     func leave(_ fileSystem: FileSystem) {
@@ -47,14 +52,27 @@ public final class Share: Sendable {
         for mount in left { mount.cache.resume(.severalMounts) }
     }
 
+    func forEachOther(than fileSystem: FileSystem, _ body: (FileSystem) -> Void) {
+        guard hasSeveralMounts else { return }
+        for mount in mounts.withLock({ $0 }) where mount !== fileSystem { body(mount) }
+    }
+
     /// Bytes of a file have changed through one mount. The others' kernels may hold pages of it; they are dropped, but
     /// not before the reply, because that waits for reads which may wait for us.
     func contentChanged(_ object: BackingObject, through fileSystem: FileSystem) {
-        guard hasSeveralMounts else { return }
-        for mount in mounts.withLock({ $0 }) where mount !== fileSystem {
-            if let node = mount.nodes.known(object) { mount.notices.dropContent(of: node.id) }
+        // A confined mount may show one file as several.
+        if hasSeveralMounts || fileSystem.view != nil {
+            for mount in mounts.withLock({ $0 }) {
+                let shown = mount.nodes.all(of: object)
+                if mount === fileSystem, shown.count < 2 { continue }
+                for node in shown { mount.notices.dropContent(of: node.id) }
+            }
         }
+        fileSystem.tellOthers(of: object)
     }
+
+    /// The mounts that must be told where names go.
+    var confinedMounts: [FileSystem] { mounts.withLock { $0.filter { $0.view != nil } } }
 
     /// Holds names still from a decision to its act. On a single mount the kernel's lock on the directory does that,
     /// and many may go on at once.
@@ -69,7 +87,8 @@ public final class Share: Sendable {
 }
 
 extension FileSystem {
-    /// Nothing is handed out any more, and what was is taken back before this returns.
+    /// Nothing is handed out any more, and what was is taken back before this returns. Until then changes through the
+    /// other mount are not told to this one's kernel.
     func stopCaching() throws(Errno) {
         guard let (names, ticket) = metadataLock.withWriteLock({ cache.suspend(.severalMounts) }) else { return }
         // Listings that were answered but not yet used would be stamped after the bump (R4).

@@ -22,7 +22,12 @@ enum LookupAnswer {
 
 extension FileSystem {
     /// Whether every caller that can reach this mount would be granted these rights.
-    func everybodyHolds(_ rights: Rights, on facts: ObjectFacts) -> Bool {
+    func everybodyHolds(_ rights: Rights, on object: Loaded) -> Bool {
+        everybodyHolds(rights, on: object.facts, object.standing)
+    }
+
+    private func everybodyHolds(_ rights: Rights, on facts: ObjectFacts, _ standing: Standing) -> Bool {
+        guard standing.rights.isSuperset(of: rights) else { return false }
         guard let soleUser else { return universalRights(of: facts, on: volume).isSuperset(of: rights) }
         var inquiry = Inquiry(soleUser, on: volume, sandbox: Unconfined(), observer: NoObserver())
         return inquiry.authorize(.rights(rights), Nodes(object: facts)).isAllowed
@@ -30,22 +35,24 @@ extension FileSystem {
 
     /// Shows an object under a name, and counts the look-up.
     func entry(_ child: Loaded, named name: UnsafePointer<CChar>, below parent: Loaded) -> Entry {
-        let node = nodes.enter(child.object)
+        let isNew = isNewHere(child.object)
+        let node = enter(child, named: name, below: parent)
         return Entry(
             node: node.id, generation: generation, attributes: attributes(child.status),
-            attributesValidFor: attributeTime(child),
+            attributesValidFor: isNew ? 0 : attributeTime(child),
             entryValidFor: entryTime(node, named: name, below: parent))
     }
 
     /// An object that has no name.
-    func unnamedEntry(_ object: BackingObject, _ status: FileStatus) -> Entry {
-        Entry(node: nodes.enter(object).id, generation: generation, attributes: attributes(status))
+    func unnamedEntry(_ object: Loaded, in directory: Loaded) -> Entry {
+        let node = enter(object, named: nil, below: directory)
+        return Entry(node: node.id, generation: generation, attributes: attributes(object.status))
     }
 
     /// Seconds that a name is good for: none unless everybody may search its directory, and none for an object that
     /// only some may find or that could be brought back late (R7).
     private func entryTime(_ node: Node, named name: UnsafePointer<CChar>, below parent: Loaded) -> Double {
-        guard let directory = parent.node, cache.times.entry > 0, everybodyHolds(.search, on: parent.facts),
+        guard let directory = parent.node, cache.times.entry > 0, everybodyHolds(.search, on: parent),
             rightsBehindGate(node.object.kind) == nil
         else {
             if node.isDirectory {
@@ -64,18 +71,18 @@ extension FileSystem {
 
     /// Seconds for the answer that there is no such name.
     func absenceTime(of name: UnsafePointer<CChar>, below parent: Loaded) -> Double {
-        guard let directory = parent.node, everybodyHolds(.search, on: parent.facts) else { return 0 }
+        guard let directory = parent.node, everybodyHolds(.search, on: parent) else { return 0 }
         return cache.handOut(name, nil, below: directory)
     }
 
     func shown(_ object: Loaded) -> ShownAttributes {
-        let isOpen = everybodyHolds([.readAttributes, .readSecurity], on: object.facts)
+        let isOpen = everybodyHolds([.readAttributes, .readSecurity], on: object) && !changesElsewhere(object.object)
         return ShownAttributes(
             attributes: attributes(object.status), validFor: isOpen ? cache.times.attributes : 0)
     }
 
     func shownAfterChange(_ object: Loaded) -> ShownAttributes {
-        let isOpen = everybodyHolds([.readAttributes, .readSecurity], on: object.facts)
+        let isOpen = everybodyHolds([.readAttributes, .readSecurity], on: object) && !changesElsewhere(object.object)
         return ShownAttributes(
             attributes: attributes(object.status), validFor: isOpen ? cache.timeOfChangedAttributes : 0)
     }
@@ -83,8 +90,8 @@ extension FileSystem {
     /// Seconds that the attributes in an entry are good for. Two look-ups of an object by different names are not
     /// ordered by any lock, so with several links none (R12).
     private func attributeTime(_ object: Loaded) -> Double {
-        if object.facts.kind != .directory, object.status.nlink > 1 { return 0 }
-        return everybodyHolds([.readAttributes, .readSecurity], on: object.facts) ? cache.times.attributes : 0
+        if object.facts.kind != .directory, object.status.nlink > 1 || changesElsewhere(object.object) { return 0 }
+        return everybodyHolds([.readAttributes, .readSecurity], on: object) ? cache.times.attributes : 0
     }
 }
 
@@ -96,21 +103,33 @@ extension FileSystem {
     ///   - after: nil if it cannot be told any more.
     ///   - repliesWithAttributes: the kernel learns the new attributes from the reply itself.
     func takeBack(_ object: Loaded, after: ObjectFacts?, repliesWithAttributes: Bool = false) {
+        defer { tellOthers(of: object.object) }
         guard let node = object.node else { return }
-        if loses(.search, object.facts, after), node.isDirectory { cache.takeBackNames(below: node) }
+        if loses(.search, object, after), node.isDirectory { cache.takeBackNames(below: node) }
         if !repliesWithAttributes { cache.takeBackAttributes(of: node.id) }
+        guard view != nil, !node.isDirectory else { return }
+        for other in nodes.all(of: object.object) where other !== node { cache.takeBackAttributes(of: other.id) }
     }
 
-    private func loses(_ rights: Rights, _ before: ObjectFacts, _ after: ObjectFacts?) -> Bool {
+    private func loses(_ rights: Rights, _ before: Loaded, _ after: ObjectFacts?) -> Bool {
         guard everybodyHolds(rights, on: before) else { return false }
         guard let after else { return true }
-        return !everybodyHolds(rights, on: after)
+        return !everybodyHolds(rights, on: after, before.standing)
     }
 
     /// An object has moved to a new name; it keeps the time that it was given under the old one (R2).
     func takeBackMoved(_ object: Loaded, from source: Loaded, to name: UnsafePointer<CChar>, in destination: Loaded) {
+        tellOthers(ofNameIn: source, object.object)
+        tellOthers(ofNameIn: destination, nil)
+        tellOthers(ofMoved: object)
         guard let old = source.node, let new = destination.node else { return }
-        if everybodyHolds(.search, on: destination.facts) {
+        // Below a directory that moves between zones other rights hold.
+        if object.standing.zone != destination.standing.below(name).zone, object.facts.kind == .directory,
+            !mountsBelow.exist
+        {
+            takeBackAllOfView()
+        }
+        if everybodyHolds(.search, on: destination) {
             cache.move(nodes.known(object.object)?.id, from: old, to: name, below: new)
         } else {
             cache.takeBackNames(below: old)

@@ -22,7 +22,7 @@ extension FileSystem {
         if kind == .acl { return try aclText(of: id, caller) }
         return try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(id)
-            let nodes = Nodes(object: object.facts)
+            let nodes = Parts(object: object)
             switch kind {
             case .flags:
                 try permit(.readFlags, nodes, caller)
@@ -44,7 +44,7 @@ extension FileSystem {
             case .security(let stored):
                 // Labels are asked for by `ls -l` of everything it shows, where nobody refuses them: whoever may not
                 // read one is told that there is none, whether there is or not (docs/decisions/0004-readings.md).
-                do throws(Errno) { try permit(.getXattr, nodes, caller) } catch { throw error == .acces ? .nodata : error }
+                do throws(Errno) { try permit(.getXattr, nodes, caller) } catch { throw error == .acces || error == .perm ? .nodata : error }
                 return try read(stored, object)
             case .acl, .unsupported: throw .opnotsupp
             case .tooLong: throw .range
@@ -63,7 +63,7 @@ extension FileSystem {
         if kind == .acl { return try setACL(of: id, to: value, flags: flags, caller) }
         try metadataLock.withWriteLock { () throws(Errno) in
             let object = try load(id)
-            let nodes = Nodes(object: object.facts)
+            let nodes = Parts(object: object)
             switch kind {
             case .flags:
                 let requested: FileFlags
@@ -93,6 +93,7 @@ extension FileSystem {
     func store(
         _ name: [UInt8], _ value: UnsafeRawBufferPointer, _ flags: Int32, _ object: Loaded, _ caller: Caller
     ) throws(Errno) {
+        defer { tellOthers(of: object.object) }
         let descriptor = object.descriptor.rawValue
         try spending(for: caller) { () throws(Errno) in
             try tree.keepingRoom(besides: name, size: value.count, flags: flags, on: descriptor, object.status) {
@@ -108,7 +109,7 @@ extension FileSystem {
         let kind = XattrName(name)
         try metadataLock.withWriteLock { () throws(Errno) in
             let object = try load(id)
-            let nodes = Nodes(object: object.facts)
+            let nodes = Parts(object: object)
             switch kind {
             case .acl:
                 try permit(.setACL(nil), nodes, caller)
@@ -132,6 +133,7 @@ extension FileSystem {
     }
 
     func drop(_ name: [UInt8], _ object: Loaded) throws(Errno) {
+        defer { tellOthers(of: object.object) }
         try name.withCName { (name) throws(Errno) in
             try Syscall.removexattr(.any(object.descriptor.rawValue), name)
         }
@@ -141,7 +143,7 @@ extension FileSystem {
     func listXattr(_ id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
         try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(id)
-            try permit(.listXattr, Nodes(object: object.facts), caller, about: object)
+            try permit(.listXattr, Parts(object: object), caller, about: object)
             let names: [[UInt8]]
             var list: [UInt8] = []
             for shown in try listedBackupMarks(object) { list += shown + [0] }
@@ -169,7 +171,7 @@ extension FileSystem {
             let right = entry.right
             // Deletion also depends on the directory, which an attribute request does not name.
             if right == .delete { continue }
-            if decide(.rights(right), Nodes(object: object.facts), caller).isAllowed { granted.formUnion(right) }
+            if decide(.rights(right), Parts(object: object), caller).isAllowed { granted.formUnion(right) }
         }
         let words = ACLTextPrinter.shownWords(of: ACE(.everyone, .allow, granted), isDirectory: isDirectory)
         return Array((words.isEmpty ? "-" : words.joined(separator: ",")).utf8)

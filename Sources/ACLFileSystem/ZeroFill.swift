@@ -25,7 +25,7 @@ extension FileSystem {
         if try gaps.exceedRoom(in: state.examinedEnd..<size, state.leftAlone, forRoot: state.payerIsRoot) { throw .nospc }
         defer {
             wantZeros(growth)
-            if growth.state.withLock({ $0.hasGaps }) { cache.takeBackAttributes(of: file.node.id) }
+            if growth.state.withLock({ $0.hasGaps }) { takeBackAttributes(of: file.node) }
         }
         while true {
             var step = FillStep.done
@@ -74,10 +74,7 @@ extension FileSystem {
             return true
         }
         guard isDue else { return share.growing.drop(growth) }
-        let (cache, node) = (cache, file.node.id)
-        let job = FillJob(growth: growth, descriptor: file.descriptor, files: share.growing) {
-            cache.takeBackAttributes(of: node)
-        }
+        let job = FillJob(growth: growth, descriptor: file.descriptor, files: share.growing) { [self] in takeBackAttributes(of: file.node) }
         // The job holds the growth from here on.
         share.growing.filler.add(job)
     }
@@ -90,6 +87,8 @@ extension FileSystem {
         do throws(Errno) {
             let opening = try growth.alone { () throws(Errno) in try open(growth) }
             if (try? handles.file(opening.handle))?.growth == nil { share.growing.drop(growth) }
+            // What is written from now on need not come to our knowledge.
+            tellOthers(of: node.object)
             return opening
         } catch {
             share.growing.drop(growth)

@@ -123,5 +123,10 @@ final class GrowingFiles: Sendable {
         }
     }
 
+    func isOpenForWriting(_ key: ObjectKey) -> Bool {
+        let growth = growths.withLock { $0[key] }
+        return growth?.state.withLock { $0.writers > 0 } ?? false
+    }
+
     func countLeft() { left.add(1, ordering: .relaxed) }
 }

@@ -37,7 +37,7 @@ extension Inquiry where C: ~Copyable {
         }
         var index = 0
         while let check = checks[index] {
-            if !sandboxPermits(check) { return conclude(.deny(.EPERM, .sandbox)) }
+            if let role = sandboxRefusal(check) { return conclude(.deny(.EPERM, .sandbox(role))) }
             index += 1
         }
         if let error = typeErrorAfterSandbox(of: operation, nodes: nodes) { return conclude(error) }
@@ -74,13 +74,16 @@ extension Inquiry where C: ~Copyable {
         return decision
     }
 
-    private func sandboxPermits(_ check: Check) -> Bool {
+    /// The object on which the policy does not let the check pass; nil = it passes. A change of attributes that names
+    /// what is there already asks nobody for a right, but it is a change: it takes set-id bits, and the time of change.
+    private func sandboxRefusal(_ check: Check) -> NodeRole? {
         if let parentRole = check.parentRole, check.rights.contains(.delete),
             !sandbox.permits(.deleteChild, on: parentRole)
         {
-            return false
+            return parentRole
         }
-        return sandbox.permits(check.rights, on: check.role)
+        let changesNothing = check.changesAttributes && check.rights.isEmpty
+        return sandbox.permits(changesNothing ? .writeSecurity : check.rights, on: check.role) ? nil : check.role
     }
 
     /// EACCES becomes EPERM through chmod, chown, setting an ACL and choosing times (2.3); chflags and

@@ -21,7 +21,8 @@ public enum Precondition: UInt8, Sendable, CaseIterable {
 /// supplied a right of its last check.
 public enum Stage: Sendable, Hashable {
     case precondition(Precondition)
-    case sandbox
+    /// The object whose place lets too little pass.
+    case sandbox(NodeRole)
     case attributePolicy
     case ownershipIgnored
     case root

@@ -33,9 +33,17 @@ func structuralError(of operation: Operation, nodes: Nodes, isRoot: Bool) -> Dec
     return nil
 }
 
-/// Type errors that come only after the sandbox (9a.3).
+/// Type errors that come only after the sandbox (9a.3): what cannot be truncated, and a rename by which a directory would
+/// replace something else or the other way round.
 func typeErrorAfterSandbox(of operation: Operation, nodes: Nodes) -> Decision? {
-    guard case .truncate = operation, let kind = nodes.object?.kind, kind != .file else { return nil }
-    return kind == .directory
-        ? .deny(.EISDIR, .precondition(.isDirectory)) : .deny(.EINVAL, .precondition(.notRegular))
+    guard let kind = nodes.object?.kind else { return nil }
+    switch operation {
+    case .truncate where kind == .directory: return .deny(.EISDIR, .precondition(.isDirectory))
+    case .truncate where kind != .file: return .deny(.EINVAL, .precondition(.notRegular))
+    case .rename:
+        guard let target = nodes.target?.kind, (kind == .directory) != (target == .directory) else { return nil }
+        return kind == .directory
+            ? .deny(.ENOTDIR, .precondition(.notDirectory)) : .deny(.EISDIR, .precondition(.isDirectory))
+    default: return nil
+    }
 }

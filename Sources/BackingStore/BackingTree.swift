@@ -44,8 +44,10 @@ public final class BackingTree: Sendable {
         self.followsMounts = followsMounts
         bareRoot = Self.bareRoot(of: shared)
         cache = ObjectCache(capacity: descriptorBudget)
+        // With its handle, so that it is the same object in the tree of a directory above.
+        let handle = try? Syscall.nameToHandle(shared.rawValue)
         root = BackingObject(
-            key: ObjectKey(device: status.device, inode: status.inode, handle: nil), kind: .directory, pinned: shared)
+            key: ObjectKey(device: status.device, inode: status.inode, handle: handle), kind: .directory, pinned: shared)
         let device = status.device
         mounts.withLock { $0[device] = shared }
         cache.insert(shared, for: root.key)

@@ -17,11 +17,15 @@ struct ContainerRule {
 }
 
 extension ContainerLayout {
+    /// Whether a text is one name that can stand for an application.
+    public static func isIdentifier(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count < 256 && text != "." && text != ".."
+            && !text.utf8.contains { $0 == 0x2F || $0 < 0x20 || $0 == 0x7F }
+    }
+
     /// - Throws: if the identifier could lead out of its place.
     func rules(bundle: String, home: [[UInt8]]) throws(EntitlementProblem) -> [ContainerRule] {
-        guard !bundle.isEmpty, !bundle.contains("/"), bundle != ".", bundle != "..", bundle.utf8.count < 256,
-            !bundle.utf8.contains(0)
-        else { throw EntitlementProblem(key: "bundle", message: "'\(bundle)' is not a bundle identifier") }
+        guard Self.isIdentifier(bundle) else { throw EntitlementProblem(key: "bundle", message: "'\(bundle)' is not a bundle identifier") }
         func path(_ words: String...) -> [[UInt8]] { home + words.map { Array($0.utf8) } }
         switch self {
         case .macos:

@@ -35,8 +35,6 @@ public struct EntitledPlace: Sendable, Hashable {
 /// widen access and cannot be understood is an error, for its writer meant something that is not enforced.
 public struct Entitlements: Sendable, Hashable {
     public private(set) var isSandboxed = false
-    /// A child takes its parent's sandbox: this profile stands for none of its own.
-    public private(set) var inheritsSandbox = false
     /// Locations that the user pointed at; access comes with the grants, this says how far they may go.
     public private(set) var userSelected: EntitledAccess?
     public private(set) var applicationGroups: [String] = []
@@ -76,7 +74,14 @@ public struct Entitlements: Sendable, Hashable {
     private mutating func take(_ key: String, _ word: String, _ value: EntitlementValue) throws(EntitlementProblem) {
         switch word {
         case "app-sandbox": isSandboxed = try flag(key, value)
-        case "inherit": inheritsSandbox = try flag(key, value)
+        case "inherit":
+            // A view confines whoever comes through it, children included: there is nothing to inherit from.
+            guard try !flag(key, value) else {
+                throw EntitlementProblem(
+                    key: key,
+                    message: "a program with this key runs in the sandbox of the program that started it and describes none "
+                        + "of its own; name that program's profile, or take the key out")
+            }
         case "application-groups":
             for name in try texts(key, value) {
                 guard !name.isEmpty, !name.contains("/"), name != ".", name != ".." else {

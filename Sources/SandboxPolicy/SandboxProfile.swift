@@ -10,6 +10,9 @@ public struct SandboxProfile: Sendable, Hashable {
     /// Names from the mount's top.
     public var home: [[UInt8]]
     public var layout: ContainerLayout
+    /// Where nothing passes whatever a key or a grant says: what decides about this very profile. The daemon's affair,
+    /// so it stands in no message.
+    public var closed: [[[UInt8]]] = []
 
     public init(
         name: String, entitlements: Entitlements, bundle: String?, home: [[UInt8]], layout: ContainerLayout = .macos
@@ -25,7 +28,7 @@ public struct SandboxProfile: Sendable, Hashable {
     /// further than the profile's `user-selected` key lets it.
     public func table(grants: [Grant] = [], at time: Int64 = 0) throws(EntitlementProblem) -> ZoneTable {
         let places = entitlements.places(home: home) + usable(grants, at: time)
-        return try ZoneTable(places, bundle: bundle, home: home, layout: layout)
+        return try ZoneTable(places, bundle: bundle, home: home, layout: layout, closed: closed)
     }
 
     /// When the first of the grants that count at a time ends; nil if none does.
@@ -52,6 +55,15 @@ extension SandboxProfile {
         if let bundle { members.append(.init("bundle", .string(bundle))) }
         members.append(JSON.path(home.joinedPath, name: "home"))
         members.append(.init("entitlements", entitlements.json))
+        return .object(members)
+    }
+
+    /// What people are told of it.
+    public var summary: JSON {
+        var members: [JSON.Member] = [.init("profile", .string(name))]
+        if let bundle { members.append(.init("bundle", .string(bundle))) }
+        members.append(JSON.path(home.isEmpty ? [0x2F] : home.joinedPath, name: "home"))
+        if bundle != nil { members.append(.init("layout", .string(layout.rawValue))) }
         return .object(members)
     }
 

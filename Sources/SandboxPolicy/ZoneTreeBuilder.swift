@@ -11,6 +11,7 @@ struct ZoneTreeBuilder {
         /// A container's rule replaces what lies above it, instead of adding.
         var isContainer = false
         var holdsApplications = false
+        var isClosed = false
     }
 
     private let top = Place()
@@ -44,6 +45,8 @@ struct ZoneTreeBuilder {
         place.holdsApplications = rule.zone == .container || rule.zone == .bundle
     }
 
+    mutating func close(_ path: [[UInt8]]) { place(path).isClosed = true }
+
     func flattened() throws(EntitlementProblem) -> [ZoneTable.Zone] {
         var zones: [ZoneTable.Zone] = []
         try flatten(top, above: [], insideContainer: false, &zones)
@@ -56,14 +59,22 @@ struct ZoneTreeBuilder {
     private func flatten(
         _ place: Place, above: [Grant], insideContainer: Bool, _ zones: inout [ZoneTable.Zone]
     ) throws(EntitlementProblem) -> ZoneID {
+        if place.isClosed {
+            let id = try append(zone([], isPassage: false), &zones)
+            zones[Int(id.rawValue)].isFixed = true
+            zones[Int(id.rawValue)].others = id
+            return id
+        }
         // Inside a container nothing but its layout counts.
         let below: [Grant] = place.isContainer ? place.subtree : insideContainer ? above : above + place.subtree
         let here: [Grant] = place.isContainer || insideContainer ? below : below + place.own
-        let id = try append(zone(here, isPassage: !place.children.isEmpty), &zones)
+        // The top is where every way begins, also where none leads anywhere: a mount can be looked at.
+        let id = try append(zone(here, isPassage: !place.children.isEmpty || place === top), &zones)
         zones[Int(id.rawValue)].isFixed = !place.children.isEmpty || !place.subtree.isEmpty || !place.own.isEmpty
+        zones[Int(id.rawValue)].isForDirectory = !place.children.isEmpty || !place.subtree.isEmpty
         // The same for everything below that no rule names; a leaf without a rule of its own for one object is that itself.
         let others: ZoneID
-        if place.children.isEmpty, place.own.isEmpty, place.subtree.isEmpty, !place.holdsApplications {
+        if place !== top, place.children.isEmpty, place.own.isEmpty, place.subtree.isEmpty, !place.holdsApplications {
             others = id
         } else {
             others = try append(zone(below.filter { $0.kind != .containerTop }, isPassage: false), &zones)

@@ -48,3 +48,62 @@ struct UnmountArguments: ParsableCommand {
 
     @Argument(help: ArgumentHelp(valueName: "MOUNTPOINT")) var mountpoint: String
 }
+
+struct SandboxCheckArguments: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs sandbox check",
+        abstract: "Whether a sandbox profile is good, and what it lets pass where.",
+        usage: "aclfs sandbox check [--json] [--bundle ID] [--home PATH] [--layout macos|ios] PROFILE [PATH ...]")
+
+    @Flag(help: "JSON instead of text.") var json = false
+    @Option(help: ArgumentHelp("The application whose container there is.", valueName: "ID")) var bundle: String?
+    @Option(help: ArgumentHelp("The home folder, from the mount's top; by default the top.", valueName: "PATH"))
+    var home: String?
+    @Option(help: ArgumentHelp("How the container is divided; by default macos.", valueName: "macos|ios"))
+    var layout: String?
+    @Argument(help: ArgumentHelp("An installed name, or with a slash the path of a file.", valueName: "PROFILE"))
+    var profile: ByteWord
+    @Argument(help: ArgumentHelp("From the mount's top: what passes there.", valueName: "PATH")) var paths: [ByteWord] = []
+}
+
+struct SandboxListArguments: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs sandbox list", abstract: "The installed profiles, and the mounts that one confines.",
+        usage: "aclfs sandbox list [--json]")
+
+    @Flag(help: "JSON instead of text.") var json = false
+}
+
+struct GrantAddArguments: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs sandbox grant add", abstract: "Lets an application reach a file or a folder that the user chose.",
+        usage: "aclfs sandbox grant add --bundle ID --read-only|--read-write [--expires TIME] PATH ...")
+
+    @Option(help: ArgumentHelp("The application.", valueName: "ID")) var bundle: String
+    @Flag(help: "It may read.") var readOnly = false
+    @Flag(help: "It may read and write.") var readWrite = false
+    @Option(
+        help: ArgumentHelp("When it ends: 30m, 12h, 7d, '2026-12-31 18:00', 2026-12-31T18:00:00Z or @SECONDS.", valueName: "TIME"))
+    var expires: String?
+    @Argument(help: ArgumentHelp("On a mount; a folder with all below it.", valueName: "PATH")) var paths: [ByteWord]
+}
+
+struct GrantListArguments: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs sandbox grant list", abstract: "What was granted on one mount, or on all that may be asked.",
+        usage: "aclfs sandbox grant list [--json] [--bundle ID] [MOUNTPOINT]")
+
+    @Flag(help: "JSON instead of text.") var json = false
+    @Option(help: ArgumentHelp("Of this application alone.", valueName: "ID")) var bundle: String?
+    @Argument(help: ArgumentHelp(valueName: "MOUNTPOINT")) var mountpoint: ByteWord?
+}
+
+struct GrantRemoveArguments: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs sandbox grant remove", abstract: "Takes grants away, at once.",
+        usage: "aclfs sandbox grant remove --bundle ID [--below] PATH ...")
+
+    @Option(help: ArgumentHelp("The application.", valueName: "ID")) var bundle: String
+    @Flag(help: "With all grants for what lies below PATH.") var below = false
+    @Argument(help: ArgumentHelp("As it was granted; it need not exist any more.", valueName: "PATH")) var paths: [ByteWord]
+}

@@ -1,5 +1,6 @@
 import ACLFileSystem
 import Glibc
+import SandboxPolicy
 
 /// A mount that the kernel shows and that somebody must serve.
 struct AttachedMount: Sendable {
@@ -11,6 +12,7 @@ struct AttachedMount: Sendable {
     /// `MAJOR:MINOR`, as the mount table writes it.
     var device: String
     var options: MountOptions
+    var profile: SandboxProfile?
     var showsRequests = false
     /// Of /dev/fuse; whoever serves owns it.
     var descriptor: Int32

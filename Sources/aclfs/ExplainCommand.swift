@@ -133,7 +133,7 @@ enum ExplainCommand {
             [
                 utc(denial["time"]?.integer ?? 0), "uid \(denial["uid"]?.integer ?? -1)",
                 denial["operation"]?.string ?? "", "inode \(denial["inode"]?.string ?? "-")",
-                denial["errno"]?.string ?? "", denial["stage"]?.string ?? "",
+                denial["errno"]?.string ?? "", denial["stage"]?.string ?? "", denial["rule"]?.string ?? "",
             ]
         }
         for line in ExplainTable.lines(rows) { printBytes(Array(line.utf8)) }

@@ -3,6 +3,7 @@ import ACLFormats
 import BackingStore
 import Glibc
 import LinuxSystem
+import SandboxPolicy
 import ToolSupport
 
 /// A second mount of a backing directory, or one of a directory inside or around it, is served by the daemon of the
@@ -53,12 +54,13 @@ enum HandOver {
             guard let directory = try? mount.tree.descriptor(of: mount.tree.root) else {
                 throw ControlError("the source is gone")
             }
-            let members: [JSON.Member] = [
+            var members: [JSON.Member] = [
                 .init("source", .string(attached.source)), .init("name", .string(attached.name)),
                 .init("mountpoint", .string(attached.mountpoint)), .init("device", .string(attached.device)),
                 .init("metadata", .string(mount.tree.metadataName)),
                 .init("options", .array(request.optionTexts.map { .string($0) })),
             ]
+            if let profile = mount.profile { members.append(.init("profile", profile.json)) }
             _ = try client.ask("serve", members, with: [attached.descriptor, directory.rawValue])
             return true
         } catch {
@@ -120,6 +122,7 @@ extension MountHost {
             do { try options.apply(text.string ?? "") } catch { throw wrong(error.description) }
         }
         options.allowOther = options.allowOther || geteuid() == 0
+        let profile = try Self.profile(request, options)
         let tree: BackingTree
         let descriptor: Int32
         do throws(Errno) {
@@ -127,10 +130,26 @@ extension MountHost {
             descriptor = try Syscall.dup(descriptors[0].rawValue).release()
         } catch { throw wrong("\(source): \(error)") }
         let mount = AttachedMount(
-            source: source, name: name, mountpoint: mountpoint, device: device, options: options, descriptor: descriptor)
+            source: source, name: name, mountpoint: mountpoint, device: device, options: options, profile: profile,
+            descriptor: descriptor)
         let isServing = WorkQueue<Bool>(capacity: 2)
         try serve(mount, tree: tree) { isServing.add($0) }
         guard isServing.next() == true else { throw wrong("the kernel did not answer") }
+    }
+
+    /// As the command has compiled it. A mount that is to be confined is never served without.
+    private static func profile(_ request: JSON, _ options: MountOptions) throws(MountFailure) -> SandboxProfile? {
+        func wrong(_ what: String) -> MountFailure { MountFailure(status: MountExit.systemError, message: what) }
+        guard let json = request["profile"] else {
+            guard options.sandbox.profile == nil else { throw wrong("an incomplete message: no profile") }
+            return nil
+        }
+        let profile: SandboxProfile
+        do { profile = try SandboxProfile(json) } catch { throw wrong("profile: \(error)") }
+        guard profile.name == options.sandbox.profile, profile.bundle == options.sandbox.bundle else {
+            throw wrong("the profile is not the one that the options name")
+        }
+        return profile
     }
 
     /// The same directory is opened once for all its mounts.

@@ -16,6 +16,11 @@ enum Journal {
         }
     }
 
+    /// For the log alone: whoever typed the command has been told.
+    static func record(_ text: String) {
+        if usesSyslog.withLock({ $0 }) { note(text) }
+    }
+
     /// Bytes that could act on a terminal are escaped: names stand in these lines.
     static func note(_ text: String) {
         let line = escapedName(text.utf8)

@@ -128,6 +128,9 @@ extension MountRequest {
         }
         guard words.count == 2 else { throw Self.usage("expected SOURCE and MOUNTPOINT, got \(words.count) words") }
         (source, mountpoint) = (words[0], words[1])
+        if !options.isRemount {
+            do { try options.checkTogether() } catch { throw Self.usage(error.description) }
+        }
     }
 
     private mutating func apply(_ text: String) throws(MountFailure) {

@@ -3,6 +3,7 @@ import BackingStore
 import FuseSession
 import Glibc
 import LinuxSystem
+import SandboxPolicy
 import Synchronization
 
 /// The mounts that this process serves: of one backing directory, or of directories one inside the other. The first is
@@ -12,6 +13,7 @@ final class MountHost: Sendable {
         var mount: AttachedMount
         var tree: BackingTree
         var session: Session
+        var fileSystem: FileSystem
     }
 
     private struct State {
@@ -26,16 +28,25 @@ final class MountHost: Sendable {
     /// Gets an item whenever a mount has ended.
     private let ended = WorkQueue<Void>(capacity: .max)
     private let control: String?
+    let store: GrantStore
+    /// Held while grants change, and while a mount begins with those there are.
+    private let granting = Mutex(())
 
     /// - Parameter control: the directory of the control sockets, if there may be any.
-    init(control: String?) { self.control = control }
+    init(control: String?, grants: GrantStore) { (self.control, store) = (control, grants) }
 
     /// Starts to serve a mount on threads of its own.
     /// - Parameter whenServing: called once: true when the kernel has introduced itself, false if it never did.
     func serve(
         _ mount: AttachedMount, tree: BackingTree, _ whenServing: @escaping @Sendable (Bool) -> Void
     ) throws(MountFailure) {
-        let fileSystem = FileSystem(tree: tree, options: mount.options, share: share)
+        for warning in mount.profile.map({ MountProfile.warnings(of: $0) }) ?? [] { Journal.record("warning: \(warning)") }
+        let profile = mount.profile.map { profile in
+            var profile = profile
+            profile.closed = (store.closedPlace?.names(inside: tree)).map { [$0] } ?? []
+            return profile
+        }
+        let fileSystem = FileSystem(tree: tree, options: mount.options, share: share, profile: profile)
         let negotiated = NegotiatedPaths(mount.options)
         let dispatch = RequestDispatch(fileSystem) { agreed in
             negotiated.set(agreed)
@@ -55,17 +66,23 @@ final class MountHost: Sendable {
         do throws(Errno) {
             watch = try MountWatch(device: mount.device, mountpoint: mount.mountpoint)
             try fileSystem.connect(session.notifier, device: mount.deviceNumber)
-            server = startControl(fileSystem, mount, negotiated, watch)
+            server = startControl(fileSystem, tree, mount, negotiated, watch)
             try watch.start(fileSystem)
         } catch {
             // What another mount's kernel keeps must be taken back first, and somebody does not let it go.
             let reason = error == .timedout ? "a listing on another mount of this directory is not read to its end" : "\(error)"
             throw MountFailure(status: MountExit.systemError, message: "cannot serve: \(reason)")
         }
-        let isAdmitted = state.withLock { state in
-            if state.isEnding { return false }
-            state.served.append(Served(mount: mount, tree: tree, session: session))
-            return true
+        let isAdmitted = withGrantsHeld {
+            if let profile, profile.bundle != nil {
+                // No kernel holds anything yet that could not be taken back.
+                try? fileSystem.changeGrants(grants(for: profile, on: tree, in: store.files { Journal.note($0) }))
+            }
+            return state.withLock { state in
+                if state.isEnding { return false }
+                state.served.append(Served(mount: mount, tree: tree, session: session, fileSystem: fileSystem))
+                return true
+            }
         }
         guard isAdmitted else { throw Self.failure("cannot serve", .again) }
         do throws(Errno) {
@@ -104,10 +121,24 @@ final class MountHost: Sendable {
     private static func workerCount() -> Int { max(2, min(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 16)) }
 
     private func startControl(
-        _ fileSystem: FileSystem, _ mount: AttachedMount, _ negotiated: NegotiatedPaths, _ watch: MountWatch
+        _ fileSystem: FileSystem, _ tree: BackingTree, _ mount: AttachedMount, _ negotiated: NegotiatedPaths,
+        _ watch: MountWatch
     ) -> ControlServer? {
         guard let control else { return nil }
-        return ControlDirectory.start(fileSystem, mount, negotiated, watch, in: control, host: self)
+        return ControlDirectory.start(fileSystem, tree, mount, negotiated, watch, in: control, host: self)
+    }
+
+    func withGrantsHeld<Value, Failure>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
+        try granting.withLock { _ throws(Failure) in try body() }
+    }
+
+    /// The mounts that a profile confines.
+    var confined: [(mountpoint: String, profile: SandboxProfile, tree: BackingTree, fileSystem: FileSystem)] {
+        state.withLock { state in
+            state.served.compactMap { served in
+                served.mount.profile.map { (served.mount.mountpoint, $0, served.tree, served.fileSystem) }
+            }
+        }
     }
 
     /// What is served now, for those who ask whether a directory belongs here.

@@ -9,10 +9,12 @@ struct MountLocation {
     /// From the root of the file system, which a bind mount may show only in part.
     let names: [[UInt8]]
 
-    /// - Parameter isFollowed: the object that a link leads to is meant, which must exist.
+    /// - Parameters:
+    ///   - isFollowed: the object that a link leads to is meant, which must exist.
+    ///   - isAsWritten: what is missing on the way, or not shown, is taken as written.
     /// - Throws: a message if it does not lie on an aclfs mount.
-    init(_ path: [UInt8], isFollowed: Bool = false) throws(ControlError) {
-        let real = isFollowed ? try Self.real(path) : try Self.absolute(path)
+    init(_ path: [UInt8], isFollowed: Bool = false, isAsWritten: Bool = false) throws(ControlError) {
+        let real = isFollowed ? try Self.real(path) : try Self.absolute(path, isAsWritten)
         let mounts = MountTable.entries().filter { Self.covers(Array($0.path.utf8), real) }
         guard let length = mounts.map({ $0.path.utf8.count }).max(),
             let top = mounts.last(where: { $0.path.utf8.count == length }), top.type == "fuse.aclfs"
@@ -20,6 +22,12 @@ struct MountLocation {
         entry = top
         let inside = real.dropFirst(top.path == "/" ? 0 : top.path.utf8.count)
         names = (Array(top.root.utf8) + [0x2F] + inside).split(separator: 0x2F).map { Array($0) }
+    }
+
+    /// The top of a mount.
+    init(top: MountEntry) {
+        entry = top
+        names = top.root.utf8.split(separator: 0x2F).map { Array($0) }
     }
 
     /// As it is sent.
@@ -44,7 +52,7 @@ struct MountLocation {
 
     /// The directory's real path and the last name as it stands. Where the way is closed to the caller, the
     /// rest is taken as written: why it is closed is what he asks.
-    private static func absolute(_ path: [UInt8]) throws(ControlError) -> [UInt8] {
+    private static func absolute(_ path: [UInt8], _ isAsWritten: Bool) throws(ControlError) -> [UInt8] {
         var names = path.split(separator: 0x2F).map { Array($0) }.filter { $0 != [0x2E] }
         let start: [UInt8] = path.first == 0x2F ? [0x2F] : [0x2E]
         if names.last == [0x2E, 0x2E] || names.isEmpty { return try real(start + [0x2F] + names.joined(separator: [0x2F])) }
@@ -54,7 +62,8 @@ struct MountLocation {
                 let directory = try resolve(start + [0x2F] + names.joined(separator: [0x2F]))
                 return (directory == [0x2F] ? [] : directory) + rest.flatMap { [0x2F] + $0 }
             } catch {
-                guard error == .acces, let name = names.popLast(), name != [0x2E, 0x2E] else {
+                let isClosed = error == .acces || isAsWritten && (error == .noent || error == .perm)
+                guard isClosed, let name = names.popLast(), name != [0x2E, 0x2E] else {
                     throw ControlError("\(escapedName(path)): \(error.text)")
                 }
                 rest.insert(name, at: 0)

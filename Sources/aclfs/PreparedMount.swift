@@ -3,12 +3,15 @@ import BackingStore
 import FuseSession
 import Glibc
 import LinuxSystem
+import SandboxPolicy
 
 /// Everything that can be refused before anything is mounted has been looked at.
 struct PreparedMount {
     let source: String
     let mountpoint: String
     let tree: BackingTree
+    /// What confines the mount.
+    let profile: SandboxProfile?
 
     /// Changes nothing but a dead mount of ours on the mount point, which is taken away.
     init(_ request: MountRequest) throws(MountFailure) {
@@ -33,6 +36,8 @@ struct PreparedMount {
                 message: "mount point \(mountpoint) is in use: \(entry.source) is mounted there")
         }
         try Privileges.checkDevice()
+        profile = try MountProfile.read(request, mountpoint: mountpoint)
+        for warning in profile.map({ MountProfile.warnings(of: $0) }) ?? [] { printError("aclfs: warning: \(warning)") }
         let name = try Self.metadataName(request.options, directory.rawValue, source)
         try Self.checkReach(
             SourceReach(source: source, mountpoint: mountpoint), source,

@@ -29,6 +29,7 @@ enum Program {
         case "ls": return runLs(arguments: byteArguments(after: 2))
         case "explain": return ExplainCommand.run()
         case "effective": return EffectiveCommand.run()
+        case "sandbox": return SandboxCommand.run(byteArguments(after: 2))
         case "status": return StatusCommand.run()
         case "help", "--help", "-h":
             print(Usage.text)

@@ -19,6 +19,7 @@ extension PreparedMount {
         warnOfShortLists()
         Syscall.umask(0)
         let control = ControlDirectory.prepare(mountpoint: mountpoint)
+        let grants = GrantStore()
         // What is prepared above is root's; every thread below spends nobody's space.
         if isRoot { try spendAsNobody() }
         // Whoever started us may stand where the mount is going to be.
@@ -26,7 +27,7 @@ extension PreparedMount {
             throw MountFailure(status: MountExit.systemError, message: "cannot change to /: \(error)")
         }
         let attached = try attach(request)
-        let host = MountHost(control: control)
+        let host = MountHost(control: control, grants: grants)
         do throws(MountFailure) {
             try host.serve(attached, tree: tree) { isServing in
                 turn?.end()
@@ -56,7 +57,7 @@ extension PreparedMount {
         }
         return AttachedMount(
             source: source, name: request.source, mountpoint: mountpoint, device: entry.device, options: options,
-            showsRequests: request.debug, descriptor: descriptor)
+            profile: profile, showsRequests: request.debug, descriptor: descriptor)
     }
 
     private func mount(_ options: MountOptions, fsname: String) throws(MountFailure) -> Int32 {

@@ -1,5 +1,6 @@
 import ACLFileSystem
 import ACLFormats
+import BackingStore
 import FuseSession
 import Glibc
 import LinuxSystem
@@ -53,14 +54,15 @@ enum ControlDirectory {
 
     /// A mount without its socket serves all the same; the reason is said.
     static func start(
-        _ fileSystem: FileSystem, _ mount: AttachedMount, _ negotiated: NegotiatedPaths, _ watch: MountWatch,
-        in directory: String, host: MountHost
+        _ fileSystem: FileSystem, _ tree: BackingTree, _ mount: AttachedMount, _ negotiated: NegotiatedPaths,
+        _ watch: MountWatch, in directory: String, host: MountHost
     ) -> ControlServer? {
         var facts = ControlServer.MountFacts(
             source: mount.name, mountpoint: mount.mountpoint, version: Usage.version, paths: { negotiated.members },
             sourceReach: { SourceReach(source: mount.source, mountpoint: mount.mountpoint).description },
             kernelWords: { watch.entry.map { KernelMountFlags($0).shown } ?? [] })
         facts.daemon = { [weak host] request, descriptors in host?.answer(request, descriptors) ?? .notMine }
+        facts.grants = { [weak host] order, user in host?.answer(order, on: tree, by: user) ?? .notMine }
         let complete = facts
         do throws(Errno) {
             let path = "\(directory)/\(ControlPlace.name(device: mount.device))"

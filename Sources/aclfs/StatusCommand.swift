@@ -38,6 +38,15 @@ enum StatusCommand {
         return exit
     }
 
+    static func sandbox(_ value: JSON) -> String {
+        guard case .object = value else { return "none" }
+        let words = [
+            value["profile"]?.string, value["bundle"]?.string.map { "bundle \($0)" },
+            value.path("home").map { "home \(String(decoding: $0, as: UTF8.self))" }, value["layout"]?.string.map { "layout \($0)" },
+        ]
+        return words.compactMap { $0 }.map { escapedName($0.utf8) }.joined(separator: ", ")
+    }
+
     private static func show(_ status: JSON, _ mount: MountEntry) {
         func shown(_ value: JSON) -> String {
             switch value {
@@ -68,6 +77,7 @@ enum StatusCommand {
                 "\(escapedName(source)) (metadata in \(status["metadata"]?.string ?? "?"))",
             ],
             ["  options:", (status["options"]?.array ?? []).compactMap(\.string).joined(separator: ",")],
+            ["  sandbox:", status["sandbox"].map { sandbox($0) } ?? "?"],
             ["  source reachable by:", escapedName((status["source_reachable_by"]?.string ?? "?").utf8)],
             ["  paths:", members(.object(numbers))],
             ["  cache:", members(status["cache"])],
@@ -75,7 +85,7 @@ enum StatusCommand {
             ["  decisions allowed:", status["counters"]?["allowed"].map { shown($0) } ?? "?"],
             ["  decisions denied:", members(status["counters"]?["denied"])],
         ]
-        rows.insert(contentsOf: ways.map { ["    \($0.name)", shown($0.value)] }, at: 4)
+        rows.insert(contentsOf: ways.map { ["    \($0.name)", shown($0.value)] }, at: 5)
         for row in rows { printBytes(Array(row.joined(separator: " ").utf8)) }
     }
 }

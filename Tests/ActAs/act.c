@@ -124,6 +124,26 @@ static bool make_node(const char *path, mode_t mode, const char *kind)
     return mknod(path, mode | type, type == S_IFCHR ? makedev(1, 3) : type == S_IFBLK ? makedev(240, 7) : 0) == 0;
 }
 
+static bool status_of_volume(const char *path)
+{
+    struct statfs st;
+    return statfs(path, &st) == 0;
+}
+
+// copy_file_range(2) of the first bytes.
+static bool copy_contents(const char *from, const char *to)
+{
+    int source = open(from, O_RDONLY);
+    if (source < 0) return false;
+    int destination = open(to, O_WRONLY);
+    bool copied = destination >= 0 && copy_file_range(source, NULL, destination, NULL, 16, 0) >= 0;
+    int failure = errno;
+    close(source);
+    if (destination >= 0) close(destination);
+    errno = failure;
+    return copied;
+}
+
 // mmap, one byte written through it.
 static bool map_and_write(int descriptor)
 {
@@ -183,6 +203,18 @@ static bool act_on_file(const struct words *w, const char *call)
         say(ftruncate(descriptor, number(w, 2)) == 0);
     } else if (strcmp(call, "fallocate") == 0) {
         say(fallocate(descriptor, (int)number(w, 2), number(w, 3), number(w, 4)) == 0);
+    } else if (strcmp(call, "fd") == 0) {
+        // Its number: /proc/self/fd/N/NAME is openat(2) and its kin with any call.
+        say(true);
+        printf("\t%d", descriptor);
+    } else if (strcmp(call, "fstat") == 0) {
+        struct stat st;
+        say(fstat(descriptor, &st) == 0);
+    } else if (strcmp(call, "fchdir") == 0) {
+        say(fchdir(descriptor) == 0 && chdir("/") == 0);
+    } else if (strcmp(call, "relist") == 0) {
+        lseek(descriptor, 0, SEEK_SET);
+        say(getdents64(descriptor, buffer, BUFFER) >= 0);
     } else if (strcmp(call, "fchmod") == 0) {
         say(fchmod(descriptor, (mode_t)number(w, 2)) == 0);
     } else if (strcmp(call, "linkheld") == 0) {
@@ -230,6 +262,9 @@ static bool act_on_path(const struct words *w, const char *call, const char *pat
         char *arguments[] = {(char *)path, NULL};
         say(execv(path, arguments) == 0);
     } else if (strcmp(call, "chdir") == 0) say(change_directory(path));
+    else if (strcmp(call, "enter") == 0) say(chdir(path) == 0);
+    else if (strcmp(call, "statfs") == 0) say(status_of_volume(path));
+    else if (strcmp(call, "copy") == 0) say(copy_contents(path, word(w, 2)));
     else if (strcmp(call, "list") == 0) {
         if (!list(path)) say(false);
     } else if (strcmp(call, "stat") == 0) status(path);

@@ -25,10 +25,13 @@ enum { LIMIT = 1 << 20, HANDLES = 4 };
 struct model {
     uint64_t random;
     int64_t size, old_end;
+    bool failed;
     unsigned char bytes[LIMIT];
 };
 
 static struct model *model;
+// In a process group of their own, one of several that take turns.
+static bool in_turn;
 
 static uint64_t draw(uint64_t below)
 {
@@ -42,6 +45,11 @@ static void fail(const char *what, int64_t at)
 {
     printf("%s at %lld: errno %d\n", what, (long long)at, errno);
     fflush(stdout);
+    // Whose turn it is takes the turn along: the others would wait for ever.
+    if (in_turn) {
+        model->failed = true;
+        kill(0, SIGKILL);
+    }
     _exit(1);
 }
 
@@ -139,9 +147,19 @@ static int run_random(uint64_t seed, int steps, int processes, const char *path)
     }
     int keeper = open(path, O_RDWR | O_CREAT, 0644);
     if (keeper < 0) fail("open", 0);
+    pid_t group = 0;
     // Kept by all of them: the session of writers is one, so its old end is known.
     for (int i = 0; i < processes; i++) {
-        if (fork() != 0) continue;
+        pid_t child = fork();
+        if (child < 0) return 2;
+        if (child > 0) {
+            // Set by both: whoever comes first.
+            if (group == 0) group = child;
+            setpgid(child, group);
+            continue;
+        }
+        setpgid(0, group);
+        in_turn = true;
         int handles[HANDLES] = {-1, -1, -1, -1};
         for (int done = 0; done < steps; done++) {
             char token;
@@ -158,7 +176,7 @@ static int run_random(uint64_t seed, int steps, int processes, const char *path)
     while (wait(&status_of) > 0)
         if (!(WIFEXITED(status_of) && WEXITSTATUS(status_of) == 0) && !(WIFSIGNALED(status_of) && WTERMSIG(status_of) == SIGKILL))
             bad = 1;
-    if (bad) return 1;
+    if (bad || model->failed) return 1;
     compare(keeper);
     if (close(keeper)) fail("close", 0);
     int look = open(path, O_RDONLY);

@@ -6,11 +6,13 @@ struct EquivalenceCall: CustomStringConvertible {
     var user: Int
     /// Words that start with `/` are paths.
     var words: [String]
+    /// Where a tree has several mounts: through which of them.
+    var way = 0
 
     static let users = [TestUser.alice, .bob, .carol]
 
     func words(in top: String) -> [String] { words.map { $0.hasPrefix("/") ? top + $0 : $0 } }
-    var description: String { "uid \(Self.users[user].uid): " + words.joined(separator: " ") }
+    var description: String { "uid \(Self.users[user].uid), way \(way): " + words.joined(separator: " ") }
 }
 
 /// Random calls in a small world: the same few names are met again and again, as files and as directories, so
@@ -48,6 +50,7 @@ struct EquivalenceCallGenerator {
     mutating func calls(_ count: Int) -> [EquivalenceCall] {
         var calls: [EquivalenceCall] = []
         while calls.count < count { calls += burst() }
+        for index in calls.indices { calls[index].way = random.below(2) }
         return calls
     }
 

@@ -16,6 +16,8 @@ struct CacheEquivalenceTests {
 
     final class Pair {
         private let fixtures: [MountFixture]
+        /// Of the second tree.
+        private var secondMount: String?
         private let root: ActingProcess
         private let processes: [ActingProcess]
         private var worlds = 0
@@ -28,16 +30,32 @@ struct CacheEquivalenceTests {
             processes = try EquivalenceCall.users.map { try ActingProcess($0) }
         }
 
+        /// The second tree is shown twice, and its calls go through the one mount or the other.
+        func mountSecondTreeTwice(_ options: String) throws {
+            let place = fixtures[1].top + "/other"
+            mkdir(place, 0o755)
+            try fixtures[1].mount(options, at: place)
+            secondMount = place
+        }
+
+        private func top(_ number: Int, _ world: String, way: Int) -> String {
+            if number == 1, way == 1, let secondMount { return secondMount + "/" + world }
+            return fixtures[number].path(world)
+        }
+
         /// Makes the calls in a fresh directory of both mounts, up to the first that differs.
         func run(_ calls: [EquivalenceCall]) throws -> Difference? {
             worlds += 1
-            let tops = fixtures.map { $0.path("world\(worlds)") }
-            for top in tops { try root.must("mkdir", top, "0777", "0") }
+            let world = "world\(worlds)"
+            for fixture in fixtures { try root.must("mkdir", fixture.path(world), "0777", "0") }
             for (index, call) in calls.enumerated() {
                 // Which of them is first must not matter.
                 let order = index % 2 == 0 ? [0, 1] : [1, 0]
                 var results: [Int: CallResult] = [:]
-                for number in order { results[number] = try processes[call.user].call(call.words(in: tops[number])) }
+                for number in order {
+                    let words = call.words(in: top(number, world, way: call.way))
+                    results[number] = try processes[call.user].call(words)
+                }
                 guard let first = results[0], let second = results[1], first != second else {
                     outcomes[results[0]?.word ?? "", default: 0] += 1
                     continue
@@ -100,14 +118,25 @@ struct CacheEquivalenceTests {
     /// name, and so refuses with EACCES what is refused with EPERM, and more (docs/security.md).
     @Test(arguments: [CacheSetting.auto, .exclusive, .withoutEpoch])
     func everyCallHasTheSameOutcome(_ setting: CacheSetting) throws {
+        try Self.expectNoDifference(try Pair(CacheSetting.strict.rawValue, setting.rawValue), setting)
+    }
+
+    /// What one mount of a tree changes, the kernel of the other must not answer from what it knows.
+    @Test(arguments: [CacheSetting.auto, .exclusive])
+    func severalMountsAreOneTree(_ setting: CacheSetting) throws {
+        let pair = try Pair(CacheSetting.strict.rawValue, setting.rawValue)
+        try pair.mountSecondTreeTwice(setting.rawValue)
+        try Self.expectNoDifference(pair, setting)
+    }
+
+    private static func expectNoDifference(_ pair: Pair, _ setting: CacheSetting) throws {
         let given = ProcessInfo.processInfo.environment["ACLFS_SEED"].flatMap { UInt64($0) }
         let seed = given ?? UInt64.random(in: 0...UInt64.max)
-        let pair = try Pair(CacheSetting.strict.rawValue, setting.rawValue)
-        let count = try Self.compare(pair, seed: seed, for: MountTesting.isLong ? .seconds(30) : .milliseconds(1500))
+        let count = try compare(pair, seed: seed, for: MountTesting.isLong ? .seconds(30) : .milliseconds(1500))
         print("cache equivalence, \(setting.testDescription): \(count ?? 0) calls, seed \(seed), \(pair.outcomes)")
         guard let count else { return }
         // Enough that succeeds, and enough that is refused.
-        #expect(count >= Self.callsInOneWorld)
+        #expect(count >= callsInOneWorld)
         for word in ["ok", "EACCES"] { #expect(pair.outcomes[word, default: 0] * 40 >= count, "\(pair.outcomes)") }
     }
 

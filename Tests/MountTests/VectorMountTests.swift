@@ -7,16 +7,17 @@ import Testing
 /// Every case of Tests/Vectors that Linux can express, as a real user's system call on a real mount.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct VectorMountTests {
-    @Test func statedVectors() throws {
+    /// Without a sandbox, and in one that lets everything pass everywhere.
+    @Test(arguments: [false, true]) func statedVectors(_ isConfined: Bool) throws {
         let file = try VectorFiles.vectors()
-        try run(file.vectors, file.groups, name: "vectors.json")
+        try run(file.vectors, file.groups, name: "vectors.json", isConfined)
     }
 
     /// A sample; all of them with ACLFS_TEST_LONG=1.
-    @Test func randomDecisions() throws {
+    @Test(arguments: [false, true]) func randomDecisions(_ isConfined: Bool) throws {
         let all = try VectorFiles.randomDecisions()
         let chosen = MountTesting.isLong ? all : stride(from: 0, to: all.count, by: 13).map { all[$0] }
-        try run(chosen, try VectorFiles.vectors().groups, name: "random-decisions.jsonl")
+        try run(chosen, try VectorFiles.vectors().groups, name: "random-decisions.jsonl", isConfined)
     }
 
     private struct Case {
@@ -36,10 +37,14 @@ struct VectorMountTests {
         return words.joined(separator: ",")
     }
 
-    private func run(_ vectors: [Vector], _ directory: [UInt32: VectorGroup], name: String) throws {
+    private func run(
+        _ vectors: [Vector], _ directory: [UInt32: VectorGroup], name: String, _ isConfined: Bool
+    ) throws {
         let accounts = try PrivateAccounts(vectors: directory)
         let fixture = try MountFixture(options: "special=open,suid,dev,unknown99", within: accounts.within)
         let root = try ActingProcess(.root, within: accounts.within)
+        let profile = fixture.top + "/all.entitlements"
+        try SandboxFixture.profile(SandboxFixture.everything).write(toFile: profile, atomically: false, encoding: .utf8)
         var groups: [String: [Case]] = [:]
         var reasons: [String: Int] = [:]
         for vector in vectors {
@@ -54,7 +59,7 @@ struct VectorMountTests {
         var actors: [TestUser: ActingProcess] = [:]
         for (options, cases) in groups {
             #expect(try fixture.unmount().status == 0)
-            try fixture.mount(options)
+            try fixture.mount(options + (isConfined ? ",sandbox=\(profile)" : ""))
             for item in cases {
                 let user = item.world.user
                 let actor = try actors[user] ?? ActingProcess(user, within: accounts.within)
@@ -67,7 +72,7 @@ struct VectorMountTests {
             }
         }
         let ran = groups.values.reduce(0) { $0 + $1.count }
-        print("\(name): \(vectors.count) cases, \(ran) on \(groups.count) mounts")
+        print("\(name): \(vectors.count) cases, \(ran) on \(groups.count) mounts\(isConfined ? " with a profile" : "")")
         for (reason, count) in reasons.sorted(by: { $0.key < $1.key }) {
             print("    \(count) × \(reason)")
         }

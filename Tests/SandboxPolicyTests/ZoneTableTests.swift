@@ -32,6 +32,12 @@ import Testing
         #expect(zone("Users/ann/Library/Containers/org.other.App/Data/Documents/x", in: table).rights.isEmpty)
     }
 
+    @Test func aProfileThatReachesNothing() throws {
+        let table = try table(bundle: nil)
+        #expect(zone("", in: table).rights.contains([.search, .readAttributes]) && !zone("", in: table).rights.contains(.list))
+        #expect(zone("etc", in: table).rights.isEmpty && zone("etc/passwd", in: table).rights.isEmpty)
+    }
+
     @Test func theWayInIsFoundAndNoMore() throws {
         let table = try table()
         for path in ["", "Users", "Users/ann", "Users/ann/Library/Containers/org.example.App"] {

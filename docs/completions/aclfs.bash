@@ -9,7 +9,7 @@ _aclfs_mount_options() {
         securelevel= grpid nogrpid suiddir nosuiddir groups=process groups=directory groups_cache= metadata=auto metadata=trusted
         metadata=user cache=strict cache=exclusive special=gate special=open xattr_names=linux xattr_names=mac
         xattr_names=both crossmounts nocrossmounts unknown99 source_mode=require-private nodiratime nosymfollow
-        remount fsname= zerofill=write zerofill=allocate zerofill=off zerofill_max='
+        remount fsname= sandbox= bundle= home= layout=macos layout=ios zerofill=write zerofill=allocate zerofill=off zerofill_max='
     local before=
     [[ $1 == *,* ]] && before=${1%,*},
     local words
@@ -20,7 +20,7 @@ _aclfs_mount_options() {
 
 _aclfs() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-    local commands='mount unmount status chmod ls chflags backup explain effective help'
+    local commands='mount unmount status chmod ls chflags backup sandbox explain effective help'
     local operations='open-read open-write open-append exec create mkdir unlink rmdir rename link chmod chown chflags
         setxattr read write execute delete append list search add_file add_subdirectory delete_child readattr writeattr
         readextattr writeextattr readsecurity writesecurity'
@@ -71,6 +71,22 @@ _aclfs() {
             *) _aclfs_files "$current" ;;
             esac
         fi ;;
+    sandbox)
+        case $COMP_CWORD:${COMP_WORDS[2]}:${COMP_WORDS[3]}:$current in
+        2:*) _aclfs_words 'check list grant --help' "$current" ;;
+        3:grant:*) _aclfs_words 'add list remove --help' "$current" ;;
+        *:check:*:-*) _aclfs_words '--json --bundle --home --layout --help' "$current" ;;
+        *:check:*) case $previous in
+            --layout) _aclfs_words 'macos ios' "$current" ;;
+            *) _aclfs_words "$(aclfs sandbox list 2>/dev/null | awk '$2 ~ /^\// { print $1 }')" "$current"
+                [ "${#COMPREPLY[@]}" -gt 0 ] || _aclfs_files "$current" ;;
+            esac ;;
+        *:list:*) _aclfs_words '--json --help' "$current" ;;
+        *:grant:add:-*) _aclfs_words '--bundle --read-only --read-write --expires --help' "$current" ;;
+        *:grant:list:-*) _aclfs_words '--json --bundle --help' "$current" ;;
+        *:grant:remove:-*) _aclfs_words '--bundle --below --help' "$current" ;;
+        *:grant:*) _aclfs_files "$current" ;;
+        esac ;;
     ls)
         case $current in
         -*) _aclfs_words '-l -e -O -@ -d -a -R -n -le -leO' "$current" ;;

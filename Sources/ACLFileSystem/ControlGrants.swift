@@ -1,0 +1,86 @@
+import ACLFormats
+import BackingStore
+import Glibc
+import LinuxSystem
+import SandboxPolicy
+
+/// What a client wants of the grants; paths are names from the mount's top.
+public enum GrantOrder: Sendable {
+    case add(Grant)
+    /// - Parameter below: those for what lies below the path, too.
+    case remove(bundle: String, path: [[UInt8]], below: Bool)
+    /// - Parameter from: how many were told in earlier answers.
+    case list(bundle: String?, from: Int)
+}
+
+extension ControlServer {
+    /// `grant-add`, `grant-remove`, `grant-list`. The daemon keeps them for all its mounts; here is found what is meant.
+    func grants(_ request: JSON, _ peer: ControlSocket.Peer) throws(ControlFailure) -> JSON {
+        try requireOutside(peer)
+        let order: GrantOrder
+        switch request["command"]?.string {
+        case "grant-add": order = .add(try newGrant(request))
+        case "grant-remove":
+            order = .remove(
+                bundle: try bundle(request), path: try path(request, "path"), below: request["below"]?.bool == true)
+        default:
+            order = .list(
+                bundle: request["bundle"] == nil ? nil : try bundle(request), from: Int(clamping: request["from"]?.integer ?? 0))
+        }
+        switch facts.grants(order, peer.uid) {
+        case .done(let answer): return answer
+        case .failed(let error, let message): throw ControlFailure(error, message)
+        case .notMine: throw ControlFailure(.opnotsupp, "this daemon keeps no grants")
+        }
+    }
+
+    /// Who is confined grants nothing. A view's own processes do not reach this socket; if one does all the same, it is
+    /// in a user namespace of its own.
+    private func requireOutside(_ peer: ControlSocket.Peer) throws(ControlFailure) {
+        // Root here is root of our own namespace; an ordinary user's daemon may not look at its processes.
+        if peer.uid == 0, geteuid() != 0 { return }
+        let isOutside: Bool
+        do throws(Errno) {
+            isOutside = try FileSystemUser.asRoot { () throws(Errno) in try Namespaces.sharesUserNamespace(peer.pid) }
+        } catch { throw ControlFailure(.perm, "whether the caller runs in a sandbox cannot be told: \(error.text)") }
+        guard isOutside else {
+            throw ControlFailure(.perm, "from another user namespace, as a sandbox is one, nothing can be granted")
+        }
+    }
+
+    private func bundle(_ request: JSON) throws(ControlFailure) -> String {
+        guard let bundle = request["bundle"]?.string, ContainerLayout.isIdentifier(bundle) else {
+            throw ControlFailure(.inval, "no bundle, or not an identifier such as org.example.App")
+        }
+        return bundle
+    }
+
+    private func newGrant(_ request: JSON) throws(ControlFailure) -> Grant {
+        guard let access = EntitledAccess(word: request["access"]?.string) else {
+            throw ControlFailure(.inval, "access must be read-only or read-write")
+        }
+        let expires = request["expires"]
+        if let expires {
+            guard let time = expires.integer else { throw ControlFailure(.inval, "expires must be seconds since 1970") }
+            guard time > SystemTime.now().sec else { throw ControlFailure(.inval, "the time at which it expires has passed") }
+        }
+        let path = try path(request, "path")
+        let bundle = try bundle(request)
+        return Grant(
+            bundle: bundle, path: path, isDirectory: try isDirectory(path), access: access, expires: expires?.integer)
+    }
+
+    /// As whoever is not confined sees it: a view of the same tree need not show what is granted to it.
+    private func isDirectory(_ path: [[UInt8]]) throws(ControlFailure) -> Bool {
+        let status: FileStatus
+        do throws(Errno) { status = try fileSystem.tree.object(at: path).status } catch {
+            if error == .loop { throw ControlFailure(error, "a symbolic link is on the way; name the place that it leads to") }
+            throw ControlFailure(error)
+        }
+        if status.isSymlink { throw ControlFailure(.inval, "a symbolic link; name what it leads to") }
+        guard status.isDirectory || status.isRegular else {
+            throw ControlFailure(.inval, "neither a file nor a directory: only these can be granted")
+        }
+        return status.isDirectory
+    }
+}

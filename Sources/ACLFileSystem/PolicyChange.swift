@@ -1,0 +1,50 @@
+import FuseSession
+import LinuxSystem
+import SandboxPolicy
+import Synchronization
+
+// What may pass on a confined mount changes: an administrator gives or takes back a grant, or a grant ends.
+
+extension FileSystem {
+    /// What confines this mount.
+    public var profile: SandboxProfile? { view?.profile }
+
+    /// The user's grants that count on this mount from now on; those of other applications are passed over. When this
+    /// returns, no call that starts later succeeds by a grant that is gone. Open descriptors keep what they were given.
+    ///
+    /// Never from a thread that answers requests: it waits for listings that the kernel has not used yet.
+    /// - Throws: `timedout` if somebody keeps such a listing from being used. The change is in force then wherever we are
+    ///   asked, and the clock's thread goes on taking back what the kernel holds.
+    public func changeGrants(_ grants: [Grant]) throws(Errno) {
+        guard let view else { return }
+        // For writing: nobody stands between a look at the old policy and the note of a name.
+        metadataLock.withWriteLock { view.setGrants(grants) }
+        cache.wakeClock()
+        do throws(Errno) { try takeBackEverything() } catch {
+            view.repeatExpiry()
+            cache.wakeClock()
+            throw error
+        }
+    }
+
+    /// On the clock's thread: what was handed out under a grant that has ended is taken back.
+    func takeBackEndedGrants() {
+        guard let view, view.takeExpiry() else { return }
+        do { try takeBackEverything() } catch { view.repeatExpiry() }
+    }
+
+    /// All that the kernel holds of this mount: after the change a barrier, then the bump, then attributes (R1, R4, R12).
+    private func takeBackEverything() throws(Errno) {
+        let suspended = metadataLock.withWriteLock { cache.suspend(.policyChange) }
+        let listed = nodes.all.filter { $0.unusedListings.load(ordering: .sequentiallyConsistent) > 0 }
+        if !listed.isEmpty { try notices.awaitListings(of: listed.map { $0.id }) }
+        if mountsBelow.exist {
+            if let suspended { notices.expireNow(suspended.names) }
+        } else {
+            cache.takeBackAllNames()
+        }
+        for node in nodes.all { cache.takeBackAttributes(of: node.id) }
+        if let suspended { cache.finishSuspending(suspended.ticket) }
+        cache.resume(.policyChange)
+    }
+}

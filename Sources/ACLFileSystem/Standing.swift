@@ -1,0 +1,65 @@
+import Authorization
+import SandboxPolicy
+
+/// A profile with the grants that count at one moment, compiled. Replaced as a whole, never changed: what was found out
+/// with one of them is compared with nothing that was found out with another.
+final class CompiledPolicy: Sendable {
+    let table: ZoneTable
+    /// Seconds since 1970 from which on a grant of it counts no more.
+    let expires: Int64?
+
+    init(_ profile: SandboxProfile, _ grants: [Grant], at time: Int64) {
+        // A profile that is refused here was refused before the mount.
+        table = (try? profile.table(grants: grants, at: time)) ?? .nothing
+        expires = profile.nextExpiry(of: grants, after: time)
+    }
+}
+
+/// Where an object stands: what its place lets pass on it.
+struct Standing: Sendable {
+    var rights: Rights
+    /// nil where no place could be established; then nothing passes.
+    var zone: ZoneID?
+    /// nil on a mount that nothing confines.
+    var policy: CompiledPolicy?
+
+    static let unconfined = Standing(rights: Confinement.everything, zone: .top, policy: nil)
+
+    private init(rights: Rights, zone: ZoneID?, policy: CompiledPolicy?) {
+        (self.rights, self.zone, self.policy) = (rights, zone, policy)
+    }
+
+    init(_ zone: ZoneID?, _ policy: CompiledPolicy) {
+        self.init(rights: zone.map { policy.table[$0].rights } ?? [], zone: zone, policy: policy)
+    }
+
+    /// Of what bears this name in a directory that stands here.
+    func below(_ name: UnsafePointer<CChar>) -> Standing {
+        guard let policy else { return self }
+        return Standing(zone.map { policy.table.zone(of: name.bytes, below: $0) }, policy)
+    }
+
+    /// Of what has no name in such a directory.
+    var unnamedBelow: Standing {
+        guard let policy else { return self }
+        return Standing(zone.map { policy.table.zone(ofUnnamedBelow: $0) }, policy)
+    }
+
+    /// A zone's top, or a directory on the way to one.
+    var isFixed: Bool { zone.flatMap { zone in policy.map { $0.table[zone].isFixed } } ?? false }
+
+    /// The key of the profile, or the place of the container, that lets most pass here.
+    var rule: String {
+        guard let policy, let zone else { return "its place is not known" }
+        return policy.table[zone].source ?? "no key reaches this place"
+    }
+}
+
+extension UnsafePointer<CChar> {
+    /// The characters without their NUL.
+    var bytes: UnsafeBufferPointer<UInt8> {
+        var count = 0
+        while self[count] != 0 { count += 1 }
+        return UnsafeBufferPointer(start: UnsafeRawPointer(self).assumingMemoryBound(to: UInt8.self), count: count)
+    }
+}

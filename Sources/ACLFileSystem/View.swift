@@ -1,0 +1,126 @@
+import Authorization
+import BackingStore
+import FuseSession
+import LinuxSystem
+import SandboxPolicy
+import Synchronization
+
+/// What confines a mount: the profile with its grants, and where the objects that the kernel knows stand. A mount without
+/// one has nothing of this, and asks for it once for each object that it loads.
+final class View: Sendable {
+    let profile: SandboxProfile
+
+    private struct State {
+        var grants: [Grant] = []
+        var policy: CompiledPolicy
+        /// A grant ended, and what the kernel was told meanwhile has not been taken back.
+        var hasExpired = false
+    }
+
+    private let state: Mutex<State>
+    let places = Mutex<[NodeID: Place]>([:])
+    /// Held while a node is chosen for a name of a file, so that one zone has one.
+    let choosing = Mutex(())
+    /// Nanoseconds after which a place is looked at anew, because others may change the backing directory.
+    let trust: UInt64
+
+    init(_ profile: SandboxProfile, _ cache: MountOptions.CacheMode) {
+        self.profile = profile
+        state = Mutex(State(policy: CompiledPolicy(profile, [], at: SystemTime.now().sec)))
+        trust =
+            switch cache {
+            case .strict: 0
+            case .auto: 1_000_000_000
+            case .exclusive: .max
+            case .seconds(let seconds): UInt64(seconds) * 1_000_000_000
+            }
+    }
+
+    /// In force at this moment; a grant that has ended counts no more, whether the clock thread has seen it or not.
+    var policy: CompiledPolicy {
+        state.withLock { state in
+            if let end = state.policy.expires {
+                let now = SystemTime.now().sec
+                if now >= end {
+                    state.policy = CompiledPolicy(profile, state.grants, at: now)
+                    state.hasExpired = true
+                }
+            }
+            return state.policy
+        }
+    }
+
+    func setGrants(_ grants: [Grant]) {
+        state.withLock { state in
+            state.grants = grants
+            state.policy = CompiledPolicy(profile, grants, at: SystemTime.now().sec)
+        }
+    }
+
+    func forget(_ node: NodeID) { places.withLock { _ = $0.removeValue(forKey: node) } }
+
+    var grants: [Grant] { state.withLock { $0.grants } }
+
+    /// Whether a grant has ended since this was asked last.
+    func takeExpiry() -> Bool {
+        _ = policy
+        return state.withLock { state in
+            defer { state.hasExpired = false }
+            return state.hasExpired
+        }
+    }
+
+    /// What a grant that ended left with the kernel could not be taken back.
+    func repeatExpiry() { state.withLock { $0.hasExpired = true } }
+
+    /// Monotonic nanoseconds at which to ask `takeExpiry` again; within a second, because the time of day may be set.
+    var nextExpiry: UInt64? {
+        state.withLock { state in
+            if state.hasExpired { return SystemTime.monotonic() + 100_000_000 }
+            guard let end = state.policy.expires else { return nil }
+            let now = SystemTime.now()
+            let seconds = end - now.sec
+            let wait = seconds <= 0 ? 0 : seconds > 1 ? 1_000_000_000 : 1_000_000_000 - UInt64(now.nsec)
+            return SystemTime.monotonic() + wait
+        }
+    }
+}
+
+/// Where one node stands, as far as it was found out.
+struct Place {
+    struct Name {
+        var parent: BackingObject
+        var name: [UInt8]
+
+        func isThis(_ name: [UInt8], in parent: BackingObject) -> Bool {
+            // Of trees one inside the other only one knows the inner root by its handle.
+            self.name == name && self.parent.key.device == parent.key.device && self.parent.key.inode == parent.key.inode
+        }
+    }
+
+    /// What was found out, and how long it may be believed.
+    struct Finding {
+        var policy: CompiledPolicy
+        /// Of the share: how many directories had moved.
+        var moves: UInt64
+        /// Monotonic nanoseconds.
+        var until: UInt64
+        var zone: ZoneID?
+    }
+
+    /// Of what is no directory: the names by which it was found in this zone.
+    var names: [Name] = []
+    /// Its last name, or the directory that it was made in without one.
+    var last: Name?
+    var finding: Finding?
+
+    /// More names than these are not kept; a file that loses all of them is refused until it is looked up again.
+    static let mostNames = 16
+
+    mutating func add(_ name: Name) {
+        last = name
+        if names.contains(where: { $0.isThis(name.name, in: name.parent) }) { return }
+        if names.count == Self.mostNames { names.removeFirst() }
+        names.append(name)
+    }
+}

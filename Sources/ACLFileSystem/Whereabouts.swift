@@ -1,0 +1,161 @@
+import Authorization
+import BackingStore
+import FuseSession
+import LinuxSystem
+import SandboxPolicy
+import Synchronization
+
+// Z1 to Z4 (docs/sandbox-zones.md): an object is judged by where it is. A directory's place is asked of the kernel, a
+// file's is its name in a directory. What was found out counts until a directory moves, the policy changes, or as long as
+// `cache` lets a change behind the mount go unseen.
+
+extension FileSystem {
+    /// Where a node stands now. All under the metadata lock, so that no directory moves meanwhile.
+    func standing(of node: Node, _ descriptor: SharedDescriptor, _ status: FileStatus) -> Standing {
+        guard let view else { return .unconfined }
+        let policy = view.policy
+        if node.id == .root || node.object === tree.root { return Standing(.top, policy) }
+        let place = view.places.withLock { $0[node.id] } ?? Place()
+        if let finding = place.finding, finding.policy === policy {
+            if !node.isDirectory, place.names.isEmpty {
+                // Nothing has a name any more: it stays what it was when it lost the last.
+                if status.nlink == 0 { return Standing(finding.zone, policy) }
+            } else if finding.moves == share.moves.load(ordering: .sequentiallyConsistent), finding.until == .max || SystemTime.monotonic() < finding.until {
+                return Standing(finding.zone, policy)
+            }
+        }
+        let zone =
+            node.isDirectory
+            ? zone(ofDirectory: descriptor, status, policy) : zone(ofFile: place, status, policy)
+        note(zone, policy, of: node)
+        return Standing(zone, policy)
+    }
+
+    var standingOfTop: Standing { view.map { Standing(.top, $0.policy) } ?? .unconfined }
+
+    private func zone(ofDirectory descriptor: SharedDescriptor, _ status: FileStatus, _ policy: CompiledPolicy) -> ZoneID? {
+        tree.names(to: descriptor, status)?.reduce(ZoneID.top) { policy.table.zone(of: $1, below: $0) }
+    }
+
+    /// By all names that it still has; if they do not agree, by the one that lets least pass.
+    private func zone(ofFile place: Place, _ status: FileStatus, _ policy: CompiledPolicy) -> ZoneID? {
+        func zoneOf(_ name: Place.Name) -> ZoneID? {
+            guard let descriptor = try? tree.descriptor(of: name.parent), let parent = try? Syscall.statx(descriptor.rawValue)
+            else { return nil }
+            guard let above = zone(ofDirectory: descriptor, parent, policy) else { return nil }
+            if name.name.isEmpty { return policy.table.zone(ofUnnamedBelow: above) }
+            return policy.table.zone(of: name.name, below: above)
+        }
+        if status.nlink == 0 { return place.last.flatMap(zoneOf) }
+        let standing = place.names.filter { tree.isNamed($0.name, in: $0.parent, status) }
+        guard let first = standing.first, var least = zoneOf(first) else { return nil }
+        for name in standing.dropFirst() {
+            guard let other = zoneOf(name) else { return nil }
+            if policy.table[other].rights.isStrictSubset(of: policy.table[least].rights) { least = other }
+        }
+        return least
+    }
+
+    private func note(_ zone: ZoneID?, _ policy: CompiledPolicy, of node: Node) {
+        guard let view else { return }
+        let now = SystemTime.monotonic()
+        let finding = Place.Finding(
+            policy: policy, moves: share.moves.load(ordering: .sequentiallyConsistent),
+            until: view.trust == .max ? .max : now + view.trust, zone: zone)
+        view.places.withLock { $0[node.id, default: Place()].finding = finding }
+    }
+
+    /// The node by which an object is shown under a name; counts one look-up. A file has a node for each zone in which it
+    /// has a name: what may be done with it under one says nothing about another.
+    func enter(_ child: Loaded, named name: UnsafePointer<CChar>?, below parent: Loaded) -> Node {
+        guard let view, let policy = child.standing.policy else { return nodes.enter(child.object) }
+        guard child.facts.kind != .directory else {
+            let node = nodes.enter(child.object)
+            note(child.standing.zone, policy, of: node)
+            return node
+        }
+        return view.choosing.withLock { _ in
+            let known = nodes.all(of: child.object).first { node in
+                let there = standing(of: node, child.descriptor, child.status)
+                return there.policy === policy && there.zone == child.standing.zone && nodes.enter(node)
+            }
+            let node = known ?? nodes.enterAnother(child.object)
+            let place = Place.Name(parent: parent.object, name: name.map { Array($0.bytes) } ?? [])
+            view.places.withLock { places in
+                if name == nil {
+                    places[node.id, default: Place()].last = place
+                } else {
+                    places[node.id, default: Place()].add(place)
+                }
+            }
+            note(child.standing.zone, policy, of: node)
+            return node
+        }
+    }
+}
+
+extension FileSystem {
+    /// What had no name, or has this zone already, stands under its new one as well.
+    func giveName(_ name: UnsafePointer<CChar>, in directory: Loaded, to node: Node) {
+        guard let view, let policy = directory.standing.policy else { return }
+        let zone = directory.standing.below(name).zone
+        view.places.withLock { places in
+            var place = places[node.id] ?? Place()
+            let isHere = place.finding.map { $0.policy === policy && $0.zone == zone } ?? false
+            guard place.names.isEmpty || isHere else { return }
+            place.add(Place.Name(parent: directory.object, name: Array(name.bytes)))
+            place.finding = nil
+            places[node.id] = place
+        }
+    }
+}
+
+extension Share {
+    /// A name has moved, through whichever mount: confined mounts judge by the new one from now on. With the lock held for
+    /// writing.
+    func hasMoved(
+        _ object: Loaded, from source: Loaded, _ name: UnsafePointer<CChar>, to destination: Loaded,
+        _ newName: UnsafePointer<CChar>
+    ) {
+        guard object.facts.kind != .directory else {
+            moves.wrappingAdd(1, ordering: .sequentiallyConsistent)
+            return
+        }
+        forEachPlace(of: object, named: name, in: source) { place, index in
+            let new = Place.Name(parent: destination.object, name: Array(newName.bytes))
+            place.names[index] = new
+            place.last = new
+            place.finding = nil
+        }
+    }
+
+    /// A name has gone.
+    func hasRemoved(_ object: Loaded, _ name: UnsafePointer<CChar>, from directory: Loaded) {
+        guard object.facts.kind != .directory else {
+            moves.wrappingAdd(1, ordering: .sequentiallyConsistent)
+            return
+        }
+        // What was found out stays: it says what a file is that has lost its last name.
+        forEachPlace(of: object, named: name, in: directory) { place, index in place.names.remove(at: index) }
+    }
+
+    private func forEachPlace(
+        of object: Loaded, named name: UnsafePointer<CChar>, in directory: Loaded, _ body: (inout Place, Int) -> Void
+    ) {
+        let confined = confinedMounts
+        guard !confined.isEmpty else { return }
+        let name = Array(name.bytes)
+        for mount in confined {
+            guard let view = mount.view else { continue }
+            for node in mount.nodes.all(of: object.object) {
+                view.places.withLock { places in
+                    guard var place = places[node.id],
+                        let index = place.names.firstIndex(where: { $0.isThis(name, in: directory.object) })
+                    else { return }
+                    body(&place, index)
+                    places[node.id] = place
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,8 @@
+/// CRC-32C of a whole text.
+public enum Checksum {
+    public static func crc32c(_ bytes: [UInt8]) -> UInt32 {
+        var sum = CRC32C()
+        sum.update(bytes.span.bytes, in: 0..<bytes.count)
+        return sum.value
+    }
+}

@@ -1,0 +1,39 @@
+/// What passes on each object of one operation, by the part that it plays: a policy that was looked up before. One type
+/// for mounts that are confined and for those that are not, where everything passes.
+public struct Confinement: SandboxPolicy, Sendable, Hashable {
+    /// Every bit that an operation can ask for, those that never stand in an entry included.
+    public static let everything = Rights(rawValue: .max)
+
+    public var object: Rights
+    public var parent: Rights
+    public var target: Rights
+    public var targetParent: Rights
+
+    @inlinable public init(
+        object: Rights = everything, parent: Rights = everything, target: Rights = everything,
+        targetParent: Rights = everything
+    ) {
+        (self.object, self.parent, self.target, self.targetParent) = (object, parent, target, targetParent)
+    }
+
+    @inlinable public subscript(role: NodeRole) -> Rights {
+        get {
+            switch role {
+            case .object: object
+            case .parent: parent
+            case .target: target
+            case .targetParent: targetParent
+            }
+        }
+        set {
+            switch role {
+            case .object: object = newValue
+            case .parent: parent = newValue
+            case .target: target = newValue
+            case .targetParent: targetParent = newValue
+            }
+        }
+    }
+
+    @inlinable public func permits(_ rights: Rights, on role: NodeRole) -> Bool { self[role].isSuperset(of: rights) }
+}

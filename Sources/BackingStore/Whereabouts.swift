@@ -1,0 +1,50 @@
+import LinuxSystem
+
+// Where a directory is now, as the kernel knows it: the one question that is answered by a path. The path leads to
+// nothing; it is only compared.
+extension BackingTree {
+    /// The names that lead from the root of the tree to a directory.
+    /// - Returns: nil if it was removed, lies elsewhere, or has a path that is too long to be told.
+    public func names(to directory: SharedDescriptor, _ status: FileStatus) -> [[UInt8]]? {
+        if status.device == root.key.device, status.inode == root.key.inode { return [] }
+        guard let top = try? descriptor(of: root), let above = Self.path(of: top), let path = Self.path(of: directory) else {
+            return nil
+        }
+        let prefix = above == [0x2F] ? above : above + [0x2F]
+        guard path.count > prefix.count, path.starts(with: prefix) else { return nil }
+        let inner = path[prefix.count...]
+        // The mark of what was removed; or the end of a name, which then leads to it.
+        if inner.suffix(Self.removed.count).elementsEqual(Self.removed), !leads(inner, to: status, from: top) { return nil }
+        return inner.split(separator: 0x2F).map { Array($0) }
+    }
+
+    private static let removed = Array(" (deleted)".utf8)
+
+    private static func path(of descriptor: SharedDescriptor) -> [UInt8]? {
+        // The directory does not count for an absolute path.
+        try? Syscall.readlinkat(descriptor.rawValue, "/proc/self/fd/\(descriptor.rawValue)")
+    }
+
+    private func leads(_ path: ArraySlice<UInt8>, to status: FileStatus, from top: SharedDescriptor) -> Bool {
+        let name = String(decoding: path, as: UTF8.self)
+        guard Array(name.utf8) == Array(path) else { return false }
+        guard let there = try? Syscall.statxAt(top.rawValue, name, flags: AtFlag.symlinkNoFollow | AtFlag.dontSync) else {
+            return false
+        }
+        return (there.device, there.inode) == (status.device, status.inode)
+    }
+
+    /// Whether a name in a directory means this object now.
+    public func isNamed(_ name: [UInt8], in directory: BackingObject, _ status: FileStatus) -> Bool {
+        guard let descriptor = try? descriptor(of: directory) else { return false }
+        let there = (name + [0]).withUnsafeBufferPointer { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { characters in
+                characters.baseAddress.flatMap {
+                    try? Syscall.statxAt(descriptor.rawValue, $0, flags: AtFlag.symlinkNoFollow | AtFlag.dontSync)
+                }
+            }
+        }
+        guard let there else { return false }
+        return (there.device, there.inode) == (status.device, status.inode)
+    }
+}

@@ -1,0 +1,148 @@
+import ACLFormats
+
+/// A grant as it is kept: with when and by whom it was given.
+public struct KeptGrant: Sendable, Hashable {
+    public var grant: Grant
+    /// Seconds since 1970.
+    public var given: Int64
+    public var by: UInt32
+
+    public init(_ grant: Grant, given: Int64, by: UInt32) { (self.grant, self.given, self.by) = (grant, given, by) }
+}
+
+/// The directory whose grants a file holds: what it is known by wherever it is mounted, and where it lay last.
+public struct GrantRoot: Sendable, Hashable {
+    public var inode: UInt64
+    /// Seconds and nanoseconds since 1970; nil where the file system keeps no time of birth.
+    public var born: String?
+    public var path: [UInt8]
+
+    public init(inode: UInt64, born: String?, path: [UInt8]) { (self.inode, self.born, self.path) = (inode, born, path) }
+
+    /// Without a time of birth a number alone says little: the path must be the same too.
+    public func isSame(as other: GrantRoot) -> Bool {
+        inode == other.inode && born == other.born && (born != nil || path == other.path)
+    }
+
+    /// The name of its file.
+    public var fileName: String { "\(inode)-\(born ?? "0").grants" }
+}
+
+/// The grants of one served directory as a file: a line that says what this is, one for each grant, and a checksum.
+///
+/// What is damaged, cut or of a later version is refused as a whole: without its grants less is allowed, never more.
+public struct GrantFile: Sendable, Hashable {
+    public var root: GrantRoot
+    public var grants: [KeptGrant] = []
+
+    public static let version: Int64 = 1
+    public static let most = 1024
+    public static let longest = 8 << 20
+
+    public init(root: GrantRoot) { self.root = root }
+
+    public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
+        public var description: String
+        init(_ description: String) { self.description = description }
+    }
+
+    public var bytes: [UInt8] {
+        var members: [JSON.Member] = [
+            .init("v", .integer(Self.version)), JSON.path(root.path, name: "root"), .init("inode", .string(String(root.inode))),
+        ]
+        if let born = root.born { members.append(.init("born", .string(born))) }
+        members.append(.init("count", .integer(Int64(grants.count))))
+        var text = JSONText.write(.object(members)) + [0x0A]
+        for grant in grants { text += JSONText.write(grant.json) + [0x0A] }
+        return text + Self.trailer(of: text)
+    }
+
+    private static func trailer(of text: [UInt8]) -> [UInt8] {
+        JSONText.write(.object([.init("crc32c", .string(String(Checksum.crc32c(text), radix: 16)))])) + [0x0A]
+    }
+
+    public init(_ bytes: [UInt8]) throws(Problem) {
+        guard bytes.last == 0x0A else { throw Problem("it is cut off") }
+        let lines = bytes.dropLast().split(separator: 0x0A, omittingEmptySubsequences: false)
+        guard let first = lines.first, let last = lines.last, lines.count >= 2 else { throw Problem("it is cut off") }
+        let head = try Self.parse(first)
+        // A later version may end otherwise.
+        guard let version = head["v"]?.integer else { throw Problem("it is no file of grants") }
+        guard version == Self.version else { throw Problem("it is of version \(version), and this aclfs knows \(Self.version)") }
+        guard Self.trailer(of: Array(bytes.dropLast(last.count + 1))).dropLast().elementsEqual(last) else {
+            throw Problem("its checksum does not fit")
+        }
+        guard let path = head.path("root"), let inode = head["inode"]?.string.flatMap({ UInt64($0) }),
+            head["count"]?.integer == Int64(lines.count - 2)
+        else { throw Problem("its first line is not understood") }
+        root = GrantRoot(inode: inode, born: head["born"]?.string, path: path)
+        for line in lines.dropFirst().dropLast() {
+            guard let grant = KeptGrant(try Self.parse(line)) else { throw Problem("a grant is not understood") }
+            grants.append(grant)
+        }
+    }
+
+    private static func parse(_ line: ArraySlice<UInt8>) throws(Problem) -> JSON {
+        do { return try JSONText.parse(Array(line)) } catch { throw Problem("a line of it is not understood") }
+    }
+}
+
+extension KeptGrant {
+    /// As in the file and in answers.
+    public var json: JSON {
+        var members: [JSON.Member] = [
+            .init("bundle", .string(grant.bundle)), JSON.path(Array(grant.path.joined(separator: [0x2F]))),
+            .init("directory", .bool(grant.isDirectory)), .init("access", .string(grant.access.word)),
+        ]
+        if let expires = grant.expires { members.append(.init("expires", .integer(expires))) }
+        members += [.init("given", .integer(given)), .init("by", .integer(Int64(by)))]
+        return .object(members)
+    }
+
+    /// nil unless every member is as it was written.
+    public init?(_ json: JSON) {
+        guard let bundle = json["bundle"]?.string, ContainerLayout.isIdentifier(bundle), let path = json.path(),
+            let isDirectory = json["directory"]?.bool, let access = EntitledAccess(word: json["access"]?.string),
+            let given = json["given"]?.integer, let by = json["by"]?.integer.flatMap({ UInt32(exactly: $0) })
+        else { return nil }
+        if let expires = json["expires"], expires.integer == nil { return nil }
+        let names = path.split(separator: 0x2F).map { Array($0) }
+        guard !names.contains([0x2E]), !names.contains([0x2E, 0x2E]) else { return nil }
+        self.init(
+            Grant(
+                bundle: bundle, path: names, isDirectory: isDirectory, access: access, expires: json["expires"]?.integer),
+            given: given, by: by)
+    }
+}
+
+extension EntitledAccess {
+    public init?(word: String?) {
+        switch word {
+        case EntitledAccess.readOnly.word: self = .readOnly
+        case EntitledAccess.readWrite.word: self = .readWrite
+        default: return nil
+        }
+    }
+}
+
+extension Grant {
+    /// Seen from a directory inside the one that it was given in: what of it reaches in there.
+    /// - Parameter path: where that directory lies.
+    public func below(_ path: [[UInt8]]) -> Grant? {
+        var inner = self
+        if self.path.starts(with: path), self.path.count > path.count || isDirectory {
+            inner.path = Array(self.path.dropFirst(path.count))
+            return inner
+        }
+        guard isDirectory, path.starts(with: self.path) else { return nil }
+        inner.path = []
+        return inner
+    }
+
+    /// Seen from a directory that the one it was given in lies in.
+    public func above(_ path: [[UInt8]]) -> Grant {
+        var outer = self
+        outer.path = path + self.path
+        return outer
+    }
+}

@@ -1,0 +1,90 @@
+import ACLFormats
+import FoundationEssentials
+import LinuxSystem
+import SandboxPolicy
+
+/// An Apple `.entitlements` property list, XML or binary.
+public enum EntitlementsFile {
+    /// Bytes; Apple's own are a few hundred.
+    public static let longest = 256 << 10
+
+    /// - Throws: `unreadable` or `malformed`, with the path.
+    public static func read(_ path: String) throws(ProfileProblem) -> Entitlements {
+        do { return try entitlements(try content(path)) } catch {
+            throw ProfileProblem(error.kind, "profile \(escapedName(path.utf8)): \(error.description)")
+        }
+    }
+
+    private static func content(_ path: String) throws(ProfileProblem) -> [UInt8] {
+        let bytes: [UInt8]?
+        do throws(Errno) {
+            // A FIFO would wait for somebody who writes.
+            let file = try Syscall.open(path, OpenFlag.readOnly | OpenFlag.nonBlock | OpenFlag.noControllingTerminal)
+            let isRegular = try Syscall.statx(file.rawValue).isRegular
+            bytes = isRegular ? try Syscall.readAll(file.rawValue, limit: longest + 1) : nil
+        } catch { throw ProfileProblem(.unreadable, error.description) }
+        guard let bytes else { throw ProfileProblem(.unreadable, "not a regular file") }
+        guard bytes.count <= longest else {
+            throw ProfileProblem(.malformed, "longer than \(longest / 1024) KiB, so no list of entitlements")
+        }
+        return bytes
+    }
+
+    /// - Throws: what is wrong, without a file's name.
+    public static func entitlements(_ bytes: [UInt8]) throws(ProfileProblem) -> Entitlements {
+        let outline: PropertyListOutline
+        do { outline = try PropertyListOutline(bytes) } catch { throw ProfileProblem(.malformed, error.message) }
+        guard outline.top == "dict" else {
+            let found = outline.top.isEmpty ? "empty" : "a value of type '\(escapedName(outline.top.utf8))'"
+            throw ProfileProblem(.malformed, "its top is \(found); it must be a dictionary (<dict>) of keys and values")
+        }
+        if let key = outline.repeatedKey {
+            throw ProfileProblem(
+                .malformed, "the key '\(escapedName(key.utf8))' stands twice, and which one is meant nobody can know; keep one")
+        }
+        let values = try decoded(bytes)
+        // Two spellings of one key, such as an entity for a letter.
+        guard values.count == outline.keys.count else {
+            throw ProfileProblem(.malformed, "\(outline.keys.count) keys, but only \(values.count) different ones")
+        }
+        do { return try Entitlements(values.mapValues { $0.value }) } catch {
+            throw ProfileProblem(
+                .malformed, "key \(escapedName(error.key.utf8)): \(escapedName(error.message.utf8))")
+        }
+    }
+
+    private static func decoded(_ bytes: [UInt8]) throws(ProfileProblem) -> [String: DecodedValue] {
+        do {
+            return try PropertyListDecoder().decode([String: DecodedValue].self, from: Data(bytes))
+        } catch {
+            throw ProfileProblem(.malformed, "not a property list that can be read\(reason(error))")
+        }
+    }
+
+    /// What the parser says of the place, with its line.
+    private static func reason(_ error: any Error) -> String {
+        guard case DecodingError.dataCorrupted(let context) = error else { return "" }
+        guard let cause = context.underlyingError as? CocoaError,
+            let text = cause.userInfo["NSDebugDescription"] as? String
+        else { return "" }
+        return ": " + escapedName(text.utf8)
+    }
+}
+
+/// A value with the type that it has in the list: "true" as text is no truth value.
+private struct DecodedValue: Decodable {
+    var value: EntitlementValue
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let flag = try? container.decode(Bool.self) {
+            value = .flag(flag)
+        } else if let text = try? container.decode(String.self) {
+            value = .text(text)
+        } else if let values = try? container.decode([DecodedValue].self) {
+            value = .list(values.map { $0.value })
+        } else {
+            value = .other
+        }
+    }
+}

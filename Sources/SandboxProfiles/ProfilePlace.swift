@@ -1,0 +1,75 @@
+import ACLFormats
+import LinuxSystem
+import SandboxPolicy
+
+/// Where profiles lie that are called by a name: the administrator's before those of the package.
+public enum ProfilePlace {
+    public static let directories = ["/etc/aclfs/sandbox", "/usr/local/share/aclfs/sandbox", "/usr/share/aclfs/sandbox"]
+    static let ending = ".entitlements"
+
+    public struct Installed: Sendable, Hashable {
+        public var name: String
+        public var path: String
+    }
+
+    /// Every name once, with the file that it means.
+    public static func installed(in directories: [String] = directories) -> [Installed] {
+        var found: [String: String] = [:]
+        for directory in directories {
+            guard let handle = try? Syscall.open(directory, OpenFlag.readOnly | OpenFlag.directory),
+                let names = try? Syscall.names(handle.rawValue)
+            else { continue }
+            for name in names {
+                guard let text = String(validating: name, as: UTF8.self), text.hasSuffix(ending) else { continue }
+                let word = String(text.dropLast(ending.utf8.count))
+                if isName(word), found[word] == nil { found[word] = "\(directory)/\(text)" }
+            }
+        }
+        return found.sorted { $0.key < $1.key }.map { Installed(name: $0.key, path: $0.value) }
+    }
+
+    static func isName(_ text: String) -> Bool {
+        !text.isEmpty && !text.hasPrefix(".") && text.utf8.count < 200 && !text.utf8.contains { $0 == 0x2F || $0 < 0x20 }
+    }
+
+    /// The file that `sandbox=` means: a path if there is a slash in it, else an installed name.
+    public static func path(
+        of profile: String, in directories: [String] = directories
+    ) throws(ProfileProblem) -> String {
+        if profile.contains("/") { return profile }
+        let installed = installed(in: directories)
+        if let found = installed.first(where: { $0.name == profile }) { return found.path }
+        let stem = profile.hasSuffix(ending) ? String(profile.dropLast(ending.utf8.count)) : profile
+        let near = nearestWord(to: stem.utf8, in: installed.map { $0.name })
+        let hint = near.map { "; did you mean '\($0)'?" } ?? ""
+        throw ProfileProblem(
+            .unknownName,
+            "no profile '\(escapedName(profile.utf8))' in \(directories.joined(separator: " or "))\(hint) "
+                + "(a file is named with a slash: ./\(escapedName(stem.utf8))\(ending))")
+    }
+}
+
+extension SandboxProfile {
+    /// Of the control message that hands it over; the rest is the mount's.
+    public static let longestMessage = 40 << 10
+
+    /// Reads and compiles what `sandbox=` and its companions name.
+    /// - Parameter home: names from the mount's top.
+    public static func read(
+        _ profile: String, bundle: String?, home: [[UInt8]], layout: ContainerLayout,
+        in directories: [String] = ProfilePlace.directories
+    ) throws(ProfileProblem) -> SandboxProfile {
+        let path = try ProfilePlace.path(of: profile, in: directories)
+        let compiled = SandboxProfile(
+            name: profile, entitlements: try EntitlementsFile.read(path), bundle: bundle, home: home, layout: layout)
+        // What cannot become a table is no profile either.
+        do { _ = try compiled.table() } catch {
+            throw ProfileProblem(.malformed, "profile \(escapedName(path.utf8)): \(error)")
+        }
+        guard JSONText.write(compiled.json).count <= longestMessage else {
+            throw ProfileProblem(
+                .malformed, "profile \(escapedName(path.utf8)): its keys and values are longer than \(longestMessage / 1024) KiB")
+        }
+        return compiled
+    }
+}

@@ -1,0 +1,248 @@
+/// A property list's shape, looked at before it is decoded: Foundation's parser follows any nesting until the stack ends,
+/// takes the last of two equal keys without a word, and reads a third form that Apple gave up.
+struct PropertyListOutline {
+    /// What the outermost value is: `dict` is right.
+    var top = ""
+    /// The outermost keys, as they are written.
+    var keys: [String] = []
+
+    static let deepest = 16
+    /// Values of a binary list, which may name one object many times.
+    static let most = 65536
+
+    struct Wrong: Error {
+        var message: String
+        init(_ message: String) { self.message = message }
+    }
+
+    init(_ bytes: [UInt8]) throws(Wrong) {
+        if bytes.starts(with: "bplist".utf8) {
+            try readBinary(bytes)
+        } else {
+            let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+            guard let first = bytes[start...].first(where: { $0 > 0x20 }), first == UInt8(ascii: "<") else {
+                throw Wrong("not a property list: neither XML (<plist>…) nor binary (bplist00)")
+            }
+            guard !bytes.contains(0) else { throw Wrong("an XML property list must be UTF-8 text without NUL bytes") }
+            try readXML(bytes[start...])
+        }
+    }
+
+    /// A key that stands twice.
+    var repeatedKey: String? {
+        var seen: Set<String> = []
+        return keys.first { !seen.insert($0).inserted }
+    }
+}
+
+// MARK: XML
+
+extension PropertyListOutline {
+    private mutating func readXML(_ bytes: ArraySlice<UInt8>) throws(Wrong) {
+        var rest = bytes
+        var open: [[UInt8]] = []
+        while let start = rest.firstIndex(of: UInt8(ascii: "<")) {
+            rest = rest[start...]
+            if rest.starts(with: "<!--".utf8) {
+                Self.skip(&rest, past: "-->")
+            } else if rest.starts(with: "<![CDATA[".utf8) {
+                Self.skip(&rest, past: "]]>")
+            } else if rest.starts(with: "<?".utf8) {
+                Self.skip(&rest, past: "?>")
+            } else {
+                let tag = Self.tag(&rest)
+                if tag.starts(with: "!".utf8) {
+                    guard !tag.contains(UInt8(ascii: "[")) else { throw Wrong("its DOCTYPE declares entities of its own") }
+                } else if tag.first == UInt8(ascii: "/") {
+                    open.removeLast(open.isEmpty ? 0 : 1)
+                } else {
+                    try begin(tag, &open, rest)
+                }
+            }
+        }
+    }
+
+    private mutating func begin(
+        _ tag: ArraySlice<UInt8>, _ open: inout [[UInt8]], _ rest: ArraySlice<UInt8>
+    ) throws(Wrong) {
+        let name = Array(tag.prefix { $0 > 0x20 && $0 != UInt8(ascii: "/") })
+        let isPlist = name.elementsEqual("plist".utf8)
+        if top.isEmpty, !isPlist { top = String(decoding: name, as: UTF8.self) }
+        if name.elementsEqual("key".utf8), open.filter({ !$0.elementsEqual("plist".utf8) }).count == 1 {
+            keys.append(String(decoding: rest.prefix { $0 != UInt8(ascii: "<") }, as: UTF8.self))
+        }
+        if tag.last == UInt8(ascii: "/") { return }
+        open.append(name)
+        guard open.count <= Self.deepest else { throw Wrong("its values are nested deeper than \(Self.deepest)") }
+    }
+
+    /// What stands between `<` and `>`; a `>` in a quoted attribute does not end it.
+    private static func tag(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        var quote: UInt8?
+        var end = rest.startIndex + 1
+        while end < rest.endIndex {
+            let byte = rest[end]
+            if let open = quote {
+                if byte == open { quote = nil }
+            } else if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") {
+                quote = byte
+            } else if byte == UInt8(ascii: ">") {
+                break
+            }
+            end += 1
+        }
+        let tag = rest[(rest.startIndex + 1)..<end]
+        rest = rest[min(end + 1, rest.endIndex)...]
+        return tag
+    }
+
+    private static func skip(_ rest: inout ArraySlice<UInt8>, past end: String) {
+        let mark = Array(end.utf8)
+        var index = rest.startIndex
+        while index < rest.endIndex, !rest[index...].starts(with: mark) { index += 1 }
+        rest = rest[min(index + mark.count, rest.endIndex)...]
+    }
+}
+
+// MARK: Binary
+
+extension PropertyListOutline {
+    private mutating func readBinary(_ bytes: [UInt8]) throws(Wrong) {
+        let list = try BinaryList(bytes)
+        var budget = Self.most
+        try list.measure(list.top, depth: 0, &budget)
+        let top = try list.object(list.top)
+        guard case .dictionary(let keys, _) = top else {
+            self.top = top.name
+            return
+        }
+        self.top = "dict"
+        for key in keys { self.keys.append(try list.text(key)) }
+    }
+}
+
+/// The containers of a binary property list; no look leads outside of its bytes.
+private struct BinaryList {
+    enum Object {
+        case array([Int])
+        case dictionary(keys: [Int], values: [Int])
+        case other(name: String)
+
+        var name: String {
+            switch self {
+            case .array: "array"
+            case .dictionary: "dict"
+            case .other(let name): name
+            }
+        }
+    }
+
+    let bytes: [UInt8]
+    let top: Int
+    private let offsetSize: Int
+    private let referenceSize: Int
+    private let count: Int
+    private let table: Int
+    private static let damaged = PropertyListOutline.Wrong("a damaged binary property list")
+
+    init(_ bytes: [UInt8]) throws(PropertyListOutline.Wrong) {
+        self.bytes = bytes
+        guard bytes.count >= 40 else { throw Self.damaged }
+        func number(_ offset: Int) throws(PropertyListOutline.Wrong) -> Int {
+            guard let value = Self.number(bytes[offset..<offset + 8]) else { throw Self.damaged }
+            return value
+        }
+        let trailer = bytes.count - 32
+        (offsetSize, referenceSize) = (Int(bytes[trailer + 6]), Int(bytes[trailer + 7]))
+        count = try number(trailer + 8)
+        top = try number(trailer + 16)
+        table = try number(trailer + 24)
+        guard (1...8).contains(offsetSize), (1...8).contains(referenceSize), (1...trailer).contains(count),
+            table >= 8, table <= trailer, count <= (trailer - table) / offsetSize, top < count
+        else { throw Self.damaged }
+    }
+
+    /// nil beyond what can be an offset here.
+    private static func number(_ bytes: ArraySlice<UInt8>) -> Int? {
+        let value = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return value > UInt64(Int32.max) ? nil : Int(value)
+    }
+
+    private func start(_ index: Int) throws(PropertyListOutline.Wrong) -> Int {
+        guard index < count else { throw Self.damaged }
+        let place = table + index * offsetSize
+        guard let start = Self.number(bytes[place..<place + offsetSize]), start >= 8, start < table else {
+            throw Self.damaged
+        }
+        return start
+    }
+
+    /// The length that follows a marker, and where the content begins.
+    private func length(_ start: Int) throws(PropertyListOutline.Wrong) -> (count: Int, content: Int) {
+        let low = Int(bytes[start] & 0x0F)
+        if low < 15 { return (low, start + 1) }
+        guard start + 1 < table, bytes[start + 1] & 0xF0 == 0x10, bytes[start + 1] & 0x0F <= 3 else { throw Self.damaged }
+        let size = 1 << Int(bytes[start + 1] & 0x0F)
+        guard start + 2 + size <= table, let count = Self.number(bytes[start + 2..<start + 2 + size]) else {
+            throw Self.damaged
+        }
+        return (count, start + 2 + size)
+    }
+
+    func object(_ index: Int) throws(PropertyListOutline.Wrong) -> Object {
+        let start = try start(index)
+        switch bytes[start] >> 4 {
+        case 0xA, 0xC:
+            let (count, content) = try length(start)
+            return .array(try references(count, content))
+        case 0xD:
+            let (count, content) = try length(start)
+            let keys = try references(count, content)
+            return .dictionary(keys: keys, values: try references(count, content + count * referenceSize))
+        case 0x5, 0x6, 0x7: return .other(name: "string")
+        case 0x1: return .other(name: "integer")
+        case 0x2: return .other(name: "real")
+        case 0x3: return .other(name: "date")
+        case 0x4: return .other(name: "data")
+        default: return .other(name: "single value")
+        }
+    }
+
+    private func references(_ count: Int, _ content: Int) throws(PropertyListOutline.Wrong) -> [Int] {
+        guard content <= table, count <= (table - content) / referenceSize else { throw Self.damaged }
+        var found: [Int] = []
+        for place in 0..<count {
+            let start = content + place * referenceSize
+            guard let index = Self.number(bytes[start..<start + referenceSize]) else { throw Self.damaged }
+            found.append(index)
+        }
+        return found
+    }
+
+    func text(_ index: Int) throws(PropertyListOutline.Wrong) -> String {
+        let start = try start(index)
+        let (count, content) = try length(start)
+        switch bytes[start] >> 4 {
+        case 0x5 where content + count <= table: return String(decoding: bytes[content..<content + count], as: UTF8.self)
+        case 0x6 where content + 2 * count <= table:
+            let units = (0..<count).map { UInt16(bytes[content + 2 * $0]) << 8 | UInt16(bytes[content + 2 * $0 + 1]) }
+            return String(decoding: units, as: UTF16.self)
+        default: throw Self.damaged
+        }
+    }
+
+    /// A list may hold itself, or one object so often that it never ends.
+    func measure(_ index: Int, depth: Int, _ budget: inout Int) throws(PropertyListOutline.Wrong) {
+        budget -= 1
+        guard budget > 0 else { throw .init("it holds more than \(PropertyListOutline.most) values") }
+        guard depth < PropertyListOutline.deepest else {
+            throw .init("its values are nested deeper than \(PropertyListOutline.deepest)")
+        }
+        switch try object(index) {
+        case .array(let values): for value in values { try measure(value, depth: depth + 1, &budget) }
+        case .dictionary(let keys, let values):
+            for value in keys + values { try measure(value, depth: depth + 1, &budget) }
+        case .other: break
+        }
+    }
+}

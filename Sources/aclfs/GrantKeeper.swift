@@ -1,0 +1,171 @@
+import ACLFileSystem
+import ACLFormats
+import BackingStore
+import LinuxSystem
+import SandboxPolicy
+
+/// What a client of one mount wants of the grants, done for all mounts of the daemon. A grant counts, or counts no more,
+/// when the answer is given.
+extension MountHost {
+    func answer(_ order: GrantOrder, on tree: BackingTree, by user: UInt32) -> ControlServer.MountFacts.DaemonAnswer {
+        do throws(GrantProblem) {
+            let scope: GrantScope
+            do throws(Errno) { scope = try GrantScope(tree) } catch {
+                throw GrantProblem(errno: error, message: "the served directory: \(error.text)")
+            }
+            switch order {
+            case .add(let grant): return .done(try add(grant, scope, by: user))
+            case .remove(let bundle, let path, let below): return .done(try remove(bundle, path, below: below, scope))
+            case .list(let bundle, let from): return .done(list(bundle, from: from, scope))
+            }
+        } catch { return .failed(error.errno, error.message) }
+    }
+
+    /// Of a mount that begins, or of all after a change.
+    func grants(for profile: SandboxProfile, on tree: BackingTree, in files: [GrantFile]) -> [Grant] {
+        guard let bundle = profile.bundle, let scope = try? GrantScope(tree) else { return [] }
+        return files.flatMap { scope.seen($0) }.map(\.kept.grant).filter { $0.bundle == bundle }
+    }
+
+    // MARK: One order each
+
+    private func add(_ grant: Grant, _ scope: GrantScope, by user: UInt32) throws(GrantProblem) -> JSON {
+        let now = SystemTime.now().sec
+        var late: [String] = []
+        try withGrantsHeld { () throws(GrantProblem) in
+            let files = try store.change { (files, damaged) throws(GrantProblem) -> [GrantFile] in
+                if let damage = damaged.first(where: { $0.contains("/\(scope.root.fileName) ") }) {
+                    throw GrantProblem(errno: .io, message: "\(damage); move the file away and grant anew")
+                }
+                // One place has one grant: what was given before, through whichever mount, is replaced.
+                for place in files.indices {
+                    let same = scope.seen(files[place]).filter { seen in
+                        seen.kept.grant.bundle == grant.bundle && seen.kept.grant.path == grant.path && !seen.isWider
+                    }
+                    files[place].removeGrants(at: same.map(\.index))
+                }
+                let place = files.firstIndex { $0.root.isSame(as: scope.root) } ?? files.endIndex
+                if place == files.endIndex { files.append(GrantFile(root: scope.root)) }
+                files[place].root.path = scope.root.path
+                files[place].grants.removeAll { !$0.grant.counts(at: now) }
+                guard files[place].grants.count < GrantFile.most else {
+                    throw GrantProblem(
+                        errno: .nospc, message: "\(GrantFile.most) grants are kept for this directory already; remove some")
+                }
+                files[place].grants.append(KeptGrant(grant, given: now, by: user))
+                return files
+            }
+            do throws(GrantProblem) { try tellMounts(files) } catch { late = [error.message] }
+        }
+        return .object([.init("notes", .array((notes(on: grant) + late).map { .string($0) }))])
+    }
+
+    private func remove(
+        _ bundle: String, _ path: [[UInt8]], below: Bool, _ scope: GrantScope
+    ) throws(GrantProblem) -> JSON {
+        var count = 0
+        var late: GrantProblem?
+        try withGrantsHeld { () throws(GrantProblem) in
+            do throws(GrantProblem) {
+                try store.change { (files, damaged) throws(GrantProblem) in
+                    var wider: [UInt8]?
+                    for place in files.indices {
+                        let meant = scope.seen(files[place]).filter { seen in
+                            let grant = seen.kept.grant
+                            return grant.bundle == bundle && (grant.path == path || below && grant.path.starts(with: path))
+                        }
+                        if meant.contains(where: \.isWider) { wider = files[place].root.path }
+                        let removed = meant.filter { !$0.isWider }.map(\.index)
+                        files[place].removeGrants(at: removed)
+                        count += removed.count
+                    }
+                    if count == 0 {
+                        if let wider {
+                            throw GrantProblem(
+                                errno: .inval,
+                                message: "the grant reaches further than this mount; remove it through a mount of "
+                                    + escapedName(wider))
+                        }
+                        throw GrantProblem(errno: .noent, message: damaged.first ?? "nothing is granted to \(bundle) there")
+                    }
+                    // First the mounts: what is taken away ends even if the disk takes no change.
+                    do throws(GrantProblem) { try tellMounts(files) } catch { late = error }
+                }
+            } catch {
+                guard count > 0 else { throw error }
+                throw GrantProblem(
+                    errno: error.errno,
+                    message: "\(error.message); it counts no more on the mounts there are, but will again for the daemon's next ones"
+                )
+            }
+        }
+        if let late { throw late }
+        return .object([.init("removed", .integer(Int64(count)))])
+    }
+
+    private func list(_ bundle: String?, from: Int, _ scope: GrantScope) -> JSON {
+        let now = SystemTime.now().sec
+        var problems: [String] = []
+        let seen = store.files { problems.append($0) }.flatMap { scope.seen($0) }
+            .filter { bundle == nil || $0.kept.grant.bundle == bundle }
+            .sorted { ($0.kept.grant.bundle, $0.kept.grant.text) < ($1.kept.grant.bundle, $1.kept.grant.text) }
+        var rows: [JSON] = []
+        var size = 0
+        for item in seen.dropFirst(max(0, from)) {
+            guard case .object(var members) = item.kept.json else { continue }
+            members.append(.init("counts", .bool(item.kept.grant.counts(at: now))))
+            if item.isWider { members.append(.init("wider", .bool(true))) }
+            let row = JSON.object(members)
+            size += JSONText.write(row).count
+            // An answer is one message.
+            if size > 48 << 10, !rows.isEmpty { break }
+            rows.append(row)
+        }
+        return .object([
+            .init("tree", .string(scope.root.fileName)), .init("total", .integer(Int64(seen.count))),
+            .init("grants", .array(rows)), .init("problems", .array(problems.map { .string($0) })),
+        ])
+    }
+
+    // MARK: Mounts
+
+    /// - Throws: if a mount could not take back all that its kernel holds; the change is in force there all the same as
+    ///   far as it asks.
+    private func tellMounts(_ files: [GrantFile]) throws(GrantProblem) {
+        var problem: GrantProblem?
+        for served in confined where served.profile.bundle != nil {
+            do throws(Errno) {
+                try served.fileSystem.changeGrants(grants(for: served.profile, on: served.tree, in: files))
+            } catch {
+                problem = GrantProblem(
+                    errno: error,
+                    message: "the mount on \(served.mountpoint) goes on taking back what its kernel holds: a listing there "
+                        + "is not read to its end (\(error.text))")
+            }
+        }
+        if let problem { throw problem }
+    }
+
+    /// What the mounts of the application make of it.
+    private func notes(on grant: Grant) -> [String] {
+        confined.filter { $0.profile.bundle == grant.bundle }.compactMap { served in
+            let mount = "the mount on \(served.mountpoint) has profile \(served.profile.name), which lets"
+            guard let most = served.profile.entitlements.userSelected else {
+                return "\(mount) no grant pass: it has no key com.apple.security.files.user-selected.…"
+            }
+            return most < grant.access ? "\(mount) grants pass for reading only" : nil
+        }
+    }
+}
+
+extension GrantFile {
+    fileprivate mutating func removeGrants(at indices: [Int]) {
+        let gone = Set(indices)
+        grants = grants.enumerated().filter { !gone.contains($0.offset) }.map(\.element)
+    }
+}
+
+extension Grant {
+    /// To sort by.
+    fileprivate var text: String { String(decoding: Array(path.joined(separator: [0x2F])), as: UTF8.self) }
+}

@@ -1,0 +1,90 @@
+import ACLFormats
+import BackingStore
+import Glibc
+import LinuxSystem
+
+/// The directory in which a user's daemons keep grants (docs/decisions/0013-grants.md): root's in /var/lib, another user's
+/// in his own state directory.
+///
+/// It is held by the deepest directory that is there before anything is mounted: a mount that covers its path later, the
+/// daemon's own perhaps, does not lead it elsewhere. It is made when there is something to keep.
+struct GrantPlace: Sendable {
+    private let base: SharedDescriptor
+    /// Of the base.
+    private let basePath: String
+    private let missing: [String]
+
+    var path: String { (basePath == "/" ? "" : basePath) + missing.map { "/\($0)" }.joined() }
+
+    static func prepare() throws(Errno) -> GrantPlace { try GrantPlace(at: wanted()) }
+
+    private static func wanted() throws(Errno) -> String {
+        if geteuid() == 0 { return "/var/lib/aclfs/grants" }
+        func absolute(_ name: String) -> String? {
+            getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
+        }
+        if let state = absolute("XDG_STATE_HOME") { return state + "/aclfs/grants" }
+        guard let home = absolute("HOME") else { throw .noent }
+        return home + "/.local/state/aclfs/grants"
+    }
+
+    init(at path: String) throws(Errno) {
+        var there = path.split(separator: "/").map(String.init)
+        var missing: [String] = []
+        while true {
+            let directory = "/" + there.joined(separator: "/")
+            do throws(Errno) {
+                let found = SharedDescriptor(try Syscall.open(directory, OpenFlag.path | OpenFlag.directory))
+                let real = try MountPath.real(directory)
+                (base, basePath, self.missing) = (found, real, missing)
+                return
+            } catch {
+                guard error == .noent, let name = there.popLast() else { throw error }
+                missing.insert(name, at: 0)
+            }
+        }
+    }
+
+    /// nil if there is none yet.
+    /// - Throws: `perm` if somebody else could write there.
+    func directory(create: Bool) throws(Errno) -> SharedDescriptor? {
+        var here = base
+        for (index, name) in missing.enumerated() {
+            if create {
+                // What others may know is that there are grants, not of what.
+                let isOpen = geteuid() == 0 && index < missing.count - 1
+                do { try Syscall.mkdirat(here.rawValue, name, mode: isOpen ? 0o755 : 0o700) } catch {
+                    if error != .exist { throw error }
+                }
+            }
+            do throws(Errno) {
+                let next = try Syscall.openat(here.rawValue, name, OpenFlag.path | OpenFlag.directory | OpenFlag.noFollow)
+                here = SharedDescriptor(next)
+            } catch {
+                if error == .noent, !create { return nil }
+                throw error
+            }
+        }
+        let directory = SharedDescriptor(
+            try Syscall.openat(here.rawValue, ".", OpenFlag.readOnly | OpenFlag.directory))
+        let status = try Syscall.statx(directory.rawValue)
+        guard status.uid == geteuid(), status.mode & 0o022 == 0 else { throw .perm }
+        return directory
+    }
+
+    /// Where it lies in a tree, if it does: there nothing may pass for whoever is confined.
+    func names(inside tree: BackingTree) -> [[UInt8]]? {
+        let path = self.path.split(separator: "/").map { Array($0.utf8) }
+        let depth = basePath.split(separator: "/").count
+        guard var current = try? SharedDescriptor(Syscall.dup(base.rawValue)) else { return nil }
+        for level in 0...depth {
+            guard let status = try? Syscall.statx(current.rawValue, flags: AtFlag.dontSync) else { return nil }
+            if status.device == tree.root.key.device, status.inode == tree.root.key.inode {
+                return Array(path.dropFirst(depth - level))
+            }
+            guard let parent = try? Syscall.openat(current.rawValue, "..", OpenFlag.path | OpenFlag.directory) else { return nil }
+            current = SharedDescriptor(parent)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,36 @@
+import ACLFormats
+import ToolSupport
+
+/// `aclfs sandbox`: profiles as files, the mounts that they confine, and what was granted to applications.
+enum SandboxCommand {
+    static let words = ["check", "list", "grant"]
+
+    static func run(_ arguments: [[UInt8]]) -> Int32 {
+        let rest = Array(arguments.dropFirst())
+        switch arguments.first.map({ String(decoding: $0, as: UTF8.self) }) {
+        case "check": return SandboxCheckArguments.run(rest, wrongUse: 2, SandboxCheck.perform)
+        case "list": return SandboxListArguments.run(rest, wrongUse: 2, SandboxList.perform)
+        case "grant": return SandboxGrantCommand.run(rest)
+        case "--help", "-h", "help":
+            print(usage)
+            return 0
+        case let word: return unknown(word, in: words, "aclfs sandbox", usage)
+        }
+    }
+
+    static func unknown(_ word: String?, in words: [String], _ command: String, _ usage: String) -> Int32 {
+        guard let word else {
+            printError(usage)
+            return 2
+        }
+        let near = nearestWord(to: word.utf8, in: words).map { "; did you mean '\($0)'?" } ?? ""
+        printError("aclfs: \(command) knows no '\(escapedName(word.utf8))'\(near)\n\(usage)")
+        return 2
+    }
+
+    private static let usage = """
+        usage: aclfs sandbox check [--json] [--bundle ID] [--home PATH] [--layout macos|ios] PROFILE [PATH ...]
+               aclfs sandbox list [--json]
+               aclfs sandbox grant add|list|remove ...
+        """
+}

@@ -1,0 +1,50 @@
+import ACLFormats
+import SandboxPolicy
+import SandboxProfiles
+import ToolSupport
+
+/// `aclfs sandbox list`: the profiles that have a name, and the mounts that one confines. 1 if a profile is not good.
+enum SandboxList {
+    static func perform(_ arguments: SandboxListArguments) -> Int32 {
+        var profiles: [JSON] = []
+        var isGood = true
+        for installed in ProfilePlace.installed() {
+            var members: [JSON.Member] = [.init("name", .string(installed.name)), .init("path", .string(installed.path))]
+            var remark = ""
+            do {
+                let warnings = try EntitlementsFile.read(installed.path).warnings
+                if !warnings.isEmpty { remark = "  (\(warnings.count == 1 ? "1 warning" : "\(warnings.count) warnings"))" }
+                members.append(.init("good", .bool(true)))
+                members.append(.init("warnings", .array(warnings.map { .string($0.description) })))
+            } catch {
+                isGood = false
+                members += [.init("good", .bool(false)), .init("error", .string(error.description))]
+                printError("aclfs: \(error)")
+                remark = "  (not good)"
+            }
+            profiles.append(.object(members))
+            if !arguments.json { line("\(escapedName(installed.name.utf8))  \(installed.path)\(remark)") }
+        }
+        let views = views()
+        if arguments.json {
+            printBytes(JSONText.write(.object([.init("profiles", .array(profiles)), .init("views", .array(views))])))
+        } else {
+            for view in views {
+                line("\(escapedName(view.path("mountpoint") ?? [])): \(StatusCommand.sandbox(view))")
+            }
+        }
+        return isGood ? 0 : 1
+    }
+
+    /// Mounts of others are not ours to ask about.
+    private static func views() -> [JSON] {
+        MountTable.entries().filter { $0.type == "fuse.aclfs" }.compactMap { mount in
+            guard let client = try? ControlClient(device: mount.device, owner: mount.userID ?? 0),
+                let status = try? client.ask("status"), case .object(let members)? = status["sandbox"]
+            else { return nil }
+            return .object([JSON.path(mount.path.utf8, name: "mountpoint")] + members)
+        }
+    }
+
+    private static func line(_ text: String) { printBytes(Array(text.utf8)) }
+}

@@ -1,0 +1,201 @@
+import Testing
+
+/// `aclfs sandbox grant`: what is granted counts at once on views that run and on later ones, and what is taken away
+/// counts no more when the command returns.
+@Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
+struct SandboxGrantTests {
+    /// A store of its own, a share and a view of it; `reads PATH` and `writes PATH` say 0 where that works in the view.
+    private static let prelude = SandboxProfileTests.prelude + #"""
+        mount -t tmpfs tmpfs /var/lib
+        mkdir -p "$T/back/Users/ann/Letters/old" "$T/back/Users/ann/Other" "$T/view" "$T/view2"
+        echo text >"$T/back/Users/ann/Letters/one"; echo text >"$T/back/Users/ann/Letters/old/two"
+        echo text >"$T/back/Users/ann/Other/three"; echo text >"$T/back/alone"
+        profile select files.user-selected.read-write '<true/>'
+        V="sandbox=$T/select.entitlements,bundle=org.example.App,home=/Users/ann"
+        grant() { "$A" sandbox grant "$@" 2>&1; }
+        add() { grant add --bundle org.example.App "$@"; }
+        remove() { grant remove --bundle org.example.App "$@"; }
+        reads() { cat "$T/view/$1" >/dev/null 2>&1; echo $?; }
+        writes() { (echo more >>"$T/view/$1") 2>/dev/null && echo 0 || echo 1; }
+
+        """#
+
+    @Test func atOnceAndNoMore() throws {
+        let result = try MountNamespace().run(
+            Self.prelude + #"""
+            "$A" mount "$T/back" "$T/mnt"; "$A" mount -o "$V" "$T/back" "$T/view"
+            is 'nothing yet' 1 "$(reads Users/ann/Letters/one)"
+            is 'added' '' "$(add --read-only "$T/mnt/Users/ann/Letters")"
+            is 'read' 0 "$(reads Users/ann/Letters/one)"; is 'all below' 0 "$(reads Users/ann/Letters/old/two)"
+            is 'not written' 1 "$(writes Users/ann/Letters/one)"; is 'nothing else' 1 "$(reads Users/ann/Other/three)"
+            # A later grant for the same place replaces it, in both directions.
+            is 'wider' '' "$(add --read-write "$T/mnt/Users/ann/Letters")"; is 'written' 0 "$(writes Users/ann/Letters/one)"
+            is 'narrower' '' "$(add --read-only "$T/mnt/Users/ann/Letters")"; is 'no more' 1 "$(writes Users/ann/Letters/one)"
+            is 'one file' '' "$(add --read-write "$T/mnt/alone")"; is 'that file' 0 "$(writes alone)"
+            holds 'listed' "$(grant list "$T/mnt")" "org.example.App  read-only   $T/mnt/Users/ann/Letters/"
+            holds 'a file' "$(grant list "$T/mnt")" "org.example.App  read-write  $T/mnt/alone"
+            is 'every mount once' 2 "$(grant list | grep -c "$T")"
+            is 'of another' '' "$(grant list --bundle org.other.App "$T/mnt")"
+            holds 'for programs' "$(grant list --json "$T/mnt")" \
+                "\"path\":\"$T/mnt/Users/ann/Letters\",\"bundle\":\"org.example.App\",\"directory\":true,\"access\":\"read-only\""
+            # A view that begins now, and a daemon that begins anew.
+            umount "$T/view"; "$A" mount -o "$V" "$T/back" "$T/view"; is 'a later view' 0 "$(reads Users/ann/Letters/one)"
+            umount "$T/view" "$T/mnt"; "$A" mount -o "$V" "$T/back" "$T/view"
+            is 'a later daemon' 0 "$(reads Users/ann/Letters/one)"
+            # Through the view itself, which does not even show what is named.
+            is 'through the view' '' "$(add --read-only "$T/view/Users/ann/Other/three")"
+            is 'now shown' 0 "$(reads Users/ann/Other/three)"
+            for place in Users/ann/Letters Users/ann/Other/three alone; do
+                is "remove $place" '' "$(remove "$T/view/$place")"
+            done
+            for place in Users/ann/Letters/one Users/ann/Other/three alone; do is "gone $place" 1 "$(reads "$place")"; done
+            is 'nothing is kept' '' "$(ls -A /var/lib/aclfs/grants)"
+            is 'twice' "aclfs: $T/view/alone: nothing is granted to org.example.App there" "$(remove "$T/view/alone")"
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
+    @Test func whatIsRefused() throws {
+        let result = try MountNamespace().run(
+            Self.prelude + #"""
+            "$A" mount "$T/back" "$T/mnt"
+            ln -s Letters "$T/back/Users/ann/link"; ln -s "$T/fstab" "$T/back/out"; mkfifo "$T/back/pipe"
+            refused() { # STATUS PART WORD…
+                expected=$1 part=$2; shift 2
+                said=$("$@" 2>&1); is "$*" $expected $?; holds "$*" "$said" "$part"
+            }
+            refused 2 'No such file or directory' add --read-only "$T/mnt/none"
+            refused 2 'not on an aclfs mount' add --read-only "$T/fstab"
+            refused 2 'not on an aclfs mount' add --read-only "$T/mnt/out"
+            refused 2 'neither a file nor a directory' add --read-only "$T/mnt/pipe"
+            refused 2 'either --read-only or --read-write' add "$T/mnt/alone"
+            refused 2 'either --read-only or --read-write' add --read-only --read-write "$T/mnt/alone"
+            refused 2 'expected a bundle identifier' grant add --bundle a/b --read-only "$T/mnt/alone"
+            refused 2 'expected 30m, 12h, 7d' add --read-only --expires tomorrow "$T/mnt/alone"
+            refused 2 'has passed' add --read-only --expires 2001-01-01 "$T/mnt/alone"
+            refused 1 'No such file' add --read-only "$T/mnt/none" "$T/mnt/alone"
+            refused 2 'only root and whoever mounted' setpriv --reuid 61743 --regid 61743 --clear-groups \
+                "$A" sandbox grant add --bundle a.b --read-only "$T/mnt/alone"
+            refused 2 'from another user namespace' unshare -r "$A" sandbox grant add --bundle a.b --read-only "$T/mnt/alone"
+            refused 2 'from another user namespace' unshare -r "$A" sandbox grant remove --bundle org.example.App "$T/mnt/alone"
+            refused 0 '' remove "$T/mnt/alone"
+            # What a link leads to is granted.
+            refused 0 '' add --read-only "$T/mnt/Users/ann/link"
+            holds 'the place' "$(grant list "$T/mnt")" "$T/mnt/Users/ann/Letters/"
+            # What is gone can be taken back all the same.
+            rm -r "$T/back/Users"; refused 0 '' remove "$T/mnt/Users/ann/Letters"
+            # A profile may let less pass than was granted.
+            profile reader files.user-selected.read-only '<true/>'; profile none
+            "$A" mount -o "sandbox=$T/reader.entitlements,bundle=org.example.App" "$T/back" "$T/view"
+            "$A" mount -o "sandbox=$T/none.entitlements,bundle=org.example.App" "$T/back" "$T/view2"
+            said=$(add --read-write "$T/mnt/alone")
+            holds 'said' "$said" "the mount on $T/view has profile $T/reader.entitlements, which lets grants pass for reading only"
+            holds 'and' "$said" "the mount on $T/view2 has profile $T/none.entitlements, which lets no grant pass"
+            is 'read' 0 "$(reads alone)"; is 'not written' 1 "$(writes alone)"
+            is 'nothing here' 1 "$(cat "$T/view2/alone" >/dev/null 2>&1; echo $?)"
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
+    @Test func theyEnd() throws {
+        let result = try MountNamespace().run(
+            Self.prelude + #"""
+            "$A" mount "$T/back" "$T/mnt"; "$A" mount -o "$V" "$T/back" "$T/view"
+            add --read-only --expires 2s "$T/mnt/alone"; is 'for now' 0 "$(reads alone)"
+            holds 'until' "$(grant list "$T/mnt")" 'until 20'
+            for i in $(seq 100); do [ "$(reads alone)" = 1 ] && break; sleep 0.1; done
+            is 'it has ended' 1 "$(reads alone)"
+            holds 'and says so' "$(grant list "$T/mnt")" 'ended 20'
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
+    @Test func directoriesInsideOneAnother() throws {
+        let result = try MountNamespace().run(
+            Self.prelude + #"""
+            mkdir "$T/inner"
+            I="sandbox=$T/select.entitlements,bundle=org.example.App"
+            "$A" mount "$T/back" "$T/mnt"; "$A" mount "$T/back/Users/ann" "$T/inner"
+            "$A" mount -o "$V" "$T/back" "$T/view"; "$A" mount -o "$I" "$T/back/Users/ann" "$T/view2"
+            inner() { cat "$T/view2/$1" >/dev/null 2>&1; echo $?; }
+            # Given in the outer one, it counts in the inner one, and the other way round.
+            add --read-only "$T/mnt/Users/ann/Letters"; is 'outer to inner' 0 "$(inner Letters/one)"
+            add --read-only "$T/inner/Other"; is 'inner to outer' 0 "$(reads Users/ann/Other/three)"
+            holds 'by its name there' "$(grant list "$T/inner")" "$T/inner/Letters/"
+            holds 'and there' "$(grant list "$T/mnt")" "$T/mnt/Users/ann/Other/"
+            remove "$T/inner/Letters"; is 'outer' 1 "$(reads Users/ann/Letters/one)"; is 'inner' 1 "$(inner Letters/one)"
+            remove "$T/mnt/Users/ann/Other"; is 'outer again' 1 "$(reads Users/ann/Other/three)"; is 'inner again' 1 "$(inner Other/three)"
+            # One that reaches further than the inner one is not taken away there.
+            add --read-only "$T/mnt/Users"; is 'all of it' 0 "$(inner Other/three)"
+            holds 'refused' "$(remove "$T/inner")" "reaches further than this mount; remove it through a mount of $T/back"
+            # Without the outer mount it still counts.
+            umount "$T/view2" "$T/inner" "$T/view" "$T/mnt"; "$A" mount -o "$I" "$T/back/Users/ann" "$T/view2"
+            is 'alone' 0 "$(inner Other/three)"; umount "$T/view2"
+            # Another directory in its place is another directory.
+            mv "$T/back" "$T/was"; mkdir -p "$T/back/Users/ann/Other"; echo x >"$T/back/Users/ann/Other/three"; chmod 700 "$T/back"
+            "$A" mount -o "$V" "$T/back" "$T/view"; is 'another directory' 1 "$(reads Users/ann/Other/three)"; umount "$T/view"
+            "$A" mount -o "$V" "$T/was" "$T/view"; is 'the same elsewhere' 0 "$(reads Users/ann/Other/three)"
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
+    @Test func whatIsDamagedCountsForNothing() throws {
+        let result = try MountNamespace().run(
+            Self.prelude + #"""
+            "$A" mount "$T/back" "$T/mnt"; add --read-only "$T/mnt/alone"; umount "$T/mnt"
+            file=$(ls /var/lib/aclfs/grants/*.grants); is 'root alone' 600 "$(stat -c %a "$file")"
+            is 'and the directory' 700 "$(stat -c %a /var/lib/aclfs/grants)"
+            cp "$file" "$T/kept"; sed -i 's/read-only/read-write/' "$file"
+            "$A" mount -o "$V" "$T/back" "$T/view"
+            is 'nothing counts' 1 "$(reads alone)"
+            holds 'said' "$(grant list "$T/view")" "grants in $file do not count: its checksum does not fit"
+            holds 'nothing is put on top' "$(add --read-only "$T/view/alone")" 'move the file away and grant anew'
+            echo '{"v":2}' >"$file"; holds 'of a later version' "$(grant list "$T/view")" 'it is of version 2, and this aclfs knows 1'
+            umount "$T/view"; cat "$T/kept" >"$file"; "$A" mount -o "$V" "$T/back" "$T/view"; is 'whole again' 0 "$(reads alone)"
+            # A place where others may write is no place.
+            umount "$T/view"; chmod 777 /var/lib/aclfs/grants; "$A" mount -o "$V" "$T/back" "$T/view"
+            is 'open to others' 1 "$(reads alone)"
+            holds 'why' "$(add --read-only "$T/view/alone")" 'others may write there'
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
+    /// The store lies in the tree that is shown, as for somebody who shares his home.
+    @Test func whatDecidesIsOutOfReach() throws {
+        let result = try MountNamespace().run(
+            Self.prelude + #"""
+            profile all temporary-exception.files.absolute-path.read-write '<array><string>/</string></array>'
+            "$A" mount -o "sandbox=$T/all.entitlements,bundle=org.example.App" /var/lib "$T/view"
+            echo x >"$T/view/free" && is 'all else' x "$(cat /var/lib/free)"
+            is 'not yet there' 1 "$(mkdir "$T/view/aclfs" 2>/dev/null; mkdir "$T/view/aclfs/grants" 2>/dev/null; echo $?)"
+            add --read-only "$T/view/free"
+            is 'seen by root' 1 "$(ls /var/lib/aclfs/grants | wc -l)"
+            for try in 'ls aclfs/grants' 'cat aclfs/grants/*' 'touch aclfs/grants/x' 'mv aclfs other' 'rm -r aclfs'; do
+                is "$try" refused "$(cd "$T/view" && eval "$try" >/dev/null 2>&1 && echo done || echo refused)"
+            done
+            is 'as it was' 1 "$(ls /var/lib/aclfs/grants | wc -l)"
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
+    @Test func anOrdinaryUserKeepsHisOwn() throws {
+        let result = try MountNamespace().run(
+            Self.prelude + #"""
+            command -v fusermount3 >/dev/null || { echo 'fusermount3 (package fuse3) is missing'; exit; }
+            cp "$A" "$T/bin/aclfs"; A=$T/bin/aclfs
+            cp /etc/passwd "$T/passwd"; echo 'zed:x:61743:61743::/nonexistent:/bin/sh' >>"$T/passwd"
+            mount --bind "$T/passwd" /etc/passwd
+            mknod -m 666 "$T/fuse" c 10 229; mount --bind "$T/fuse" /dev/fuse
+            mkdir "$T/home" "$T/v"; mv "$T/back" "$T/home/back"; chown -R 61743:61743 "$T/home" "$T/v"
+            as() { setpriv --reuid 61743 --regid 61743 --clear-groups env -u XDG_STATE_HOME -u XDG_RUNTIME_DIR HOME="$T/home" "$@"; }
+            said=$(as "$A" mount -o "$V" "$T/home/back" "$T/v" 2>&1); is "mounted: $said" 1 "$(mounted "$T/v")"
+            is 'added' '' "$(as "$A" sandbox grant add --bundle org.example.App --read-only "$T/v/alone" 2>&1)"
+            is 'read' text "$(as cat "$T/v/alone" 2>&1)"
+            is 'kept' 1 "$(ls "$T/home/.local/state/aclfs/grants" | wc -l)"
+            is 'removed' '' "$(as "$A" sandbox grant remove --bundle org.example.App "$T/v/alone" 2>&1)"
+            is 'gone' 1 "$(as cat "$T/v/alone" >/dev/null 2>&1; echo $?)"
+            as fusermount3 -u "$T/v"
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+}

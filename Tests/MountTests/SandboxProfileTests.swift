@@ -1,0 +1,157 @@
+import Foundation
+import Testing
+
+/// `sandbox=`, `bundle=`, `home=` and `layout=`: what is taken, what is refused with which words, and that the daemon
+/// that serves knows what the command has read.
+@Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
+struct SandboxProfileTests {
+    /// A profile's file: `profile NAME KEYS…`, each key with the value that follows it.
+    static let prelude = #"""
+        profile() {
+            file=$T/$1.entitlements; shift
+            { echo '<?xml version="1.0" encoding="UTF-8"?><plist version="1.0"><dict>'
+              echo '<key>com.apple.security.app-sandbox</key><true/>'
+              while [ $# -gt 0 ]; do echo "<key>com.apple.security.$1</key>$2"; shift 2; done
+              echo '</dict></plist>'
+            } >"$file"
+        }
+        profile good files.downloads.read-only '<true/>'
+
+        """#
+
+    @Test func whatIsTaken() throws {
+        let result = try MountNamespace().run(
+            Self.prelude + #"""
+            sandbox() { "$A" status "$1" | sed -n 's/^  sandbox: //p'; }
+            "$A" mount "$T/back" "$T/mnt"; is 'none' none "$(sandbox "$T/mnt")"
+            mkdir "$T/view" "$T/other"
+            # Handed over to the daemon that serves already; a relative path is the command's own.
+            cd "$T"; "$A" mount -o sandbox=./good.entitlements,bundle=org.example.App,home=/Users/ann back view
+            is 'handed over' "./good.entitlements, bundle org.example.App, home /Users/ann, layout macos" "$(sandbox "$T/view")"
+            holds 'among the options' "$("$A" status "$T/view" | grep options:)" \
+                ',sandbox=./good.entitlements,bundle=org.example.App,home=/Users/ann'
+            holds 'for programs' "$("$A" status --json "$T/view")" \
+                '"sandbox":{"profile":"./good.entitlements","bundle":"org.example.App","home":"/Users/ann","layout":"macos"}'
+            umount "$T/mnt"; is 'it stays' 1 "$(mounted "$T/view")"
+            umount "$T/view"
+            # The first mount of a directory, from fstab; what the profile's file becomes later changes nothing.
+            echo "$T/back $T/view aclfs sandbox=$T/good.entitlements,bundle=a.b,layout=ios,home=$T/view/home 0 0" >"$T/fstab"
+            is 'fstab' 0 "$(mount "$T/view" 2>&1; echo $?)"
+            is 'home through the mount point' "$T/good.entitlements, bundle a.b, home /home, layout ios" "$(sandbox "$T/view")"
+            rm "$T/good.entitlements"
+            is 'remount' 0 "$(mount -o remount,ro "$T/view" 2>&1; echo $?)"
+            is 'still' "$T/good.entitlements, bundle a.b, home /home, layout ios" "$(sandbox "$T/view")"
+            for o in sandbox=strict bundle=c.d home=/ layout=macos; do
+                said=$(mount -o "remount,$o" "$T/view" 2>&1); is "$o" 32 $?
+                holds "$o" "$said" "'$o' cannot change while mounted; unmount and mount anew"
+            done
+            umount "$T/view"
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
+    @Test func whatIsRefused() throws {
+        let result = try MountNamespace().run(
+            Self.prelude + #"""
+            P=$T/good.entitlements
+            refused() { # STATUS OPTIONS PART
+                said=$("$A" mount -o "$2" "$T/back" "$T/mnt" 2>&1); is "$2" "$1" $?; holds "$2" "$said" "$3"
+            }
+            refused 1 bundle=a.b "option 'bundle=a.b' says nothing without a profile: add sandbox=PROFILE"
+            refused 1 home=/x "option 'home=/x' says nothing without a profile"
+            refused 1 layout=ios "option 'layout=ios' says nothing without a profile"
+            refused 1 "sandbox=$P,layout=ios" "add bundle=ID"
+            refused 1 "sandbox=$P,bundle=a/b" "expected a bundle identifier"
+            refused 1 "sandbox=$P,bundle=.." "expected a bundle identifier"
+            refused 1 "sandbox=$P,home=/a/../b" "without . and .."
+            refused 1 "sandbox=$P,bundle=a.b,layout=ipados" "expected macos, ios"
+            refused 1 sandbox= "an installed profile's name"
+            refused 1 sandbox=no-such "no profile 'no-such' in /etc/aclfs/sandbox or "
+            refused 32 "sandbox=$T/none" "profile $T/none: No such file or directory (ENOENT)"
+            refused 32 "sandbox=$T/" "profile $T/: not a regular file"
+            mkfifo "$T/pipe"; refused 32 "sandbox=$T/pipe" 'not a regular file'
+            head -c 300000 /dev/zero >"$T/long"; refused 32 "sandbox=$T/long" 'longer than 256 KiB'
+            echo text >"$T/text"; refused 32 "sandbox=$T/text" "profile $T/text: not a property list: neither XML"
+            profile child inherit '<true/>'
+            refused 32 "sandbox=$T/child.entitlements" 'key com.apple.security.inherit: a program with this key runs in the'
+            profile wrong files.downloads.read-write '<string>true</string>'
+            refused 32 "sandbox=$T/wrong.entitlements" 'key com.apple.security.files.downloads.read-write: must be true or false'
+            profile wide temporary-exception.files.absolute-path.read-only '<array><string>/a/../b/</string></array>'
+            refused 32 "sandbox=$T/wide.entitlements" "'/a/../b/' must not hold '.' or '..'"
+            is 'nothing is mounted' 0 "$(mounted "$T/mnt")"
+            profile odd files.all '<true/>'
+            said=$("$A" mount -o "sandbox=$T/odd.entitlements" "$T/back" "$T/mnt" 2>&1); is 'unknown keys' 0 $?
+            is 'a warning that names them' \
+                "aclfs: warning: profile $T/odd.entitlements: com.apple.security.files.all: unknown key; it allows nothing here" "$said"
+            umount "$T/mnt"
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
+    @Test func installedNames() throws {
+        let result = try MountNamespace().run(
+            Self.prelude + #"""
+            # An /etc and a /usr/share of our own.
+            cp -a /etc "$T/etc"; mount --bind "$T/etc" /etc; mount -t tmpfs tmpfs /usr/share
+            mkdir -p /etc/aclfs/sandbox /usr/share/aclfs/sandbox
+            cp "$T/good.entitlements" /usr/share/aclfs/sandbox/viewer.entitlements
+            is 'by its name' 0 "$("$A" mount -o sandbox=viewer "$T/back" "$T/mnt" 2>&1; echo $?)"; umount "$T/mnt"
+            holds 'nearly' "$("$A" mount -o sandbox=viewr "$T/back" "$T/mnt" 2>&1)" "did you mean 'viewer'?"
+            echo nonsense >/etc/aclfs/sandbox/viewer.entitlements
+            holds "the administrator's first" "$("$A" mount -o sandbox=viewer "$T/back" "$T/mnt" 2>&1)" \
+                'profile /etc/aclfs/sandbox/viewer.entitlements: not a property list'
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+}
+
+/// The look at it of docs/sandbox.md, one command after the other, with the output that stands there.
+@Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
+struct SandboxDocumentTests {
+    private static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    private func quoted(_ text: String) -> String { "'" + text.replacingOccurrences(of: "'", with: #"'\''"#) + "'" }
+
+    @Test func theLookAtItIsTrue() throws {
+        let text = try String(contentsOf: Self.repository.appendingPathComponent("docs/sandbox.md"), encoding: .utf8)
+        let section = try #require(text.components(separatedBy: "## A look at it\n").last?.components(separatedBy: "\n## ").first)
+        var examples: [(command: String, output: [String])] = []
+        for line in section.split(separator: "\n") where line.hasPrefix("    ") {
+            let line = String(line.dropFirst(4))
+            if line.hasPrefix("$ ") {
+                examples.append((String(line.dropFirst(2)), []))
+            } else {
+                examples[examples.count - 1].output.append(line)
+            }
+        }
+        #expect(examples.count >= 10)
+        var script = #"""
+            mount -t tmpfs tmpfs /var/lib; mount -t tmpfs -o mode=755 tmpfs /srv; mount -t tmpfs tmpfs /usr/share
+            mkdir -p /usr/share/aclfs/sandbox /srv/back/share/Users/ann/Letters /srv/share /srv/view /srv/bin
+            chmod 700 /srv/back; echo 'all of it' >/srv/back/share/Users/ann/Letters/plan
+            ln -s "$A" /srv/bin/aclfs; PATH=/srv/bin:$PATH
+            trap 'aclfs unmount /srv/view; aclfs unmount /srv/share; leave' EXIT
+
+            """#
+        script += "cp \(quoted(Self.repository.path))/mount-helpers/sandbox/* /usr/share/aclfs/sandbox\n"
+        for example in examples {
+            script += "is \(quoted(example.command)) \(quoted(example.output.joined(separator: "\n"))) "
+            script += "\"$(\(example.command) 2>&1)\"\n"
+        }
+        let result = try MountNamespace().run(script)
+        #expect(result.output == "done", "\(result)")
+    }
+
+    @Test func everyInstalledProfileIsGood() throws {
+        let result = try MountNamespace().run(
+            "P=\(quoted(Self.repository.path))/mount-helpers/sandbox\n"
+                + #"""
+                for profile in "$P"/*; do
+                    said=$("$A" sandbox check --bundle org.example.App --layout ios "$profile" 2>&1); is "$profile" 0 $?
+                    is "$profile" 0 "$(echo "$said" | grep -c warning)"
+                done
+                """#)
+        #expect(result.output == "done", "\(result)")
+    }
+}

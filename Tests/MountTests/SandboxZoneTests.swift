@@ -1,0 +1,171 @@
+import Glibc
+import LinuxSystem
+import Testing
+
+/// What passes in which place, by real calls of a real user on a real mount (docs/sandbox-zones.md). Alice owns all of it;
+/// root is bound as well.
+@Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
+struct SandboxZoneTests {
+    enum Kind { case all, read, inbox, none }
+
+    /// One call in a directory that holds what `SandboxFixture.fill` makes.
+    struct Operation {
+        var name: String
+        /// `@` stands for the directory.
+        var words: [String]
+        var passes: Set<Kind>
+    }
+
+    static let operations: [Operation] = [
+        ("stat", ["stat", "@/file"], [.all, .read, .inbox]),
+        ("read", ["open", "@/file", "\(O_RDONLY)"], [.all, .read, .inbox]),
+        ("execute", ["access", "@/script", "1", "0"], [.all, .read, .inbox]),
+        ("read a link", ["readlink", "@/symlink"], [.all, .read, .inbox]),
+        ("list", ["list", "@"], [.all, .read, .inbox]),
+        ("list below", ["list", "@/sub"], [.all, .read, .inbox]),
+        ("look up below", ["stat", "@/sub/file"], [.all, .read, .inbox]),
+        ("list attributes", ["listxattr", "@/file"], [.all, .read, .inbox]),
+        ("write", ["open", "@/file", "\(O_WRONLY)"], [.all]),
+        ("append", ["open", "@/file", "\(O_WRONLY | O_APPEND)"], [.all]),
+        ("truncate by open", ["open", "@/file", "\(O_RDONLY | O_TRUNC)"], [.all]),
+        ("access for writing", ["access", "@/file", "2", "0"], [.all]),
+        ("truncate", ["truncate", "@/file", "3"], [.all]),
+        ("mode", ["chmod", "@/file", "0666"], [.all]),
+        ("mode of the directory", ["chmod", "@", "0777"], [.all]),
+        ("owner, the same", ["chown", "@/file", "501", "20"], [.all]),
+        ("times, now", ["utimes", "@/file", "now"], [.all]),
+        ("times, chosen", ["utimes", "@/file", "explicit"], [.all]),
+        ("attribute", ["setxattr", "@/file", "user.a", "b", "0"], [.all]),
+        ("flags", ["setxattr", "@/file", "system.aclfs.flags", "hidden", "0"], [.all]),
+        ("list of entries", ["setxattr", "@/file", "system.aclfs.acl", "", "0"], [.all]),
+        ("a backup key", ["setxattr", "@/file", "user.xdg.robots.backup", "false", "0"], [.all]),
+        ("create", ["create", "@/new", "0666", "0"], [.all]),
+        ("create by open", ["open", "@/new2", "\(O_RDWR | O_CREAT)"], [.all]),
+        ("an unnamed file", ["open", "@", "\(O_RDWR | __O_TMPFILE | O_DIRECTORY)"], [.all]),
+        ("mkdir", ["mkdir", "@/newdir", "0777", "0"], [.all]),
+        ("symlink", ["symlink", "file", "@/newlink"], [.all]),
+        ("fifo", ["mkfifo", "@/newfifo", "0666", "0"], [.all]),
+        ("hard link", ["link", "@/file", "@/hard"], [.all]),
+        ("rename", ["rename", "@/moving", "@/moved", "0"], [.all]),
+        ("exchange", ["rename", "@/file", "@/script", "\(RenameFlag.exchange)"], [.all]),
+        ("rename a directory", ["rename", "@/empty", "@/empty2", "0"], [.all]),
+        ("unlink", ["unlink", "@/victim"], [.all, .inbox]),
+        ("rmdir", ["rmdir", "@/sub/none"], []),
+    ].map { Operation(name: $0.0, words: $0.1, passes: $0.2) }
+
+    static let macos: [(String, Kind)] = [
+        ("Users/ann/Downloads", .all), ("Users/ann/Downloads/deep", .all), ("Users/ann/Music", .read),
+        ("Users/ann/Documents", .none), ("Users/ann/Pictures", .none), ("etc", .none),
+        ("Users/ann/Library/Containers/org.other.App/Data/Documents", .none), ("DATA/Documents", .all),
+        ("DATA/Documents/Inbox", .inbox), ("DATA/Library", .all), ("DATA/Library/Caches", .all),
+        ("DATA/Library/Preferences", .all), ("DATA/tmp", .all), ("DATA/Own", .all), ("DATA/Tool.app", .read),
+    ]
+    static let ios: [(String, Kind)] = [
+        ("Users/ann/Downloads", .all), ("Users/ann/Music", .read), ("Users/ann/Documents", .none), ("DATA/Documents", .all),
+        ("DATA/Documents/Inbox", .inbox), ("DATA/Library", .all), ("DATA/Library/Caches", .all), ("DATA/tmp", .all),
+        ("Users/ann/Containers/Bundle/org.example.App/Tool.app", .read),
+    ]
+
+    @Test(arguments: ["macos", "ios"]) func whatPassesWhere(_ layout: String) throws {
+        let sandbox = try SandboxFixture(layout: layout)
+        let alice = try ActingProcess(.alice)
+        for (place, kind) in layout == "ios" ? Self.ios : Self.macos {
+            let directory = sandbox.path(place.replacing("DATA", with: sandbox.data))
+            for operation in Self.operations {
+                let words = operation.words.map { $0.replacing("@", with: directory) }
+                // What does not exist is not told where nothing passes, and else is as it is anywhere.
+                if operation.name == "rmdir" {
+                    #expect(try alice.call(words).word == (kind == .none ? "EPERM" : "ENOENT"), "\(layout) \(place): rmdir")
+                    continue
+                }
+                let expected = operation.passes.contains(kind) ? "ok" : "EPERM"
+                #expect(try alice.call(words).word == expected, "\(layout) \(place): \(operation.name)")
+            }
+        }
+    }
+
+    /// Z12: root passes entries and modes, not the sandbox.
+    @Test func rootIsBoundToo() throws {
+        let sandbox = try SandboxFixture()
+        let root = try ActingProcess(.root)
+        #expect(try root.call("stat", sandbox.path("etc/file")).word == "EPERM")
+        #expect(try root.call("open", sandbox.path("Users/ann/Music/file"), String(O_WRONLY)).word == "EPERM")
+        #expect(try root.call("chown", sandbox.path("Users/ann/Music/file"), "0", "0").word == "EPERM")
+        #expect(try root.call("setxattr", sandbox.path("Users/ann/Music/file"), "trusted.x", "y", "0").word == "EPERM")
+        try root.must("open", sandbox.path("Users/ann/Music/file"), String(O_RDONLY))
+    }
+
+    /// Z5: on the way to a place, names are found that lead there, and nothing is listed or made.
+    @Test func theWay() throws {
+        let sandbox = try SandboxFixture()
+        let alice = try ActingProcess(.alice)
+        for way in ["", "Users", "Users/ann", "Users/ann/Library", "Users/ann/Library/Containers"] {
+            let path = sandbox.path(way)
+            try alice.must("stat", path)
+            try alice.must("chdir", path)
+            #expect(try alice.call("list", path).word == "EPERM", "\(way)")
+            #expect(try alice.call("create", path + "/new", "0666", "0").word == "EPERM", "\(way)")
+            #expect(try alice.call("mkdir", path + "/new", "0777", "0").word == "EPERM", "\(way)")
+            #expect(try alice.call("chmod", path, "0777").word == "EPERM", "\(way)")
+            #expect(try alice.call("listxattr", path).word == "EPERM", "\(way)")
+            // Whether something is there is not told.
+            #expect(try alice.call("stat", path + "/nothing").word == "EPERM", "\(way)")
+            try alice.must("statfs", path)
+        }
+        #expect(try alice.call("statfs", sandbox.path("etc")).word == "EPERM")
+    }
+
+    /// Z7: an ios container's top takes the guide's directories and nothing else.
+    @Test func theTopOfAnIosContainer() throws {
+        let sandbox = try SandboxFixture(layout: "ios")
+        let alice = try ActingProcess(.alice)
+        try Spawn.run(["rm", "-r", sandbox.behind(sandbox.data + "/tmp"), sandbox.behind(sandbox.data + "/Documents/Inbox")]).check()
+        let top = sandbox.inside("")
+        #expect(try alice.must("names", top).contains("Documents"))
+        for (name, expected) in [("new", "EPERM"), ("Tool.app", "EPERM"), ("tmp", "EPERM"), ("Documents2", "EPERM")] {
+            #expect(try alice.call("create", top + name, "0666", "0").word == expected, "\(name)")
+            #expect(try alice.call("symlink", "x", top + name).word == expected, "\(name)")
+            #expect(try alice.call("link", sandbox.inside("Documents/file"), top + name).word == expected, "\(name)")
+            #expect(try alice.call("rename", sandbox.inside("Documents/sub"), top + name, "0").word == expected, "\(name)")
+        }
+        #expect(try alice.call("mkdir", top + "new", "0777", "0").word == "EPERM")
+        try alice.must("mkdir", top + "tmp", "0777", "0")
+        try alice.must("create", top + "tmp/file", "0666", "0")
+        try alice.must("mkdir", sandbox.inside("Documents/Inbox"), "0777", "0")
+        #expect(try alice.call("create", sandbox.inside("Documents/Inbox/file"), "0666", "0").word == "EPERM")
+        for place in ["Documents", "Documents/Inbox", "Library", "Library/Caches", "tmp"] {
+            #expect(try alice.call("rmdir", top + place).word == "EPERM", "\(place)")
+            #expect(try alice.call("rename", top + place, sandbox.inside("Documents/elsewhere"), "0").word == "EPERM", "\(place)")
+        }
+    }
+
+    /// Z13: a refusal names the key, in the log of denials and in an explanation.
+    @Test func aRefusalNamesItsRule() throws {
+        let sandbox = try SandboxFixture()
+        let alice = try ActingProcess(.alice)
+        let rules: [(String, [String], String)] = [
+            ("Users/ann/Music/file", ["open-write"], "com.apple.security.assets.music.read-only"),
+            (sandbox.data + "/Documents/Inbox/file", ["open-write"], "container:Documents/Inbox"),
+            (sandbox.data + "/Tool.app/file", ["chmod"], "container:AppName.app"), ("etc/file", ["stat"], "no key reaches this place"),
+            (sandbox.data + "/Documents", ["rmdir"], "container:Documents: stays where it is"),
+        ]
+        for (path, words, rule) in rules {
+            let result = try sandbox.explain(words[0], sandbox.path(path))
+            #expect(result.status == 1 && result.output.contains("sandbox") && result.output.contains(rule), "\(path): \(result)")
+            switch words[0] {
+            case "open-write": _ = try alice.call("open", sandbox.path(path), String(O_WRONLY))
+            case "chmod": _ = try alice.call("chmod", sandbox.path(path), "0777")
+            default: _ = try alice.call(words[0], sandbox.path(path))
+            }
+            let denial = try sandbox.lastDenial()
+            #expect(denial.contains("\"errno\":\"EPERM\",\"stage\":\"sandbox\",\"rule\":\"\(rule)\""), "\(path): \(denial)")
+        }
+        let allowed = try sandbox.explain("open-read", sandbox.path("Users/ann/Music/file"))
+        #expect(allowed.status == 0, "\(allowed)")
+    }
+}
+
+extension CommandResult {
+    /// For a step that must succeed before the test means anything.
+    func check() throws { if status != 0 { throw FixtureError("\(self)") } }
+}

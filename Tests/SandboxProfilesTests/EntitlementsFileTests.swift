@@ -1,0 +1,143 @@
+import SandboxPolicy
+import SandboxProfiles
+import Testing
+
+/// Property lists as they come: good ones in both forms, and every way in which one is none.
+@Suite struct EntitlementsFileTests {
+    private static let head = """
+        <?xml version="1.0" encoding="UTF-8"?>
+        <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+        <plist version="1.0">
+        """
+
+    private func read(_ body: String) throws -> Entitlements {
+        try EntitlementsFile.entitlements(Array((Self.head + body + "</plist>\n").utf8))
+    }
+
+    private func refusal(_ bytes: [UInt8]) -> String {
+        do {
+            _ = try EntitlementsFile.entitlements(bytes)
+            return "accepted"
+        } catch { return error.description }
+    }
+
+    private func refusal(_ body: String) -> String { refusal(Array((Self.head + body + "</plist>\n").utf8)) }
+
+    private let sandboxed = "<key>com.apple.security.app-sandbox</key><true/>"
+
+    @Test func xml() throws {
+        let entitlements = try read(
+            """
+            <!-- what the <application> may -->
+            <dict>
+                \(sandboxed)
+                <key>com.apple.security.files.user-selected.read-only</key><true/>
+                <key>com.apple.security.application-groups</key>
+                <array><string>group.one</string><string><![CDATA[group.<two>]]></string></array>
+            </dict>
+            """)
+        #expect(entitlements.userSelected == .readOnly)
+        #expect(entitlements.applicationGroups == ["group.one", "group.<two>"])
+        #expect(entitlements.warnings.isEmpty)
+    }
+
+    @Test func binary() throws {
+        // {com.apple.security.app-sandbox: true, x: [true, true]}
+        let key = "com.apple.security.app-sandbox"
+        let list = BinaryWriter(objects: [
+            [0xD2, 1, 2, 3, 4], [0x5F, 0x10, UInt8(key.utf8.count)] + key.utf8, [0x51, 0x78], [0x09], [0xA2, 3, 3],
+        ])
+        let entitlements = try EntitlementsFile.entitlements(list.bytes)
+        #expect(entitlements.isSandboxed)
+        #expect(entitlements.warnings.map(\.key) == ["x"])
+    }
+
+    @Test func unknownKeysAreNamed() throws {
+        let entitlements = try read("<dict>\(sandboxed)<key>com.apple.security.files.all</key><true/><key>own</key><dict/></dict>")
+        #expect(entitlements.warnings.map(\.key) == ["com.apple.security.files.all", "own"])
+    }
+
+    @Test func notAPropertyList() {
+        #expect(refusal(Array("hello".utf8)).contains("neither XML"))
+        #expect(refusal(Array("{ a = 1; }".utf8)).contains("neither XML"), "the form that Apple gave up")
+        #expect(refusal(Array("{\"a\":true}".utf8)).contains("neither XML"))
+        #expect(refusal([]).contains("neither XML"))
+        #expect(refusal([0xFF, 0xFE, 0x3C, 0x00]).contains("neither XML"))
+        #expect(refusal(Array("<\u{0}".utf8)).contains("UTF-8"))
+        #expect(refusal(Array((Self.head + "<dict><key>a</key>").utf8)).contains("not a property list that can be read"))
+        #expect(refusal(Array("<html><body/></html>".utf8)).contains("'html'"))
+        #expect(refusal(Array("bplist00".utf8)).contains("damaged"))
+        #expect(refusal(Array("<!DOCTYPE plist [<!ENTITY a \"b\">]><plist><dict/></plist>".utf8)).contains("entities"))
+    }
+
+    @Test func wrongTop() {
+        #expect(refusal("<array/>").contains("'array'"))
+        #expect(refusal("<string>x</string>").contains("'string'"))
+        #expect(refusal("").contains("empty"))
+        #expect(refusal(BinaryWriter(objects: [[0xA0]]).bytes).contains("'array'"))
+        #expect(refusal("<dict/>").contains("com.apple.security.app-sandbox: must be true"))
+    }
+
+    @Test func keysThatStandTwice() {
+        #expect(refusal("<dict>\(sandboxed)\(sandboxed)</dict>").contains("'com.apple.security.app-sandbox' stands twice"))
+        #expect(refusal("<dict>\(sandboxed)<key>a</key><true/><key>&#97;</key><true/></dict>").contains("3 keys, but only 2"))
+        #expect(refusal(BinaryWriter(objects: [[0xD2, 1, 1, 2, 2], [0x51, 0x61], [0x09]]).bytes).contains("'a' stands twice"))
+        // Deeper down it is nobody's business.
+        #expect(throws: Never.self) { try read("<dict>\(sandboxed)<key>x</key><dict><key>a</key><true/></dict></dict>") }
+    }
+
+    @Test func whatHasNoEnd() {
+        let deep = String(repeating: "<array>", count: 20000) + String(repeating: "</array>", count: 20000)
+        #expect(refusal("<dict>\(sandboxed)<key>a</key>\(deep)</dict>").contains("nested deeper"))
+        #expect(refusal(BinaryWriter(objects: [[0xD1, 1, 2], [0x51, 0x61], [0xA1, 2]]).bytes).contains("nested deeper"))
+        // Eight arrays of fifteen, each fifteen times the next.
+        let fans = (3..<11).map { next in [0xAE] + [UInt8](repeating: UInt8(next), count: 14) }
+        #expect(refusal(BinaryWriter(objects: [[0xD1, 1, 2], [0x51, 0x61]] + fans + [[0x09]]).bytes).contains("65536 values"))
+    }
+
+    @Test func anyDamageIsRefusedOrRead() throws {
+        let key = "com.apple.security.app-sandbox"
+        let whole = BinaryWriter(objects: [
+            [0xD1, 1, 2], [0x5F, 0x10, UInt8(key.utf8.count)] + key.utf8, [0x09],
+        ]).bytes
+        for place in whole.indices {
+            for value in [UInt8(0), 0x0F, 0x7F, 0xA1, 0xD1, 0xFF] {
+                var damaged = whole
+                damaged[place] = value
+                _ = refusal(damaged)
+            }
+            _ = refusal(Array(whole.prefix(place)))
+        }
+    }
+
+    @Test(arguments: [
+        ("app-sandbox", "<string>true</string>", "must be true or false"),
+        ("files.downloads.read-write", "<integer>1</integer>", "must be true or false"),
+        ("application-groups", "<string>x</string>", "must be a list of strings"),
+        ("application-groups", "<array><true/></array>", "nothing but strings"),
+        ("temporary-exception.files.absolute-path.read-only", "<array><string>etc/</string></array>", "must start with /"),
+        ("inherit", "<true/>", "describes none of its own"),
+    ])
+    func malformedKeys(_ key: String, _ value: String, _ reason: String) {
+        let first = key == "app-sandbox" ? "" : sandboxed
+        let text = refusal("<dict>\(first)<key>com.apple.security.\(key)</key>\(value)</dict>")
+        #expect(text.contains("com.apple.security.\(key)") && text.contains(reason), "\(text)")
+    }
+}
+
+/// A binary property list with one byte for each offset and reference.
+struct BinaryWriter {
+    var bytes = Array("bplist00".utf8)
+
+    init(objects: [[UInt8]]) {
+        var offsets: [UInt8] = []
+        for object in objects {
+            offsets.append(UInt8(bytes.count))
+            bytes += object
+        }
+        let table = UInt8(bytes.count)
+        bytes += offsets
+        bytes += [0, 0, 0, 0, 0, 0, 1, 1]
+        for number in [UInt8(objects.count), 0, table] { bytes += [0, 0, 0, 0, 0, 0, 0, number] }
+    }
+}
