@@ -39,6 +39,7 @@ def arguments(words):
     add("--seconds", type=float, default=variable("seconds", 0.07 if quick else 0.5, float), help="of each loop")
     add("--data-mib", type=int, default=variable("data_mib", 64 if quick else 256, int), help="size of the data file")
     add("--objects", type=int, default=variable("objects", 0 if quick else 1_000_000, int), help="for the scale rows; 0 = none")
+    add("--tiny", action="store_true", help="small fixtures, for a test of this program: the figures mean nothing")
     add("--starts", type=int, default=variable("starts", 5 if quick else 10, int), help="how often the start is timed; 0 = not")
     add("--only", default=variable("only", ""), help="workloads, joined by commas")
     add("--skip", default=variable("skip", ""), help="workloads that are left out")
@@ -147,6 +148,8 @@ def main(words):
     for each in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, lambda number, _: sys.exit(128 + number))
     try:
+        if settings.tiny:
+            workloads.Sizes.many, workloads.Sizes.files = 50, 40
         chosen = workloads.chosen(settings.only, settings.skip, settings.quick)
         if settings.source:
             with open(settings.source, encoding="utf-8") as file:

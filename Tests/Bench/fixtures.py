@@ -26,7 +26,7 @@ class Fixture:
         if "names" in needs:
             must(*self.load, "prepare-names", self.path)
         if "many" in needs:
-            must(*self.load, "prepare-many", self.path, str(workloads.MANY))
+            must(*self.load, "prepare-many", self.path, str(workloads.Sizes.many))
         if "data" in needs:
             must(*self.load, "prepare-data", self.path, str(data_mib))
         if "tree" in needs:
@@ -60,7 +60,7 @@ class Fixture:
             if not os.path.exists(tree):
                 self.extract(tarball)
             taken = self.timed("rm", "-r", tree)
-        return workloads.TREE_FILES / taken, None
+        return workloads.Sizes.files / taken, None
 
 
 def make(mounts, uid, load, conditions):
@@ -110,12 +110,12 @@ def make_tarball(path):
             entry.type, entry.size = (tarfile.REGTYPE, len(data)) if data is not None else (tarfile.DIRTYPE, 0)
             archive.addfile(entry, io.BytesIO(data) if data is not None else None)
 
-        while len(directories) <= workloads.TREE_DIRECTORIES:
+        while len(directories) <= workloads.Sizes.files // workloads.Sizes.files_in_directory:
             above = source.choice(directories)
             if above.count("/") < 6:
                 directories.append(f"{above}d{len(directories):03d}/")
                 add(directories[-1])
-        for index in range(workloads.TREE_FILES):
+        for index in range(workloads.Sizes.files):
             size = min(int(source.lognormvariate(7.6, 1.1)), 200_000)
             text = " ".join(source.choices(words, k=size // 6 + 1)).encode()[:size]
             add(f"{source.choice(directories)}f{index:04d}.txt", text)

@@ -55,8 +55,14 @@ QUICK = [
 ]
 # Below a home directory that only its owner may search: what walks paths, and how many each operation walks.
 AT_HOME = {"stat": 1, "stat-miss": 1, "open": 1, "readfile": 1, "create": 2, "find": 1}
-MANY = 10_000
-TREE_FILES, TREE_DIRECTORIES = 2_000, 100
+
+
+class Sizes:
+    """Of the fixtures. A test of the harness itself makes them smaller; the figures then mean nothing."""
+
+    many = 10_000
+    files = 2_000
+    files_in_directory = 20
 
 
 def chosen(only, skipped, quick):

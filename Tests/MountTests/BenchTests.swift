@@ -26,7 +26,7 @@ struct BenchTests {
     private func arguments(_ directory: String, _ more: [String]) -> [String] {
         [
             "python3", "-B", "\(Self.sources)/bench.py", "--dir", directory, "--aclfs", MountTesting.program("aclfs"),
-            "--load", MountTesting.program("aclfs-load"), "--built", "-", "--quick", "--data-mib", "1",
+            "--load", MountTesting.program("aclfs-load"), "--built", "-", "--quick", "--tiny", "--data-mib", "1",
         ] + more
     }
 
