@@ -147,6 +147,8 @@ def main(words):
     # A stop ends like an interruption: what was mounted is taken away before the process ends.
     for each in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, lambda number, _: sys.exit(128 + number))
+    # Whoever started this may have blocked them, for itself.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
     try:
         if settings.tiny:
             workloads.Sizes.many, workloads.Sizes.files = 50, 40
