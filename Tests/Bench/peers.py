@@ -5,8 +5,10 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 
 NAMES = ["bindfs", "passthrough_ll", "passthrough_hp"]
+PATIENCE = 20
 EXAMPLES = "/usr/share/doc/libfuse3-dev/examples"
 SOURCES = {"passthrough_ll": ("passthrough_ll.c", "cc"), "passthrough_hp": ("passthrough_hp.cc", "c++")}
 
@@ -16,24 +18,30 @@ class Missing(Exception):
 
 
 def mount(name, back, point, scratch, examples):
-    """Mounts it for all users; its daemon goes into the background by itself."""
+    """Mounts it for all users; returns when it is mounted."""
     if name == "bindfs":
         program = shutil.which("bindfs")
         if not program:
             raise Missing("not installed (apt install bindfs)")
         words = [program, "--multithreaded", "-o", "allow_other", back, point]
     else:
-        program = build(name, scratch, examples or EXAMPLES)
+        program = build(name, scratch, [place for place in (examples, EXAMPLES) if place])
         if name == "passthrough_ll":
             words = [program, "-o", f"source={back},allow_other", point]
         else:
             words = [program, back, point]
     log = f"{scratch.top}/private/{name}.log"
     with open(log, "wb") as output:
-        code = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=False).returncode
-    if code:
-        with open(log, encoding="utf-8", errors="replace") as file:
-            raise Missing(f"exit {code}: {file.read().strip()[-200:]}")
+        started = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+    # Some stay in the foreground; the directory's end is theirs, too.
+    patience = time.monotonic() + PATIENCE
+    while not os.path.ismount(point) and time.monotonic() < patience:
+        if started.poll():
+            with open(log, encoding="utf-8", errors="replace") as file:
+                raise Missing(f"exit {started.returncode}: {file.read().strip()[-200:]}")
+        time.sleep(0.02)
+    if not os.path.ismount(point):
+        raise Missing(f"was started, but nothing is mounted after {PATIENCE} seconds")
 
 
 def build(name, scratch, examples):
@@ -43,19 +51,17 @@ def build(name, scratch, examples):
         return f"{place}/{name}"
     shutil.rmtree(place, ignore_errors=True)
     os.mkdir(place)
-    for suffix in ("", ".gz"):
-        packed = os.path.join(examples, source + suffix)
-        if os.path.exists(packed):
-            break
-    else:
-        raise Missing(f"{source} is not in {examples} (BENCH_EXAMPLES names another directory)")
-    with (gzip.open if suffix else open)(packed, "rb") as file, open(f"{place}/{source}", "wb") as copy:
+    candidates = [os.path.join(each, source + suffix) for each in examples for suffix in ("", ".gz")]
+    packed = next(filter(os.path.exists, candidates), None)
+    if not packed:
+        raise Missing(f"{source} is not in {' or '.join(examples)} (BENCH_EXAMPLES names another directory)")
+    with (gzip.open if packed.endswith(".gz") else open)(packed, "rb") as file, open(f"{place}/{source}", "wb") as copy:
         shutil.copyfileobj(file, copy)
     if not shutil.which(compiler) or not shutil.which("pkg-config"):
         raise Missing(f"{compiler} and pkg-config are needed to build it")
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "fuse3"], stdout=subprocess.PIPE, check=False, text=True)
     standard = ["-std=c++17"] if compiler == "c++" else []
-    made = subprocess.run([compiler, "-O2", *standard, "-D_GNU_SOURCE", f"-I{examples}", f"{place}/{source}", "-o",
+    made = subprocess.run([compiler, "-O2", *standard, "-D_GNU_SOURCE", *[f"-I{each}" for each in examples], f"{place}/{source}", "-o",
                            f"{place}/{name}", *shlex.split(flags.stdout), "-lpthread"],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, text=True)
     if made.returncode:

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 
 import peers
 import reaper
@@ -80,8 +79,7 @@ class Mounts:
             back, point = scratch.new(f"private/{who}/{name}"), scratch.new(f"{who}/{name}")
             try:
                 peers.mount(name, back, point, scratch, examples)
-                wait_for(point)
-            except (Failure, peers.Missing) as error:
+            except peers.Missing as error:
                 self.missing.append(f"{name}: {error}")
                 continue
             self._add(name, point)
@@ -123,12 +121,3 @@ class Mounts:
             reaper.quiet("rm", "-rf", "--one-file-system", "--", path)
         for path in set(self.at.values()) - set(self.given) - {self.at["native"]}:
             reaper.quiet("umount", path)
-
-
-def wait_for(point):
-    """Until something is mounted there."""
-    patience = time.monotonic() + 10
-    while not os.path.ismount(point):
-        if time.monotonic() > patience:
-            raise Failure("was started, but nothing is mounted after 10 seconds")
-        time.sleep(0.01)
