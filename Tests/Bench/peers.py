@@ -27,7 +27,7 @@ def mount(name, back, point, scratch, examples):
     else:
         program = build(name, scratch, [place for place in (examples, EXAMPLES) if place])
         if name == "passthrough_ll":
-            words = [program, "-o", f"source={back},allow_other", point]
+            words = [program, "-o", f"source={back},allow_other,xattr", point]
         else:
             words = [program, back, point]
     log = f"{scratch.top}/private/{name}.log"
