@@ -117,14 +117,19 @@ def summary(result):
     host = f"{machine['processors']} × {machine['processor']}" + (" (virtual)" if machine["virtual"] else "")
     ways = ", ".join(f"{name} {'on' if way['used'] else 'off'}" for name, way in result["paths"].items()
                      if isinstance(way, dict) and "used" in way)
+    load = f"Load average before and after: {result['load_before']['average']} and {result['load_after']['average']}."
     lines = [
         f"Measured {machine['date']}, commit {machine['commit']}; kernel {machine['kernel']}, libfuse {machine['libfuse']}; "
-        f"{host}, {machine['memory_gib']} GiB.",
-        f"Backing file system: {machine['backing']['type']} ({machine['backing']['options']}).",
-        f"Paths: {ways}. Mount options: {settings['options'] or 'none'}.",
-        f"{settings['rounds']} rounds of {settings['seconds']} s, data of {settings['data_mib']} MiB. "
-        f"Load average before and after: {result['load_before']['average']} and {result['load_after']['average']}.",
+        f"{host}, {machine['memory_gib']} GiB. {load}",
     ]
+    if result["identities"]:
+        lines += [
+            f"Backing file system: {machine['backing']['type']} ({machine['backing']['options']}).",
+            f"Paths: {ways}. Mount options: {settings['options'] or 'none'}.",
+            f"{settings['rounds']} rounds of {settings['seconds']} s, data of {settings['data_mib']} MiB.",
+        ]
+    else:
+        lines.append("No mount was measured.")
     lines += [f"Not measured: {each}." for each in result["missing"]]
     for who, identity in result["identities"].items():
         if identity["rounds"] < settings["rounds"]:
