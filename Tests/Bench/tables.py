@@ -69,7 +69,7 @@ def of_micro(micro):
             text = f"{limit:.0f} ns, no allocation"
             outcome = "met" if one["ns"] <= limit and one["allocations"] == 0 else "missed"
         rows.append([one["name"], f"{one['ns']:.1f}", f"{one['low']:.1f} to {one['high']:.1f}",
-                     f"{one['allocations']:.3g}", text, outcome])
+                     f"{one['allocations']:.0f}" if one["allocations"] >= 1 else f"{one['allocations']:.2g}", text, outcome])
     return rows
 
 
