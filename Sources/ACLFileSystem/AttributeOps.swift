@@ -125,7 +125,10 @@ extension FileSystem {
     func changeFlags(_ object: Loaded, to requested: FileFlags, _ caller: Caller) throws(Errno) {
         // Judged as it is shown: what clears a backup key through the flag is a change, too.
         var shown = object.facts
-        shown.flags = try shownFlags(object)
+        shown.flags = try markedFlags(object)
+        var requested = requested
+        // Shown because of where it is, so that it comes with every change of another flag.
+        if object.standing.isLeftOutOfBackups, !shown.flags.contains(.noDump) { requested.subtract(.noDump) }
         try permit(.chflags(requested), Parts(object: object).with(shown), caller, about: object)
         let flags = AttributeEffect.flags(after: requested, on: shown)
         if flags == shown.flags { return }

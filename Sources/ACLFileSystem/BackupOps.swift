@@ -52,8 +52,14 @@ extension FileSystem {
         return marks
     }
 
-    /// The flags as every reader sees them: with UF_NODUMP if any mark says so.
+    /// The flags as every reader sees them: with UF_NODUMP if any mark says so, or the object's place in a container.
     func shownFlags(_ object: Loaded) throws(Errno) -> FileFlags {
+        if object.standing.isLeftOutOfBackups { return object.facts.flags.union(.noDump) }
+        return try markedFlags(object)
+    }
+
+    /// Without what only the place says: copies and whatever is moved away must not carry that along.
+    func markedFlags(_ object: Loaded) throws(Errno) -> FileFlags {
         let flags = object.facts.flags
         if flags.contains(.noDump) { return flags }
         return try backupMarks(object).isExcluded ? flags.union(.noDump) : flags

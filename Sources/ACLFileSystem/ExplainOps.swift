@@ -335,7 +335,11 @@ private struct ExplainRun<C: Credential> {
             case .decision(let decision):
                 var role = check?.role ?? principal
                 var rule: String?
-                if case .sandbox(let refusing) = decision.stage { (role, rule) = (refusing, parts.rule(on: refusing)) }
+                if case .sandbox(let refusing) = decision.stage {
+                    rule = parts.rule(on: refusing)
+                    // It refuses before any check is begun; a right is always one on the object.
+                    if case .rights(let right) = operation { check = Check(right, on: .object) } else { role = refusing }
+                }
                 let isDirectory = nodes[role]?.kind == .directory
                 var words = check.map { rightWords($0.rights, isDirectory: isDirectory) } ?? []
                 if words.isEmpty { words = [word.isEmpty ? "-" : word] }

@@ -62,10 +62,18 @@ extension FileSystem {
         if let view, nodes.find(id) == nil { view.forget(id) }
     }
 
-    func status(_ id: NodeID, _ caller: Caller) throws(Errno) -> ShownAttributes {
+    /// - Parameter handle: the kernel's own question on the way of a read or seek through an open file, which may not fail
+    ///   for what the caller may not do any more. fstat(2) comes without one.
+    func status(_ id: NodeID, _ handle: HandleID?, _ caller: Caller) throws(Errno) -> ShownAttributes {
         try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(id)
-            try permit(.stat, Parts(object: object), caller, about: object)
+            let parts = Parts(object: object)
+            if let handle, let file = try? handles.file(handle), file.node.id == id,
+                !decide(.stat, parts, caller).isAllowed
+            {
+                return ShownAttributes(attributes: attributes(object.status), validFor: 0)
+            }
+            try permit(.stat, parts, caller, about: object)
             return shown(object)
         }
     }

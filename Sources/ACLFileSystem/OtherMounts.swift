@@ -11,6 +11,22 @@ extension FileSystem {
     /// Facts or attributes of an object are others now.
     func tellOthers(of object: BackingObject) {
         share.forEachOther(than: self) { $0.wasChangedElsewhere(object) }
+        for node in nodesIfSeveral(of: object) { cache.takeBackAttributes(of: node.id) }
+    }
+
+    /// The nodes of a file that a confined mount shows as several: a change through one is a change of the others.
+    func nodesIfSeveral(of object: BackingObject) -> [Node] {
+        guard view != nil, object.kind != .directory else { return [] }
+        let all = nodes.all(of: object)
+        return all.count > 1 ? all : []
+    }
+
+    func forEachNode(of object: BackingObject, _ body: (Node) -> Void) {
+        guard view != nil else {
+            if let node = nodes.known(object) { body(node) }
+            return
+        }
+        for node in nodes.all(of: object) { body(node) }
     }
 
     /// A name in this directory means another object than before, or none.
@@ -22,19 +38,6 @@ extension FileSystem {
         }
     }
 
-    /// Below a directory that moves, other rights may hold on a mount that is confined (R2).
-    func tellOthers(ofMoved object: Loaded) {
-        guard object.facts.kind == .directory else { return }
-        share.forEachOther(than: self) { $0.takeBackAllOfView() }
-    }
-
-    /// Everything that was handed out by zones.
-    func takeBackAllOfView() {
-        guard view != nil else { return }
-        cache.takeBackUnknown()
-        for node in nodes.all { cache.takeBackAttributes(of: node.id) }
-    }
-
     /// Attributes have changed without a request that would carry the new ones to the kernel.
     func takeBackAttributes(of node: Node) {
         cache.takeBackAttributes(of: node.id)
@@ -43,13 +46,29 @@ extension FileSystem {
 
     /// No lock of our kernel's was held (R12, R14).
     private func wasChangedElsewhere(_ object: BackingObject) {
-        for node in nodes.all(of: object) {
+        forEachNode(of: object) { node in
             if node.isDirectory { cache.takeBackNames(below: node) }
             if !cache.takeBackKnownAttributes(of: node.id) {
                 // A look-up under way brings the old ones; with its name out of date they are asked for again.
                 cache.takeBackUnknown()
             }
         }
+    }
+
+    /// A directory has moved through another mount. If it has left its zone, all that is below it has, and how far that
+    /// goes only the backing directory knows.
+    func hasMovedElsewhere(
+        from source: Loaded, _ name: UnsafePointer<CChar>, to destination: Loaded, _ newName: UnsafePointer<CChar>
+    ) {
+        guard zone(of: name, in: source) != zone(of: newName, in: destination) else { return }
+        takeBackAllOfView()
+    }
+
+    /// Everything that was handed out by zones.
+    func takeBackAllOfView() {
+        guard view != nil else { return }
+        cache.takeBackUnknown()
+        for node in nodes.all { cache.takeBackAttributes(of: node.id) }
     }
 
     /// Whether attributes may change without our being told in time: somebody writes the file, perhaps through another

@@ -32,10 +32,10 @@ extension FileSystem {
                     source.descriptor.rawValue, name, to: destination.descriptor.rawValue, newName, flags: flags)
             }
             if object.object.key != target?.object.key {
-                share.hasMoved(object, from: source, name, to: destination, newName)
+                share.hasMoved(object, from: source, name, to: destination, newName, through: self)
                 if let target {
                     if exchanges {
-                        share.hasMoved(target, from: destination, newName, to: source, name)
+                        share.hasMoved(target, from: destination, newName, to: source, name, through: self)
                     } else {
                         share.hasRemoved(target, newName, from: destination)
                     }

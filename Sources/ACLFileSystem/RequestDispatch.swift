@@ -122,13 +122,13 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     override public func getattr(
         _ node: NodeID, handle: HandleID?, caller: Caller, reply: consuming AttributeReply
     ) {
-        reply.settle(outcome { () throws(Errno) in try fs.status(node, caller) })
+        reply.settle(outcome { () throws(Errno) in try fs.status(node, handle, caller) })
     }
 
     override public func statx(
         _ node: NodeID, handle: HandleID?, mask: UInt32, caller: Caller, reply: consuming AttributeReply
     ) {
-        reply.settle(outcome { () throws(Errno) in try fs.status(node, caller) })
+        reply.settle(outcome { () throws(Errno) in try fs.status(node, handle, caller) })
     }
 
     override public func setattr(

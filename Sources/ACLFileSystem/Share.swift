@@ -60,14 +60,10 @@ public final class Share: Sendable {
     /// Bytes of a file have changed through one mount. The others' kernels may hold pages of it; they are dropped, but
     /// not before the reply, because that waits for reads which may wait for us.
     func contentChanged(_ object: BackingObject, through fileSystem: FileSystem) {
-        // A confined mount may show one file as several.
-        if hasSeveralMounts || fileSystem.view != nil {
-            for mount in mounts.withLock({ $0 }) {
-                let shown = mount.nodes.all(of: object)
-                if mount === fileSystem, shown.count < 2 { continue }
-                for node in shown { mount.notices.dropContent(of: node.id) }
-            }
+        forEachOther(than: fileSystem) { mount in
+            mount.forEachNode(of: object) { mount.notices.dropContent(of: $0.id) }
         }
+        for node in fileSystem.nodesIfSeveral(of: object) { fileSystem.notices.dropContent(of: node.id) }
         fileSystem.tellOthers(of: object)
     }
 

@@ -107,8 +107,6 @@ extension FileSystem {
         guard let node = object.node else { return }
         if loses(.search, object, after), node.isDirectory { cache.takeBackNames(below: node) }
         if !repliesWithAttributes { cache.takeBackAttributes(of: node.id) }
-        guard view != nil, !node.isDirectory else { return }
-        for other in nodes.all(of: object.object) where other !== node { cache.takeBackAttributes(of: other.id) }
     }
 
     private func loses(_ rights: Rights, _ before: Loaded, _ after: ObjectFacts?) -> Bool {
@@ -121,7 +119,6 @@ extension FileSystem {
     func takeBackMoved(_ object: Loaded, from source: Loaded, to name: UnsafePointer<CChar>, in destination: Loaded) {
         tellOthers(ofNameIn: source, object.object)
         tellOthers(ofNameIn: destination, nil)
-        tellOthers(ofMoved: object)
         guard let old = source.node, let new = destination.node else { return }
         // Below a directory that moves between zones other rights hold.
         if object.standing.zone != destination.standing.below(name).zone, object.facts.kind == .directory,

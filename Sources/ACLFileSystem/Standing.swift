@@ -48,10 +48,18 @@ struct Standing: Sendable {
     /// A zone's top, or a directory on the way to one.
     var isFixed: Bool { zone.flatMap { zone in policy.map { $0.table[zone].isFixed } } ?? false }
 
+    /// The guide's Caches, tmp and bundle. Not the top of an iOS container: Documents and Library below it are backed up.
+    var isLeftOutOfBackups: Bool {
+        guard let policy, let zone else { return false }
+        let kind = policy.table[zone].kind
+        return kind.isExcludedFromBackup && kind != .containerTop
+    }
+
     /// The key of the profile, or the place of the container, that lets most pass here.
     var rule: String {
         guard let policy, let zone else { return "its place is not known" }
-        return policy.table[zone].source ?? "no key reaches this place"
+        if let source = policy.table[zone].source { return source }
+        return policy.table[zone].kind == .passage ? "only the way to other places" : "no key reaches this place"
     }
 }
 

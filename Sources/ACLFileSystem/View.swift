@@ -29,10 +29,10 @@ final class View: Sendable {
         state = Mutex(State(policy: CompiledPolicy(profile, [], at: SystemTime.now().sec)))
         trust =
             switch cache {
-            case .strict: 0
-            case .auto: 1_000_000_000
+            case .strict, .seconds(0): 0
+            // It comes on top of what the kernel keeps: little.
+            case .auto, .seconds: 50_000_000
             case .exclusive: .max
-            case .seconds(let seconds): UInt64(seconds) * 1_000_000_000
             }
     }
 
@@ -94,7 +94,8 @@ struct Place {
 
         func isThis(_ name: [UInt8], in parent: BackingObject) -> Bool {
             // Of trees one inside the other only one knows the inner root by its handle.
-            self.name == name && self.parent.key.device == parent.key.device && self.parent.key.inode == parent.key.inode
+            self.name == name && self.parent.key.device == parent.key.device
+                && self.parent.key.inode == parent.key.inode
         }
     }
 

@@ -6,8 +6,8 @@ import SandboxPolicy
 import Synchronization
 
 // Z1 to Z4 (docs/sandbox-zones.md): an object is judged by where it is. A directory's place is asked of the kernel, a
-// file's is its name in a directory. What was found out counts until a directory moves, the policy changes, or as long as
-// `cache` lets a change behind the mount go unseen.
+// file's is its name in a directory. What was found out counts until a directory moves or the policy changes, and for
+// 50 ms because of changes behind the mount.
 
 extension FileSystem {
     /// Where a node stands now. All under the metadata lock, so that no directory moves meanwhile.
@@ -20,7 +20,9 @@ extension FileSystem {
             if !node.isDirectory, place.names.isEmpty {
                 // Nothing has a name any more: it stays what it was when it lost the last.
                 if status.nlink == 0 { return Standing(finding.zone, policy) }
-            } else if finding.moves == share.moves.load(ordering: .sequentiallyConsistent), finding.until == .max || SystemTime.monotonic() < finding.until {
+            } else if finding.moves == share.moves.load(ordering: .sequentiallyConsistent),
+                finding.until == .max || SystemTime.monotonic() < finding.until
+            {
                 return Standing(finding.zone, policy)
             }
         }
@@ -33,14 +35,17 @@ extension FileSystem {
 
     var standingOfTop: Standing { view.map { Standing(.top, $0.policy) } ?? .unconfined }
 
-    private func zone(ofDirectory descriptor: SharedDescriptor, _ status: FileStatus, _ policy: CompiledPolicy) -> ZoneID? {
+    private func zone(ofDirectory descriptor: SharedDescriptor, _ status: FileStatus, _ policy: CompiledPolicy)
+        -> ZoneID?
+    {
         tree.names(to: descriptor, status)?.reduce(ZoneID.top) { policy.table.zone(of: $1, below: $0) }
     }
 
     /// By all names that it still has; if they do not agree, by the one that lets least pass.
     private func zone(ofFile place: Place, _ status: FileStatus, _ policy: CompiledPolicy) -> ZoneID? {
         func zoneOf(_ name: Place.Name) -> ZoneID? {
-            guard let descriptor = try? tree.descriptor(of: name.parent), let parent = try? Syscall.statx(descriptor.rawValue)
+            guard let descriptor = try? tree.descriptor(of: name.parent),
+                let parent = try? Syscall.statx(descriptor.rawValue)
             else { return nil }
             guard let above = zone(ofDirectory: descriptor, parent, policy) else { return nil }
             if name.name.isEmpty { return policy.table.zone(ofUnnamedBelow: above) }
@@ -54,6 +59,14 @@ extension FileSystem {
             if policy.table[other].rights.isStrictSubset(of: policy.table[least].rights) { least = other }
         }
         return least
+    }
+
+    /// Of a name in a directory that was loaded through any mount of the tree.
+    func zone(of name: UnsafePointer<CChar>, in directory: Loaded) -> ZoneID? {
+        guard let view else { return .top }
+        let policy = view.policy
+        let above = zone(ofDirectory: directory.descriptor, directory.status, policy)
+        return above.map { policy.table.zone(of: name.bytes, below: $0) }
     }
 
     private func note(_ zone: ZoneID?, _ policy: CompiledPolicy, of node: Node) {
@@ -115,10 +128,13 @@ extension Share {
     /// writing.
     func hasMoved(
         _ object: Loaded, from source: Loaded, _ name: UnsafePointer<CChar>, to destination: Loaded,
-        _ newName: UnsafePointer<CChar>
+        _ newName: UnsafePointer<CChar>, through fileSystem: FileSystem
     ) {
         guard object.facts.kind != .directory else {
             moves.wrappingAdd(1, ordering: .sequentiallyConsistent)
+            for mount in confinedMounts where mount !== fileSystem {
+                mount.hasMovedElsewhere(from: source, name, to: destination, newName)
+            }
             return
         }
         forEachPlace(of: object, named: name, in: source) { place, index in

@@ -51,7 +51,9 @@ extension Parts {
         self.init(object: object, targetParent: directory)
         guard object.standing.policy != nil else { return }
         let place = directory.standing.below(name)
-        setAdding(place.isFixed ? [] : place.rights, on: .targetParent, as: place, place.isFixed ? "nothing can be linked here" : "")
+        setAdding(
+            place.isFixed ? [] : place.rights, on: .targetParent, as: place,
+            place.isFixed ? "nothing can be linked here" : "")
         guard let policy = place.policy, policy === object.standing.policy, let to = place.zone,
             let from = object.standing.zone, policy.table.permitsLink(from: from, to: to)
         else {

@@ -7,14 +7,17 @@ extension BackingTree {
     /// - Returns: nil if it was removed, lies elsewhere, or has a path that is too long to be told.
     public func names(to directory: SharedDescriptor, _ status: FileStatus) -> [[UInt8]]? {
         if status.device == root.key.device, status.inode == root.key.inode { return [] }
-        guard let top = try? descriptor(of: root), let above = Self.path(of: top), let path = Self.path(of: directory) else {
+        guard let top = try? descriptor(of: root), let above = Self.path(of: top), let path = Self.path(of: directory)
+        else {
             return nil
         }
         let prefix = above == [0x2F] ? above : above + [0x2F]
         guard path.count > prefix.count, path.starts(with: prefix) else { return nil }
         let inner = path[prefix.count...]
         // The mark of what was removed; or the end of a name, which then leads to it.
-        if inner.suffix(Self.removed.count).elementsEqual(Self.removed), !leads(inner, to: status, from: top) { return nil }
+        if inner.suffix(Self.removed.count).elementsEqual(Self.removed), !leads(inner, to: status, from: top) {
+            return nil
+        }
         return inner.split(separator: 0x2F).map { Array($0) }
     }
 
@@ -28,7 +31,8 @@ extension BackingTree {
     private func leads(_ path: ArraySlice<UInt8>, to status: FileStatus, from top: SharedDescriptor) -> Bool {
         let name = String(decoding: path, as: UTF8.self)
         guard Array(name.utf8) == Array(path) else { return false }
-        guard let there = try? Syscall.statxAt(top.rawValue, name, flags: AtFlag.symlinkNoFollow | AtFlag.dontSync) else {
+        guard let there = try? Syscall.statxAt(top.rawValue, name, flags: AtFlag.symlinkNoFollow | AtFlag.dontSync)
+        else {
             return false
         }
         return (there.device, there.inode) == (status.device, status.inode)

@@ -64,11 +64,12 @@ public struct GrantFile: Sendable, Hashable {
     public init(_ bytes: [UInt8]) throws(Problem) {
         guard bytes.last == 0x0A else { throw Problem("it is cut off") }
         let lines = bytes.dropLast().split(separator: 0x0A, omittingEmptySubsequences: false)
-        guard let first = lines.first, let last = lines.last, lines.count >= 2 else { throw Problem("it is cut off") }
+        guard let first = lines.first, let last = lines.last else { throw Problem("it is cut off") }
         let head = try Self.parse(first)
         // A later version may end otherwise.
         guard let version = head["v"]?.integer else { throw Problem("it is no file of grants") }
         guard version == Self.version else { throw Problem("it is of version \(version), and this aclfs knows \(Self.version)") }
+        guard lines.count >= 2 else { throw Problem("it is cut off") }
         guard Self.trailer(of: Array(bytes.dropLast(last.count + 1))).dropLast().elementsEqual(last) else {
             throw Problem("its checksum does not fit")
         }

@@ -41,6 +41,10 @@ public func runBackup<Files: BackupFiles>(
         case .include:
             try files.includeInBackup(node)
             let state = try files.backupState(of: node)
+            if state.isExcludedItself {
+                status = 1
+                sink.complain(path, "still excluded by the layout of its container")
+            }
             if let parent = state.parents.first {
                 status = 1
                 sink.complain(path, "still excluded by its parent \(escapedName(parent))")

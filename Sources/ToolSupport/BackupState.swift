@@ -7,6 +7,8 @@ struct BackupState {
     var path: [UInt8]
     var kind: ObjectKind
     var isExcludedItself: Bool
+    /// By its place in a container, as the mount's profile divides it; then it carries no mark.
+    var isExcludedByPlace = false
     /// Excluded directories above it, the nearest first.
     var parents: [[UInt8]] = []
     var isExcluded: Bool { isExcludedItself || !parents.isEmpty }
@@ -22,7 +24,9 @@ struct BackupState {
     var lines: [String] {
         var lines = ["[\(isExcluded ? "Excluded" : "Included")]    \(escapedName(path))"]
         guard isExcluded else { return lines }
-        if isExcludedItself { lines.append("    excluded itself") }
+        if isExcludedItself {
+            lines.append(isExcludedByPlace ? "    excluded by the layout of its container" : "    excluded itself")
+        }
         for parent in parents { lines.append("    excluded by its parent \(escapedName(parent))") }
         // A program that starts below an excluded directory does not see its mark.
         let start = isSeen ? nil : parents.first
@@ -41,6 +45,7 @@ struct BackupState {
         return .object([
             JSON.path(path), .init("excluded", .bool(isExcluded)), .init("itself", .bool(isExcludedItself)),
             .init("parents", .array(parents.map { .object([JSON.path($0)]) })),
+            .init("layout", .bool(isExcludedByPlace)),
             .init("honoured_by", .array(honouring.map { .string($0) })),
             .init("honoured_with_list", .array(lists.map { .string($0.rawValue) })),
         ])
@@ -56,6 +61,15 @@ extension BackupFiles {
             let path = try absolutePath(of: node)
             let status = try status(of: node)
             var state = BackupState(path: path, kind: status.kind, isExcludedItself: isExcludedItself)
+            // What is marked has this key, whichever mark it is.
+            if isExcludedItself {
+                do throws(Errno) {
+                    state.isExcludedByPlace = try attribute(BackupMark.excludeItem.plainName, of: node) == nil
+                } catch {
+                    // Who may not read it is told the rest.
+                    _ = error
+                }
+            }
             let slash = UInt8(ascii: "/")
             var rest = path[...]
             while let end = rest.lastIndex(of: slash), rest.count > 1 {

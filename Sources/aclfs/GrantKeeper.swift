@@ -15,7 +15,8 @@ extension MountHost {
             }
             switch order {
             case .add(let grant): return .done(try add(grant, scope, by: user))
-            case .remove(let bundle, let path, let below): return .done(try remove(bundle, path, below: below, scope))
+            case .remove(let bundle, let path, let below): 
+                return .done(try remove(bundle, path, below: below, scope, by: user))
             case .list(let bundle, let from): return .done(list(bundle, from: from, scope))
             }
         } catch { return .failed(error.errno, error.message) }
@@ -57,11 +58,14 @@ extension MountHost {
             }
             do throws(GrantProblem) { try tellMounts(files) } catch { late = [error.message] }
         }
+        Journal.record(
+            "user \(user) granted \(grant.bundle) \(grant.access.word) at \(place(scope, grant.path))"
+                + (grant.expires.map { " until \(GrantTime.text($0))" } ?? ""))
         return .object([.init("notes", .array((notes(on: grant) + late).map { .string($0) }))])
     }
 
     private func remove(
-        _ bundle: String, _ path: [[UInt8]], below: Bool, _ scope: GrantScope
+        _ bundle: String, _ path: [[UInt8]], below: Bool, _ scope: GrantScope, by user: UInt32
     ) throws(GrantProblem) -> JSON {
         var count = 0
         var late: GrantProblem?
@@ -95,10 +99,11 @@ extension MountHost {
                 guard count > 0 else { throw error }
                 throw GrantProblem(
                     errno: error.errno,
-                    message: "\(error.message); it counts no more on the mounts there are, but will again for the daemon's next ones"
+                    message: "\(error.message); it counts no more on the mounts there are, but is still kept and comes back with the next change"
                 )
             }
         }
+        Journal.record("user \(user) took back \(count) of \(bundle)'s grants at \(place(scope, path))")
         if let late { throw late }
         return .object([.init("removed", .integer(Int64(count)))])
     }
@@ -118,13 +123,18 @@ extension MountHost {
             let row = JSON.object(members)
             size += JSONText.write(row).count
             // An answer is one message.
-            if size > 48 << 10, !rows.isEmpty { break }
+            if size > 16 << 10, !rows.isEmpty { break }
             rows.append(row)
         }
         return .object([
             .init("tree", .string(scope.root.fileName)), .init("total", .integer(Int64(seen.count))),
             .init("grants", .array(rows)), .init("problems", .array(problems.map { .string($0) })),
         ])
+    }
+
+    /// For the log.
+    private func place(_ scope: GrantScope, _ path: [[UInt8]]) -> String {
+        String(decoding: path.reduce(scope.root.path) { $0 + [0x2F] + $1 }, as: UTF8.self)
     }
 
     // MARK: Mounts

@@ -115,32 +115,42 @@ struct GrantStore: Sendable {
         "grants in \(path)/\(escapedName(name.utf8)) do not count: \(reason)"
     }
 
-    /// Whole or not at all, also if the machine stops meanwhile.
+    /// Whole or not at all, also if the machine stops meanwhile. Where a full disk takes no second file, a shorter list is
+    /// written over the longer one: what is taken back must not stay, and half a list counts for nothing.
     private func write(_ file: GrantFile, _ directory: SharedDescriptor) throws(Errno) {
         let name = file.root.fileName
-        let temporary = ".\(name).new"
         guard !file.grants.isEmpty else {
             do { try Syscall.unlinkat(directory.rawValue, name) } catch { if error != .noent { throw error } }
             return try Syscall.fsync(directory.rawValue)
         }
-        let new = try Syscall.openat(
-            directory.rawValue, temporary,
-            OpenFlag.writeOnly | OpenFlag.create | OpenFlag.truncate | OpenFlag.noFollow, mode: 0o600)
         let bytes = file.bytes
+        let temporary = ".\(name).new"
         do throws(Errno) {
-            var written = 0
-            while written < bytes.count {
-                let outcome = bytes[written...].withUnsafeBytes { rest in
-                    Result { () throws(Errno) in try Syscall.write(new.rawValue, rest) }
-                }
-                written += try outcome.get()
-            }
-            try Syscall.fsync(new.rawValue)
+            let new = try Syscall.openat(
+                directory.rawValue, temporary,
+                OpenFlag.writeOnly | OpenFlag.create | OpenFlag.truncate | OpenFlag.noFollow, mode: 0o600)
+            try write(bytes, to: new.rawValue)
             try Syscall.renameat2(directory.rawValue, temporary, to: directory.rawValue, name, flags: 0)
-            try Syscall.fsync(directory.rawValue)
         } catch {
             try? Syscall.unlinkat(directory.rawValue, temporary)
-            throw error
+            guard error == .nospc || error == .dquot else { throw error }
+            let old = try Syscall.openat(directory.rawValue, name, OpenFlag.writeOnly | OpenFlag.noFollow)
+            guard try Syscall.statx(old.rawValue).size >= UInt64(bytes.count) else { throw error }
+            try write(bytes, to: old.rawValue)
+            try Syscall.ftruncate(old.rawValue, size: Int64(bytes.count))
+            return try Syscall.fsync(old.rawValue)
         }
+        try Syscall.fsync(directory.rawValue)
+    }
+
+    private func write(_ bytes: [UInt8], to descriptor: Int32) throws(Errno) {
+        var written = 0
+        while written < bytes.count {
+            let outcome = bytes[written...].withUnsafeBytes { rest in
+                Result { () throws(Errno) in try Syscall.write(descriptor, rest) }
+            }
+            written += try outcome.get()
+        }
+        try Syscall.fsync(descriptor)
     }
 }

@@ -62,7 +62,8 @@ struct MountLocation {
                 let directory = try resolve(start + [0x2F] + names.joined(separator: [0x2F]))
                 return (directory == [0x2F] ? [] : directory) + rest.flatMap { [0x2F] + $0 }
             } catch {
-                let isClosed = error == .acces || isAsWritten && (error == .noent || error == .perm)
+                // A sandbox says EPERM.
+                let isClosed = error == .acces || error == .perm || isAsWritten && error == .noent
                 guard isClosed, let name = names.popLast(), name != [0x2E, 0x2E] else {
                     throw ControlError("\(escapedName(path)): \(error.text)")
                 }

@@ -21,7 +21,9 @@ final class ConfinedTree {
     static let iosData = "Users/ann/Containers/Data/org.example.App"
 
     init(
-        _ keys: [String: EntitlementValue] = ["files.downloads.read-write": .flag(true), "assets.music.read-only": .flag(true)],
+        _ keys: [String: EntitlementValue] = [
+            "files.downloads.read-write": .flag(true), "assets.music.read-only": .flag(true),
+        ],
         layout: ContainerLayout = .macos, cache: MountOptions.CacheMode = .auto
     ) throws {
         var template = Array("/tmp/aclfs-confined.XXXXXX".utf8CString)
@@ -47,7 +49,8 @@ final class ConfinedTree {
         try share.join(free)
         let data = layout == .ios ? Self.iosData : Self.data
         for directory in [
-            "etc", "Users/ann/Downloads", "Users/ann/Music", "Users/ann/Documents", data + "/Documents", data + "/Documents/Inbox",
+            "etc", "Users/ann/Downloads", "Users/ann/Music", "Users/ann/Documents", data + "/Documents",
+            data + "/Documents/Inbox",
             data + "/Library/Caches", data + "/tmp", data + (layout == .ios ? "/other" : "/Own"), data + "/Tool.app",
         ] { try fill(directory) }
     }
@@ -96,7 +99,9 @@ final class ConfinedTree {
         } catch { return error.name }
     }
 
-    func stat(_ path: String) -> String { word { () throws(Errno) in _ = try confined.status(node(path), caller) } }
+    func stat(_ path: String) -> String {
+        word { () throws(Errno) in _ = try confined.status(node(path), nil, caller) }
+    }
 
     func open(_ path: String, _ flags: Int32) -> String {
         word { () throws(Errno) in confined.release(try confined.open(node(path), flags: flags, caller).handle) }

@@ -14,11 +14,15 @@ import Testing
     @Test func placesDecide() throws {
         let tree = try ConfinedTree()
         for (place, reads, writes, removes) in [
-            ("Users/ann/Downloads", true, true, true), ("Users/ann/Music", true, false, false), ("etc", false, false, false),
+            ("Users/ann/Downloads", true, true, true), ("Users/ann/Music", true, false, false),
+            ("etc", false, false, false),
             ("Users/ann/Documents", false, false, false), (data + "/Documents", true, true, true),
-            (data + "/Documents/Inbox", true, false, true), (data + "/Own", true, true, true), (data + "/Tool.app", true, false, false),
+            (data + "/Documents/Inbox", true, false, true), (data + "/Own", true, true, true),
+            (data + "/Tool.app", true, false, false),
         ] {
-            func expect(_ word: String, _ passes: Bool, _ what: String) { #expect(word == (passes ? "ok" : "EPERM"), "\(place): \(what)") }
+            func expect(_ word: String, _ passes: Bool, _ what: String) {
+                #expect(word == (passes ? "ok" : "EPERM"), "\(place): \(what)")
+            }
             expect(tree.stat(place + "/file"), reads, "stat")
             expect(tree.list(place), reads, "list")
             expect(tree.open(place + "/sub/file", O_RDONLY), reads, "read")
@@ -91,12 +95,16 @@ import Testing
         let tree = try ConfinedTree(cache: cache)
         let (sub, file) = (try tree.node("Users/ann/Downloads/sub"), try tree.node("Users/ann/Downloads/sub/file"))
         let victim = try tree.node("Users/ann/Downloads/victim")
-        func looksUp() -> String { tree.word { () throws(Errno) in _ = try tree.confined.lookup("file", in: sub, tree.caller) } }
+        func looksUp() -> String {
+            tree.word { () throws(Errno) in _ = try tree.confined.lookup("file", in: sub, tree.caller) }
+        }
         for _ in 0..<3 {
             #expect(looksUp() == "ok" && tree.setFlags(file) == "ok" && tree.setFlags(victim) == "ok")
             #expect(tree.rename("Users/ann/Downloads/sub", "etc/sub2", on: tree.free) == "ok")
             #expect(tree.rename("Users/ann/Downloads/victim", "etc/victim2", on: tree.free) == "ok")
-            #expect(looksUp() == "EPERM" && tree.setFlags(sub) == "EPERM" && tree.setFlags(file) == "EPERM" && tree.setFlags(victim) == "EPERM")
+            #expect(
+                looksUp() == "EPERM" && tree.setFlags(sub) == "EPERM" && tree.setFlags(file) == "EPERM"
+                    && tree.setFlags(victim) == "EPERM")
             #expect(tree.rename("etc/sub2", "Users/ann/Downloads/sub", on: tree.free) == "ok")
             #expect(tree.rename("etc/victim2", "Users/ann/Downloads/victim", on: tree.free) == "ok")
         }
@@ -146,9 +154,10 @@ import Testing
         #expect(try tree.node(data + "/Documents/new") == entry.node)
         tree.confined.release(opening.handle)
         let music = try tree.node("Users/ann/Music")
-        #expect(tree.word { () throws(Errno) in
-            _ = try tree.confined.openUnnamed(in: music, flags: O_RDWR, mode: 0o600, tree.caller)
-        } == "EPERM")
+        #expect(
+            tree.word { () throws(Errno) in
+                _ = try tree.confined.openUnnamed(in: music, flags: O_RDWR, mode: 0o600, tree.caller)
+            } == "EPERM")
     }
 
     @Test func grantsComeAndGo() throws {
@@ -156,7 +165,8 @@ import Testing
         func grant(_ access: EntitledAccess, isDirectory: Bool = true, expires: Int64? = nil) -> Grant {
             let path = isDirectory ? ["Users", "ann", "Documents"] : ["Users", "ann", "Documents", "file"]
             return Grant(
-                bundle: "org.example.App", path: path.map { Array($0.utf8) }, isDirectory: isDirectory, access: access, expires: expires)
+                bundle: "org.example.App", path: path.map { Array($0.utf8) }, isDirectory: isDirectory, access: access,
+                expires: expires)
         }
         let file = "Users/ann/Documents/file"
         #expect(tree.open(file, O_RDONLY) == "EPERM")

@@ -16,8 +16,8 @@ struct CacheEquivalenceTests {
 
     final class Pair {
         private let fixtures: [MountFixture]
-        /// Of the second tree.
-        private var secondMount: String?
+        /// Further mounts of the trees.
+        private var secondMounts: [Int: String] = [:]
         private let root: ActingProcess
         private let processes: [ActingProcess]
         private var worlds = 0
@@ -30,16 +30,23 @@ struct CacheEquivalenceTests {
             processes = try EquivalenceCall.users.map { try ActingProcess($0) }
         }
 
-        /// The second tree is shown twice, and its calls go through the one mount or the other.
-        func mountSecondTreeTwice(_ options: String) throws {
-            let place = fixtures[1].top + "/other"
+        /// A tree is shown twice, and its calls go through the one mount or the other.
+        /// - Parameter profile: the keys that confine the second mount.
+        func mountTwice(_ number: Int, _ options: String, profile: [String: String]? = nil) throws {
+            let place = fixtures[number].top + "/other"
             mkdir(place, 0o755)
-            try fixtures[1].mount(options, at: place)
-            secondMount = place
+            var words = [options]
+            if let profile {
+                let file = fixtures[number].top + "/profile.entitlements"
+                try SandboxFixture.profile(profile).write(toFile: file, atomically: false, encoding: .utf8)
+                words.append("sandbox=\(file)")
+            }
+            try fixtures[number].mount(words.joined(separator: ","), at: place)
+            secondMounts[number] = place
         }
 
         private func top(_ number: Int, _ world: String, way: Int) -> String {
-            if number == 1, way == 1, let secondMount { return secondMount + "/" + world }
+            if way == 1, let second = secondMounts[number] { return second + "/" + world }
             return fixtures[number].path(world)
         }
 
@@ -125,7 +132,29 @@ struct CacheEquivalenceTests {
     @Test(arguments: [CacheSetting.auto, .exclusive])
     func severalMountsAreOneTree(_ setting: CacheSetting) throws {
         let pair = try Pair(CacheSetting.strict.rawValue, setting.rawValue)
-        try pair.mountSecondTreeTwice(setting.rawValue)
+        try pair.mountTwice(1, setting.rawValue)
+        try Self.expectNoDifference(pair, setting)
+    }
+
+    /// A view in which everything passes is as if there were none, beside a mount that is none.
+    @Test(arguments: [CacheSetting.auto, .exclusive])
+    func aViewOfEverythingIsNone(_ setting: CacheSetting) throws {
+        let pair = try Pair(CacheSetting.strict.rawValue, setting.rawValue)
+        try pair.mountTwice(1, setting.rawValue, profile: SandboxFixture.everything)
+        try Self.expectNoDifference(pair, setting)
+    }
+
+    /// Views with zones of three kinds, beside mounts through which objects go from one to another.
+    @Test(arguments: [CacheSetting.auto, .exclusive])
+    func aViewAnswersFromNothingThatIsOld(_ setting: CacheSetting) throws {
+        let pair = try Pair(CacheSetting.strict.rawValue, setting.rawValue)
+        func places(_ name: String) -> String {
+            "<array>" + (1...400).map { "<string>/world\($0)/\(name)/</string>" }.joined() + "</array>"
+        }
+        let key = "temporary-exception.files.absolute-path."
+        let profile = [key + "read-write": places("a"), key + "read-only": places("b")]
+        try pair.mountTwice(0, CacheSetting.strict.rawValue, profile: profile)
+        try pair.mountTwice(1, setting.rawValue, profile: profile)
         try Self.expectNoDifference(pair, setting)
     }
 

@@ -71,17 +71,18 @@ struct RaceScript {
         return RaceClient.text(lines)
     }
 
-    func run() throws -> RaceOutcome { try RaceClient.run(text) }
+    /// - Parameter within: what stands before the command: where the mount is made.
+    func run(within: [String] = []) throws -> RaceOutcome { try RaceClient.run(text, within) }
 }
 
 enum RaceClient {
     static func text(_ lines: [[String]]) -> String { lines.map { $0.joined(separator: "\t") + "\n" }.joined() }
 
-    static func run(_ script: String) throws -> RaceOutcome {
+    static func run(_ script: String, _ within: [String] = []) throws -> RaceOutcome {
         let path = "/tmp/aclfs-script.\(UUID().uuidString)"
         try script.write(toFile: path, atomically: false, encoding: .utf8)
         defer { unlink(path) }
-        let result = try Spawn.run(["sh", "-c", "exec \"$1\" <\"$2\"", "sh", MountTesting.program("aclfs-race"), path])
+        let result = try Spawn.run(within + ["sh", "-c", "exec \"$1\" <\"$2\"", "sh", MountTesting.program("aclfs-race"), path])
         let summary = result.output.split(separator: "\n").first.map(String.init) ?? ""
         let numbers = summary.split { !$0.isNumber }.compactMap { Int($0) }
         return RaceOutcome(status: result.status, text: result.output, numbers: numbers)

@@ -31,7 +31,7 @@ struct RealPackageTests {
         return (result.status == 0 ? directory + "/package.tar.gz" : nil, result.output)
     }
 
-    @Test(.timeLimit(.minutes(15))) func builds() throws {
+    @Test(.timeLimit(.minutes(120))) func builds() throws {
         let tree = try RealTree()
         let directory = tree.fixture.top + "/package"
         mkdir(directory, 0o755)

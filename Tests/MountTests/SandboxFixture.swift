@@ -43,7 +43,8 @@ final class SandboxFixture {
 
     /// The container's data, from the mount's top.
     var data: String {
-        layout == "ios" ? "Users/ann/Containers/Data/\(Self.bundle)" : "Users/ann/Library/Containers/\(Self.bundle)/Data"
+        layout == "ios"
+            ? "Users/ann/Containers/Data/\(Self.bundle)" : "Users/ann/Library/Containers/\(Self.bundle)/Data"
     }
 
     func path(_ name: String) -> String { fixture.path(name) }
@@ -55,9 +56,12 @@ final class SandboxFixture {
 
     /// The directories that are there from the start; each holds what `fill` makes.
     var directories: [String] {
-        let own = ["Documents", "Documents/Inbox", "Library", "Library/Caches", "Library/Preferences", "tmp"].map { data + "/" + $0 }
+        let own = ["Documents", "Documents/Inbox", "Library", "Library/Caches", "Library/Preferences", "tmp"].map {
+            data + "/" + $0
+        }
         let places = [
-            "Users/ann/Downloads", "Users/ann/Downloads/deep", "Users/ann/Music", "Users/ann/Documents", "Users/ann/Pictures",
+            "Users/ann/Downloads", "Users/ann/Downloads/deep", "Users/ann/Music", "Users/ann/Documents",
+            "Users/ann/Pictures",
             "Users/ann/Library/Containers/org.other.App/Data/Documents", "etc",
         ]
         if layout == "ios" { return places + own + ["Users/ann/Containers/Bundle/\(Self.bundle)/Tool.app"] }
@@ -91,10 +95,12 @@ final class SandboxFixture {
         return result.output
     }
 
-    /// The newest refusal of the confined mount, as JSON.
-    func lastDenial() throws -> String {
+    /// The newest refusals of the confined mount, as JSON.
+    func denials(_ count: Int) throws -> String {
         try Spawn.run(
-            fixture.within + [MountTesting.program("aclfs"), "explain", "--json", "--last", "1", fixture.mountpoint]
+            fixture.within + [
+                MountTesting.program("aclfs"), "explain", "--json", "--last", String(count), fixture.mountpoint,
+            ]
         ).output
     }
 

@@ -66,7 +66,7 @@ struct SandboxGrantTests {
             }
             refused 2 'No such file or directory' add --read-only "$T/mnt/none"
             refused 2 'not on an aclfs mount' add --read-only "$T/fstab"
-            refused 2 'not on an aclfs mount' add --read-only "$T/mnt/out"
+            refused 2 'a symbolic link; name what it leads to' add --read-only "$T/mnt/out"
             refused 2 'neither a file nor a directory' add --read-only "$T/mnt/pipe"
             refused 2 'either --read-only or --read-write' add "$T/mnt/alone"
             refused 2 'either --read-only or --read-write' add --read-only --read-write "$T/mnt/alone"
@@ -106,6 +106,21 @@ struct SandboxGrantTests {
             for i in $(seq 100); do [ "$(reads alone)" = 1 ] && break; sleep 0.1; done
             is 'it has ended' 1 "$(reads alone)"
             holds 'and says so' "$(grant list "$T/mnt")" 'ended 20'
+            # How a time is written.
+            while read -r text shown; do
+                is "$text" '' "$(TZ=XXX-2 add --read-only --expires "${text/_/ }" "$T/mnt/alone")"
+                holds "$text" "$(grant list "$T/mnt")" "until $shown"
+            done <<'EOF'
+            2099-12-31_18:00 2099-12-31T16:00:00Z
+            2099-12-31_18:00:07 2099-12-31T16:00:07Z
+            2099-12-31T18:00:00Z 2099-12-31T18:00:00Z
+            2099-12-31 2099-12-30T22:00:00Z
+            @4102444800 2100-01-01T00:00:00Z
+            52000w 3
+            EOF
+            for text in 2099-02-30 2099-13-01 '2099-12-31 25:00' '2099-12-31 10:60' 12 0m -1h 1y @-1 @x '' 99-1-1; do
+                said=$(add --read-only "--expires=$text" "$T/mnt/alone"); is "<$text>" 2 $?
+            done
             """#)
         #expect(result.output == "done", "\(result)")
     }
@@ -139,6 +154,20 @@ struct SandboxGrantTests {
         #expect(result.output == "done", "\(result)")
     }
 
+    @Test func manyAtATime() throws {
+        let result = try MountNamespace().run(
+            Self.prelude + #"""
+            "$A" mount "$T/back" "$T/mnt"; "$A" mount -o "$V" "$T/back" "$T/view"
+            long=$(printf 'x%.0s' $(seq 240)); mkdir "$T/back/many"; for i in $(seq 60); do : >"$T/back/many/$long$i"; done
+            is 'added' '' "$(add --read-only "$T"/mnt/many/*)"
+            is 'in several answers' 60 "$(grant list "$T/mnt" | grep -c "$long")"
+            is 'for programs' 60 "$(grant list --json "$T/mnt" | grep -o '"path":' | wc -l)"
+            is 'seen' 60 "$(cd "$T/view/many" 2>/dev/null; for i in $(seq 60); do cat "$T/view/many/$long$i" && echo ok; done | grep -c ok)"
+            is 'all of them' '' "$(remove --below "$T/mnt/many")"; is 'none' '' "$(grant list "$T/mnt")"
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
     @Test func whatIsDamagedCountsForNothing() throws {
         let result = try MountNamespace().run(
             Self.prelude + #"""
@@ -160,15 +189,34 @@ struct SandboxGrantTests {
         #expect(result.output == "done", "\(result)")
     }
 
+    @Test func aFullDiskKeepsNobodyFromTakingBack() throws {
+        let result = try MountNamespace().run(
+            Self.prelude + #"""
+            umount /var/lib; mount -t tmpfs -o size=64k tmpfs /var/lib
+            "$A" mount -o "$V" "$T/back" "$T/view"
+            add --read-only "$T/view/alone" "$T/view/Users/ann/Other/three"
+            cat /dev/zero >/var/lib/fill 2>/dev/null
+            said=$(add --read-only "$T/view/Users/ann/Letters"); is 'no room' 2 $?
+            holds 'said' "$said" 'cannot keep grants in /var/lib/aclfs/grants: No space left on device'
+            is 'it does not count' 1 "$(reads Users/ann/Letters/one)"
+            is 'taken back' '' "$(remove "$T/view/alone")"; is 'it is' 1 "$(reads alone)"
+            umount "$T/view"; "$A" mount -o "$V" "$T/back" "$T/view"
+            is 'it stays' 1 "$(reads alone)"; is 'the other' 0 "$(reads Users/ann/Other/three)"
+            is 'the last' '' "$(remove "$T/view/Users/ann/Other/three")"
+            is 'no leavings' '' "$(ls -A /var/lib/aclfs/grants)"
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
     /// The store lies in the tree that is shown, as for somebody who shares his home.
     @Test func whatDecidesIsOutOfReach() throws {
         let result = try MountNamespace().run(
             Self.prelude + #"""
             profile all temporary-exception.files.absolute-path.read-write '<array><string>/</string></array>'
-            "$A" mount -o "sandbox=$T/all.entitlements,bundle=org.example.App" /var/lib "$T/view"
+            "$A" mount -o "sandbox=$T/all.entitlements,bundle=org.example.App" /var/lib "$T/view" 2>/dev/null
             echo x >"$T/view/free" && is 'all else' x "$(cat /var/lib/free)"
             is 'not yet there' 1 "$(mkdir "$T/view/aclfs" 2>/dev/null; mkdir "$T/view/aclfs/grants" 2>/dev/null; echo $?)"
-            add --read-only "$T/view/free"
+            add --read-only "$T/view/free" >/dev/null
             is 'seen by root' 1 "$(ls /var/lib/aclfs/grants | wc -l)"
             for try in 'ls aclfs/grants' 'cat aclfs/grants/*' 'touch aclfs/grants/x' 'mv aclfs other' 'rm -r aclfs'; do
                 is "$try" refused "$(cd "$T/view" && eval "$try" >/dev/null 2>&1 && echo done || echo refused)"

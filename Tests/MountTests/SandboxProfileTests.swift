@@ -88,6 +88,47 @@ struct SandboxProfileTests {
         #expect(result.output == "done", "\(result)")
     }
 
+    @Test func checkAndList() throws {
+        let result = try MountNamespace().run(
+            Self.prelude + #"""
+            ends() { # STATUS PART WORD…
+                expected=$1 part=$2; shift 2
+                said=$("$A" sandbox "$@" 2>&1); is "$*" $expected $?; holds "$*" "$said" "$part"
+            }
+            P=$T/good.entitlements
+            ends 0 "profile $P is good" check "$P"
+            ends 0 '/home/ann/Downloads/  read' check --home /home/ann "$P"
+            ends 0 '/Containers/Data/a.b ' check --bundle a.b --layout ios "$P"
+            holds 'no new names' "$said" 'list, no new names'; holds 'the bundle' "$said" '/Containers/Bundle/a.b/'
+            ends 0 '"good":true,"warnings":[],"grants":null' check --json "$P"
+            ends 0 '"path":"/x","passes":"nothing","rights":[],"key":null' check --json "$P" /x
+            profile odd files.all '<true/>' files.user-selected.read-only '<true/>'
+            ends 0 'warning: com.apple.security.files.all: unknown key' check "$T/odd.entitlements"
+            holds 'grants' "$said" "granted with 'aclfs sandbox grant add': read at most"
+            profile wrong files.downloads.read-only '<integer>1</integer>'
+            ends 1 'must be true or false' check "$T/wrong.entitlements"
+            ends 1 '"good":false,"error":"' check --json "$T/wrong.entitlements"
+            ends 2 'No such file' check "$T/none"
+            ends 2 "no profile 'none'" check none
+            ends 2 'add bundle=ID' check --layout ios "$P"
+            ends 2 'expected macos, ios' check --bundle a.b --layout tvos "$P"
+            ends 2 'may not hold . or ..' check "$P" /a/../b
+            ends 2 'usage: aclfs sandbox check' check
+            ends 2 "did you mean 'check'?" chek
+            ends 2 "did you mean 'remove'?" grant remov
+            ends 2 'usage: aclfs sandbox' grant
+            mount -t tmpfs tmpfs /usr/share; mkdir -p /usr/share/aclfs/sandbox
+            cp "$P" "$T/odd.entitlements" /usr/share/aclfs/sandbox
+            ends 0 'odd  /usr/share/aclfs/sandbox/odd.entitlements  (1 warning)' list
+            cp "$T/wrong.entitlements" /usr/share/aclfs/sandbox
+            ends 1 'wrong  /usr/share/aclfs/sandbox/wrong.entitlements  (not good)' list
+            "$A" mount -o "sandbox=$P,home=/h" "$T/back" "$T/mnt"
+            ends 1 "$T/mnt: $P, home /h" list
+            ends 1 "\"mountpoint\":\"$T/mnt\",\"profile\":\"$P\"" list --json
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
     @Test func installedNames() throws {
         let result = try MountNamespace().run(
             Self.prelude + #"""

@@ -4,7 +4,7 @@ import Testing
 /// Z14: a grant that is taken back counts no more when the command has returned, with everything cached that may be.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct SandboxRevocationTests {
-    private static let rounds = MountTesting.isLong ? 500 : 20
+    private static let rounds = MountTesting.isLong ? 500 : 5
     private static let keys = ["files.user-selected.read-write": "<true/>"]
 
     /// A mount namespace in which grants are kept apart from the machine's.

@@ -71,8 +71,8 @@ static bool chattr(const char *path, const char *change)
     return succeeded;
 }
 
-// Through the control socket of the mount, as `aclfs mount -o remount` asks its daemon.
-static bool remount(const char *mountpoint, const char *options)
+// Sends a message of docs/control.md to the daemon of a mount.
+static bool control_message(const char *mountpoint, const char *message)
 {
     struct stat st;
     if (stat(mountpoint, &st)) return false;
@@ -80,8 +80,7 @@ static bool remount(const char *mountpoint, const char *options)
     snprintf(name.sun_path, sizeof name.sun_path, "/run/aclfs/%u-%u.sock", major(st.st_dev), minor(st.st_dev));
     int control = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     char text[4096];
-    int length = snprintf(
-        text, sizeof text, "{\"v\":1,\"command\":\"remount\",\"options\":\"%s\"}", options);
+    int length = snprintf(text, sizeof text, "%s", message);
     bool answered = connect(control, (struct sockaddr *)&name, sizeof name) == 0
         && send(control, text, (size_t)length, 0) == length;
     ssize_t count = answered ? recv(control, text, sizeof text - 1, 0) : -1;
@@ -91,6 +90,14 @@ static bool remount(const char *mountpoint, const char *options)
     if (count < 0) return false;
     text[count] = 0;
     return strstr(text, "\"ok\":true") != NULL;
+}
+
+// As `aclfs mount -o remount` asks.
+static bool remount(const char *mountpoint, const char *options)
+{
+    char text[4096];
+    snprintf(text, sizeof text, "{\"v\":1,\"command\":\"remount\",\"options\":\"%s\"}", options);
+    return control_message(mountpoint, text);
 }
 
 static bool regroup(char *list)
@@ -150,6 +157,7 @@ static bool change(const struct call *c, const char *word, const char *first, co
     if (strcmp(word, "create") == 0) return close_new(open(first, O_CREAT | O_WRONLY, 0666));
     if (strcmp(word, "utimes") == 0) return utimensat(AT_FDCWD, first, NULL, 0) == 0;
     if (strcmp(word, "remount") == 0) return remount(first, second);
+    if (strcmp(word, "control") == 0) return control_message(first, c->word[2]);
     if (strcmp(word, "regroup") == 0) return regroup(c->word[1]);
     *known = false;
     return false;
