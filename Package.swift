@@ -85,6 +85,8 @@ let package = Package(
         .executableTarget(name: "aclfs-race", path: "Tests/RaceClient", cSettings: shim),
         // Leaves gaps as many programs do at once; not shipped.
         .executableTarget(name: "aclfs-gaps", path: "Tests/GapClient", cSettings: shim),
+        // Tries to get out of a sandbox, one way per call; not shipped.
+        .executableTarget(name: "aclfs-escape", path: "Tests/EscapeClient", cSettings: shim),
         // The loops that `make bench` measures, and what the evaluator and the parsers cost; not shipped.
         .executableTarget(name: "aclfs-load", path: "Tests/BenchLoad", cSettings: shim),
         .target(name: "AllocationCount", path: "Tests/AllocationCount", cSettings: shim),

@@ -67,12 +67,25 @@ extension FileSystem {
         }
         do throws(Errno) {
             try finish(descriptor.rawValue, facts)
-            return try load(adopt(descriptor, new.kind, name, in: directory), parent.standing.below(name))
+            let found = try adopt(descriptor, new.kind, name, in: directory)
+            var made = Loaded(
+                object: found.object, descriptor: found.descriptor, status: found.status,
+                facts: asStored(facts, found.status), standing: parent.standing.below(name))
+            if case .file = new { made.opened = descriptor }
+            return made
         } catch {
             // Nothing half-made stays behind; what cannot be removed is closed.
             try? Syscall.unlinkat(directory, name, flags: new.kind == .directory ? AtFlag.removeDirectory : 0)
             throw error
         }
+    }
+
+    /// What was just stored need not be read again: nobody has the name yet.
+    private func asStored(_ facts: ObjectFacts, _ status: FileStatus) -> ObjectFacts {
+        ObjectFacts(
+            kind: facts.kind, owner: status.uid, group: status.gid,
+            mode: FileMode(rawValue: UInt16(truncatingIfNeeded: status.mode & 0o7777)), flags: facts.flags, acl: facts.acl,
+            groupGUID: facts.groupGUID)
     }
 
     /// A file without a name: judged and made like one in that directory (AUTHORIZATION.md 2.4).

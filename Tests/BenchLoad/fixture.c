@@ -2,7 +2,7 @@
 //
 //   deep/d1/…/d8/f00…f63     files below eight directories
 //   files/f000…f255          4 KiB each, with the attribute user.bench
-//   work/p0…p63/             one directory for each worker
+//   new/p0…p63/              one directory for each worker
 //   many/e0000000…           empty files in one directory
 //   objects/d000/f000…       empty files, a thousand to a directory
 //   data                     for reading and writing
@@ -55,10 +55,10 @@ void prepare_names(const char *top)
         if (setxattr(path, "user.bench", "0123456789abcdef", 16, 0) && errno != ENOTSUP && errno != ENOSYS)
             give_up(path);
     }
-    snprintf(path, sizeof path, "%s/work", top);
+    snprintf(path, sizeof path, "%s/new", top);
     make_directory(path);
     for (int index = 0; index < MAX_WORKERS; index++) {
-        snprintf(path, sizeof path, "%s/work/p%d", top, index);
+        snprintf(path, sizeof path, "%s/new/p%d", top, index);
         make_directory(path);
     }
 }

@@ -48,7 +48,7 @@ static void spell_new(struct worker *worker)
 {
     char *paths = spell(worker, MISSING);
     for (int index = 0; index < MISSING; index++)
-        snprintf(paths + index * NAME_ROOM, NAME_ROOM, "%s/work/p%d/n%d-%d", worker->top, worker->number, (int)getpid(), index);
+        snprintf(paths + index * NAME_ROOM, NAME_ROOM, "%s/new/p%d/n%d-%d", worker->top, worker->number, (int)getpid(), index);
 }
 
 static void spell_renamed(struct worker *worker)

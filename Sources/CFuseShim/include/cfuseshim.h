@@ -200,6 +200,9 @@ enum {
 /* mount(2); extra is a comma-separated list of further options of the kernel's, or NULL. */
 int aclfs_fuse_mount(const char *source, const char *mountpoint, uint32_t flags, uint32_t uid, uint32_t gid,
 		     const char *_Nullable extra);
+/* As aclfs_fuse_mount for uid 0, but attached nowhere: *mount is a descriptor of the mount, and when its last copy and
+ * the last place where it was attached are gone, the mount is. extra: lines `key=value`, or NULL. */
+int aclfs_fuse_mount_nowhere(const char *source, uint32_t flags, const char *_Nullable extra, int *mount);
 /* The set-user-id helper for ordinary users, which prints its own reason on refusal. */
 int aclfs_fuse_mount_by_helper(const char *source, const char *mountpoint, uint32_t flags,
 			       const char *_Nullable extra);
