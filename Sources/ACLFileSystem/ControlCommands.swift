@@ -178,6 +178,7 @@ extension ControlServer {
             .init("paths", .object(facts.paths())),
             .init("cache", .object(fileSystem.cache.members)),
             .init("zerofill", .object(fileSystem.zeroFillMembers)),
+            .init("data", .object(fileSystem.dataMembers)),
             .init(
                 "counters",
                 .object([

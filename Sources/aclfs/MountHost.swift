@@ -52,7 +52,8 @@ final class MountHost: Sendable {
             return profile
         }
         let fileSystem = FileSystem(
-            tree: tree, options: mount.options, share: share, profile: profile, base: mount.view?.base)
+            tree: tree, options: mount.options, share: share, profile: profile, base: mount.view?.base,
+            report: { Journal.note($0) })
         let negotiated = NegotiatedPaths(mount.options)
         let dispatch = RequestDispatch(fileSystem) { agreed in
             negotiated.set(agreed)
@@ -61,7 +62,8 @@ final class MountHost: Sendable {
         let session: Session
         do {
             var configuration = SessionConfiguration(
-                readdirplus: mount.options.cache != .strict, debug: mount.showsRequests)
+                transport: mount.options.sessionTransport, readdirplus: mount.options.cache != .strict,
+                passthroughDepth: Self.passthroughDepth(mount.options, tree), debug: mount.showsRequests)
             for name in mount.options.maskedKernelFeatures {
                 if let feature = KernelFeatures(name: name) { configuration.masked.insert(feature) }
             }
@@ -96,7 +98,7 @@ final class MountHost: Sendable {
             _ = try Thread.start(name: "aclfs-session") { [self] in
                 var failure: MountFailure?
                 do throws(SessionError) { try session.run(workers: Self.workerCount()) } catch {
-                    failure = Self.failure("serving ended", Errno(rawValue: error.errno))
+                    failure = Self.failure(ending: error)
                 }
                 whenServing(false)
                 watch.stop()
@@ -120,12 +122,27 @@ final class MountHost: Sendable {
         return 0
     }
 
+    private static func failure(ending error: SessionError) -> MountFailure {
+        guard error.step == .transport else { return failure("serving ended", Errno(rawValue: error.errno)) }
+        return TransportChoice.refusal(RingObstacle.present()?.description ?? "the kernel does not offer it to this mount")
+    }
+
     private static func failure(_ what: String, _ error: Errno) -> MountFailure {
         MountFailure(status: MountExit.systemError, message: "\(what): \(error)")
     }
 
     /// As many threads as processors serve best; two at least, so that one slow request never stands alone.
     private static func workerCount() -> Int { max(2, min(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 16)) }
+
+    /// What the kernel is asked for: nothing if it would be refused. A backing file system that is itself stacked takes one
+    /// level more, and then no overlay can stand on this mount.
+    private static func passthroughDepth(_ options: MountOptions, _ tree: BackingTree) -> UInt32 {
+        guard options.passthrough == .auto, geteuid() == 0 else { return 0 }
+        guard let root = try? tree.descriptor(of: tree.root), let type = try? Syscall.fileSystemType(root.rawValue) else {
+            return 1
+        }
+        return type == FileSystemType.overlay ? 2 : 1
+    }
 
     private func startControl(
         _ fileSystem: FileSystem, _ tree: BackingTree, _ mount: AttachedMount, _ negotiated: NegotiatedPaths,

@@ -24,7 +24,7 @@ complete -c aclfs -n '__fish_seen_subcommand_from mount' -s d -d 'Show requests'
 complete -c aclfs -n '__fish_seen_subcommand_from mount' -s o -x -d 'Mount options' -a '
     ro rw nosuid suid nodev dev noexec exec sync dirsync noatime allow_other owners noowners acl noacl securelevel=
     grpid nogrpid suiddir nosuiddir groups=process groups=directory groups_cache= metadata=auto metadata=trusted metadata=user
-    cache=strict fsname= sandbox= bundle= home= layout=macos layout=ios'
+    cache=strict passthrough=off transport=auto transport=uring transport=dev fsname= sandbox= bundle= home= layout=macos layout=ios'
 complete -c aclfs -n '__fish_seen_subcommand_from unmount status' -f -a '(__aclfs_mounts)'
 complete -c aclfs -n '__fish_seen_subcommand_from status explain effective' -l json -d 'Print JSON'
 complete -c aclfs -n '__fish_seen_subcommand_from explain' -l who-can -d 'Which users may'
