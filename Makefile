@@ -12,7 +12,7 @@ TEST_TIMEOUT ?= 1500
 TEST_LONG_TIMEOUT ?= 7200
 
 release := .build/release/aclfs
-release_flags := -c release --static-swift-stdlib --product aclfs
+release_flags := -c release --static-swift-stdlib
 
 bindir := $(DESTDIR)$(PREFIX)/bin
 sbindir := $(DESTDIR)$(PREFIX)/sbin
@@ -25,12 +25,14 @@ profiledir := $(DESTDIR)$(PREFIX)/share/aclfs/sandbox
 profiles := $(notdir $(wildcard mount-helpers/sandbox/*.entitlements))
 unitdir := $(DESTDIR)$(PREFIX)/lib/systemd/system
 
-.PHONY: help run test test-long bench lint build release dependencies install uninstall clean
+.PHONY: help run test test-long bench bench-quick bench_programs lint build release dependencies install uninstall clean
 
 help:
 	@echo 'make run         build aclfs and take the tour on a mount of its own (as root)'
 	@echo 'make test        lint, build and every test that ends within minutes'
 	@echo 'make test-long   the same with the long races and random runs; docs/test-runs.md keeps the result'
+	@echo 'make bench       what a mount costs, against others, as ratios; docs/performance.md explains it (as root)'
+	@echo 'make bench-quick the same in about two minutes'
 	@echo 'make lint        layers, file lengths, links; style findings are shown'
 	@echo 'make build       debug build of everything'
 	@echo 'make install     [PREFIX=/usr] [DESTDIR=] the program, helpers, manual pages, completions, unit'
@@ -44,7 +46,7 @@ build: dependencies
 	$(SWIFT) build
 
 release: dependencies
-	$(SWIFT) build $(release_flags)
+	$(SWIFT) build $(release_flags) --product aclfs
 
 run: release
 	@ACLFS='$(CURDIR)/$(release)' docs/examples/tour.sh
@@ -65,7 +67,7 @@ lint:
 # $(1) seconds, $(2) environment, $(3) what else is done with $$status. Tests that cannot run here say why; their reasons are repeated at the end.
 define run_tests
 	@mkdir -p .build; status=0; \
-	env $(2) timeout --kill-after=30 $(1) $(SWIFT) test 2>&1 | tee .build/test.log || status=$$?; \
+	env $(2) mount-helpers/with-rings timeout --kill-after=30 $(1) $(SWIFT) test 2>&1 | tee .build/test.log || status=$$?; \
 	echo; \
 	if grep -E '(Test|Suite) .* skipped(\.|: )|recorded a known issue' .build/test.log >.build/skipped.log; then \
 	    echo 'Not run here, and why:'; sort -u .build/skipped.log; \
@@ -82,8 +84,19 @@ test: lint build
 test-long: lint build
 	$(call run_tests,$(TEST_LONG_TIMEOUT),ACLFS_TEST_LONG=1,mount-helpers/record-test-run "$$status" .build/test.log;)
 
-bench: release
-	@ACLFS='$(CURDIR)/$(release)' docs/examples/bench.sh
+# Everything with the optimisations of the release; BENCH_ROUNDS and the others are in docs/performance.md.
+bench_programs: release
+	$(SWIFT) build $(release_flags) --product aclfs-load
+	$(SWIFT) build $(release_flags) --product aclfs-microbench
+
+run_bench = ACLFS='$(CURDIR)/$(release)' ACLFS_LOAD='$(CURDIR)/.build/release/aclfs-load' \
+    ACLFS_MICROBENCH='$(CURDIR)/.build/release/aclfs-microbench' python3 -B Tests/Bench/bench.py
+
+bench: bench_programs
+	@$(run_bench)
+
+bench-quick: bench_programs
+	@$(run_bench) --quick
 
 install:
 	@[ -x $(release) ] || { echo 'make install: build first: make release' >&2; exit 1; }

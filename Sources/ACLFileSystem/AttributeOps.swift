@@ -12,7 +12,10 @@ extension FileSystem {
     /// SETATTR in all combinations: everything is judged before anything is done, so that a request that
     /// fails has changed nothing.
     func change(_ id: NodeID, _ changes: SetAttributes, _ caller: Caller) throws(Errno) -> ShownAttributes {
-        try metadataLock.withWriteLock { () throws(Errno) in
+        if let size = changes.size, changes.mode == nil, changes.uid == nil, changes.gid == nil {
+            return try resize(id, to: size, through: changes.handle, caller)
+        }
+        return try metadataLock.withWriteLock { () throws(Errno) in
             let object = try load(id)
             let nodes = Parts(object: object)
             let times = requestedTimes(changes)
@@ -31,7 +34,7 @@ extension FileSystem {
             if changes.mode != nil, object.facts.kind == .directory { object.node?.revalidation.mark() }
             do throws(Errno) {
                 try apply(changes, times, to: object, caller)
-                let after = try load(id)
+                let after = try reload(object, keepsRecord: changes.uid == nil && changes.gid == nil)
                 takeBack(object, after: after.facts, repliesWithAttributes: true)
                 return shownAfterChange(after)
             } catch {
@@ -39,6 +42,29 @@ extension FileSystem {
                 takeBack(object, after: nil)
                 throw error
             }
+        }
+    }
+
+    /// A size alone. Decided under the lock on the object that is then cut, outside it: a large file may take long, and
+    /// whoever takes the right away meanwhile is behind a call that began before.
+    private func resize(
+        _ id: NodeID, to size: UInt64, through handle: HandleID?, _ caller: Caller
+    ) throws(Errno) -> ShownAttributes {
+        let object = try metadataLock.withReadLock { () throws(Errno) in
+            let object = try load(id)
+            try permitTruncation(object, handle, caller)
+            try clearSetID(object, caller)
+            return object
+        }
+        do throws(Errno) {
+            try spending(for: caller) { () throws(Errno) in
+                defer { share.contentChanged(object.object, through: self) }
+                try Syscall.truncate(object.descriptor.rawValue, size: Int64(bitPattern: size))
+            }
+            return try metadataLock.withReadLock { () throws(Errno) in shownAfterChange(try load(id)) }
+        } catch {
+            if let node = object.node { takeBackAttributes(of: node) }
+            throw error
         }
     }
 

@@ -7,9 +7,15 @@ import SandboxPolicy
 
 extension ControlServer {
     func perform(
-        _ request: JSON, _ peer: ControlSocket.Peer, _ descriptors: [SharedDescriptor] = []
+        _ request: JSON, _ peer: ControlSocket.Peer, _ descriptors: [SharedDescriptor],
+        handing handed: inout [SharedDescriptor]
     ) throws(ControlFailure) -> JSON {
-        switch request["command"]?.string {
+        let command = request["command"]?.string
+        guard !peer.isElsewhere || command == "version" else {
+            throw ControlFailure(
+                .perm, "nothing is answered into another user namespace, such as that of aclfs sandbox run or a container")
+        }
+        switch command {
         case "version": return .object([.init("version", .string(facts.version)), .init("messages", .integer(1))])
         case "status":
             try requireMaster(peer)
@@ -23,9 +29,12 @@ extension ControlServer {
         case "grant-add", "grant-remove", "grant-list":
             try requireMaster(peer)
             return try grants(request, peer)
-        case _ where peer.uid == owner:
-            switch facts.daemon(request, descriptors) {
+        case "places", "shows", "view", _ where peer.uid == owner:
+            switch facts.daemon(request, descriptors, peer) {
             case .done(let answer): return answer
+            case .handed(let answer, let descriptors):
+                handed = descriptors
+                return answer
             case .failed(let error, let message): throw ControlFailure(error, message)
             case .notMine: throw ControlFailure(.inval, "unknown command")
             }
@@ -168,6 +177,7 @@ extension ControlServer {
             .init("paths", .object(facts.paths())),
             .init("cache", .object(fileSystem.cache.members)),
             .init("zerofill", .object(fileSystem.zeroFillMembers)),
+            .init("data", .object(fileSystem.dataMembers)),
             .init(
                 "counters",
                 .object([

@@ -28,7 +28,7 @@ extension ControlServer {
                 bundle: request["bundle"] == nil ? nil : try bundle(request), from: Int(clamping: request["from"]?.integer ?? 0))
         }
         switch facts.grants(order, peer.uid) {
-        case .done(let answer): return answer
+        case .done(let answer), .handed(let answer, _): return answer
         case .failed(let error, let message): throw ControlFailure(error, message)
         case .notMine: throw ControlFailure(.opnotsupp, "this daemon keeps no grants")
         }

@@ -18,14 +18,17 @@ public final class ControlServer: Sendable {
         public var sourceReach: @Sendable () -> String
         /// The mount's flags as the kernel has them now, in the words of `-o`.
         public var kernelWords: @Sendable () -> [String]
-        /// What concerns the daemon and not this mount alone: messages of its own user about further mounts.
-        public var daemon: @Sendable (JSON, [SharedDescriptor]) -> DaemonAnswer = { _, _ in .notMine }
+        /// What concerns the daemon and not this mount alone: messages of its own user about further mounts, and
+        /// anybody's about views of this one.
+        public var daemon: @Sendable (JSON, [SharedDescriptor], ControlSocket.Peer) -> DaemonAnswer = { _, _, _ in .notMine }
 
         /// What is granted to applications, for all mounts of the daemon; the user who asks.
         public var grants: @Sendable (GrantOrder, UInt32) -> DaemonAnswer = { _, _ in .notMine }
 
         public enum DaemonAnswer: Sendable {
             case done(JSON)
+            /// Descriptors go along with the answer.
+            case handed(JSON, [SharedDescriptor])
             case failed(Errno, String)
             case notMine
         }
@@ -120,17 +123,20 @@ public final class ControlServer: Sendable {
 
     /// One message, one answer, until the client has had enough or is silent for a second.
     private func converse(_ client: ControlSocket, _ peer: ControlSocket.Peer) {
+        var peer = peer
+        peer.isElsewhere = client.peerIsElsewhere
         while true {
             var answer: JSON
+            var handed: [SharedDescriptor] = []
             do throws(Errno) {
-                // Strangers' descriptors are not even looked at.
-                if isMaster(peer) {
-                    guard let (message, descriptors) = try client.receiveWithDescriptors(limit: JSONText.maximumSize)
-                    else { return }
-                    answer = self.answer(to: message, peer, descriptors)
-                } else {
+                // Descriptors from within a sandbox are not even looked at.
+                if peer.isElsewhere {
                     guard let message = try client.receive(limit: JSONText.maximumSize) else { return }
                     answer = self.answer(to: message, peer)
+                } else {
+                    guard let (message, descriptors) = try client.receiveWithDescriptors(limit: JSONText.maximumSize)
+                    else { return }
+                    answer = self.answer(to: message, peer, descriptors, handing: &handed)
                 }
             } catch {
                 guard error == ControlSocket.tooLong else { return }
@@ -140,18 +146,32 @@ public final class ControlServer: Sendable {
             if bytes.count > JSONText.maximumSize {
                 bytes = JSONText.write(.failure(ControlSocket.tooLong, "the answer does not fit in one message"))
             }
-            do { try client.send(bytes) } catch { return }
+            do {
+                if handed.isEmpty {
+                    try client.send(bytes)
+                } else {
+                    try client.send(bytes, with: handed.map { $0.rawValue })
+                }
+            } catch { return }
         }
     }
 
-    func answer(to message: [UInt8], _ peer: ControlSocket.Peer, _ descriptors: [SharedDescriptor] = []) -> JSON {
+    func answer(to message: [UInt8], _ peer: ControlSocket.Peer) -> JSON {
+        var handed: [SharedDescriptor] = []
+        return answer(to: message, peer, [], handing: &handed)
+    }
+
+    private func answer(
+        to message: [UInt8], _ peer: ControlSocket.Peer, _ descriptors: [SharedDescriptor],
+        handing handed: inout [SharedDescriptor]
+    ) -> JSON {
         let request: JSON
         do { request = try JSONText.parse(message) } catch { return .failure(.inval, error.description) }
         guard request["v"]?.integer == 1 else {
             return .failure(.inval, "only version 1 of the messages is spoken here (\"v\":1)")
         }
         do throws(ControlFailure) {
-            return .success(try perform(request, peer, descriptors))
+            return .success(try perform(request, peer, descriptors, handing: &handed))
         } catch { return .failure(error.errno, error.message ?? error.errno.text) }
     }
 }

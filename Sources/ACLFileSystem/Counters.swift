@@ -6,6 +6,19 @@ public final class Counters: Sendable {
     private let allowed = Atomic<UInt64>(0)
     private let denied = Mutex<[String: UInt64]>([:])
 
+    let opensCached = Atomic<UInt64>(0)
+    let opensPassthrough = Atomic<UInt64>(0)
+    let opensSeen = Atomic<UInt64>(0)
+
+    /// An open file, by the way that its data goes.
+    func count(_ path: DataPath) {
+        switch path {
+        case .cached: opensCached.add(1, ordering: .relaxed)
+        case .passthrough: opensPassthrough.add(1, ordering: .relaxed)
+        case .direct, .seenPassthrough: opensSeen.add(1, ordering: .relaxed)
+        }
+    }
+
     func count(_ decision: Decision) {
         if decision.isAllowed {
             allowed.wrappingAdd(1, ordering: .relaxed)

@@ -40,6 +40,7 @@ extension FileSystem {
     ) throws(Errno) -> Loaded {
         let facts = try authorizeCreation(new.kind, name, in: parent, mode: mode, caller)
         let made = try spending(for: caller) { () throws(Errno) in try perform(new, facts, name, in: parent) }
+        keepRecord(of: parent)
         tellOthers(ofNameIn: parent, nil)
         return made
     }
@@ -66,13 +67,26 @@ extension FileSystem {
             descriptor = try openCreated(name, in: directory)
         }
         do throws(Errno) {
-            try finish(descriptor.rawValue, facts)
-            return try load(adopt(descriptor, new.kind, name, in: directory), parent.standing.below(name))
+            let record = try finish(descriptor.rawValue, facts)
+            let found = try adopt(descriptor, new.kind, record, name, in: directory)
+            var made = Loaded(
+                object: found.object, descriptor: found.descriptor, status: found.status,
+                facts: asStored(facts, found.status), standing: parent.standing.below(name))
+            if case .file = new { made.opened = descriptor }
+            return made
         } catch {
             // Nothing half-made stays behind; what cannot be removed is closed.
             try? Syscall.unlinkat(directory, name, flags: new.kind == .directory ? AtFlag.removeDirectory : 0)
             throw error
         }
+    }
+
+    /// What was just stored need not be read again: nobody has the name yet.
+    private func asStored(_ facts: ObjectFacts, _ status: FileStatus) -> ObjectFacts {
+        ObjectFacts(
+            kind: facts.kind, owner: status.uid, group: status.gid,
+            mode: FileMode(rawValue: UInt16(truncatingIfNeeded: status.mode & 0o7777)), flags: facts.flags, acl: facts.acl,
+            groupGUID: facts.groupGUID)
     }
 
     /// A file without a name: judged and made like one in that directory (AUTHORIZATION.md 2.4).
@@ -82,7 +96,7 @@ extension FileSystem {
             let descriptor = SharedDescriptor(
                 try Syscall.openat(
                     parent.descriptor.rawValue, ".", OpenFlag.temporaryFile | OpenFlag.readWrite, mode: 0o600))
-            try finish(descriptor.rawValue, facts)
+            _ = try finish(descriptor.rawValue, facts)
             return descriptor
         }
     }
@@ -106,16 +120,19 @@ extension FileSystem {
 
     /// A created file's descriptor is writable; the tree keeps an O_PATH one, so that it pins no open file.
     private func adopt(
-        _ descriptor: SharedDescriptor, _ kind: ObjectKind, _ name: UnsafePointer<CChar>, in directory: Int32
+        _ descriptor: SharedDescriptor, _ kind: ObjectKind, _ record: MetadataRecord, _ name: UnsafePointer<CChar>,
+        in directory: Int32
     ) throws(Errno) -> ResolvedObject {
-        try tree.adopt(kind == .file ? openCreated(name, in: directory) : descriptor)
+        try tree.adopt(kind == .file ? openCreated(name, in: directory) : descriptor, record: record)
     }
 
-    private func finish(_ descriptor: Int32, _ facts: ObjectFacts) throws(Errno) {
+    /// - Returns: what is stored with it now.
+    private func finish(_ descriptor: Int32, _ facts: ObjectFacts) throws(Errno) -> MetadataRecord {
         let record = MetadataRecord(flags: facts.flags, groupGUID: facts.groupGUID, acl: facts.acl)
         if !record.isEmpty { try tree.write(record, to: descriptor) }
         try changeOwner(descriptor, uid: facts.owner, gid: facts.group)
         if facts.kind != .symlink { try Syscall.fchmod(descriptor, mode: UInt32(facts.mode.rawValue)) }
+        return record
     }
 
     /// An ordinary user's daemon cannot give files away: the object stays his, in a group he has.

@@ -16,8 +16,21 @@ extension FileSystem {
                 try Syscall.reopen(
                     object.descriptor.rawValue,
                     OpenFlag.readOnly | OpenFlag.directory | OpenFlag.nonBlock))
-            return Opening(handle: handles.add(OpenDirectory(node: node, descriptor: descriptor, portion, cache: cache)))
+            return Opening(
+                handle: handles.add(OpenDirectory(node: node, descriptor: descriptor, portion, cache: cache)),
+                flags: listingFlags(object))
         }
+    }
+
+    /// Whether the kernel may keep the names that one caller listed and show them to the next: where everybody may list.
+    /// It asks for the attributes before it believes them, and forgets them when the directory's mtime has moved; so
+    /// that must tell every change. A confined mount may be asked anew for each part of a listing.
+    private func listingFlags(_ directory: Loaded) -> Opening.Flags {
+        guard view == nil, cache.times.entry > 0, !directory.isCovered,
+            tree.stampsEveryChange(directory.status, directory.descriptor),
+            everybodyHolds([.list, .search], on: directory)
+        else { return [] }
+        return [.cacheDirectory, .keepCache]
     }
 
     /// Fills the reply with names from `offset` on.

@@ -27,6 +27,10 @@ public final class FileSystem: Sendable {
     let share: Share
     var metadataLock: ReadWriteLock { share.lock }
     let groups: GroupCache
+    let backingIDs: BackingIDs
+    /// Is given one line for the log.
+    let report: @Sendable (String) -> Void
+    let hasSaidBusy = Atomic<Bool>(false)
     let cache: KernelCache
     let mountsBelow = MountsBelow()
     let notices = Notices()
@@ -40,13 +44,21 @@ public final class FileSystem: Sendable {
     public let counters = Counters()
     let denials = DenialLog()
     private let volumeState: Mutex<VolumeState>
+    /// Of a view: the mount whose volume this is, too.
+    private let base: FileSystem?
     /// Random, so that a file handle of an earlier mount does not open another object (I8).
     let generation = UInt64.random(in: 1...UInt64(UInt32.max))
 
     /// - Parameter share: of the other mounts of the same backing tree.
-    public init(tree: BackingTree, options: MountOptions, share: Share = Share(), profile: SandboxProfile? = nil) {
+    public init(
+        tree: BackingTree, options: MountOptions, share: Share = Share(), profile: SandboxProfile? = nil,
+        base: FileSystem? = nil, report: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+        self.base = base
         view = profile.map { View($0, options.cache) }
         self.share = share
+        self.report = report
+        backingIDs = BackingIDs(report: report)
         self.tree = tree
         self.options = options
         nodes = NodeTable(root: tree.root)
@@ -60,6 +72,7 @@ public final class FileSystem: Sendable {
     /// - Parameter device: of the mount, from the mount table; nil if it was not found there.
     public func connect(_ notifier: Notifier, device: UInt64?) throws(Errno) {
         cache.connect(notifier)
+        backingIDs.connect(notifier)
         try notices.start(notifier)
         let made = try CacheClock(self, device: device)
         clock.withLock { $0 = made }
@@ -74,6 +87,7 @@ public final class FileSystem: Sendable {
     func begin(_ negotiated: Negotiated) {
         agreed.withLock { $0 = negotiated }
         cache.begin(hasEpoch: negotiated.epoch)
+        if negotiated.passthrough { backingIDs.begin() }
     }
 
     /// Whether clearing set-id bits is ours alone.
@@ -88,10 +102,11 @@ public final class FileSystem: Sendable {
     }
 
     /// The volume's state in force.
-    public var volume: VolumeState { volumeState.withLock { $0 } }
+    public var volume: VolumeState { base?.volume ?? volumeState.withLock { $0 } }
 
     /// Changes the volume's state between two decisions, never within one.
     public func changeVolume(_ body: (inout VolumeState) -> Void) {
+        if let base { return base.changeVolume(body) }
         metadataLock.withWriteLock { volumeState.withLock { body(&$0) } }
     }
 }
@@ -106,6 +121,8 @@ struct Loaded {
     let standing: Standing
     /// If it was asked for by its node.
     var node: Node?
+    /// Of a file that was just created: for reading and writing.
+    var opened: SharedDescriptor?
 
     /// Nothing can be made, found or listed in a directory that something else is mounted on.
     var isCovered: Bool { object.isCovered.load(ordering: .relaxed) }
@@ -129,15 +146,34 @@ extension FileSystem {
             standing: standing(of: node, descriptor, status), node: node)
     }
 
+    /// An object after a change of our own.
+    /// - Parameter keepsRecord: the change left what is stored with it alone.
+    func reload(_ object: Loaded, keepsRecord: Bool) throws(Errno) -> Loaded {
+        let status = try Syscall.statx(object.descriptor.rawValue)
+        if keepsRecord {
+            tree.keepRecord(of: object.object, before: object.status, after: status, object.descriptor)
+        }
+        return Loaded(
+            object: object.object, descriptor: object.descriptor, status: status,
+            facts: try tree.facts(object.object, object.descriptor, status), standing: object.standing, node: object.node)
+    }
+
+    /// After a change of our own that left alone what is stored with an object, but moved its ctime: names made, moved
+    /// or removed in a directory, and the object that was moved.
+    func keepRecord(of object: Loaded) {
+        guard let status = try? Syscall.statx(object.descriptor.rawValue, flags: AtFlag.dontSync) else { return }
+        tree.keepRecord(of: object.object, before: object.status, after: status, object.descriptor)
+    }
+
     func load(_ resolved: ResolvedObject, _ standing: Standing) throws(Errno) -> Loaded {
         Loaded(
             object: resolved.object, descriptor: resolved.descriptor, status: resolved.status,
-            facts: try tree.facts(resolved.object, resolved.descriptor, resolved.status), standing: standing)
+            facts: try tree.facts(resolved), standing: standing)
     }
 
     /// The object that a name means now, with its facts.
     func child(_ name: UnsafePointer<CChar>, of parent: Loaded) throws(Errno) -> Loaded {
-        try load(tree.resolve(name, in: parent.descriptor), parent.standing.below(name))
+        try load(tree.resolve(name, in: parent.descriptor, parent.status), parent.standing.below(name))
     }
 
     /// Asks the authorizer; a denial is counted and becomes the operation's errno.

@@ -23,12 +23,9 @@ struct HandedOutNames: Sendable {
     mutating func append(_ name: UnsafePointer<CChar>, _ child: NodeID?, in parent: NodeID) {
         append(parent.rawValue)
         append(child?.rawValue ?? 0)
-        var cursor = name
-        while cursor.pointee != 0 {
-            bytes.append(UInt8(bitPattern: cursor.pointee))
-            cursor += 1
-        }
-        bytes.append(0)
+        var count = 0
+        while name[count] != 0 { count += 1 }
+        bytes.append(contentsOf: UnsafeRawBufferPointer(start: name, count: count + 1))
     }
 
     private mutating func append(_ value: UInt64) {

@@ -7,7 +7,10 @@ import Synchronization
 /// An open file: what was granted when it was opened.
 final class OpenFile: Sendable {
     let node: Node
-    let descriptor: SharedDescriptor
+    /// O_PATH.
+    let place: SharedDescriptor
+    /// Which way its data goes, together with all others that have the object open.
+    let way: DataPathShare
     let isReadable: Bool
     let isWritable: Bool
     /// Only `append` was granted, or the object was append-only: bytes may be added at the end, none changed.
@@ -19,23 +22,47 @@ final class OpenFile: Sendable {
         return mode
     }
     /// Of the file while this handle can write: what is known about its gaps.
-    let growth: Growth?
+    var growth: Growth? { entered.withLock { $0 } }
+    private let entered = Mutex<Growth?>(nil)
+    /// Opened with the handle, unless it is for reading and its data does not come here.
+    private let opened: SharedDescriptor?
+    private let openedLater = Mutex<SharedDescriptor?>(nil)
     /// Opened O_APPEND on first use; on it, positions do not count.
     private let appender = Mutex<(SharedDescriptor, HandleAllowance.Portion)?>(nil)
     private let portion: HandleAllowance.Portion
     var openedBy: UInt32 { portion.uid }
 
     init(
-        node: Node, descriptor: SharedDescriptor, _ portion: HandleAllowance.Portion, isReadable: Bool,
-        isWritable: Bool, isAppendOnly: Bool, growth: Growth?
+        node: Node, place: SharedDescriptor, descriptor: SharedDescriptor?, _ portion: HandleAllowance.Portion,
+        _ way: DataPathShare, isReadable: Bool, isWritable: Bool, isAppendOnly: Bool
     ) {
-        self.portion = portion
-        self.node = node
-        self.growth = growth
-        self.descriptor = descriptor
+        (self.node, self.place, self.portion, self.way) = (node, place, portion, way)
+        opened = descriptor
         self.isReadable = isReadable
         self.isWritable = isWritable
         self.isAppendOnly = isAppendOnly
+    }
+
+    /// Before the handle is known to anybody else.
+    func enter(_ growth: Growth?) { entered.withLock { $0 = growth } }
+
+    /// Of the backing file, with the access mode of the handle.
+    func descriptor() throws(Errno) -> SharedDescriptor {
+        if let opened { return opened }
+        return try openedLater.withLock { later throws(Errno) in
+            if let later { return later }
+            let descriptor = SharedDescriptor(
+                try Syscall.reopen(
+                    place.rawValue, OpenFlag.readOnly | OpenFlag.nonBlock | OpenFlag.noControllingTerminal))
+            later = descriptor
+            return descriptor
+        }
+    }
+
+    /// O_TRUNC, which a handle that only reads may ask for as well.
+    func cut() throws(Errno) {
+        if isWritable, let opened { return try Syscall.ftruncate(opened.rawValue, size: 0) }
+        try Syscall.truncate(place.rawValue, size: 0)
     }
 
     func appendingDescriptor() throws(Errno) -> SharedDescriptor {
@@ -43,7 +70,7 @@ final class OpenFile: Sendable {
             if let appender { return appender.0 }
             let second = try portion.another()
             let descriptor = SharedDescriptor(
-                try Syscall.reopen(descriptor.rawValue, OpenFlag.writeOnly | OpenFlag.append))
+                try Syscall.reopen(place.rawValue, OpenFlag.writeOnly | OpenFlag.append))
             appender = (descriptor, second)
             return descriptor
         }

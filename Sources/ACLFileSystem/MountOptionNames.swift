@@ -10,7 +10,8 @@ extension MountOptions {
     ]
     static let withValue = [
         "securelevel", "groups", "groups_cache", "metadata", "xattr_names", "special", "fsname", "source_mode",
-        "cache", "kernel_features", "zerofill", "zerofill_max", "sandbox", "bundle", "home", "layout",
+        "cache", "kernel_features", "passthrough", "transport", "zerofill", "zerofill_max", "sandbox", "bundle", "home",
+        "layout",
     ]
     /// SELinux's, which the kernel understands or refuses.
     static let contextNames: Set<String> = ["context", "fscontext", "defcontext", "rootcontext"]
@@ -24,7 +25,7 @@ extension MountOptions {
 
     /// Options that are to come, each with the one value that says what happens until then; "" if there is none.
     static let later: [String: String] = [
-        "export": "", "identities": "", "rootsquash": "", "posixacl": "off", "passthrough": "off", "transport": "dev",
+        "export": "", "identities": "", "rootsquash": "", "posixacl": "off",
         "audit": "off", "audit_log": "", "audit_limit": "",
     ]
 

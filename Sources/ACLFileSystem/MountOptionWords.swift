@@ -15,7 +15,8 @@ extension MountOptions {
             "groups=\(groupSource.rawValue)", "groups_cache=\(groupsCache)", "metadata=\(metadata.rawValue)",
             "cache=\(cache.word)", crossMounts ? "crossmounts" : "nocrossmounts",
             "xattr_names=\(xattrSpelling.rawValue)", "special=\(special.rawValue)",
-            "zerofill=\(zeroFill.rawValue)", "zerofill_max=\(MountOptionText.text(ofSize: zeroFillMax))",
+            "passthrough=\(passthrough.rawValue)", "transport=\(transport.rawValue)", "zerofill=\(zeroFill.rawValue)",
+            "zerofill_max=\(MountOptionText.text(ofSize: zeroFillMax))",
         ]
         if volume.unknown99 { words.append("unknown99") }
         if allowOther { words.append("allow_other") }

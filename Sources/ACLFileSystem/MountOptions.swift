@@ -11,6 +11,8 @@ public struct MountOptions: Sendable {
     public enum XattrSpelling: String, Sendable, CaseIterable { case linux, mac, both }
     public enum GroupSource: String, Sendable, CaseIterable { case process, directory }
     public enum SpecialFiles: String, Sendable, CaseIterable { case gate, open }
+    public enum Passthrough: String, Sendable, CaseIterable { case auto, off }
+    public enum Transport: String, Sendable, CaseIterable { case auto, uring, dev }
     public enum ZeroFill: String, Sendable, CaseIterable { case write, allocate, off }
     public enum CacheMode: Sendable, Hashable {
         case auto, strict, exclusive
@@ -25,7 +27,9 @@ public struct MountOptions: Sendable {
     public var groupsCache: UInt32 = 100
     public var special = SpecialFiles.gate
     public var cache = CacheMode.auto
+    public var transport = Transport.auto
     public var crossMounts = true
+    public var passthrough = Passthrough.auto
     public var zeroFill = ZeroFill.write
     /// Larger gaps are reserved and not written.
     public var zeroFillMax: UInt64 = 1 << 30
@@ -131,6 +135,8 @@ public struct MountOptions: Sendable {
         case "metadata": metadata = try word(name, value)
         case "xattr_names": xattrSpelling = try word(name, value)
         case "special": special = try word(name, value)
+        case "passthrough": passthrough = try word(name, value)
+        case "transport": transport = try word(name, value)
         case "zerofill": zeroFill = try word(name, value)
         case "zerofill_max":
             guard let size = MountOptionText.size(value) else {

@@ -15,6 +15,9 @@ final class Node: Sendable {
     let revalidation = Revalidation()
     /// Of a directory: its name was given a time, and nothing has told the kernel otherwise since.
     let isHandedOut = Atomic<Bool>(false)
+    /// Changed only under the table's mutex.
+    fileprivate nonisolated(unsafe) var lookupCount: UInt64 = 0
+    fileprivate nonisolated(unsafe) var sibling: Node?
 
     init(id: NodeID, object: BackingObject) { (self.id, self.object) = (id, object) }
 
@@ -24,16 +27,51 @@ final class Node: Sendable {
 /// The nodes that the kernel knows. Ids count up and are never used twice in the life of a mount
 /// (invariant I8); the lookup count says when the kernel has forgotten one.
 final class NodeTable: Sendable {
-    private struct Slot {
-        var node: Node
-        var lookupCount: UInt64
-    }
     private struct State {
-        var slots: [NodeID: Slot] = [:]
-        var ids: [ObjectKey: NodeID] = [:]
-        /// Further nodes of one object: of a file with names in several zones of a confined mount.
-        var others: [ObjectKey: [NodeID]] = [:]
+        var nodes: [NodeID: Node] = [:]
+        /// By the object's number, which takes an eighth of the room of its key. Of those that share one, each leads to
+        /// the next: of different objects, and of a file with names in several zones of a confined mount. The oldest
+        /// stands first.
+        var byNumber: [UInt64: Node] = [:]
         var next: UInt64 = 2
+
+        func number(_ key: ObjectKey) -> UInt64 { key.inode ^ key.device &* 0x9E37_79B9_7F4A_7C15 }
+        func first(_ number: UInt64) -> Node? { byNumber[number] }
+
+        func node(of key: ObjectKey) -> Node? {
+            var candidate = first(number(key))
+            while let node = candidate, node.object.key != key { candidate = node.sibling }
+            return candidate
+        }
+
+        /// Counts one look-up.
+        mutating func add(_ object: BackingObject) -> Node {
+            let node = Node(id: NodeID(next), object: object)
+            next += 1
+            node.lookupCount = 1
+            nodes[node.id] = node
+            let number = number(object.key)
+            guard var last = byNumber[number] else {
+                byNumber[number] = node
+                return node
+            }
+            while let other = last.sibling { last = other }
+            last.sibling = node
+            return node
+        }
+
+        mutating func remove(_ node: Node) {
+            nodes[node.id] = nil
+            let number = number(node.object.key)
+            if byNumber[number] === node {
+                byNumber[number] = node.sibling
+            } else {
+                var before = byNumber[number]
+                while let other = before, other.sibling !== node { before = other.sibling }
+                before?.sibling = node.sibling
+            }
+            node.sibling = nil
+        }
     }
     private let state = Mutex(State())
     let root: Node
@@ -45,53 +83,37 @@ final class NodeTable: Sendable {
     /// nil if the kernel speaks of a node that it was never told of or has given back.
     func find(_ id: NodeID) -> Node? {
         if id == .root { return root }
-        return state.withLock { $0.slots[id]?.node }
+        return state.withLock { $0.nodes[id] }
     }
 
     /// The node of an object, if the kernel knows it.
     func known(_ object: BackingObject) -> Node? {
         // By its key: another mount's tree may have it as an object of its own.
         if object.key == root.object.key { return root }
-        return state.withLock { state in state.ids[object.key].flatMap { state.slots[$0]?.node } }
+        return state.withLock { $0.node(of: object.key) }
     }
 
     /// The node of an object about to be shown to the kernel; counts one look-up.
     func enter(_ object: BackingObject) -> Node {
         if object === root.object { return root }
         return state.withLock { state in
-            if let id = state.ids[object.key], var slot = state.slots[id] {
-                let isCovered = object.isCovered.load(ordering: .relaxed)
-                slot.node.object.isCovered.store(isCovered, ordering: .relaxed)
-                slot.lookupCount += 1
-                state.slots[id] = slot
-                return slot.node
+            if let node = state.node(of: object.key) {
+                node.object.isCovered.store(object.isCovered.load(ordering: .relaxed), ordering: .relaxed)
+                node.lookupCount += 1
+                return node
             }
-            return Self.add(object, &state)
+            return state.add(object)
         }
-    }
-
-    private static func add(_ object: BackingObject, _ state: inout State) -> Node {
-        let id = NodeID(state.next)
-        state.next += 1
-        let node = Node(id: id, object: object)
-        state.slots[id] = Slot(node: node, lookupCount: 1)
-        if state.ids[object.key] == nil {
-            state.ids[object.key] = id
-        } else {
-            state.others[object.key, default: []].append(id)
-        }
-        return node
     }
 
     /// A node of its own for an object that may have others.
-    func enterAnother(_ object: BackingObject) -> Node { state.withLock { Self.add(object, &$0) } }
+    func enterAnother(_ object: BackingObject) -> Node { state.withLock { $0.add(object) } }
 
     /// Counts a look-up of this node, if the kernel has not forgotten it meanwhile.
     func enter(_ node: Node) -> Bool {
         state.withLock { state in
-            guard var slot = state.slots[node.id] else { return false }
-            slot.lookupCount += 1
-            state.slots[node.id] = slot
+            guard state.nodes[node.id] === node else { return false }
+            node.lookupCount += 1
             return true
         }
     }
@@ -100,8 +122,13 @@ final class NodeTable: Sendable {
     func all(of object: BackingObject) -> [Node] {
         if object.key == root.object.key { return [root] }
         return state.withLock { state in
-            guard let first = state.ids[object.key] else { return [] }
-            return ([first] + (state.others[object.key] ?? [])).compactMap { state.slots[$0]?.node }
+            var nodes: [Node] = []
+            var candidate = state.first(state.number(object.key))
+            while let node = candidate {
+                if node.object.key == object.key { nodes.append(node) }
+                candidate = node.sibling
+            }
+            return nodes
         }
     }
 
@@ -110,27 +137,17 @@ final class NodeTable: Sendable {
     func forget(_ id: NodeID, _ count: UInt64) -> BackingObject? {
         if id == .root { return nil }
         return state.withLock { state in
-            guard var slot = state.slots[id] else { return nil }
-            slot.lookupCount -= min(slot.lookupCount, count)
-            if slot.lookupCount > 0 {
-                state.slots[id] = slot
-                return nil
-            }
-            state.slots[id] = nil
-            let key = slot.node.object.key
-            if var others = state.others[key] {
-                if state.ids[key] == id { state.ids[key] = others.removeFirst() } else { others.removeAll { $0 == id } }
-                state.others[key] = others.isEmpty ? nil : others
-                // Still known by another.
-                return nil
-            }
-            state.ids[key] = nil
-            return slot.node.object
+            guard let node = state.nodes[id] else { return nil }
+            node.lookupCount -= min(node.lookupCount, count)
+            if node.lookupCount > 0 { return nil }
+            state.remove(node)
+            // It may still be known by another.
+            return state.node(of: node.object.key) == nil ? node.object : nil
         }
     }
 
     /// All that the kernel knows now, the root among them.
-    var all: [Node] { state.withLock { [root] + $0.slots.values.map { $0.node } } }
+    var all: [Node] { state.withLock { [root] + $0.nodes.values } }
 
-    var count: Int { state.withLock { $0.slots.count } }
+    var count: Int { state.withLock { $0.nodes.count } }
 }

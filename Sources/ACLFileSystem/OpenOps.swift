@@ -23,6 +23,20 @@ extension OpenIntent {
 extension FileSystem {
     func open(_ id: NodeID, flags: Int32, _ caller: Caller) throws(Errno) -> Opening {
         let node = try node(id)
+        // Who closed it may have done so a moment ago: RELEASE comes behind close(2).
+        for pause: UInt32 in [1, 2, 5, 10] {
+            do throws(Errno) { return try open(node, flags: flags, caller) } catch {
+                guard error == .busy else { throw error }
+                SystemTime.sleep(milliseconds: pause)
+            }
+        }
+        do throws(Errno) { return try open(node, flags: flags, caller) } catch {
+            if error == .busy { noteBusy(node) }
+            throw error
+        }
+    }
+
+    private func open(_ node: Node, flags: Int32, _ caller: Caller) throws(Errno) -> Opening {
         guard OpenIntent(flags: flags).contains(.write) || flags & OpenFlag.truncate != 0 else {
             return try open(node, flags: flags, nil, caller)
         }
@@ -31,39 +45,59 @@ extension FileSystem {
         }
     }
 
+    /// Decides and opens under the lock; cutting a large file may take long, so it comes after, on what was granted.
     private func open(_ node: Node, flags: Int32, _ growth: Growth?, _ caller: Caller) throws(Errno) -> Opening {
-        try metadataLock.withReadLock { () throws(Errno) in
-            try open(node, load(node), flags: flags, growth, caller)
+        let intent = OpenIntent(flags: flags)
+        let (object, opened) = try metadataLock.withReadLock { () throws(Errno) in
+            let object = try load(node)
+            return (object, try grant(node, object, intent, flags: flags, caller))
         }
+        var size = object.status.size
+        if intent.contains(.truncate) {
+            defer { share.contentChanged(node.object, through: self) }
+            try opened.cut()
+            size = 0
+        }
+        opened.enter(try entering(growth, size: size, intent, caller))
+        if opened.way.isMappable, cache.times.attributes > 0 { cache.takeBackAttributes(of: node.id) }
+        return opening(opened)
     }
 
-    private func open(
-        _ node: Node, _ object: Loaded, flags: Int32, _ growth: Growth?, _ caller: Caller
-    ) throws(Errno) -> Opening {
-        let intent = OpenIntent(flags: flags)
+    /// What a caller may have of an object, opened.
+    private func grant(
+        _ node: Node, _ object: Loaded, _ intent: OpenIntent, flags: Int32, _ caller: Caller
+    ) throws(Errno) -> OpenFile {
         let executes = flags & openForExecution != 0
         try permit(executes ? .execute : .open(intent), Parts(object: object), caller, about: object)
         // The kernel opens the others itself; only files have data here.
         guard object.facts.kind == .file else { throw .io }
         let portion = try share.handleAllowance.take(caller.uid)
-        let descriptor = SharedDescriptor(
-            try Syscall.reopen(object.descriptor.rawValue, backingFlags(flags)))
-        if intent.contains(.truncate) {
-            try clearSetID(object, caller)
-            try Syscall.truncate(descriptor.rawValue, size: 0)
-            share.contentChanged(object.object, through: self)
+        let isWritable = intent.contains(.write)
+        let isAppendOnly = bindsToEnd(intent, object, caller)
+        // Writing clears set-id bits (AUTHORIZATION.md 6.7), but the kernel does not tell of writing to a mapping. Without
+        // the page cache there is none; where mappings cannot be kept away, opening for writing clears them.
+        let clearsSetID =
+            isWritable && caller.uid != 0 && !object.facts.mode.isDisjoint(with: [.setUser, .setGroup])
+        let way = try joinDataPath(
+            object, demand(intent, of: object, isAppendOnly: isAppendOnly, clearsSetID: clearsSetID, caller))
+        if way.path.backingID != nil, flags & OpenFlag.direct != 0 {
+            // The kernel could only say EIO where the backing file system knows no O_DIRECT.
+            _ = try Syscall.reopen(object.descriptor.rawValue, backingFlags(flags) | OpenFlag.direct)
         }
-        let file = OpenFile(
-            node: node, descriptor: descriptor, portion, isReadable: intent.contains(.read) || executes,
-            isWritable: intent.contains(.write), isAppendOnly: bindsToEnd(intent, object, caller),
-            growth: try entering(growth, descriptor, intent, caller))
-        var flags = openingFlags(file)
-        if file.isWritable, caller.uid != 0, !object.facts.mode.isDisjoint(with: [.setUser, .setGroup]) {
-            // Writing clears the bits (AUTHORIZATION.md 6.7), but the kernel does not tell of writing to a mapping.
-            // Without the page cache there is none.
-            flags.insert(.directIO)
-        }
-        return Opening(handle: handles.add(file), flags: flags)
+        // A reader whose data does not come here may never need it.
+        let isNeeded = isWritable || way.path.backingID == nil
+        let descriptor =
+            isNeeded ? SharedDescriptor(try Syscall.reopen(object.descriptor.rawValue, backingFlags(flags))) : nil
+        if intent.contains(.truncate) || clearsSetID && way.path.backingID != nil { try clearSetID(object, caller) }
+        return OpenFile(
+            node: node, place: object.descriptor, descriptor: descriptor, portion, way,
+            isReadable: intent.contains(.read) || executes, isWritable: isWritable, isAppendOnly: isAppendOnly)
+    }
+
+    private func opening(_ file: OpenFile) -> Opening {
+        counters.count(file.way.path)
+        // At close(2) there is nothing to do but to see to gaps.
+        return Opening(handles.add(file), file.way.path, noFlush: !file.isWritable || options.zeroFill == .off)
     }
 
     /// Whether a handle may only add at the end: the object is append-only, or it was opened for
@@ -73,14 +107,6 @@ extension FileSystem {
         if !object.facts.flags.isDisjoint(with: .appendOnly) { return true }
         guard intent.contains(.append) else { return false }
         return !decide(.rights(.write), Parts(object: object), caller).isAllowed
-    }
-
-    /// Append-only handles bypass the page cache, which also refuses shared writable mappings of them.
-    private func openingFlags(_ file: OpenFile) -> Opening.Flags {
-        var flags: Opening.Flags = []
-        if file.isAppendOnly { flags.insert(.directIO) }
-        if !file.isWritable { flags.insert(.noFlush) }
-        return flags
     }
 
     /// Only the access mode reaches the backing file: appending, truncation and exclusion are ours, and
@@ -117,7 +143,14 @@ extension FileSystem {
     private func showing(
         _ entry: Entry, _ open: (Node) throws(Errno) -> Opening
     ) throws(Errno) -> (Entry, Opening) {
-        do throws(Errno) { return (entry, try open(node(entry.node))) } catch {
+        do throws(Errno) {
+            let node = try node(entry.node)
+            let opening = try open(node)
+            var entry = entry
+            // Opening may have made its attributes such as the kernel must not keep.
+            if let file = try? handles.file(opening.handle), file.way.isMappable { entry.attributesValidFor = 0 }
+            return (entry, opening)
+        } catch {
             forgetLookups(of: entry.node, 1)
             throw error
         }
@@ -130,7 +163,10 @@ extension FileSystem {
             let portion = try share.handleAllowance.take(caller.uid)
             let directory = try load(parent)
             let descriptor = try createUnnamed(in: directory, mode: mode, caller)
-            let made = try load(tree.adopt(descriptor), directory.standing.unnamedBelow)
+            // O_PATH: what the tree keeps must not count as a writer.
+            let place = try Syscall.reopen(descriptor.rawValue, OpenFlag.path)
+            var made = try load(tree.adopt(SharedDescriptor(place)), directory.standing.unnamedBelow)
+            made.opened = descriptor
             return try showing(unnamedEntry(made, in: directory)) { (node) throws(Errno) in
                 try openCreated(made, node, portion, flags: flags, caller)
             }
@@ -142,12 +178,21 @@ extension FileSystem {
     private func openCreated(
         _ made: Loaded, _ node: Node, _ portion: HandleAllowance.Portion, flags: Int32, _ caller: Caller
     ) throws(Errno) -> Opening {
-        let descriptor = SharedDescriptor(try Syscall.reopen(made.descriptor.rawValue, backingFlags(flags)))
         let intent = OpenIntent(flags: flags)
+        let way = try joinDataPath(
+            made, demand(intent, of: made, isAppendOnly: false, clearsSetID: false, caller))
+        if way.path.backingID != nil, flags & OpenFlag.direct != 0 {
+            _ = try Syscall.reopen(made.descriptor.rawValue, backingFlags(flags) | OpenFlag.direct)
+        }
+        // Creating opened it already, for more than the handle may do, which is ours to say.
+        var descriptor = intent.contains(.write) ? made.opened : nil
+        if descriptor == nil, way.path.backingID == nil {
+            descriptor = SharedDescriptor(try Syscall.reopen(made.descriptor.rawValue, backingFlags(flags)))
+        }
         let file = OpenFile(
-            node: node, descriptor: descriptor, portion, isReadable: intent.contains(.read),
-            isWritable: intent.contains(.write), isAppendOnly: false,
-            growth: intent.contains(.write) ? enteringNew(node, caller) : nil)
-        return Opening(handle: handles.add(file), flags: openingFlags(file))
+            node: node, place: made.descriptor, descriptor: descriptor, portion, way, isReadable: intent.contains(.read),
+            isWritable: intent.contains(.write), isAppendOnly: false)
+        if file.isWritable { file.enter(enteringNew(node, caller)) }
+        return opening(file)
     }
 }

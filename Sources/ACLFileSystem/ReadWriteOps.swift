@@ -10,13 +10,15 @@ extension FileSystem {
     func read(_ id: HandleID, into buffer: UnsafeMutableRawBufferPointer, offset: Int64) throws(Errno) -> Int {
         let file = try handles.file(id)
         try permit(.read, through: file)
+        let descriptor = try file.descriptor()
         var total = 0
         while total < buffer.count {
             let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[total...])
-            let count = try Syscall.pread(file.descriptor.rawValue, into: rest, offset: offset + Int64(total))
+            let count = try Syscall.pread(descriptor.rawValue, into: rest, offset: offset + Int64(total))
             if count == 0 { break }
             total += count
         }
+        if file.way.mustKeepNoPages { notices.dropContent(of: file.node.id) }
         return total
     }
 
@@ -33,9 +35,10 @@ extension FileSystem {
         defer { share.contentChanged(file.node.object, through: self) }
         if clearsSetID { try clearSetID(of: file) }
         if !file.isAppendOnly, !appends {
+            let descriptor = try file.descriptor()
             return try writeAll(bytes) { (rest, done) throws(Errno) in
                 try spending(for: caller) { () throws(Errno) in
-                    try Syscall.pwrite(file.descriptor.rawValue, rest, offset: offset + Int64(done))
+                    try Syscall.pwrite(descriptor.rawValue, rest, offset: offset + Int64(done))
                 }
             }
         }
@@ -46,7 +49,7 @@ extension FileSystem {
     }
 
     private func isEnd(_ offset: Int64, of file: OpenFile) throws(Errno) -> Bool {
-        let size = try Syscall.statx(file.descriptor.rawValue).size
+        let size = try Syscall.statx(file.place.rawValue).size
         return offset >= 0 && UInt64(offset) == size
     }
 
@@ -71,8 +74,8 @@ extension FileSystem {
     /// Set-id bits go when somebody other than root writes (AUTHORIZATION.md 6.7); the kernel says when.
     private func clearSetID(of file: OpenFile) throws(Errno) {
         try metadataLock.withWriteLock { () throws(Errno) in
-            let status = try Syscall.statx(file.descriptor.rawValue)
-            if try clearSetID(file.descriptor.rawValue, status) { takeBackAttributes(of: file.node) }
+            let status = try Syscall.statx(file.place.rawValue)
+            if try clearSetID(file.place.rawValue, status) { takeBackAttributes(of: file.node) }
         }
     }
 
@@ -92,8 +95,8 @@ extension FileSystem {
 
     func sync(_ id: HandleID, dataOnly: Bool) throws(Errno) {
         // Bound, so that the descriptor outlives the call.
-        let file = try handles.file(id)
-        if dataOnly { try Syscall.fdatasync(file.descriptor.rawValue) } else { try Syscall.fsync(file.descriptor.rawValue) }
+        let descriptor = try handles.file(id).descriptor()
+        if dataOnly { try Syscall.fdatasync(descriptor.rawValue) } else { try Syscall.fsync(descriptor.rawValue) }
     }
 
     func syncDirectory(_ id: HandleID) throws(Errno) {
@@ -108,30 +111,33 @@ extension FileSystem {
 
     func seek(_ id: HandleID, offset: Int64, whence: Int32) throws(Errno) -> Int64 {
         guard whence == Seek.data || whence == Seek.hole else { throw .inval }
-        let file = try handles.file(id)
-        return try Syscall.lseek(file.descriptor.rawValue, offset: offset, whence: whence)
+        let descriptor = try handles.file(id).descriptor()
+        return try Syscall.lseek(descriptor.rawValue, offset: offset, whence: whence)
     }
 
     /// AUTHORIZATION.md 2.4: a writable handle; nothing on immutable objects; on append-only objects and
-    /// handles only reserving space beyond the end.
+    /// handles only reserving space beyond the end. Decided under the lock and done outside it, because it may take
+    /// long: reserving changes no byte, so that the end may have moved does no harm.
     func allocate(
         _ id: HandleID, mode: Int32, offset: Int64, length: Int64, _ caller: Caller
     ) throws(Errno) {
         let file = try handles.file(id)
-        try metadataLock.withReadLock { () throws(Errno) in
+        let size = try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(file.node)
             let adds = mode == 0 || mode == AllocateFlag.keepSize
             let beyondEnd = adds && offset >= 0 && UInt64(offset) >= object.status.size
             try permit(.allocate(addsBeyondEnd: beyondEnd), through: file, flags: object.facts.flags)
-            defer { share.contentChanged(file.node.object, through: self) }
             if mode & (AllocateFlag.zeroRange | AllocateFlag.punchHole) != 0 || mode == 0 {
                 try clearSetID(object, caller)
             }
-            try spending(for: caller) { () throws(Errno) in
-                try Syscall.fallocate(file.descriptor.rawValue, mode: mode, offset: offset, length: length)
-            }
-            leaveAlone(file, mode: mode, offset: offset, length: length, size: object.status.size)
+            return object.status.size
         }
+        let descriptor = try file.descriptor()
+        defer { share.contentChanged(file.node.object, through: self) }
+        try spending(for: caller) { () throws(Errno) in
+            try Syscall.fallocate(descriptor.rawValue, mode: mode, offset: offset, length: length)
+        }
+        leaveAlone(file, mode: mode, offset: offset, length: length, size: size)
     }
 
     func copy(
@@ -145,10 +151,10 @@ extension FileSystem {
         try permit(.write(addsAtEnd: false), through: to)
         defer { share.contentChanged(to.node.object, through: self) }
         if caller.uid != 0 { try clearSetID(of: to) }
+        let (read, written) = (try from.descriptor(), try to.descriptor())
         return try spending(for: caller) { () throws(Errno) in
             try Syscall.copyFileRange(
-                from: from.descriptor.rawValue, offset: source.offset, to: to.descriptor.rawValue,
-                offset: destination.offset, length: Int(clamping: min(length, 1 << 30)))
+                from: read.rawValue, offset: source.offset, to: written.rawValue, offset: destination.offset, length: Int(clamping: min(length, 1 << 30)))
         }
     }
 }

@@ -19,6 +19,7 @@ extension FileSystem {
             if object.isCovered { throw .busy }
             try Syscall.unlinkat(
                 directory.descriptor.rawValue, name, flags: isDirectory ? AtFlag.removeDirectory : 0)
+            keepRecord(of: directory)
             share.hasRemoved(object, name, from: directory)
             tellOthers(ofNameIn: directory, object.object)
             if isDirectory || object.status.nlink <= 1 { tree.forgetDescriptor(of: object.object) }

@@ -31,6 +31,9 @@ extension FileSystem {
                 try Syscall.renameat2(
                     source.descriptor.rawValue, name, to: destination.descriptor.rawValue, newName, flags: flags)
             }
+            keepRecord(of: source)
+            if parent != newParent { keepRecord(of: destination) }
+            keepRecord(of: object)
             if object.object.key != target?.object.key {
                 share.hasMoved(object, from: source, name, to: destination, newName, through: self)
                 if let target {

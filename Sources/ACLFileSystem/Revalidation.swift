@@ -5,30 +5,30 @@ import Synchronization
 /// The mark of R7: the kernel may ask about this directory's name without holding its parent's lock, so that a late
 /// answer could bring back what was taken away. While it is set, the name is never handed out; it goes when the
 /// kernel has forgotten the node, to which `ForgettingQueue` helps.
-final class Revalidation: Sendable {
-    private struct State {
-        var isPossible = false
-        var isQueued = false
-        var attempts: UInt64 = 0
-    }
-    private let state = Mutex(State())
+struct Revalidation: ~Copyable, Sendable {
+    /// In a word, because every object that the kernel remembers has one: two bits, and the attempts above them.
+    private let state = Atomic<UInt64>(0)
+    private static let possible: UInt64 = 1
+    private static let queued: UInt64 = 2
 
-    var isPossible: Bool { state.withLock { $0.isPossible } }
+    var isPossible: Bool { state.load(ordering: .acquiring) & Self.possible != 0 }
 
-    func mark() { state.withLock { $0.isPossible = true } }
+    func mark() { state.bitwiseOr(Self.possible, ordering: .acquiringAndReleasing) }
 
     /// Whether the node should be queued now; then it counts as queued.
     /// - Returns: seconds until the next attempt, more after each that failed because somebody uses the node.
     func nextAttempt() -> UInt64? {
-        state.withLock { state in
-            guard state.isPossible, !state.isQueued else { return nil }
-            state.isQueued = true
-            state.attempts += 1
-            return 1 << min(state.attempts - 1, 6)
+        var old = state.load(ordering: .acquiring)
+        while old & Self.possible != 0, old & Self.queued == 0 {
+            let (exchanged, now) = state.weakCompareExchange(
+                expected: old, desired: (old | Self.queued) + 4, ordering: .acquiringAndReleasing)
+            if exchanged { return 1 << min(old >> 2, 6) }
+            old = now
         }
+        return nil
     }
 
-    func attemptIsOver() { state.withLock { $0.isQueued = false } }
+    func attemptIsOver() { state.bitwiseAnd(~Self.queued, ordering: .acquiringAndReleasing) }
 }
 
 /// Names to be dropped from the kernel, so that it forgets directories marked by R7 and R10 and they can be cached

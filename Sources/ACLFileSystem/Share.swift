@@ -11,6 +11,7 @@ public final class Share: Sendable {
     let lock = ReadWriteLock()
     let handleAllowance = HandleAllowance()
     let growing = GrowingFiles()
+    let dataPaths = DataPathTable()
     private let mounts = Mutex<[FileSystem]>([])
     private let isShared = Atomic<Bool>(false)
     /// How many directories have moved, with all that is below them, or gone: what was found out about places before is
@@ -50,6 +51,12 @@ public final class Share: Sendable {
         guard left.count <= 1 else { return }
         lock.withWriteLock { isShared.store(false, ordering: .sequentiallyConsistent) }
         for mount in left { mount.cache.resume(.severalMounts) }
+    }
+
+    /// Whether the kernels of all mounts can reach backing files by themselves.
+    func everyMountPasses(_ fileSystem: FileSystem) -> Bool {
+        guard hasSeveralMounts else { return fileSystem.backingIDs.areUsable }
+        return mounts.withLock { $0 }.allSatisfy { $0.backingIDs.areUsable }
     }
 
     func forEachOther(than fileSystem: FileSystem, _ body: (FileSystem) -> Void) {

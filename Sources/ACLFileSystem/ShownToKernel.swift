@@ -76,22 +76,26 @@ extension FileSystem {
     }
 
     func shown(_ object: Loaded) -> ShownAttributes {
-        let isOpen = everybodyHolds([.readAttributes, .readSecurity], on: object) && !changesElsewhere(object.object)
-        return ShownAttributes(
-            attributes: attributes(object.status), validFor: isOpen ? cache.times.attributes : 0)
+        ShownAttributes(
+            attributes: attributes(object.status), validFor: isForAll(object) ? cache.times.attributes : 0)
     }
 
     func shownAfterChange(_ object: Loaded) -> ShownAttributes {
-        let isOpen = everybodyHolds([.readAttributes, .readSecurity], on: object) && !changesElsewhere(object.object)
-        return ShownAttributes(
-            attributes: attributes(object.status), validFor: isOpen ? cache.timeOfChangedAttributes : 0)
+        ShownAttributes(
+            attributes: attributes(object.status), validFor: isForAll(object) ? cache.timeOfChangedAttributes : 0)
     }
 
     /// Seconds that the attributes in an entry are good for. Two look-ups of an object by different names are not
     /// ordered by any lock, so with several links none (R12).
     private func attributeTime(_ object: Loaded) -> Double {
-        if object.facts.kind != .directory, object.status.nlink > 1 || changesElsewhere(object.object) { return 0 }
-        return everybodyHolds([.readAttributes, .readSecurity], on: object) ? cache.times.attributes : 0
+        if object.facts.kind != .directory, object.status.nlink > 1 { return 0 }
+        return isForAll(object) ? cache.times.attributes : 0
+    }
+
+    /// Whether everybody may see the attributes, and the kernel sees to it that they stay true.
+    private func isForAll(_ object: Loaded) -> Bool {
+        everybodyHolds([.readAttributes, .readSecurity], on: object) && !changesElsewhere(object.object)
+            && !share.dataPaths.changesUnseen(object.object.key, object.descriptor.rawValue)
     }
 }
 

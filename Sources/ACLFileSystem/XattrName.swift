@@ -26,25 +26,37 @@ enum XattrName: Hashable {
 
     init(_ name: [UInt8]) {
         func has(_ prefix: String) -> Bool { name.starts(with: prefix.utf8) }
-        let lower = name.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }
         func isOrBelow(_ word: String) -> Bool {
-            let word = Array(word.utf8)
-            return lower == word || lower.starts(with: word + [0x2E])
+            var count = 0
+            for byte in word.utf8 {
+                guard count < name.count else { return false }
+                let found = name[count]
+                guard byte == (found >= 0x41 && found <= 0x5A ? found | 0x20 : found) else { return false }
+                count += 1
+            }
+            return count == name.count || name[count] == 0x2E
         }
+        func isExactly(_ word: String) -> Bool { name.elementsEqual(word.utf8) }
         for hidden in ["trusted.aclfs", "user.aclfs", "aclfs", "com.apple.system", "user.com.apple.system"]
         where isOrBelow(hidden) {
             self = .protected
             return
         }
         if has("system.") {
-            switch name {
-            case Array("system.aclfs.acl".utf8): self = .acl
-            case Array("system.aclfs.flags".utf8): self = .flags
-            case Array("system.aclfs.owner".utf8): self = .ownerGUID
-            case Array("system.aclfs.group".utf8): self = .groupGUID
-            case Array("system.aclfs.effective".utf8): self = .effective
-            default: self = .unsupported
-            }
+            self =
+                if isExactly("system.aclfs.acl") {
+                    .acl
+                } else if isExactly("system.aclfs.flags") {
+                    .flags
+                } else if isExactly("system.aclfs.owner") {
+                    .ownerGUID
+                } else if isExactly("system.aclfs.group") {
+                    .groupGUID
+                } else if isExactly("system.aclfs.effective") {
+                    .effective
+                } else {
+                    .unsupported
+                }
         } else if has("os2.") || has("osx.") {
             self = .unsupported
         } else if has("security.") {

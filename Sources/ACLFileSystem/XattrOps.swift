@@ -6,13 +6,9 @@ import LinuxSystem
 
 extension XattrName {
     init(_ name: UnsafePointer<CChar>) {
-        var bytes: [UInt8] = []
-        var cursor = name
-        while cursor.pointee != 0 {
-            bytes.append(UInt8(bitPattern: cursor.pointee))
-            cursor += 1
-        }
-        self.init(bytes)
+        var count = 0
+        while name[count] != 0 { count += 1 }
+        self.init(Array(UnsafeRawBufferPointer(start: name, count: count)))
     }
 }
 

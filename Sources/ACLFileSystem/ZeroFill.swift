@@ -14,7 +14,8 @@ extension FileSystem {
         guard options.zeroFill != .off else { return }
         let file = try handles.file(id)
         guard let growth = file.growth else { return }
-        let gaps = Gaps(descriptor: file.descriptor.rawValue)
+        let descriptor = try file.descriptor()
+        let gaps = Gaps(descriptor: descriptor.rawValue)
         let size = try Syscall.statx(gaps.descriptor).size
         let state = growth.state.withLock { state in
             state.payerIsRoot = state.isRoots && caller.uid == 0
@@ -42,7 +43,7 @@ extension FileSystem {
             case .impossible:
                 if options.zeroFill == .allocate { share.growing.countLeft() }
                 return
-            case .done, .giveWay:
+            case .done, .giveWay, .heldUp:
                 growth.state.withLock { $0.inVain = nil }
                 return
             }
@@ -59,7 +60,7 @@ extension FileSystem {
         let file = try? handles.file(id)
         handles.remove(id)
         guard let file, let growth = file.growth else { return }
-        let size = (try? Syscall.statx(file.descriptor.rawValue).size) ?? 0
+        let size = (try? Syscall.statx(file.place.rawValue).size) ?? 0
         if options.zeroFill != .off { wantZeros(growth) }
         let isDue = growth.state.withLock { state in
             state.writers -= 1
@@ -74,7 +75,11 @@ extension FileSystem {
             return true
         }
         guard isDue else { return share.growing.drop(growth) }
-        let job = FillJob(growth: growth, descriptor: file.descriptor, files: share.growing) { [self] in takeBackAttributes(of: file.node) }
+        // Not the handle itself: it could write, and would never be alone.
+        let node = file.node
+        let job = FillJob(
+            growth: growth, place: file.place, files: share.growing, mayBeMapped: share.dataPaths.hasPassed
+        ) { [self] in takeBackAttributes(of: node) }
         // The job holds the growth from here on.
         share.growing.filler.add(job)
     }
@@ -97,12 +102,10 @@ extension FileSystem {
     }
 
     /// A handle is being opened, alone; O_TRUNC has done its work.
+    /// - Parameter size: since this runs alone. Who can write already may have made it longer, which counts for nothing.
     /// - Returns: what is known of the file, if the handle can write.
-    func entering(
-        _ growth: Growth?, _ descriptor: SharedDescriptor, _ intent: OpenIntent, _ caller: Caller
-    ) throws(Errno) -> Growth? {
+    func entering(_ growth: Growth?, size: UInt64, _ intent: OpenIntent, _ caller: Caller) throws(Errno) -> Growth? {
         guard let growth else { return nil }
-        let size = try Syscall.statx(descriptor.rawValue).size
         guard intent.contains(.write) else {
             growth.truncated(to: size, byRoot: caller.uid == 0)
             return nil

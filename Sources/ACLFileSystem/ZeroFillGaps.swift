@@ -18,6 +18,8 @@ enum FillStep {
     case done
     /// Somebody writes again: the rest is for his last close.
     case giveWay
+    /// Somebody can write who has no handle: nobody will tell when he has gone.
+    case heldUp
     /// The file system cannot reserve, or the file must not be touched.
     case impossible
 }

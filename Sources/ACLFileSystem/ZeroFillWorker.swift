@@ -5,14 +5,34 @@ import Synchronization
 /// A file whose last writer has gone, and which may have gaps.
 struct FillJob: Sendable {
     let growth: Growth
-    let descriptor: SharedDescriptor
+    /// O_PATH.
+    let place: SharedDescriptor
     let files: GrowingFiles
+    /// A mapping of the backing file may live on without a handle.
+    let mayBeMapped: Bool
     /// Tells the kernel that blocks and times have changed.
     let changed: @Sendable () -> Void
+    /// Opened for writing once nobody else can write.
+    fileprivate var descriptor: SharedDescriptor?
     fileprivate var isRoomKnown = false
+    /// While somebody else can write: when to look again.
+    fileprivate var dueAt: UInt64 = 0
+    fileprivate var pause: UInt64 = 0
 
-    init(growth: Growth, descriptor: SharedDescriptor, files: GrowingFiles, changed: @escaping @Sendable () -> Void) {
-        (self.growth, self.descriptor, self.files, self.changed) = (growth, descriptor, files, changed)
+    init(
+        growth: Growth, place: SharedDescriptor, files: GrowingFiles, mayBeMapped: Bool,
+        changed: @escaping @Sendable () -> Void
+    ) {
+        (self.growth, self.place, self.files, self.changed) = (growth, place, files, changed)
+        self.mayBeMapped = mayBeMapped
+    }
+
+    fileprivate var isHeldUp: Bool { pause > 0 }
+
+    /// Looks again after 1 ms, and up to a second later each time.
+    fileprivate mutating func holdUp() {
+        pause = min(max(pause * 2, 1_000_000), 1_000_000_000)
+        dueAt = SystemTime.monotonic() + pause
     }
 }
 
@@ -22,7 +42,7 @@ final class ZeroFiller: Sendable {
         var jobs: [FillJob] = []
         var isRunning = false
     }
-    private let state = Mutex(State())
+    private let state = Monitor(State())
     private static let stepsAtOnce = 32
     /// Each holds a descriptor.
     private static let most = 256
@@ -55,23 +75,47 @@ final class ZeroFiller: Sendable {
     /// Files that wait or are being filled.
     var count: Int { state.withLock { $0.jobs.count } }
 
-    /// Waits until all is written, but not for long: what is not written is reserved and reads as zero.
+    /// Waits until all is written that can be, but not for long: what is not written is reserved and reads as zero.
     func settle(milliseconds: UInt32) {
         let end = SystemTime.monotonic() + UInt64(milliseconds) * 1_000_000
-        while state.withLock({ $0.isRunning }), SystemTime.monotonic() < end { SystemTime.sleep(milliseconds: 2) }
+        while state.withLock({ $0.jobs.contains { !$0.isHeldUp } }), SystemTime.monotonic() < end {
+            SystemTime.sleep(milliseconds: 2)
+        }
+    }
+
+    private enum Turn {
+        case end
+        case job(FillJob)
     }
 
     private func run() {
-        while let job = state.withLock({ state -> FillJob? in
-            if state.jobs.isEmpty { state.isRunning = false }
-            return state.jobs.first
-        }) {
-            let rest = work(on: job)
-            // It stays in its place while it is worked on, so that it counts.
-            state.withLock { state in
-                state.jobs.removeFirst()
-                if let rest { state.jobs.append(rest) }
+        while true {
+            switch nextTurn() {
+            case nil: continue
+            case .end: return
+            case .job(let job):
+                let rest = work(on: job)
+                // It stays in its place while it is worked on, so that it counts.
+                state.withLock { state in
+                    state.jobs.removeFirst()
+                    if let rest { state.jobs.append(rest) }
+                }
             }
+        }
+    }
+
+    /// The first file whose time has come, which then stands first; nil if none came to it while this waited.
+    private func nextTurn() -> Turn? {
+        let next = state.withLock { $0.jobs.map(\.dueAt).min() ?? 0 }
+        return state.wait(until: next) { state in
+            if state.jobs.isEmpty {
+                state.isRunning = false
+                return .end
+            }
+            let now = SystemTime.monotonic()
+            guard let index = state.jobs.firstIndex(where: { $0.dueAt <= now }) else { return nil }
+            state.jobs.swapAt(0, index)
+            return .job(state.jobs[0])
         }
     }
 
@@ -84,6 +128,7 @@ final class ZeroFiller: Sendable {
             do throws(Errno) { step = try job.growth.alone { () throws(Errno) in try job.step() } } catch {}
             switch step {
             case .more: continue
+            case .heldUp: return job
             case .giveWay: job.finish(isFilled: false)
             case .done: job.finish(isFilled: true)
             case .impossible:
@@ -97,10 +142,29 @@ final class ZeroFiller: Sendable {
 }
 
 extension FillJob {
+    /// Opens the file for writing as soon as nobody else can write. A mapping may be left of a handle that has gone:
+    /// where the kernel maps the backing file itself, RELEASE does not wait for it.
+    private mutating func openAlone() throws(Errno) -> SharedDescriptor? {
+        if let descriptor { return descriptor }
+        if mayBeMapped {
+            let isOpen = try Syscall.isOpenForWriting(place.rawValue)
+            if isOpen { return nil }
+        }
+        let opened = SharedDescriptor(
+            try Syscall.reopen(place.rawValue, OpenFlag.readWrite | OpenFlag.nonBlock | OpenFlag.noControllingTerminal))
+        descriptor = opened
+        pause = 0
+        return opened
+    }
+
     fileprivate mutating func step() throws(Errno) -> FillStep {
-        let gaps = Gaps(descriptor: descriptor.rawValue)
         let state = growth.state.withLock { $0 }
         guard state.writers == 0 else { return .giveWay }
+        guard let descriptor = try openAlone() else {
+            holdUp()
+            return .heldUp
+        }
+        let gaps = Gaps(descriptor: descriptor.rawValue)
         if let range = state.inVain {
             // close(2) has said that there is no room: the gap stays a hole.
             isRoomKnown = true

@@ -19,11 +19,19 @@ public struct Inquiry<C: Credential & ~Copyable, P: SandboxPolicy, O: Evaluation
 extension Inquiry where C: ~Copyable {
     /// Decides one operation on the given objects.
     public mutating func authorize(_ operation: Operation, _ nodes: Nodes) -> Decision {
+        if operation.changesOwnership, volume.unknown99, !credential.isRoot {
+            var shown = nodes
+            showUnknownAsCaller(&shown.object)
+            return judge(operation, shown)
+        }
+        return judge(operation, nodes)
+    }
+
+    private mutating func judge(_ operation: Operation, _ nodes: Nodes) -> Decision {
         let isRoot = credential.isRoot
-        var nodes = nodes
-        if operation.changesOwnership, volume.unknown99, !isRoot { showUnknownAsCaller(&nodes.object) }
         if let error = structuralError(of: operation, nodes: nodes, isRoot: isRoot) { return conclude(error) }
-        let isOwner = nodes.object.map { ownership(of: $0) == .member } ?? false
+        var isOwner = false
+        if operation.dependsOnOwner, let object = nodes.object { isOwner = ownership(of: object) == .member }
         guard let checks = requiredRights(for: operation, nodes: nodes, isRoot: isRoot, isOwner: isOwner) else {
             return conclude(.deny(.EPERM, .precondition(.unmapped)))
         }
@@ -92,9 +100,12 @@ extension Inquiry where C: ~Copyable {
     /// The stages for one check, in the project's order (3.4 steps 4 to 9).
     mutating func evaluate(_ check: Check, _ nodes: Nodes) -> Decision {
         guard let object = nodes[check.role] else { return .deny(.EIO, .precondition(.unreadable)) }
-        let parent = check.parentRole.flatMap { nodes[$0] }
+        // The directory decides with the object where the object is to be removed.
+        var parent: ObjectFacts?
+        if let role = check.parentRole, check.rights.contains(.delete) { parent = nodes[role] }
         let parentRole = check.parentRole ?? .parent
-        let deletes = check.rights.contains(.delete) && parent != nil
+        // Asked of a word from here on: looking into large optional facts copies them.
+        let deletes = parent != nil
 
         // Step 4: the volume. Binds root.
         if volume.isReadOnly, readOnlyRefuses(check, object) {
@@ -104,7 +115,7 @@ extension Inquiry where C: ~Copyable {
             return .deny(.EACCES, .precondition(.noExecution))
         }
 
-        let flagsRefuse = flagRefusal(check, object, deletes ? parent : nil, parentRole)
+        let flagsRefuse = flagRefusal(check, object, deletes, parent, parentRole)
         // Step 5: ignored ownership skips what depends on who asks; flags are the object's own state (Q1).
         if volume.ignoresOwnership, !credential.isRoot {
             return flagsRefuse ?? .allow(check.rights.isEmpty ? .implicit : .ownershipIgnored)
@@ -119,12 +130,12 @@ extension Inquiry where C: ~Copyable {
             }
             return .allow(check.rights.isEmpty ? .implicit : .root)
         }
-        return evaluateOrdinary(check, object, deletes ? parent : nil, parentRole, flagsRefuse)
+        return evaluateOrdinary(check, object, deletes, parent, parentRole, flagsRefuse)
     }
 
     /// Steps 6 to 9 for everybody but root.
     private mutating func evaluateOrdinary(
-        _ check: Check, _ object: ObjectFacts, _ parent: ObjectFacts?, _ parentRole: NodeRole,
+        _ check: Check, _ object: ObjectFacts, _ deletes: Bool, _ parent: ObjectFacts?, _ parentRole: NodeRole,
         _ flagsRefuse: Decision?
     ) -> Decision {
         var stage = Stage.implicit
@@ -142,7 +153,7 @@ extension Inquiry where C: ~Copyable {
 
         // Step 7: entries.
         var deleteIsOpen = false
-        if let parent {
+        if deletes, let parent {
             switch deleteByEntries(object, check.role, parent, parentRole) {
             case .refused(let decision): return decision
             case .allowed(let by):
@@ -152,7 +163,7 @@ extension Inquiry where C: ~Copyable {
             }
         }
         var leftover = rights
-        let others = parent == nil ? rights : rights.subtracting(.delete)
+        let others = deletes ? rights.subtracting(.delete) : rights
         if !others.isEmpty {
             switch scan(rights, object, as: check.role) {
             case .denied(let index): return .deny(.EACCES, .entry(check.role, index))
@@ -174,7 +185,7 @@ extension Inquiry where C: ~Copyable {
             stage = decision.stage
             observer.stage(stage, granted: .delete)
         }
-        if parent != nil { leftover.remove(.delete) }
+        if deletes { leftover.remove(.delete) }
         if isOwner, leftover.contains(.writeAttributes) {
             leftover.remove(.writeAttributes)
             stage = .ownerRight
@@ -202,11 +213,11 @@ extension Inquiry where C: ~Copyable {
     }
 
     private func flagRefusal(
-        _ check: Check, _ object: ObjectFacts, _ parent: ObjectFacts?, _ parentRole: NodeRole
+        _ check: Check, _ object: ObjectFacts, _ deletes: Bool, _ parent: ObjectFacts?, _ parentRole: NodeRole
     ) -> Decision? {
         let ignored = check.changesFlags ? volume.flagsIgnoredByFlagsChange : []
         if flagsForbid(check.rights, on: object, ignoring: ignored) { return .deny(.EPERM, .flags(check.role)) }
-        if let parent, flagsForbid(.deleteChild, on: parent) { return .deny(.EPERM, .flags(parentRole)) }
+        if deletes, let parent, flagsForbid(.deleteChild, on: parent) { return .deny(.EPERM, .flags(parentRole)) }
         return nil
     }
 }

@@ -49,7 +49,8 @@ extension Inquiry where C: ~Copyable {
     }
 
     /// Whether an entry speaks of the caller (1.4). What cannot be learned never helps him: an allow
-    /// then does not apply, a deny does.
+    /// then does not apply, a deny does. Inlined, because it runs for each entry of a long list.
+    @inline(__always)
     private mutating func covers(_ guid: GUID, _ kind: ACE.Kind, _ object: ObjectFacts) -> Bool {
         let membership: Membership =
             switch Principal(guid) {

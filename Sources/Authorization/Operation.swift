@@ -73,6 +73,14 @@ public enum Operation: Sendable, Hashable {
     case rights(Rights)
     case unmapped
 
+    /// Whether it matters to the operation itself, and not only to the rights that it asks, who owns the object.
+    var dependsOnOwner: Bool {
+        switch self {
+        case .chmod, .chown, .setOwner, .setGroup, .setTimes: true
+        default: false
+        }
+    }
+
     var changesOwnership: Bool {
         switch self {
         case .chown, .setOwner, .setGroup: true

@@ -8,6 +8,11 @@ public struct ObjectKey: Hashable, Sendable {
     public let device: UInt64
     public let inode: UInt64
     public let handle: FileHandle?
+
+    public func hash(into hasher: inout Hasher) {
+        // Objects that differ in the rest alone are hardly ever there together.
+        hasher.combine(inode)
+    }
 }
 
 /// An object of the backing directory. It is addressed by its handle, or by a descriptor that is kept

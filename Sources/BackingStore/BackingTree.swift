@@ -9,6 +9,8 @@ public struct ResolvedObject {
     /// O_PATH.
     public let descriptor: SharedDescriptor
     public let status: FileStatus
+    /// The record that belongs to this status, if it was read on the way.
+    fileprivate(set) var record: MetadataRecord?
 }
 
 /// The backing directory: everything below it is reached by descriptor, or by a directory's descriptor
@@ -50,7 +52,7 @@ public final class BackingTree: Sendable {
             key: ObjectKey(device: status.device, inode: status.inode, handle: handle), kind: .directory, pinned: shared)
         let device = status.device
         mounts.withLock { $0[device] = shared }
-        cache.insert(shared, for: root.key)
+        cache.insert(shared, for: root)
     }
 
     /// Whether records can be stored here: tries to read one.
@@ -72,7 +74,7 @@ public final class BackingTree: Sendable {
         do {
             let descriptor = SharedDescriptor(
                 try Syscall.openByHandle(mount.rawValue, handle, OpenFlag.path | OpenFlag.noFollow))
-            cache.insert(descriptor, for: object.key)
+            cache.insert(descriptor, for: object)
             return descriptor
         } catch {
             // ESTALE would make the kernel repeat the walk with rules that ours do not cover (COHERENCE R9).
@@ -81,26 +83,51 @@ public final class BackingTree: Sendable {
     }
 
     /// What a name in a directory means now. Symbolic links are not followed.
+    /// - Parameter parent: the directory's status.
     public func resolve(
-        _ name: UnsafePointer<CChar>, in directory: SharedDescriptor
+        _ name: UnsafePointer<CChar>, in directory: SharedDescriptor, _ parent: FileStatus
     ) throws(Errno) -> ResolvedObject {
         if isDotName(name) { throw .inval }
+        // DONT_SYNC: an aclfs mount answers from what the kernel has, without a request to its daemon.
+        let seen = try Syscall.statxAt(
+            directory.rawValue, name, flags: AtFlag.symlinkNoFollow | AtFlag.noAutomount | AtFlag.dontSync)
+        if let known = kept(seen, below: parent) {
+            known.object.isCovered.store(false, ordering: .relaxed)
+            var found = ResolvedObject(object: known.object, descriptor: known.descriptor, status: seen)
+            found.record = currentRecord(found, of: name, in: directory)
+            return found
+        }
         let descriptor = SharedDescriptor(
             try Syscall.openat(directory.rawValue, name, OpenFlag.path | OpenFlag.noFollow))
-        if try leadsOut(descriptor, of: directory) {
+        let status = try Syscall.statx(descriptor.rawValue, flags: AtFlag.dontSync)
+        if try leadsOut(status, of: parent) {
             let found = try adopt(covered(name, in: directory))
             found.object.isCovered.store(true, ordering: .relaxed)
             return found
         }
-        return try adopt(descriptor)
+        var found = try adopt(descriptor, status)
+        // Read by its name only if the name means the same as a moment ago.
+        if seen.device == status.device, seen.inode == status.inode {
+            found.record = currentRecord(found, of: name, in: directory)
+        }
+        return found
+    }
+
+    /// An object whose descriptor is held is known by its number, where numbers can be trusted.
+    private func kept(
+        _ status: FileStatus, below parent: FileStatus
+    ) -> (object: BackingObject, descriptor: SharedDescriptor)? {
+        guard status.device == parent.device, followsMounts || status.mountID == parent.mountID,
+            status.device != root.key.device || status.inode != root.key.inode,
+            let found = cache.object(device: status.device, inode: status.inode),
+            !changeTimes.areOthers(status.device, found.descriptor)
+        else { return nil }
+        return found
     }
 
     /// Whether a name crossed into a mount that is no part of the tree: any at all with `nocrossmounts`,
     /// and always one of aclfs, our own first: asking it would be asking ourselves (invariant I7).
-    private func leadsOut(_ descriptor: SharedDescriptor, of directory: SharedDescriptor) throws(Errno) -> Bool {
-        // DONT_SYNC: an aclfs mount answers from what the kernel has, without a request to its daemon.
-        let here = try Syscall.statx(directory.rawValue, mask: StatMask.mountID, flags: AtFlag.dontSync)
-        let there = try Syscall.statx(descriptor.rawValue, mask: StatMask.mountID, flags: AtFlag.dontSync)
+    private func leadsOut(_ there: FileStatus, of here: FileStatus) throws(Errno) -> Bool {
         // Part of the same file system may be mounted here, too.
         if here.device == there.device, followsMounts || here.mountID == there.mountID { return false }
         return !followsMounts || MountedFileSystems.isOurs(device: there.device)
@@ -130,8 +157,17 @@ public final class BackingTree: Sendable {
     }
 
     /// Makes an object of a descriptor that was just opened or created.
-    public func adopt(_ descriptor: SharedDescriptor) throws(Errno) -> ResolvedObject {
-        let status = try Syscall.statx(descriptor.rawValue)
+    /// - Parameter record: what was stored with it, if it was created.
+    public func adopt(_ descriptor: SharedDescriptor, record: MetadataRecord? = nil) throws(Errno) -> ResolvedObject {
+        var found = try adopt(descriptor, Syscall.statx(descriptor.rawValue))
+        found.record = record
+        return found
+    }
+
+    private func adopt(_ descriptor: SharedDescriptor, _ seen: FileStatus) throws(Errno) -> ResolvedObject {
+        var status = seen
+        // Another machine may know better than what was seen without asking it.
+        if changeTimes.areOthers(status.device, descriptor) { status = try Syscall.statx(descriptor.rawValue) }
         if status.device == root.key.device, status.inode == root.key.inode {
             return ResolvedObject(object: root, descriptor: descriptor, status: status)
         }
@@ -139,7 +175,7 @@ public final class BackingTree: Sendable {
         let key = ObjectKey(device: status.device, inode: status.inode, handle: handle)
         let object = BackingObject(
             key: key, kind: ObjectKind(typeBits: status.mode), pinned: handle == nil ? descriptor : nil)
-        if handle != nil { cache.insert(descriptor, for: key) }
+        if handle != nil { cache.insert(descriptor, for: object) }
         return ResolvedObject(object: object, descriptor: descriptor, status: status)
     }
 

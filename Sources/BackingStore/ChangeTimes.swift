@@ -31,6 +31,14 @@ final class ChangeTimes: Sendable {
         }
     }
 
+    /// Whether each change after a look has another stamp, this one's included.
+    func isAlwaysTold(_ stamp: Timespec, on device: UInt64, _ descriptor: SharedDescriptor) -> Bool {
+        trust(device, descriptor) == .always && stamp.nsec != 0
+    }
+
+    /// Whether objects of this device may be another machine's.
+    func areOthers(_ device: UInt64, _ descriptor: SharedDescriptor) -> Bool { trust(device, descriptor) == .never }
+
     private func trust(_ device: UInt64, _ descriptor: SharedDescriptor) -> Trust {
         if let known = trusts.withLock({ $0[device] }) { return known }
         let trust: Trust

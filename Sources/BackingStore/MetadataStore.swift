@@ -8,11 +8,54 @@ extension BackingTree {
     public func facts(
         _ object: BackingObject, _ descriptor: SharedDescriptor, _ status: FileStatus
     ) throws(Errno) -> ObjectFacts {
-        let record = try currentRecord(object, descriptor, status)
-        return ObjectFacts(
+        facts(status, try currentRecord(object, descriptor, status))
+    }
+
+    /// The same of an object that was just found.
+    public func facts(_ found: ResolvedObject) throws(Errno) -> ObjectFacts {
+        if let record = found.record { return facts(found.status, record) }
+        return try facts(found.object, found.descriptor, found.status)
+    }
+
+    private func facts(_ status: FileStatus, _ record: MetadataRecord) -> ObjectFacts {
+        ObjectFacts(
             kind: ObjectKind(typeBits: status.mode), owner: status.uid, group: status.gid,
             mode: FileMode(rawValue: UInt16(truncatingIfNeeded: status.mode & 0o7777)), flags: record.flags,
             acl: record.acl, ownerGUID: record.ownerGUID, groupGUID: record.groupGUID)
+    }
+
+    /// Whether the object's mtime tells every change of what it holds from the next.
+    public func stampsEveryChange(_ status: FileStatus, _ descriptor: SharedDescriptor) -> Bool {
+        changeTimes.isAlwaysTold(status.mtime, on: status.device, descriptor)
+    }
+
+    /// After a change of our own that left the record as it was, but not the ctime: the record is kept under the new
+    /// one, for a moment, because somebody else may have changed it meanwhile on the backing directory.
+    public func keepRecord(of object: BackingObject, before: FileStatus, after: FileStatus, _ descriptor: SharedDescriptor) {
+        guard let record = cache.record(of: object.key, at: before.ctime) else { return }
+        keep(record, of: object, after, descriptor, isAssumed: true)
+    }
+
+    private func keep(
+        _ record: MetadataRecord, of object: BackingObject, _ status: FileStatus, _ descriptor: SharedDescriptor,
+        isAssumed: Bool = false
+    ) {
+        guard changeTimes.identify(status.ctime, on: status.device, descriptor) else { return }
+        cache.keep(record, at: status.ctime, for: object.key, isAssumed: isAssumed)
+    }
+
+    /// The record that belongs to a status, if it is kept or can be read by the object's name, which costs a fraction
+    /// of the way through /proc. Nil says only that it must be read in that way.
+    func currentRecord(
+        _ found: ResolvedObject, of name: UnsafePointer<CChar>, in directory: SharedDescriptor
+    ) -> MetadataRecord? {
+        if let kept = cache.record(of: found.object.key, at: found.status.ctime) { return kept }
+        // A look-up alone lets the kernel open the others: no name is good enough for that.
+        guard [.file, .directory, .symlink].contains(found.object.kind),
+            case .success(let record) = read(.named(directory.rawValue, name))
+        else { return nil }
+        keep(record, of: found.object, found.status, found.descriptor)
+        return record
     }
 
     /// The kept record if the object has not changed since it was read, else the stored one.
@@ -22,29 +65,37 @@ extension BackingTree {
         if let kept = cache.record(of: object.key, at: status.ctime) { return kept }
         // The status comes first: a change in between has a later ctime, and the record is not found under it (R3).
         let record: MetadataRecord
-        switch read(descriptor.rawValue) {
+        switch read(.object(descriptor.rawValue)) {
         case .success(let stored): record = stored
         case .failure(let problem):
             damagedRecords.note(problem, of: object.key, at: status.ctime, descriptor)
             throw .io
         }
-        if changeTimes.identify(status.ctime, on: status.device, descriptor) {
-            cache.keep(record, at: status.ctime, for: object.key)
-        }
+        keep(record, of: object, status, descriptor)
         return record
     }
 
     /// The stored record; an empty one if there is none.
     public func record(_ descriptor: Int32) throws(Errno) -> MetadataRecord {
-        do { return try read(descriptor).get() } catch { throw .io }
+        do { return try read(.object(descriptor)).get() } catch { throw .io }
     }
 
-    private func read(_ descriptor: Int32) -> Result<MetadataRecord, RecordProblem> {
+    private enum RecordPlace {
+        case object(Int32)
+        case named(Int32, UnsafePointer<CChar>)
+    }
+
+    private func read(_ place: RecordPlace) -> Result<MetadataRecord, RecordProblem> {
         withUnsafeTemporaryAllocation(
             byteCount: MetadataRecord.maximumSize + 1, alignment: 8
         ) { buffer in
             do throws(Errno) {
-                let count = try Syscall.getxattr(.any(descriptor), metadataName, into: buffer)
+                let count =
+                    switch place {
+                    case .object(let descriptor): try Syscall.getxattr(.any(descriptor), metadataName, into: buffer)
+                    case .named(let directory, let name):
+                        try Syscall.getxattrat(directory, name, metadataName, into: buffer)
+                    }
                 do throws(MetadataRecordError) {
                     let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
                     return .success(try MetadataRecord(decoding: RawSpan(_unsafeBytes: bytes)))

@@ -9,7 +9,7 @@ extension BackingTree {
             if found.status.isSymlink { throw .loop }
             guard found.status.isDirectory else { throw .notdir }
             let text = name.map { CChar(bitPattern: $0) } + [0]
-            found = try resolve(text, in: found.descriptor)
+            found = try resolve(text, in: found.descriptor, found.status)
         }
         return found
     }

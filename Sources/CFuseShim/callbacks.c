@@ -21,6 +21,7 @@ static struct incoming receive(fuse_req_t req)
 		.userdata = session->userdata,
 		.request = { .session = session,
 			     .fuse_request = req,
+			     .ring = fuse_thread.answering,
 			     .unique = fuse_thread.message->unique,
 			     .opcode = fuse_thread.message->opcode },
 		.caller = { context->uid, context->gid, (uint32_t)context->pid, context->umask },
@@ -332,7 +333,7 @@ bool aclfs_fuse_serve_unknown(aclfs_fuse_session *session, const struct wire_in_
 		return false; /* the library refuses it */
 
 	atomic_fetch_add(&session->unanswered, 1);
-	struct aclfs_fuse_request request = { session, NULL, header->unique, header->opcode };
+	struct aclfs_fuse_request request = { session, NULL, fuse_thread.answering, header->unique, header->opcode };
 	struct aclfs_fuse_caller caller = { header->uid, header->gid, header->pid, 0 };
 	switch (header->opcode) {
 	case WIRE_STATX: {

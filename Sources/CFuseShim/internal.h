@@ -6,9 +6,22 @@
 #include <fuse_lowlevel.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/types.h>
+#include <sys/uio.h>
 
 #include "cfuseshim.h"
 #include "wire.h"
+
+/* The threads of the io_uring transport; guarded by the session's lock. */
+struct rings {
+	struct ring_thread *threads;
+	struct ring_queue *queues;
+	size_t payload_size;
+	unsigned opened;
+	int failure;
+	/* The kernel is promised no rings. */
+	bool abandoned;
+};
 
 struct aclfs_fuse_session {
 	struct fuse_session *library;
@@ -27,6 +40,7 @@ struct aclfs_fuse_session {
 	bool ready, running;
 	unsigned live, started;
 	struct worker *workers;
+	struct rings rings;
 	int failure;
 };
 
@@ -40,7 +54,11 @@ struct worker {
 
 /* What this thread is at: the library's callbacks see only a part of the message. */
 struct fuse_thread {
+	/* One of these, or neither if it only answers. */
 	struct worker *worker;
+	struct ring_thread *ring;
+	/* Whose request the next reply may be for; NULL if it came through the device. */
+	struct ring_thread *answering;
 	/* The message being dispatched, or NULL. */
 	struct wire_in_header *message;
 	/* For the open or create reply being sent: what the library has no field for. */
@@ -50,6 +68,14 @@ struct fuse_thread {
 extern _Thread_local struct fuse_thread fuse_thread;
 
 extern const struct fuse_lowlevel_ops aclfs_fuse_operations;
+
+/* Serves one message; it is answered by the time this returns, or will be by another thread. */
+void aclfs_fuse_process(aclfs_fuse_session *session, const struct fuse_buf *buffer);
+/* Sends a reply the way that its request came: as writev(2). */
+ssize_t aclfs_fuse_send(aclfs_fuse_session *session, const struct iovec *iov, int count);
+int aclfs_fuse_wake_signal(void);
+/* Called with the lock held. */
+void aclfs_fuse_stop_locked(aclfs_fuse_session *session);
 
 /* Serves a request that the library does not know; false leaves it to the library. */
 bool aclfs_fuse_serve_unknown(aclfs_fuse_session *session, const struct wire_in_header *header, size_t size);

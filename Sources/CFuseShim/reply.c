@@ -8,9 +8,13 @@
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
 
+/* Answers by a call of the library or by a message of our own, the way that the request came. */
+#define ANSWER(request, call) (fuse_thread.answering = (request).ring, answered(request, call))
+
 /* Every reply ends here: the session may be gone as soon as the count is down. */
 static int answered(struct aclfs_fuse_request request, int result)
 {
+	fuse_thread.answering = NULL;
 	atomic_fetch_sub(&request.session->unanswered, 1);
 	return result < 0 ? -result : result;
 }
@@ -24,7 +28,7 @@ static int reply_raw(struct aclfs_fuse_request request, int error, const void *b
 		.unique = request.unique,
 	};
 	struct iovec iov[2] = { { &header, sizeof header }, { (void *)body, size } };
-	return writev(request.session->device, iov, size ? 2 : 1) < 0 ? errno : 0;
+	return aclfs_fuse_send(request.session, iov, size ? 2 : 1) < 0 ? errno : 0;
 }
 
 static void split_seconds(double valid, uint64_t *seconds, uint32_t *nanoseconds)
@@ -160,7 +164,7 @@ int aclfs_fuse_reply_error(struct aclfs_fuse_request request, int error)
 		error = ENOENT;
 	if (error == ENOSYS && !may_be_unimplemented(request.opcode))
 		error = EPERM;
-	return answered(request, request.fuse_request ? fuse_reply_err(request.fuse_request, error)
+	return ANSWER(request, request.fuse_request ? fuse_reply_err(request.fuse_request, error)
 						 : reply_raw(request, error, NULL, 0));
 }
 
@@ -171,23 +175,23 @@ bool aclfs_fuse_interrupted(struct aclfs_fuse_request request)
 
 int aclfs_fuse_reply_done(struct aclfs_fuse_request request)
 {
-	return answered(request, request.fuse_request ? fuse_reply_err(request.fuse_request, 0)
+	return ANSWER(request, request.fuse_request ? fuse_reply_err(request.fuse_request, 0)
 						 : reply_raw(request, 0, NULL, 0));
 }
 
 int aclfs_fuse_reply_entry(struct aclfs_fuse_request request, const struct aclfs_fuse_entry *entry)
 {
 	struct fuse_entry_param param = entry_param_of(entry);
-	return answered(request, fuse_reply_entry(request.fuse_request, &param));
+	return ANSWER(request, fuse_reply_entry(request.fuse_request, &param));
 }
 
 int aclfs_fuse_reply_attributes(struct aclfs_fuse_request request, const struct aclfs_fuse_attributes *attributes,
 				double valid)
 {
 	if (!request.fuse_request)
-		return answered(request, reply_statx(request, attributes, valid));
+		return ANSWER(request, reply_statx(request, attributes, valid));
 	struct stat stat = stat_of(attributes);
-	return answered(request, fuse_reply_attr(request.fuse_request, &stat, valid));
+	return ANSWER(request, fuse_reply_attr(request.fuse_request, &stat, valid));
 }
 
 /* The reply is written by this thread before the library returns. */
@@ -210,13 +214,13 @@ int aclfs_fuse_reply_create(struct aclfs_fuse_request request, const struct aclf
 			.open = { open->handle, open->flags,
 				  open->flags & ACLFS_FUSE_OPEN_PASSTHROUGH ? open->backing_id : 0 },
 		};
-		return answered(request, reply_raw(request, 0, &out, sizeof out));
+		return ANSWER(request, reply_raw(request, 0, &out, sizeof out));
 	}
 	struct fuse_entry_param param = entry_param_of(entry);
 	struct fuse_file_info info = file_info_of(open);
 	int result = fuse_reply_create(request.fuse_request, &param, &info);
 	fuse_thread.open_flags = 0;
-	return answered(request, result);
+	return ANSWER(request, result);
 }
 
 int aclfs_fuse_reply_open(struct aclfs_fuse_request request, const struct aclfs_fuse_open *open)
@@ -224,23 +228,23 @@ int aclfs_fuse_reply_open(struct aclfs_fuse_request request, const struct aclfs_
 	struct fuse_file_info info = file_info_of(open);
 	int result = fuse_reply_open(request.fuse_request, &info);
 	fuse_thread.open_flags = 0;
-	return answered(request, result);
+	return ANSWER(request, result);
 }
 
 int aclfs_fuse_reply_bytes(struct aclfs_fuse_request request, const void *bytes, size_t size)
 {
-	return answered(request, fuse_reply_buf(request.fuse_request, bytes, size));
+	return ANSWER(request, fuse_reply_buf(request.fuse_request, bytes, size));
 }
 
 int aclfs_fuse_reply_written(struct aclfs_fuse_request request, uint64_t count)
 {
-	return answered(request, request.fuse_request ? fuse_reply_write(request.fuse_request, count)
+	return ANSWER(request, request.fuse_request ? fuse_reply_write(request.fuse_request, count)
 						 : reply_raw(request, 0, &count, sizeof count));
 }
 
 int aclfs_fuse_reply_xattr_size(struct aclfs_fuse_request request, size_t size)
 {
-	return answered(request, fuse_reply_xattr(request.fuse_request, size));
+	return ANSWER(request, fuse_reply_xattr(request.fuse_request, size));
 }
 
 int aclfs_fuse_reply_statfs(struct aclfs_fuse_request request, const struct aclfs_fuse_statfs *s)
@@ -256,17 +260,17 @@ int aclfs_fuse_reply_statfs(struct aclfs_fuse_request request, const struct aclf
 		.f_favail = s->files_free,
 		.f_namemax = s->name_length,
 	};
-	return answered(request, fuse_reply_statfs(request.fuse_request, &statvfs));
+	return ANSWER(request, fuse_reply_statfs(request.fuse_request, &statvfs));
 }
 
 int aclfs_fuse_reply_offset(struct aclfs_fuse_request request, int64_t offset)
 {
-	return answered(request, fuse_reply_lseek(request.fuse_request, offset));
+	return ANSWER(request, fuse_reply_lseek(request.fuse_request, offset));
 }
 
 int aclfs_fuse_reply_ioctl(struct aclfs_fuse_request request, int32_t result, const void *output, size_t size)
 {
-	return answered(request, fuse_reply_ioctl(request.fuse_request, result, output, size));
+	return ANSWER(request, fuse_reply_ioctl(request.fuse_request, result, output, size));
 }
 
 /* ---- directory listings ---- */

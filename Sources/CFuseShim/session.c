@@ -1,4 +1,4 @@
-#include "internal.h"
+#include "ring.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -43,13 +43,34 @@ static void note_init(aclfs_fuse_session *session, struct wire_in_header *header
 		in->flags2 = (uint32_t)(offered >> 32);
 }
 
-static void patch_init(aclfs_fuse_session *session, struct wire_init_out *out)
+/* Whether the requests are going to come over io_uring; what is in the way is noted. */
+static bool agree_on_rings(aclfs_fuse_session *session, const struct wire_init_out *out)
+{
+	struct aclfs_fuse_negotiated *n = &session->negotiated;
+	if (session->configuration.transport == ACLFS_FUSE_TRANSPORT_DEV)
+		return false;
+	n->uring_failure = EOPNOTSUPP;
+	if (!(n->offered & WIRE_INIT_OVER_IO_URING))
+		return false;
+	/* The kernel's own measure of what an entry must hold. */
+	size_t pages = (size_t)out->max_pages * (size_t)sysconf(_SC_PAGESIZE);
+	size_t payload = out->max_write > pages ? out->max_write : pages;
+	n->uring_failure = -aclfs_rings_prepare(session, payload > 8192 ? payload : 8192);
+	return n->uring_failure == 0;
+}
+
+/* False if the mount must not be served. */
+static bool patch_init(aclfs_fuse_session *session, struct wire_init_out *out)
 {
 	struct aclfs_fuse_negotiated *n = &session->negotiated;
 	uint64_t wanted = WIRE_INIT_PARALLEL_DIROPS | WIRE_INIT_HANDLE_KILLPRIV_V2;
 	if (session->configuration.max_stack_depth)
 		wanted |= WIRE_INIT_PASSTHROUGH;
 	wanted &= n->offered;
+	if (agree_on_rings(session, out))
+		wanted |= WIRE_INIT_OVER_IO_URING;
+	else if (session->configuration.transport == ACLFS_FUSE_TRANSPORT_URING)
+		return false;
 	if (wanted >> 32)
 		wanted |= WIRE_INIT_EXT;
 	out->flags = (out->flags | (uint32_t)wanted) & ~(uint32_t)WIRE_INIT_HANDLE_KILLPRIV;
@@ -61,6 +82,8 @@ static void patch_init(aclfs_fuse_session *session, struct wire_init_out *out)
 	n->parallel_dirops = n->used & WIRE_INIT_PARALLEL_DIROPS;
 	n->killpriv_v2 = n->used & WIRE_INIT_HANDLE_KILLPRIV_V2;
 	n->passthrough = n->used & WIRE_INIT_PASSTHROUGH;
+	n->uring = n->used & WIRE_INIT_OVER_IO_URING;
+	return true;
 }
 
 /* The kernel has taken the INIT reply: find out what no flag tells, then let the other workers in. */
@@ -91,15 +114,45 @@ static ssize_t device_read(int fd, void *buffer, size_t size, void *userdata)
 	return n;
 }
 
+ssize_t aclfs_fuse_send(aclfs_fuse_session *session, const struct iovec *iov, int count)
+{
+	const struct wire_out_header *header = iov[0].iov_base;
+	struct ring_thread *ring = fuse_thread.answering;
+	/* The library answers an INTERRUPT that came too early while it looks at another request. */
+	if (!ring || atomic_load_explicit(&ring->unique, memory_order_relaxed) != header->unique)
+		return writev(session->device, iov, count);
+	fuse_thread.answering = NULL;
+	ssize_t length = header->len;
+	int error = aclfs_ring_answer(ring, iov, count);
+	if (!error)
+		return length;
+	errno = -error;
+	return -1;
+}
+
+/* The mount is given up: the kernel refuses all who come. */
+static ssize_t refuse_init(aclfs_fuse_session *session, uint64_t unique)
+{
+	pthread_mutex_lock(&session->lock);
+	session->failure = -EPROTONOSUPPORT;
+	aclfs_fuse_stop_locked(session);
+	pthread_mutex_unlock(&session->lock);
+	struct wire_out_header header = { .len = sizeof header, .error = -EIO, .unique = unique };
+	struct iovec iov = { &header, sizeof header };
+	return writev(session->device, &iov, 1);
+}
+
 static ssize_t device_writev(int fd, struct iovec *iov, int count, void *userdata)
 {
+	(void)fd;
 	aclfs_fuse_session *session = userdata;
 	const struct wire_out_header *header = iov[0].iov_base;
 	const struct wire_in_header *message = fuse_thread.message;
 	if (header->unique && !header->error && count > 1) {
 		if (message && message->opcode == WIRE_INIT && message->unique == header->unique &&
 		    iov[1].iov_len >= sizeof(struct wire_init_out)) {
-			patch_init(session, iov[1].iov_base);
+			if (!patch_init(session, iov[1].iov_base))
+				return refuse_init(session, header->unique);
 		} else if (fuse_thread.open_flags) {
 			/* fuse_open_out ends both the open and the create reply. */
 			struct iovec *last = &iov[count - 1];
@@ -109,7 +162,7 @@ static ssize_t device_writev(int fd, struct iovec *iov, int count, void *userdat
 			out->backing_id = fuse_thread.backing_id;
 		}
 	}
-	return writev(fd, iov, count);
+	return aclfs_fuse_send(session, iov, count);
 }
 
 /* ---- workers ---- */
@@ -124,7 +177,7 @@ static void on_wake(int signal)
 	(void)signal;
 }
 
-static int wake_signal(void)
+int aclfs_fuse_wake_signal(void)
 {
 	return SIGRTMAX - 1;
 }
@@ -133,27 +186,28 @@ static void install_wake_signal(void)
 {
 	struct sigaction action = { .sa_handler = on_wake }; /* no SA_RESTART: read must end */
 	sigemptyset(&action.sa_mask);
-	sigaction(wake_signal(), &action, NULL);
+	sigaction(aclfs_fuse_wake_signal(), &action, NULL);
 }
 
 /* Called with the lock held. */
 static void wake_waiting(aclfs_fuse_session *session)
 {
-	if (session->running)
-		for (unsigned i = 0; i < session->started; i++)
-			if (atomic_load(&session->workers[i].waiting))
-				pthread_kill(session->workers[i].thread, wake_signal());
+	if (!session->running)
+		return;
+	for (unsigned i = 0; i < session->started; i++)
+		if (atomic_load(&session->workers[i].waiting))
+			pthread_kill(session->workers[i].thread, aclfs_fuse_wake_signal());
+	aclfs_rings_wake(session);
 }
 
-/* Called with the lock held. */
-static void stop_workers(aclfs_fuse_session *session)
+void aclfs_fuse_stop_locked(aclfs_fuse_session *session)
 {
 	fuse_session_exit(session->library);
 	wake_waiting(session);
 	pthread_cond_broadcast(&session->changed);
 }
 
-static void process(aclfs_fuse_session *session, const struct fuse_buf *buffer)
+void aclfs_fuse_process(aclfs_fuse_session *session, const struct fuse_buf *buffer)
 {
 	struct wire_in_header *header = buffer->mem;
 	fuse_thread.message = header;
@@ -177,12 +231,12 @@ static void serve(struct worker *worker)
 		if (n < 0) {
 			pthread_mutex_lock(&session->lock);
 			session->failure = n;
-			stop_workers(session);
+			aclfs_fuse_stop_locked(session);
 			pthread_mutex_unlock(&session->lock);
 		}
 		if (n <= 0)
 			break;
-		process(session, &worker->buffer);
+		aclfs_fuse_process(session, &worker->buffer);
 	}
 }
 
@@ -213,7 +267,7 @@ static void block_signals(sigset_t *before)
 	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT };
 	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
 		sigdelset(&all, faults[i]);
-	sigdelset(&all, wake_signal());
+	sigdelset(&all, aclfs_fuse_wake_signal());
 	pthread_sigmask(SIG_SETMASK, &all, before);
 }
 
@@ -264,7 +318,7 @@ int aclfs_fuse_session_run(aclfs_fuse_session *session, unsigned count)
 		int error = pthread_create(&workers[i].thread, NULL, worker_main, &workers[i]);
 		if (error) {
 			session->failure = -error;
-			stop_workers(session);
+			aclfs_fuse_stop_locked(session);
 			break;
 		}
 		session->started++;
@@ -281,6 +335,7 @@ int aclfs_fuse_session_run(aclfs_fuse_session *session, unsigned count)
 	for (unsigned i = 0; i < started; i++)
 		pthread_join(workers[i].thread, NULL);
 	free(workers);
+	aclfs_rings_join(session);
 	/* A condition variable would be touched by the last replier after the session may be gone. */
 	while (atomic_load(&session->unanswered))
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
@@ -290,7 +345,7 @@ int aclfs_fuse_session_run(aclfs_fuse_session *session, unsigned count)
 void aclfs_fuse_session_stop(aclfs_fuse_session *session)
 {
 	pthread_mutex_lock(&session->lock);
-	stop_workers(session);
+	aclfs_fuse_stop_locked(session);
 	pthread_mutex_unlock(&session->lock);
 }
 

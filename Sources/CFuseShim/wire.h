@@ -74,6 +74,32 @@ struct wire_init_out {
 };
 _Static_assert(sizeof(struct wire_init_out) == 64, "init_out");
 
+/* ---- over io_uring (protocol 7.42) ---- */
+
+enum wire_ring_command {
+	WIRE_RING_REGISTER = 1,
+	WIRE_RING_COMMIT_AND_FETCH = 2,
+};
+
+/* What a command carries. */
+struct wire_ring_request {
+	uint64_t flags, commit_id;
+	uint16_t qid;
+	uint8_t padding[6];
+};
+_Static_assert(sizeof(struct wire_ring_request) == 24, "ring_request");
+
+/* What lies in an entry beside the payload: in_header or out_header, the opcode's fixed part, and its sizes. */
+struct wire_ring_headers {
+	char in_out[128], fixed[128];
+	struct {
+		uint64_t flags, commit_id;
+		uint32_t payload_size, padding;
+		uint64_t reserved;
+	} entry;
+};
+_Static_assert(sizeof(struct wire_ring_headers) == 288, "ring_headers");
+
 struct wire_open_in {
 	uint32_t flags, open_flags;
 };

@@ -1,5 +1,7 @@
 #include "clinux.h"
 
+#include "procfd.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -62,21 +64,15 @@ _Static_assert(offsetof(struct record, name) == aclfs_dirent_name_at, "");
 static inline int64_t answer(int64_t result) { return result < 0 ? -(int64_t)errno : result; }
 #define ANSWER(call) ((int32_t)answer(call))
 
-/* "/proc/self/fd/N": the link leads to the descriptor's own object, a symlink included. */
-struct proc_path {
-  char text[32];
-};
-static struct proc_path proc_path(int32_t fd) {
-  struct proc_path path;
-  snprintf(path.text, sizeof path.text, "/proc/self/fd/%d", fd);
-  return path;
-}
 
 int32_t aclfs_openat(int32_t dir, const char *name, int32_t flags, uint32_t mode) {
   return ANSWER(openat(dir, name, flags | O_CLOEXEC, mode));
 }
 int32_t aclfs_reopen(int32_t fd, int32_t flags) {
-  return ANSWER(open(proc_path(fd).text, (flags & ~O_NOFOLLOW) | O_CLOEXEC));
+  flags = (flags & ~O_NOFOLLOW) | O_CLOEXEC;
+  int from = aclfs_proc_directory();
+  if (from >= 0) return ANSWER(openat(from, aclfs_proc_path(fd).text + sizeof "/proc/self/fd/" - 1, flags));
+  return ANSWER(open(aclfs_proc_path(fd).text, flags));
 }
 int32_t aclfs_dup(int32_t fd) { return ANSWER(fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
 
@@ -151,7 +147,7 @@ int32_t aclfs_link_descriptor(int32_t fd, int32_t new_dir, const char *new_name)
   if (linkat(fd, "", new_dir, new_name, AT_EMPTY_PATH) == 0) return 0;
   /* ENOENT is also how the kernel says that the capability is missing. */
   if (errno != ENOENT) return -errno;
-  return ANSWER(linkat(AT_FDCWD, proc_path(fd).text, new_dir, new_name, AT_SYMLINK_FOLLOW));
+  return ANSWER(linkat(AT_FDCWD, aclfs_proc_path(fd).text, new_dir, new_name, AT_SYMLINK_FOLLOW));
 }
 int32_t aclfs_unlinkat(int32_t dir, const char *name, int32_t flags) { return ANSWER(unlinkat(dir, name, flags)); }
 int32_t aclfs_renameat2(int32_t dir, const char *name, int32_t new_dir, const char *new_name, uint32_t flags) {
@@ -171,7 +167,7 @@ int32_t aclfs_chmod(int32_t fd, uint32_t mode) {
   struct statx s;
   if (statx(fd, "", AT_EMPTY_PATH, STATX_TYPE, &s) < 0) return -errno;
   if (S_ISLNK(s.stx_mode)) return -EOPNOTSUPP;
-  return ANSWER(chmod(proc_path(fd).text, mode));
+  return ANSWER(chmod(aclfs_proc_path(fd).text, mode));
 }
 int32_t aclfs_chown(int32_t fd, uint32_t uid, uint32_t gid) {
   return ANSWER(fchownat(fd, "", uid, gid, AT_EMPTY_PATH));
@@ -181,11 +177,11 @@ int32_t aclfs_utimens(int32_t fd, const int64_t *sec, const int64_t *nsec) {
   if (utimensat(fd, "", times, AT_EMPTY_PATH) == 0) return 0;
   /* Kernels before 5.8 refuse the flag. */
   if (errno != EINVAL) return -errno;
-  return ANSWER(utimensat(AT_FDCWD, proc_path(fd).text, times, 0));
+  return ANSWER(utimensat(AT_FDCWD, aclfs_proc_path(fd).text, times, 0));
 }
 
 int32_t aclfs_ftruncate(int32_t fd, int64_t size) { return ANSWER(ftruncate(fd, size)); }
-int32_t aclfs_truncate(int32_t fd, int64_t size) { return ANSWER(truncate(proc_path(fd).text, size)); }
+int32_t aclfs_truncate(int32_t fd, int64_t size) { return ANSWER(truncate(aclfs_proc_path(fd).text, size)); }
 int32_t aclfs_fallocate(int32_t fd, int32_t mode, int64_t offset, int64_t length) {
   return ANSWER(fallocate(fd, mode, offset, length));
 }
@@ -239,14 +235,12 @@ int64_t aclfs_fgetxattr(int32_t fd, const char *name, void *value, uint64_t size
   return answer(fgetxattr(fd, name, value, size));
 }
 int64_t aclfs_pgetxattr(int32_t fd, const char *name, void *value, uint64_t size) {
-  return answer(getxattr(proc_path(fd).text, name, value, size));
+  int64_t result = aclfs_proc_xattr(SYS_getxattrat, fd, name, value, size, 0);
+  return result == -ENOSYS ? answer(getxattr(aclfs_proc_path(fd).text, name, value, size)) : result;
 }
 int64_t aclfs_lgetxattr(const char *path, const char *name, void *value, uint64_t size) {
   return answer(lgetxattr(path, name, value, size));
 }
-#ifndef SYS_getxattrat
-#define SYS_getxattrat 464
-#endif
 int64_t aclfs_getxattrat(int32_t dir, const char *at, const char *name, void *value, uint64_t size) {
   struct {
     uint64_t value;
@@ -258,18 +252,19 @@ int32_t aclfs_fsetxattr(int32_t fd, const char *name, const void *value, uint64_
   return ANSWER(fsetxattr(fd, name, value, size, flags));
 }
 int32_t aclfs_psetxattr(int32_t fd, const char *name, const void *value, uint64_t size, int32_t flags) {
-  return ANSWER(setxattr(proc_path(fd).text, name, value, size, flags));
+  int64_t result = aclfs_proc_xattr(SYS_setxattrat, fd, name, (void *)value, size, flags);
+  return result == -ENOSYS ? ANSWER(setxattr(aclfs_proc_path(fd).text, name, value, size, flags)) : (int32_t)result;
 }
 int32_t aclfs_lsetxattr(const char *path, const char *name, const void *value, uint64_t size, int32_t flags) {
   return ANSWER(lsetxattr(path, name, value, size, flags));
 }
 int64_t aclfs_flistxattr(int32_t fd, void *list, uint64_t size) { return answer(flistxattr(fd, list, size)); }
 int64_t aclfs_plistxattr(int32_t fd, void *list, uint64_t size) {
-  return answer(listxattr(proc_path(fd).text, list, size));
+  return answer(listxattr(aclfs_proc_path(fd).text, list, size));
 }
 int64_t aclfs_llistxattr(const char *path, void *list, uint64_t size) { return answer(llistxattr(path, list, size)); }
 int32_t aclfs_fremovexattr(int32_t fd, const char *name) { return ANSWER(fremovexattr(fd, name)); }
-int32_t aclfs_premovexattr(int32_t fd, const char *name) { return ANSWER(removexattr(proc_path(fd).text, name)); }
+int32_t aclfs_premovexattr(int32_t fd, const char *name) { return ANSWER(removexattr(aclfs_proc_path(fd).text, name)); }
 int32_t aclfs_lremovexattr(const char *path, const char *name) { return ANSWER(lremovexattr(path, name)); }
 
 /* The kernel reads and writes an int here, whatever the size encoded in the request number. */

@@ -28,6 +28,18 @@ public enum Mounting {
         return result
     }
 
+    /// As `mountAsRoot`, attached nowhere: whoever gets the mount's descriptor attaches it, and when the last place and
+    /// the last copy of the descriptor are gone, the mount is.
+    /// - Parameter extra: lines `key=value` for the kernel.
+    public static func mountNowhere(
+        source: String, flags: Flags, extra: String? = nil
+    ) throws(SessionError) -> (device: Int32, mount: Int32) {
+        var mount: Int32 = -1
+        let result = aclfs_fuse_mount_nowhere(source, flags.rawValue, extra, &mount)
+        guard result >= 0 else { throw SessionError(.mount, errno: -result) }
+        return (result, mount)
+    }
+
     /// For ordinary users; the helper prints why it refuses, and always adds nosuid and nodev.
     public static func mountThroughFusermount(
         source: String, at mountpoint: String, flags: Flags = [], extra: String? = nil

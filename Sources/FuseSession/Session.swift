@@ -5,6 +5,8 @@ import Glibc
 public struct SessionError: Error, Equatable, Sendable {
     public enum Step: Sendable {
         case mount, mountThroughFusermount, unmount, prepare, serve
+        /// io_uring was demanded, and something is in the way.
+        case transport
     }
 
     public var step: Step
@@ -45,6 +47,7 @@ public struct KernelFeatures: OptionSet, Hashable, Sendable {
 /// What is asked of the kernel when it introduces itself.
 public struct SessionConfiguration: Equatable, Sendable {
     public var masked: KernelFeatures
+    public var transport: Transport
     /// Requests that may be under way without a waiting caller; 0 leaves it to the library.
     public var maxBackground: UInt32
     public var readdirplus: Bool
@@ -56,10 +59,11 @@ public struct SessionConfiguration: Equatable, Sendable {
     public var debug: Bool
 
     public init(
-        masked: KernelFeatures = [], maxBackground: UInt32 = 64, readdirplus: Bool = false, exported: Bool = false,
-        passthroughDepth: UInt32 = 0, debug: Bool = false
+        masked: KernelFeatures = [], transport: Transport = .automatic, maxBackground: UInt32 = 64, readdirplus: Bool = false,
+        exported: Bool = false, passthroughDepth: UInt32 = 0, debug: Bool = false
     ) {
         self.masked = masked
+        self.transport = transport
         self.maxBackground = maxBackground
         self.readdirplus = readdirplus
         self.exported = exported
@@ -69,8 +73,8 @@ public struct SessionConfiguration: Equatable, Sendable {
 
     var raw: aclfs_fuse_configuration {
         aclfs_fuse_configuration(
-            masked: masked.rawValue, max_background: maxBackground, max_stack_depth: passthroughDepth,
-            readdirplus: readdirplus, exported: exported, debug: debug)
+            masked: masked.rawValue, transport: transport.raw, max_background: maxBackground,
+            max_stack_depth: passthroughDepth, readdirplus: readdirplus, exported: exported, debug: debug)
     }
 }
 
@@ -90,6 +94,10 @@ public struct Negotiated: Equatable, Sendable {
     public var expire: Bool
     /// Found out by trying.
     public var epoch: Bool
+    /// Requests come over io_uring.
+    public var uring: Bool
+    /// The errno that stood in the way of that.
+    var ringFailure: Int32
 
     init(_ raw: aclfs_fuse_negotiated) {
         kernelMajor = raw.kernel_major
@@ -103,6 +111,8 @@ public struct Negotiated: Equatable, Sendable {
         statx = raw.statx
         expire = raw.expire
         epoch = raw.epoch
+        uring = raw.uring
+        ringFailure = raw.uring_failure
     }
 }
 
@@ -145,6 +155,7 @@ public final class Session: Sendable {
         let result = aclfs_fuse_session_run(channel.raw, UInt32(clamping: max(workers, 1)))
         // A second caller must not end the first one's session.
         if result != -EBUSY { handler.destroyed() }
+        if result == -EPROTONOSUPPORT { throw SessionError(.transport, errno: EPROTONOSUPPORT) }
         if result != 0 { throw SessionError(.serve, errno: -result) }
     }
 

@@ -8,11 +8,17 @@ public final class ControlSocket: Sendable {
         public var pid: Int32
         public var uid: UInt32
         public var gid: UInt32
+        /// As `peerIsElsewhere` has it; false until somebody looks.
+        public var isElsewhere = false
+
+        public init(pid: Int32, uid: UInt32, gid: UInt32) { (self.pid, self.uid, self.gid) = (pid, uid, gid) }
     }
 
     private let descriptor: SharedDescriptor
 
     private init(_ rawValue: Int32) { descriptor = SharedDescriptor(rawValue: rawValue) }
+
+    var rawValue: Int32 { descriptor.rawValue }
 
     /// Binds the name, which must be free, for everybody to connect to. Errors: nametoolong above 107 bytes.
     public static func listen(at path: String) throws(Errno) -> ControlSocket {

@@ -39,20 +39,29 @@ public struct ControlClient: Sendable {
     public func ask(
         _ command: String, _ members: [JSON.Member] = [], with descriptors: [Int32] = []
     ) throws(ControlError) -> JSON {
+        try askForDescriptors(command, members, with: descriptors).result
+    }
+
+    /// As `ask`, with the descriptors that come along.
+    public func askForDescriptors(
+        _ command: String, _ members: [JSON.Member] = [], with descriptors: [Int32] = []
+    ) throws(ControlError) -> (result: JSON, descriptors: [SharedDescriptor]) {
         let message = JSON.object([.init("v", .integer(1)), .init("command", .string(command))] + members)
         let answer: JSON
+        let handed: [SharedDescriptor]
         do throws(Errno) {
             if descriptors.isEmpty {
                 try socket.send(JSONText.write(message))
             } else {
                 try socket.send(JSONText.write(message), with: descriptors)
             }
-            guard let bytes = try socket.receive(limit: JSONText.maximumSize) else {
+            guard let (bytes, received) = try socket.receiveWithDescriptors(limit: JSONText.maximumSize) else {
                 throw Errno.pipe
             }
+            handed = received
             do { answer = try JSONText.parse(bytes) } catch { throw Errno.io }
         } catch { throw ControlError("the mount's daemon does not answer: \(error.text)") }
-        if answer["ok"]?.bool == true, let result = answer["result"] { return result }
+        if answer["ok"]?.bool == true, let result = answer["result"] { return (result, handed) }
         throw ControlError(
             answer["message"]?.string ?? "the mount's daemon refused", code: answer["error"]?.string)
     }

@@ -16,6 +16,15 @@ struct AttachedMount: Sendable {
     var showsRequests = false
     /// Of /dev/fuse; whoever serves owns it.
     var descriptor: Int32
+    /// Of a view for `aclfs sandbox run`.
+    var view: View?
+
+    struct View: Sendable {
+        /// The mount that it is a view of; whether that is read-only, say, counts here too, at any time.
+        var base: FileSystem
+        /// Held as long as it is served.
+        var room: MountHost.ViewRoom
+    }
 
     /// As in `FileStatus.device`.
     var deviceNumber: UInt64? {

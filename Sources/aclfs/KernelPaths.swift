@@ -1,6 +1,7 @@
 import ACLFileSystem
 import ACLFormats
 import FuseSession
+import Glibc
 
 /// One way that requests, data or revocations can take, and why it is taken or not.
 struct KernelPath {
@@ -11,7 +12,10 @@ struct KernelPath {
     /// - Parameters:
     ///   - masked: features that `kernel_features` hides.
     ///   - isStrict: nothing is handed out that would have to be taken back.
-    static func all(_ agreed: Negotiated, masked: Set<String>, isStrict: Bool) -> [KernelPath] {
+    ///   - obstacle: why data goes through the daemon all the same.
+    static func all(
+        _ agreed: Negotiated, masked: Set<String>, isStrict: Bool, passthrough: MountOptions.Passthrough, obstacle: String?
+    ) -> [KernelPath] {
         func path(_ name: String, used: Bool, _ why: String, _ whyNot: String) -> KernelPath {
             if masked.contains(name) {
                 return KernelPath(name: name, isUsed: false, reason: "hidden by kernel_features")
@@ -25,9 +29,11 @@ struct KernelPath {
                 "epoch", used: agreed.epoch && !isStrict, "all names are taken back at once",
                 agreed.epoch ? idle : "the kernel has none (Linux 6.16 brought it): cache=auto hands out no names"),
             path(
-                "passthrough", used: agreed.passthrough, "data goes past the daemon",
-                "data goes through the daemon, which does not offer another way yet"),
-            path("uring", used: false, "", "requests come through /dev/fuse, the daemon knows no other way yet"),
+                "passthrough", used: agreed.passthrough && obstacle == nil, "data goes past the daemon",
+                obstacle ?? whyNoPassthrough(passthrough)),
+            path(
+                "uring", used: agreed.uring, "requests come over io_uring, on the processor of whoever asks",
+                "requests come through /dev/fuse: \(agreed.ringObstacle?.description ?? "transport=dev")"),
             path(
                 "statx", used: agreed.statx, "birth times are served", "protocol \(version) has none (7.39 brought it)"),
             path(
@@ -37,6 +43,12 @@ struct KernelPath {
                 "expire", used: agreed.expire && !isStrict, "names below which something is mounted are taken back singly",
                 agreed.expire ? idle : "the kernel does not offer it (Linux 6.2 brought it)"),
         ]
+    }
+
+    private static func whyNoPassthrough(_ option: MountOptions.Passthrough) -> String {
+        if option == .off { return "passthrough=off: data goes through the daemon" }
+        if geteuid() != 0 { return "the kernel lets root only use it: data goes through the daemon" }
+        return "the kernel has none (Linux 6.9 brought it): data goes through the daemon"
     }
 
     var line: String { "\(name) \(isUsed ? "on" : "off") (\(reason))" }

@@ -23,6 +23,11 @@ final class MountHost: Sendable {
         var isEnding = false
     }
 
+    /// Views that one user other than root holds at a time.
+    static let viewsOfOneUser = 8
+
+    /// How many views each user has. A lock of its own: one may end while the other is held.
+    private let views = Mutex<[UInt32: Int]>([:])
     private let share = Share()
     private let state = Mutex(State())
     /// Gets an item whenever a mount has ended.
@@ -46,7 +51,9 @@ final class MountHost: Sendable {
             profile.closed = (store.closedPlace?.names(inside: tree)).map { [$0] } ?? []
             return profile
         }
-        let fileSystem = FileSystem(tree: tree, options: mount.options, share: share, profile: profile)
+        let fileSystem = FileSystem(
+            tree: tree, options: mount.options, share: share, profile: profile, base: mount.view?.base,
+            report: { Journal.note($0) })
         let negotiated = NegotiatedPaths(mount.options)
         let dispatch = RequestDispatch(fileSystem) { agreed in
             negotiated.set(agreed)
@@ -55,7 +62,8 @@ final class MountHost: Sendable {
         let session: Session
         do {
             var configuration = SessionConfiguration(
-                readdirplus: mount.options.cache != .strict, debug: mount.showsRequests)
+                transport: mount.options.sessionTransport, readdirplus: mount.options.cache != .strict,
+                passthroughDepth: Self.passthroughDepth(mount.options, tree), debug: mount.showsRequests)
             for name in mount.options.maskedKernelFeatures {
                 if let feature = KernelFeatures(name: name) { configuration.masked.insert(feature) }
             }
@@ -66,7 +74,8 @@ final class MountHost: Sendable {
         do throws(Errno) {
             watch = try MountWatch(device: mount.device, mountpoint: mount.mountpoint)
             try fileSystem.connect(session.notifier, device: mount.deviceNumber)
-            server = startControl(fileSystem, tree, mount, negotiated, watch)
+            // Whoever is confined asks nothing; everybody else asks the mount itself.
+            server = mount.view == nil ? startControl(fileSystem, tree, mount, negotiated, watch) : nil
             try watch.start(fileSystem)
         } catch {
             // What another mount's kernel keeps must be taken back first, and somebody does not let it go.
@@ -89,7 +98,7 @@ final class MountHost: Sendable {
             _ = try Thread.start(name: "aclfs-session") { [self] in
                 var failure: MountFailure?
                 do throws(SessionError) { try session.run(workers: Self.workerCount()) } catch {
-                    failure = Self.failure("serving ended", Errno(rawValue: error.errno))
+                    failure = Self.failure(ending: error)
                 }
                 whenServing(false)
                 watch.stop()
@@ -113,12 +122,27 @@ final class MountHost: Sendable {
         return 0
     }
 
+    private static func failure(ending error: SessionError) -> MountFailure {
+        guard error.step == .transport else { return failure("serving ended", Errno(rawValue: error.errno)) }
+        return TransportChoice.refusal(RingObstacle.present()?.description ?? "the kernel does not offer it to this mount")
+    }
+
     private static func failure(_ what: String, _ error: Errno) -> MountFailure {
         MountFailure(status: MountExit.systemError, message: "\(what): \(error)")
     }
 
     /// As many threads as processors serve best; two at least, so that one slow request never stands alone.
     private static func workerCount() -> Int { max(2, min(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 16)) }
+
+    /// What the kernel is asked for: nothing if it would be refused. A backing file system that is itself stacked takes one
+    /// level more, and then no overlay can stand on this mount.
+    private static func passthroughDepth(_ options: MountOptions, _ tree: BackingTree) -> UInt32 {
+        guard options.passthrough == .auto, geteuid() == 0 else { return 0 }
+        guard let root = try? tree.descriptor(of: tree.root), let type = try? Syscall.fileSystemType(root.rawValue) else {
+            return 1
+        }
+        return type == FileSystemType.overlay ? 2 : 1
+    }
 
     private func startControl(
         _ fileSystem: FileSystem, _ tree: BackingTree, _ mount: AttachedMount, _ negotiated: NegotiatedPaths,
@@ -147,6 +171,45 @@ final class MountHost: Sendable {
     }
 }
 
+// MARK: Views
+
+extension MountHost {
+    /// The mounts that anybody can see, views left out.
+    var mounts: [(mount: AttachedMount, tree: BackingTree)] {
+        state.withLock { $0.served.filter { $0.mount.view == nil }.map { ($0.mount, $0.tree) } }
+    }
+
+    /// One of the views that a user may have at a time; given back when it is gone.
+    final class ViewRoom: Sendable {
+        private let host: MountHost
+        private let uid: UInt32
+
+        /// - Throws: if the user has as many as he may.
+        init(_ host: MountHost, of uid: UInt32) throws(MountFailure) {
+            let isAdmitted = host.views.withLock { views in
+                let held = views[uid, default: 0]
+                guard uid == 0 || held < MountHost.viewsOfOneUser else { return false }
+                views[uid] = held + 1
+                return true
+            }
+            guard isAdmitted else {
+                throw MountFailure(
+                    status: MountExit.systemError,
+                    message: "this user has \(MountHost.viewsOfOneUser) sandboxes on shares of this daemon already, the most "
+                        + "there may be")
+            }
+            (self.host, self.uid) = (host, uid)
+        }
+
+        deinit {
+            host.views.withLock { views in
+                let held = views[uid, default: 1]
+                views[uid] = held > 1 ? held - 1 : nil
+            }
+        }
+    }
+}
+
 // MARK: Signals
 
 extension MountHost {
@@ -169,12 +232,13 @@ extension MountHost {
     /// A signal that asks the daemon to end takes its mounts away first, but none that another one covers now.
     func awaitSignals() throws(MountFailure) {
         try Self.onEndSignals { [self] in
-            for served in state.withLock({ $0.served }) {
-                if MountTable.entry(at: served.mount.mountpoint)?.device == served.mount.device {
-                    served.mount.detach()
-                } else {
-                    served.session.stop()
-                }
+            let all = state.withLock { $0.served }
+            // A sandbox holds the mounts that it covers; taking them away here does not end them.
+            let areHeld = all.contains { $0.mount.view != nil }
+            for served in all {
+                let isOnTop = MountTable.entry(at: served.mount.mountpoint)?.device == served.mount.device
+                if isOnTop { served.mount.detach() }
+                if !isOnTop || areHeld { served.session.stop() }
             }
         }
     }

@@ -36,6 +36,7 @@ struct PreparedMount {
                 message: "mount point \(mountpoint) is in use: \(entry.source) is mounted there")
         }
         try Privileges.checkDevice()
+        try TransportChoice.check(request.options)
         profile = try MountProfile.read(request, mountpoint: mountpoint)
         for warning in profile.map({ MountProfile.warnings(of: $0) }) ?? [] { printError("aclfs: warning: \(warning)") }
         let name = try Self.metadataName(request.options, directory.rawValue, source)

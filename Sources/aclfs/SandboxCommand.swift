@@ -3,7 +3,7 @@ import ToolSupport
 
 /// `aclfs sandbox`: profiles as files, the mounts that they confine, and what was granted to applications.
 enum SandboxCommand {
-    static let words = ["check", "list", "grant"]
+    static let words = ["check", "list", "grant", "run"]
 
     static func run(_ arguments: [[UInt8]]) -> Int32 {
         let rest = Array(arguments.dropFirst())
@@ -11,6 +11,7 @@ enum SandboxCommand {
         case "check": return SandboxCheckArguments.run(rest, wrongUse: 2, SandboxCheck.perform)
         case "list": return SandboxListArguments.run(rest, wrongUse: 2, SandboxList.perform)
         case "grant": return SandboxGrantCommand.run(rest)
+        case "run": return SandboxRunCommand.run(rest)
         case "--help", "-h", "help":
             print(usage)
             return 0
@@ -32,5 +33,6 @@ enum SandboxCommand {
         usage: aclfs sandbox check [--json] [--bundle ID] [--home PATH] [--layout macos|ios] PROFILE [PATH ...]
                aclfs sandbox list [--json]
                aclfs sandbox grant add|list|remove ...
+               aclfs sandbox run PROFILE [--bundle ID] [--home PATH] [--layout macos|ios] [--mount MOUNTPOINT] -- COMMAND ...
         """
 }

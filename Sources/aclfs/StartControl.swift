@@ -12,14 +12,16 @@ final class NegotiatedPaths: Sendable {
     private let agreed = Mutex<Negotiated?>(nil)
     private let masked: Set<String>
     private let isStrict: Bool
+    private let passthrough: MountOptions.Passthrough
 
     init(_ options: MountOptions) {
         masked = Set(options.maskedKernelFeatures)
+        passthrough = options.passthrough
         isStrict = options.cache == .strict || options.cache == .seconds(0)
     }
 
-    private func paths(_ agreed: Negotiated) -> [KernelPath] {
-        KernelPath.all(agreed, masked: masked, isStrict: isStrict)
+    private func paths(_ agreed: Negotiated, obstacle: String? = nil) -> [KernelPath] {
+        KernelPath.all(agreed, masked: masked, isStrict: isStrict, passthrough: passthrough, obstacle: obstacle)
     }
 
     func set(_ negotiated: Negotiated) {
@@ -28,14 +30,15 @@ final class NegotiatedPaths: Sendable {
     }
 
     /// Which ways run now, for `aclfs status`.
-    var members: [JSON.Member] {
+    /// - Parameter obstacle: why there is no passthrough although the kernel agreed to it.
+    func members(obstacle: String?) -> [JSON.Member] {
         guard let agreed = agreed.withLock({ $0 }) else { return [] }
         return [
             .init("protocol", .string("\(agreed.kernelMajor).\(agreed.kernelMinor)")),
-            .init("transport", .string("dev")),
+            .init("transport", .string(agreed.uring ? "uring" : "dev")),
             .init("max_write", .integer(Int64(agreed.maxWrite))),
             .init("parallel_directory_operations", .bool(agreed.parallelDirectoryOperations)),
-        ] + paths(agreed).map(\.member)
+        ] + paths(agreed, obstacle: obstacle).map(\.member)
     }
 }
 
@@ -58,10 +61,19 @@ enum ControlDirectory {
         _ watch: MountWatch, in directory: String, host: MountHost
     ) -> ControlServer? {
         var facts = ControlServer.MountFacts(
-            source: mount.name, mountpoint: mount.mountpoint, version: Usage.version, paths: { negotiated.members },
+            source: mount.name, mountpoint: mount.mountpoint, version: Usage.version, 
+            paths: { [weak fileSystem] in negotiated.members(obstacle: fileSystem?.passthroughObstacle) },
             sourceReach: { SourceReach(source: mount.source, mountpoint: mount.mountpoint).description },
             kernelWords: { watch.entry.map { KernelMountFlags($0).shown } ?? [] })
-        facts.daemon = { [weak host] request, descriptors in host?.answer(request, descriptors) ?? .notMine }
+        facts.daemon = { [weak host, weak fileSystem] request, descriptors, peer in
+            guard let host, let fileSystem else { return .notMine }
+            switch request["command"]?.string {
+            case "places": return host.places(of: mount)
+            case "shows": return host.shows(request, of: mount)
+            case "view": return host.view(request, descriptors, peer, of: mount, fileSystem)
+            default: return host.answer(request, descriptors)
+            }
+        }
         facts.grants = { [weak host] order, user in host?.answer(order, on: tree, by: user) ?? .notMine }
         let complete = facts
         do throws(Errno) {

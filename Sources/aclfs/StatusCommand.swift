@@ -81,6 +81,7 @@ enum StatusCommand {
             ["  source reachable by:", escapedName((status["source_reachable_by"]?.string ?? "?").utf8)],
             ["  paths:", members(.object(numbers))],
             ["  cache:", members(status["cache"])],
+            ["  data:", members(status["data"])],
             ["  zerofill:", members(status["zerofill"])],
             ["  decisions allowed:", status["counters"]?["allowed"].map { shown($0) } ?? "?"],
             ["  decisions denied:", members(status["counters"]?["denied"])],

@@ -153,11 +153,35 @@ static bool map_and_write(int descriptor)
     return munmap(page, 1) == 0;
 }
 
+// A mapping that stays, one for each slot.
+static char *mappings[64];
+
+static bool map_and_keep(int slot_number, int descriptor, bool may_write)
+{
+    if (slot_number < 0 || slot_number >= 64) return false;
+    char *page = mmap(NULL, 4096, PROT_READ | (may_write ? PROT_WRITE : 0), MAP_SHARED, descriptor, 0);
+    if (page == MAP_FAILED) return false;
+    mappings[slot_number] = page;
+    return true;
+}
+
+static sigjmp_buf no_room;
+
+static void on_bus_error(int signal)
+{
+    siglongjmp(no_room, signal);
+}
+
 // Touches each page of a mapping of the whole file and waits for the disk.
 static bool map_and_fill(int descriptor)
 {
     struct stat st;
     if (fstat(descriptor, &st)) return false;
+    signal(SIGBUS, on_bus_error);
+    if (sigsetjmp(no_room, 1)) {
+        errno = ENOSPC;
+        return false;
+    }
     char *pages = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
     if (pages == MAP_FAILED) return false;
     for (off_t at = 0; at < st.st_size; at += 4096) pages[at] = 'M';
@@ -197,6 +221,19 @@ static bool act_on_file(const struct words *w, const char *call)
         say(fcntl(descriptor, F_SETFL, (int)number(w, 2)) == 0);
     } else if (strcmp(call, "map") == 0) {
         say(map_and_write(descriptor));
+    } else if (strcmp(call, "mapkeep") == 0) {
+        say(map_and_keep((int)number(w, 1), descriptor, number(w, 2) != 0));
+    } else if (strcmp(call, "mapstore") == 0) {
+        char *page = mappings[number(w, 1) & 63];
+        if (page) page[number(w, 2) & 4095] = word(w, 3)[0];
+        say(page != NULL);
+    } else if (strcmp(call, "mapload") == 0) {
+        char *page = mappings[number(w, 1) & 63];
+        say_value(page ? (memcpy(buffer, page, 8), 8) : -1);
+    } else if (strcmp(call, "unmap") == 0) {
+        char **page = &mappings[number(w, 1) & 63];
+        say(*page && munmap(*page, 4096) == 0);
+        *page = NULL;
     } else if (strcmp(call, "mapfill") == 0) {
         say(map_and_fill(descriptor));
     } else if (strcmp(call, "ftruncate") == 0) {

@@ -12,6 +12,38 @@ private final class HelloHandler: RequestHandler, @unchecked Sendable {
     static let tmpfile = NodeID(3)
 
     let seen = Mutex(Seen())
+    let gate = Gate()
+
+    /// Has another thread say that there is no such name.
+    private static func answerElsewhere(_ reply: consuming EntryReply) {
+        let held = Held(reply)
+        var thread = pthread_t()
+        pthread_create(
+            &thread, nil,
+            { argument in
+                guard let argument else { return nil }
+                usleep(2000)
+                Unmanaged<Held>.fromOpaque(argument).takeRetainedValue().answer()
+                return nil
+            }, Unmanaged.passRetained(held).toOpaque())
+        pthread_detach(thread)
+    }
+
+    private final class Held: @unchecked Sendable {
+        private var reply: EntryReply?
+        init(_ reply: consuming EntryReply) { self.reply = consume reply }
+        func answer() { reply.take()?.absent(validFor: 0) }
+    }
+
+    /// Waits until the caller is interrupted, which a close does not undo.
+    override func fsync(
+        _ node: NodeID, handle: HandleID, dataOnly: Bool, caller: Caller, reply: consuming EmptyReply
+    ) {
+        let interruption = reply.interruption
+        while !interruption.hasCome { usleep(1000) }
+        seen.withLock { $0.interrupted += 1 }
+        reply.fail(EINTR)
+    }
 
     struct Seen {
         var initialized = 0
@@ -19,6 +51,7 @@ private final class HelloHandler: RequestHandler, @unchecked Sendable {
         var fileFlags: Int32 = 0
         var openKills = false
         var writeKills = false
+        var interrupted = 0
         /// Makes the next open a passthrough one.
         var backingID: Int32?
     }
@@ -39,6 +72,13 @@ private final class HelloHandler: RequestHandler, @unchecked Sendable {
         _ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EntryReply
     ) {
         if strcmp(name, "dropped") == 0 { return }
+        if strncmp(name, "gate", 4) == 0 {
+            gate.wait()
+        } else if strcmp(name, "open-the-gate") == 0 {
+            gate.open()
+        } else if strcmp(name, "later") == 0 {
+            return Self.answerElsewhere(reply)
+        }
         guard strcmp(name, "hello") == 0 else {
             reply.absent(validFor: 0)
             return
@@ -152,6 +192,45 @@ private final class HelloHandler: RequestHandler, @unchecked Sendable {
     }
 }
 
+/// Requests wait here until somebody opens it.
+private final class Gate: @unchecked Sendable {
+    private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let opened = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private var isOpen = false
+
+    init() {
+        pthread_mutex_init(lock, nil)
+        pthread_cond_init(opened, nil)
+    }
+
+    deinit {
+        pthread_cond_destroy(opened)
+        pthread_mutex_destroy(lock)
+        opened.deallocate()
+        lock.deallocate()
+    }
+
+    func wait() {
+        pthread_mutex_lock(lock)
+        while !isOpen { pthread_cond_wait(opened, lock) }
+        pthread_mutex_unlock(lock)
+    }
+
+    func open() {
+        pthread_mutex_lock(lock)
+        isOpen = true
+        pthread_cond_broadcast(opened)
+        pthread_mutex_unlock(lock)
+    }
+}
+
+/// The ways that requests can come here.
+private let transports: [Transport] = {
+    guard let obstacle = RingObstacle.present() else { return [.device, .uring] }
+    print("io_uring as transport is not tested: \(obstacle)")
+    return [.device]
+}()
+
 /// A mount of a handler that is served until `end`; never left behind.
 private final class LiveMount: Sendable {
     let path: String
@@ -253,9 +332,9 @@ private func errnoOf(_ call: () -> Int32) -> Int32 { call() == 0 ? 0 : errno }
 // The limit counts the time in which suites that block hold all threads of the test run, too: in a long run most of it.
 @Suite(.serialized, .enabled(if: mountable), .timeLimit(.minutes(isLong ? 120 : 10)))
 struct SessionTests {
-    @Test func serves() throws {
+    @Test(arguments: transports) func serves(_ transport: Transport) throws {
         let handler = HelloHandler()
-        let mount = try LiveMount(handler)
+        let mount = try LiveMount(handler, configuration: SessionConfiguration(transport: transport))
         let hello = mount.path + "/hello"
 
         #expect(output(of: "grep -c '^hello \(mount.path) fuse.aclfs ' /proc/mounts") == "1\n")
@@ -279,6 +358,7 @@ struct SessionTests {
 
         let negotiated = try #require(mount.session.negotiated)
         #expect(negotiated.kernelMajor == 7)
+        #expect(negotiated.uring == (transport == .uring))
         #expect(negotiated.parallelDirectoryOperations && negotiated.maxWrite == 1 << 20)
 
         try Mounting.unmount(mount.path)
@@ -286,9 +366,9 @@ struct SessionTests {
         #expect(handler.seen.withLock { $0.initialized == 1 && $0.destroyed == 1 })
     }
 
-    @Test func passesOnWhatTheLibraryDoesNotKnow() throws {
+    @Test(arguments: transports) func passesOnWhatTheLibraryDoesNotKnow(_ transport: Transport) throws {
         let handler = HelloHandler()
-        let mount = try LiveMount(handler)
+        let mount = try LiveMount(handler, configuration: SessionConfiguration(transport: transport))
         let temporary: Int32 = 0o20200000  // O_TMPFILE, which Swift does not see
         let unnamed = Glibc.open(mount.path, temporary | O_RDWR, 0o600)
         try #require(unnamed >= 0, "tmpfile: errno \(errno)")
@@ -307,8 +387,8 @@ struct SessionTests {
         #expect(mount.join() == nil)
     }
 
-    @Test func notifies() throws {
-        let mount = try LiveMount(HelloHandler())
+    @Test(arguments: transports) func notifies(_ transport: Transport) throws {
+        let mount = try LiveMount(HelloHandler(), configuration: SessionConfiguration(transport: transport))
         var attributes = stat()
         #expect(stat(mount.path + "/hello", &attributes) == 0)
         let notifier = mount.session.notifier
@@ -331,15 +411,15 @@ struct SessionTests {
         #expect(output(of: "stat -c '%W %s' \(mount.path)/hello") == "0 13\n")
         let negotiated = try #require(mount.session.negotiated)
         #expect(!negotiated.killPriv2 && !negotiated.statx && !negotiated.passthrough)
-        #expect(!negotiated.epoch && !negotiated.expire)
+        #expect(!negotiated.epoch && !negotiated.expire && !negotiated.uring)
         #expect(mount.session.notifier.increaseEpoch() == ENOSYS)
         try Mounting.unmount(mount.path)
         #expect(mount.join() == nil)
     }
 
-    @Test func stopsWhileMounted() throws {
+    @Test(arguments: transports) func stopsWhileMounted(_ transport: Transport) throws {
         let handler = HelloHandler()
-        let mount = try LiveMount(handler)
+        let mount = try LiveMount(handler, configuration: SessionConfiguration(transport: transport))
         var attributes = stat()
         #expect(stat(mount.path + "/hello", &attributes) == 0)
         mount.session.stop()
@@ -359,9 +439,9 @@ struct SessionTests {
         }
     }
 
-    @Test func asksForSetIDBitsToGo() throws {
+    @Test(arguments: transports) func asksForSetIDBitsToGo(_ transport: Transport) throws {
         let handler = HelloHandler()
-        let mount = try LiveMount(handler)
+        let mount = try LiveMount(handler, configuration: SessionConfiguration(transport: transport))
         let text = output(of: "setpriv --reuid 1000 --clear-groups sh -c 'echo > \(mount.path)/hello' 2>&1")
         let negotiated = try #require(mount.session.negotiated)
         #expect(text == "")
@@ -371,9 +451,9 @@ struct SessionTests {
         #expect(mount.join() == nil)
     }
 
-    @Test func passesThrough() throws {
+    @Test(arguments: transports) func passesThrough(_ transport: Transport) throws {
         let handler = HelloHandler()
-        let mount = try LiveMount(handler, configuration: SessionConfiguration(passthroughDepth: 1))
+        let mount = try LiveMount(handler, configuration: SessionConfiguration(transport: transport, passthroughDepth: 1))
         var attributes = stat()
         #expect(stat(mount.path, &attributes) == 0)
         if try #require(mount.session.negotiated).passthrough {
@@ -395,9 +475,9 @@ struct SessionTests {
         #expect(mount.join() == nil)
     }
 
-    @Test func endsUnderLoad() throws {
+    @Test(arguments: transports) func endsUnderLoad(_ transport: Transport) throws {
         for round in 0..<10 {
-            let mount = try LiveMount(HelloHandler())
+            let mount = try LiveMount(HelloHandler(), configuration: SessionConfiguration(transport: transport))
             let path = mount.path + "/hello"
             let load = "i=0; while [ $i -lt 200 ]; do stat \(path) >/dev/null 2>&1 || exit 0; i=$((i+1)); done"
             let children = [popen(load, "r"), popen(load, "r")]
@@ -413,5 +493,61 @@ struct SessionTests {
             _ = consume mount  // closes the device, which frees whoever still waits
             for case let child? in children { pclose(child) }
         }
+    }
+
+    @Test(arguments: transports) func largeRequestsKeepTheirBytes(_ transport: Transport) throws {
+        let mount = try LiveMount(HelloHandler(), configuration: SessionConfiguration(transport: transport))
+        #expect(output(of: "head -c 3000000 /dev/zero | dd of=\(mount.path)/hello bs=1M conv=notrunc 2>/dev/null; echo $?") == "0\n")
+        // The longest name, and a target that fills a page.
+        let name = String(repeating: "n", count: 255)
+        var attributes = stat()
+        #expect(errnoOf { stat(mount.path + "/" + name, &attributes) } == ENOENT)
+        #expect(errnoOf { symlink(String(repeating: "t", count: 4095), mount.path + "/" + name) } == EPERM)
+        try Mounting.unmount(mount.path)
+        #expect(mount.join() == nil)
+    }
+
+    @Test(arguments: transports) func anotherThreadMayAnswer(_ transport: Transport) throws {
+        let mount = try LiveMount(HelloHandler(), configuration: SessionConfiguration(transport: transport))
+        var attributes = stat()
+        for _ in 0..<20 { #expect(errnoOf { stat(mount.path + "/later", &attributes) } == ENOENT) }
+        try Mounting.unmount(mount.path)
+        #expect(mount.join() == nil)
+    }
+
+    /// All on one processor, so that over io_uring they share a queue. The last one lets the others go on; if it had to
+    /// wait behind them, nobody would.
+    @Test(arguments: transports) func whoWaitsHoldsUpNobody(_ transport: Transport) throws {
+        let mount = try LiveMount(HelloHandler(), configuration: SessionConfiguration(transport: transport))
+        // The device has three threads here.
+        let waiting = transport == .uring ? 12 : 2
+        let names = "seq -f gate-%g \(waiting); sleep 1; echo open-the-gate"
+        let script = "(\(names)) | xargs -P 20 -I {} taskset -c 0 stat \(mount.path)/{} 2>&1 | grep -c 'No such file'"
+        #expect(output(of: script) == "\(waiting + 1)\n")
+        try Mounting.unmount(mount.path)
+        #expect(mount.join() == nil)
+    }
+
+    @Test(arguments: transports) func anInterruptReachesWhoWaits(_ transport: Transport) throws {
+        let handler = HelloHandler()
+        let mount = try LiveMount(handler, configuration: SessionConfiguration(transport: transport))
+        let command = "timeout -s KILL 0.3 dd if=/dev/null of=\(mount.path)/hello conv=fsync,notrunc"
+        #expect(output(of: "\(command) 2>/dev/null; echo gone") == "gone\n")
+        // It is answered when the caller has gone.
+        for _ in 0..<1000 where handler.seen.withLock({ $0.interrupted }) == 0 { usleep(10_000) }
+        #expect(handler.seen.withLock { $0.interrupted } == 1)
+        #expect(output(of: "cat \(mount.path)/hello") == "hello, world\n")
+        try Mounting.unmount(mount.path)
+        #expect(mount.join() == nil)
+    }
+
+    @Test func ringsThatAreDemandedAndCannotBe() throws {
+        // As on a kernel that has none.
+        let mount = try LiveMount(
+            HelloHandler(), configuration: SessionConfiguration(masked: [.uring], transport: .uring))
+        var attributes = stat()
+        #expect(stat(mount.path + "/hello", &attributes) != 0)
+        let error = try #require(mount.join())
+        #expect(error.step == .transport)
     }
 }

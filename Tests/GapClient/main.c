@@ -1,7 +1,9 @@
 // Works on one file as many programs do at once, for the tests of zero-fill.
 //
-//     aclfs-gaps random SEED STEPS PROCESSES FILE     random calls by several processes; prints the old and
-//                                                     the new end
+//     aclfs-gaps random SEED STEPS PROCESSES FILE [SAME]
+//                                                     random calls by several processes; prints the old and
+//                                                     the new end. SAME: the file under another path, which every
+//                                                     other process uses
 //     aclfs-gaps race ROUNDS FILE                     a second writer fills the gap that the first one closes over
 //
 // Exit 0: every byte was right at every look, also before close; 1: a byte was not, said on standard output.
@@ -130,7 +132,7 @@ static void step(int *handles, const char *path)
 }
 
 // Processes take turns by a pipe, so that there is one truth; FLUSH, RELEASE and the fill do not.
-static int run_random(uint64_t seed, int steps, int processes, const char *path)
+static int run_random(uint64_t seed, int steps, int processes, const char *path, const char *same)
 {
     model = mmap(NULL, sizeof *model, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (model == MAP_FAILED) return 2;
@@ -164,7 +166,7 @@ static int run_random(uint64_t seed, int steps, int processes, const char *path)
         for (int done = 0; done < steps; done++) {
             char token;
             if (read(turn[0], &token, 1) != 1) _exit(2);
-            step(handles, path);
+            step(handles, i % 2 ? same : path);
             // One is killed with files open, in its turn.
             if (i == 0 && done == steps - 1 && write(turn[1], "t", 1) == 1) kill(getpid(), SIGKILL);
             if (write(turn[1], "t", 1) != 1) _exit(2);
@@ -242,8 +244,8 @@ static int run_race(int rounds, const char *path)
 
 int main(int argc, char **argv)
 {
-    if (argc == 6 && strcmp(argv[1], "random") == 0)
-        return run_random(strtoull(argv[2], NULL, 10), atoi(argv[3]), atoi(argv[4]), argv[5]);
+    if ((argc == 6 || argc == 7) && strcmp(argv[1], "random") == 0)
+        return run_random(strtoull(argv[2], NULL, 10), atoi(argv[3]), atoi(argv[4]), argv[5], argv[argc - 1]);
     if (argc == 4 && strcmp(argv[1], "race") == 0) return run_race(atoi(argv[2]), argv[3]);
     return 2;
 }

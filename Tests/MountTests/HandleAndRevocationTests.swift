@@ -21,6 +21,7 @@ struct HandleAndRevocationTests {
         let file = fixture.path("d/f")
         try root.must("hold", "1", file, String(O_WRONLY), "0")
         try root.must("write", "1", "first")
+        try root.must("close", "1")
         try root.must("setxattr", file, "system.aclfs.acl", "user:#502 allow append")
         #expect(try bob.call("open", file, String(O_WRONLY)).word == "EACCES")
         try bob.must("hold", "1", file, String(O_RDWR | O_APPEND), "0")

@@ -92,19 +92,20 @@ struct MountRefusalTests {
                 relatime norelatime strictatime lazytime nolazytime iversion noiversion mand nomand user_id=0 \
                 group_id=0 rootmode=40000 blksize=4096 nonempty use_ino user=zed \
                 ro rw suid nosuid dev nodev exec noexec sync async dirsync noatime nodiratime nosymfollow \
-                allow_other zerofill=write zerofill=allocate zerofill=off zerofill_max=0 zerofill_max=1G audit=off posixacl=off passthrough=off transport=dev \
+                allow_other zerofill=write zerofill=allocate zerofill=off zerofill_max=0 zerofill_max=1G audit=off posixacl=off passthrough=auto passthrough=off transport=auto transport=dev \
                 'fsname="a,b"' 'fsname=a\,b' 'noowners,,acl' ''
             do
                 said=$(mount.aclfs "$T/back" "$T/mnt" -f -o "$o" 2>&1) || echo "$o: $said"
             done
             wrong() { said=$("$A" mount -o "$1" "$T/back" "$T/mnt" 2>&1); is "$1" 1 $?; holds "$1" "$said" "$2"; }
             for o in export identities=/x rootsquash rootsquash=99 \
-                posixacl=translate passthrough=auto transport=uring \
+                posixacl=translate \
                 audit=denied audit_log=/x audit_limit=5; do wrong "$o" "option '$o' is not available yet"; done
             wrong noowner "unknown option 'noowner'; did you mean 'noowners'?"
             wrong secure_level=1 "did you mean 'securelevel'?"
             wrong zerofil=write "did you mean 'zerofill'?"
             wrong zerofill=yes "expected write, allocate, off"
+            wrong passthrough=on "expected auto, off"
             wrong zerofill_max=1X "expected a size"
             wrong zerofill_max=99999999T "expected a size"
             wrong readonly "unknown option 'readonly'"
@@ -112,6 +113,7 @@ struct MountRefusalTests {
             wrong securelevel "option 'securelevel' needs a value"
             wrong noacl=yes "option 'noacl' takes no value"
             wrong cache=never "expected auto, strict, exclusive, a number of seconds up to 3600"
+            wrong transport=ring "expected auto, uring, dev"
             wrong metadata=xattr "expected auto, trusted, user"
             wrong kernel_features=-epochs "expected -epoch"
             wrong kernel_features=-epoch,-uuring "expected -epoch"

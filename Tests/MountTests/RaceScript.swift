@@ -102,6 +102,7 @@ enum CacheSetting: String, CaseIterable, CustomTestStringConvertible {
     case exclusive = "cache=exclusive"
     case strict = "cache=strict"
     case withoutEpoch = "kernel_features=-epoch:-passthrough:-uring:-statx:-expire"
+    case device = "cache=auto,transport=dev"
     case masked = "kernel_features=-epoch:-passthrough:-uring:-statx:-killpriv2:-expire"
 
     var testDescription: String {

@@ -14,7 +14,7 @@ struct RaceTests {
         case processorsAreTakenAway
     }
 
-    static let settings: [CacheSetting] = MountTesting.isLong ? [.auto, .exclusive, .strict, .masked] : [.auto]
+    static let settings: [CacheSetting] = MountTesting.isLong ? [.auto, .exclusive, .strict, .device, .masked] : [.auto]
     static let seconds = MountTesting.isLong ? 15 : 2
     static let users = [TestUser.bob, .carol, TestUser(uid: 504, gid: 20, groups: [12, 20])]
 

@@ -11,7 +11,7 @@ struct RevocationTests {
         if MountTesting.isLong { return setting == .auto ? 10_000 : 1_000 }
         return setting == .auto ? 200 : 20
     }
-    static let settings: [CacheSetting] = MountTesting.isLong ? [.auto, .exclusive, .strict, .masked] : [.auto, .strict, .masked]
+    static let settings: [CacheSetting] = MountTesting.isLong ? [.auto, .exclusive, .strict, .device, .masked] : [.auto, .strict, .masked]
 
     /// Those that only keep requests under way and caches warm: the owner too, whose walks bring closed
     /// entries in, and who changes modes that take nothing away.

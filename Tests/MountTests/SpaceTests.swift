@@ -30,24 +30,6 @@ struct SpaceTests {
 
     /// A large write that does not fit may leave some blocks.
     private let fillToTheLast = "cat /dev/zero 2>/dev/null > $D/f; while echo x | dd of=$D/f bs=4k oflag=append conv=notrunc,sync 2>/dev/null; do true; done; sync -f $D"
-    private let fill = "cat /dev/zero 2>&1 > $D/f | grep -o 'No space.*'; stat -c '%s %u' $D/f"
-
-    @Test func writingEndsWhereItEndsNatively() throws {
-        let results = try fixture.both(.alice, fill)
-        expectSame(results)
-        #expect(results.mount.contains("No space left on device"))
-        try expectEqualUse()
-        // And root goes on, into the reserve, as far as natively.
-        expectSame(try fixture.both(.root, "cat /dev/zero 2>&1 > $D/r | grep -o 'No space.*'; stat -c '%s %u' $D/r"))
-        #expect(try #require(fixture.backing).free.all < reserve / 4)
-        let (native, backing) = (try #require(fixture.native).free, try #require(fixture.backing).free)
-        #expect(native.all <= backing.all + 8 && backing.all <= native.all + 8)
-    }
-
-    @Test func appendingEndsWhereItEndsNatively() throws {
-        expectSame(try fixture.both(.alice, "dd if=/dev/zero of=$D/f bs=60k oflag=append conv=notrunc 2>&1 | tail -n +4 | wc -l; stat -c %s $D/f"))
-        try expectEqualUse()
-    }
 
     @Test func allocatingEndsWhereItEndsNatively() throws {
         for user in [TestUser.alice, .root] {
@@ -68,15 +50,6 @@ struct SpaceTests {
             #expect(counts[0] == counts[1])
             if user == .alice { try expectEqualUse() }
         }
-    }
-
-    @Test func fillingAHoleEndsWhereItEndsNatively() throws {
-        let script = """
-            truncate -s 100M $D/f 2>/dev/null; dd if=/dev/zero of=$D/f bs=64k conv=notrunc 2>&1 | grep -o -e 'No space.*' -e '^[0-9]*+0 records out'
-            stat -c %s $D/f
-            """
-        expectSame(try fixture.both(.alice, script))
-        try expectEqualUse()
     }
 
     @Test func namesEndWhereTheyEndNatively() throws {
@@ -109,18 +82,6 @@ struct SpaceTests {
         try expectEqualUse()
     }
 
-    @Test func copyingEndsWhereItEndsNatively() throws {
-        // cp uses copy_file_range(2).
-        let script = """
-            head -c 5000000 /dev/zero > $D/a; n=0; while cp $D/a $D/c$n 2>/dev/null; do n=$((n+1)); done; echo $n
-            cp $D/a $D/last 2>&1 | grep -o 'No space.*'
-            """
-        let results = try fixture.both(.alice, script)
-        expectSame(results)
-        #expect(results.mount.contains("No space"))
-        try expectEqualUse()
-    }
-
     @Test func touchOnAFullDiskIsAsNatively() throws {
         let script = """
             cat /dev/zero 2>/dev/null > $D/f; sync -f $D; touch $D/new 2>&1 | grep -o 'No space.*'
@@ -144,17 +105,6 @@ struct SpaceTests {
         // Root can still deny: that is what a reserve is for.
         let list = (0..<20).map { "user:#\(600 + $0) deny read" }.joined(separator: "\n")
         try root.must("setxattr", fixture.place + "/n8", "system.aclfs.acl", list)
-    }
-
-    @Test func aMappingDoesNotUseTheReserve() throws {
-        // The kernel sends pages of mappings later, as user 0, whoever wrote them.
-        let alice = try ActingProcess(.alice)
-        try alice.must("hold", "1", fixture.place + "/f", String(O_RDWR | O_CREAT), "0644")
-        try alice.must("ftruncate", "1", String(40 << 20))
-        #expect(try !alice.call("mapfill", "1").isOK)
-        sync()
-        #expect(try #require(fixture.backing).free.all + 8 >= reserve)
-        #expect(try #require(fixture.backing).free.forUsers < 200)
     }
 
     @Test func whatDoesNotFitLeavesNothing() throws {

@@ -31,8 +31,16 @@ enum Spawn {
         var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
         words.append(nil)
         defer { for word in words { free(word) } }
+        // Threads of a test hold most signals back, and a child would do so, too.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         var pid: pid_t = 0
-        let failure = posix_spawnp(&pid, arguments[0], &actions, nil, words, environ)
+        let failure = posix_spawnp(&pid, arguments[0], &actions, &attributes, words, environ)
         guard failure == 0 else { throw FixtureError("cannot start \(arguments[0]): errno \(failure)") }
         return pid
     }

@@ -20,8 +20,9 @@ struct ZeroFillTests {
         try Data(contentsOf: URL(fileURLWithPath: fixture.path(name)))
     }
 
-    @Test(arguments: BackingKind.reserving) func roomIsReservedWhenCloseReturnsAndZerosFollow(_ kind: BackingKind) throws {
-        let fixture = try ZeroFillFixture(kind, "")
+    @Test(arguments: BackingKind.reserving, dataWays)
+    func roomIsReservedWhenCloseReturnsAndZerosFollow(_ kind: BackingKind, _ way: String) throws {
+        let fixture = try ZeroFillFixture(kind, way)
         let process = try leaveGap(fixture, "f")
         #expect(try fixture.occupied("f") < Self.megabyte, "nothing is filled before close")
         #expect(try read(fixture, "f") == Data(count: Self.megabyte) + Data("x".utf8))
@@ -62,8 +63,8 @@ struct ZeroFillTests {
         #expect(try fixture.holes("f") == [Self.megabyte + 4096..<5 * Self.megabyte])
     }
 
-    @Test func holesThatWereThereStay() throws {
-        let fixture = try ZeroFillFixture(.ext4, "")
+    @Test(arguments: dataWays) func holesThatWereThereStay(_ way: String) throws {
+        let fixture = try ZeroFillFixture(.ext4, way)
         let file = open(fixture.backingPath("f"), O_WRONLY | O_CREAT, 0o666)
         ftruncate(file, off_t(Self.megabyte))
         fchmod(file, 0o666)
@@ -76,8 +77,8 @@ struct ZeroFillTests {
         #expect(try fixture.holes("f") == [0..<Self.megabyte])
     }
 
-    @Test func whatIsCutAndGrowsAgainIsNew() throws {
-        let fixture = try ZeroFillFixture(.ext4, "")
+    @Test(arguments: dataWays) func whatIsCutAndGrowsAgainIsNew(_ way: String) throws {
+        let fixture = try ZeroFillFixture(.ext4, way)
         let process = try leaveGap(fixture, "f")
         try process.must("close", "1")
         #expect(try fixture.untilFilled("f") == [])
@@ -93,8 +94,8 @@ struct ZeroFillTests {
         #expect(try fixture.occupied("f") >= 400_000)
     }
 
-    @Test func holesPunchedOnPurposeStay() throws {
-        let fixture = try ZeroFillFixture(.ext4, "")
+    @Test(arguments: dataWays) func holesPunchedOnPurposeStay(_ way: String) throws {
+        let fixture = try ZeroFillFixture(.ext4, way)
         let process = try leaveGap(fixture, "f")
         let punch = String(AllocateFlag.punchHole | AllocateFlag.keepSize)
         try process.must("fallocate", "1", punch, "65536", "65536")
@@ -115,8 +116,8 @@ struct ZeroFillTests {
         #expect(try fixture.occupied("f") == 0)
     }
 
-    @Test func zerosWaitForTheLastWriter() throws {
-        let fixture = try ZeroFillFixture(.ext4, "")
+    @Test(arguments: dataWays) func zerosWaitForTheLastWriter(_ way: String) throws {
+        let fixture = try ZeroFillFixture(.ext4, way)
         let (first, second) = (try leaveGap(fixture, "f"), try ActingProcess(.alice))
         try second.must("hold", "1", fixture.path("f"), String(O_RDWR), "0")
         try first.must("close", "1")
@@ -129,8 +130,8 @@ struct ZeroFillTests {
         #expect(try read(fixture, "f")[4096..<4102] == Data("second".utf8))
     }
 
-    @Test func aKilledWriterAndAFileWithoutANameAreFilled() throws {
-        let fixture = try ZeroFillFixture(.ext4, "")
+    @Test(arguments: dataWays) func aKilledWriterAndAFileWithoutANameAreFilled(_ way: String) throws {
+        let fixture = try ZeroFillFixture(.ext4, way)
         // dd has made its gap and waits for input.
         _ = try TestUser.alice.shell(
             "sleep 2 | dd of=\(fixture.path("k")) bs=1 seek=1000000 2>/dev/null & sleep 0.3; kill -9 $!; true")
@@ -145,6 +146,21 @@ struct ZeroFillTests {
         var status = stat()
         fstat(look, &status)
         #expect(Int(status.st_blocks) * 512 >= Self.megabyte && status.st_nlink == 0)
+    }
+
+    /// The descriptor is closed, the mapping grows nothing but may be the last that can write.
+    @Test(arguments: dataWays) func aGapIsFilledWhenTheMappingGoes(_ way: String) throws {
+        let fixture = try ZeroFillFixture(.ext4, way)
+        let process = try leaveGap(fixture, "f")
+        try process.must("mapkeep", "1", "1")
+        try process.must("close", "1")
+        #expect(try fixture.occupied("f") >= Self.megabyte)
+        usleep(50_000)
+        #expect(try fixture.holes("f") != [], "a mapping may still write")
+        try process.must("mapstore", "1", "100", "M")
+        try process.must("unmap", "1")
+        #expect(try fixture.untilFilled("f") == [])
+        #expect(try read(fixture, "f")[100] == UInt8(ascii: "M"))
     }
 
     @Test func whereRoomCannotBeReservedZerosAreWrittenOrCounted() throws {
@@ -245,10 +261,10 @@ struct ZeroFillTests {
         #expect(try read(fixture, "f")[8192..<8197] == Data("other".utf8))
     }
 
-    @Test func aSecondWriterLosesNoByte() throws {
+    @Test(arguments: dataWays) func aSecondWriterLosesNoByte(_ way: String) throws {
         let rounds = MountTesting.isLong ? 1000 : 100
         for kind in MountTesting.isLong ? BackingKind.reserving : [.ext4, .tmpfs] {
-            let fixture = try ZeroFillFixture(kind, "")
+            let fixture = try ZeroFillFixture(kind, way)
             let result = try fixture.gaps("race", String(rounds), fixture.path("f"))
             #expect(result.status == 0, "\(kind): \(result)")
         }
@@ -257,17 +273,19 @@ struct ZeroFillTests {
     @Test(arguments: BackingKind.reserving)
     func randomCallsOfSeveralProcessesGiveWhatTheyShould(_ kind: BackingKind) throws {
         let fixture = try ZeroFillFixture(kind, "zerofill=off")
-        for mode in ["off", "allocate", "write"] {
-            try fixture.mount.unmount()
-            try fixture.mount.mount("zerofill=\(mode)")
-            for run in 0..<(MountTesting.isLong ? 60 : 3) { try randomCalls(fixture, mode, run) }
+        for way in dataWays {
+            for mode in ["off", "allocate", "write"] {
+                try fixture.mount.unmount()
+                try fixture.mount.mount("\(way),zerofill=\(mode)")
+                for run in 0..<(MountTesting.isLong ? 60 : 3) { try randomCalls(fixture, mode, way, run) }
+            }
         }
     }
 
-    private func randomCalls(_ fixture: ZeroFillFixture, _ mode: String, _ run: Int) throws {
+    private func randomCalls(_ fixture: ZeroFillFixture, _ mode: String, _ way: String, _ run: Int) throws {
         let said = ProcessInfo.processInfo.environment["ACLFS_SEED"].flatMap { UInt64($0) }
         let seed = said ?? UInt64.random(in: 1...1_000_000_000)
-        let name = "\(mode)\(run)"
+        let name = "\(mode)\(run)\(way)"
         // Some begin as a hole.
         let file = open(fixture.backingPath(name), O_WRONLY | O_CREAT, 0o666)
         ftruncate(file, run % 2 == 0 ? 300_000 : 0)

@@ -9,7 +9,8 @@ _aclfs_mount_options() {
         securelevel= grpid nogrpid suiddir nosuiddir groups=process groups=directory groups_cache= metadata=auto metadata=trusted
         metadata=user cache=strict cache=exclusive special=gate special=open xattr_names=linux xattr_names=mac
         xattr_names=both crossmounts nocrossmounts unknown99 source_mode=require-private nodiratime nosymfollow
-        remount fsname= sandbox= bundle= home= layout=macos layout=ios zerofill=write zerofill=allocate zerofill=off zerofill_max='
+        remount fsname= passthrough=auto passthrough=off sandbox= bundle= home= layout=macos layout=ios zerofill=write zerofill=allocate zerofill=off zerofill_max=
+        transport=auto transport=uring transport=dev'
     local before=
     [[ $1 == *,* ]] && before=${1%,*},
     local words
@@ -73,13 +74,19 @@ _aclfs() {
         fi ;;
     sandbox)
         case $COMP_CWORD:${COMP_WORDS[2]}:${COMP_WORDS[3]}:$current in
-        2:*) _aclfs_words 'check list grant --help' "$current" ;;
+        2:*) _aclfs_words 'check list grant run --help' "$current" ;;
         3:grant:*) _aclfs_words 'add list remove --help' "$current" ;;
         *:check:*:-*) _aclfs_words '--json --bundle --home --layout --help' "$current" ;;
         *:check:*) case $previous in
             --layout) _aclfs_words 'macos ios' "$current" ;;
             *) _aclfs_words "$(aclfs sandbox list 2>/dev/null | awk '$2 ~ /^\// { print $1 }')" "$current"
                 [ "${#COMPREPLY[@]}" -gt 0 ] || _aclfs_files "$current" ;;
+            esac ;;
+        *:run:*:-*) _aclfs_words '--bundle --home --layout --mount --help --' "$current" ;;
+        *:run:*) case $previous in
+            --layout) _aclfs_words 'macos ios' "$current" ;;
+            run) _aclfs_words "$(aclfs sandbox list 2>/dev/null | awk '$2 ~ /^\// { print $1 }')" "$current" ;;
+            *) _aclfs_files "$current" ;;
             esac ;;
         *:list:*) _aclfs_words '--json --help' "$current" ;;
         *:grant:add:-*) _aclfs_words '--bundle --read-only --read-write --expires --help' "$current" ;;

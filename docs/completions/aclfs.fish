@@ -14,7 +14,7 @@ complete -c aclfs -n $none -f -a chmod -d 'Change modes and ACL entries'
 complete -c aclfs -n $none -f -a ls -d 'List with entries and flags'
 complete -c aclfs -n $none -f -a chflags -d 'Change file flags'
 complete -c aclfs -n $none -f -a backup -d 'Exclude from backup, and list what is'
-complete -c aclfs -n $none -f -a sandbox -d 'Check profiles, grant files to applications'
+complete -c aclfs -n $none -f -a sandbox -d 'Check profiles, grant files to applications, run them'
 complete -c aclfs -n $none -f -a explain -d 'Say whether an operation is allowed, and why'
 complete -c aclfs -n $none -f -a effective -d 'List every right that a user has'
 complete -c aclfs -n $none -f -a help -d 'Show help'
@@ -24,7 +24,7 @@ complete -c aclfs -n '__fish_seen_subcommand_from mount' -s d -d 'Show requests'
 complete -c aclfs -n '__fish_seen_subcommand_from mount' -s o -x -d 'Mount options' -a '
     ro rw nosuid suid nodev dev noexec exec sync dirsync noatime allow_other owners noowners acl noacl securelevel=
     grpid nogrpid suiddir nosuiddir groups=process groups=directory groups_cache= metadata=auto metadata=trusted metadata=user
-    cache=strict fsname= sandbox= bundle= home= layout=macos layout=ios'
+    cache=strict passthrough=off transport=auto transport=uring transport=dev fsname= sandbox= bundle= home= layout=macos layout=ios'
 complete -c aclfs -n '__fish_seen_subcommand_from unmount status' -f -a '(__aclfs_mounts)'
 complete -c aclfs -n '__fish_seen_subcommand_from status explain effective' -l json -d 'Print JSON'
 complete -c aclfs -n '__fish_seen_subcommand_from explain' -l who-can -d 'Which users may'
@@ -41,8 +41,8 @@ complete -c aclfs -n '__fish_seen_subcommand_from backup; and not __fish_seen_su
 complete -c aclfs -n '__fish_seen_subcommand_from backup; and __fish_seen_subcommand_from list' -s 0 -d 'End items in NUL'
 complete -c aclfs -n '__fish_seen_subcommand_from backup; and __fish_seen_subcommand_from list' -l format -x \
     -a 'null lines rsync tar restic borg' -d 'For which program'
-complete -c aclfs -n '__fish_seen_subcommand_from sandbox; and not __fish_seen_subcommand_from check list grant' \
-    -f -a 'check list grant'
+complete -c aclfs -n '__fish_seen_subcommand_from sandbox; and not __fish_seen_subcommand_from check list grant run' \
+    -f -a 'check list grant run'
 complete -c aclfs -n '__fish_seen_subcommand_from grant; and not __fish_seen_subcommand_from add list remove' \
     -f -a 'add list remove'
 complete -c aclfs -n '__fish_seen_subcommand_from check; and __fish_seen_subcommand_from sandbox' \
@@ -51,6 +51,9 @@ complete -c aclfs -n '__fish_seen_subcommand_from sandbox' -l json -d 'Print JSO
 complete -c aclfs -n '__fish_seen_subcommand_from sandbox' -l bundle -x -d 'The application'
 complete -c aclfs -n '__fish_seen_subcommand_from check; and __fish_seen_subcommand_from sandbox' -l home -r -d 'From the mount\'s top'
 complete -c aclfs -n '__fish_seen_subcommand_from check; and __fish_seen_subcommand_from sandbox' -l layout -x -a 'macos ios'
+complete -c aclfs -n '__fish_seen_subcommand_from run; and __fish_seen_subcommand_from sandbox' -l home -r -d 'From the mount\'s top'
+complete -c aclfs -n '__fish_seen_subcommand_from run; and __fish_seen_subcommand_from sandbox' -l layout -x -a 'macos ios'
+complete -c aclfs -n '__fish_seen_subcommand_from run; and __fish_seen_subcommand_from sandbox' -l mount -r -d 'The share'
 complete -c aclfs -n '__fish_seen_subcommand_from grant; and __fish_seen_subcommand_from add' -l read-only -d 'It may read'
 complete -c aclfs -n '__fish_seen_subcommand_from grant; and __fish_seen_subcommand_from add' -l read-write -d 'It may read and write'
 complete -c aclfs -n '__fish_seen_subcommand_from grant; and __fish_seen_subcommand_from add' -l expires -x -d 'When it ends'

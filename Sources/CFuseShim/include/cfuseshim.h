@@ -19,6 +19,8 @@ struct aclfs_fuse_request {
 	aclfs_fuse_session *session;
 	/* NULL if the request is one that the library does not know. */
 	void *_Nullable fuse_request;
+	/* The thread that holds it, or NULL if it came through the device. */
+	void *_Nullable ring;
 	uint64_t unique;
 	uint32_t opcode;
 };
@@ -83,8 +85,17 @@ enum {
 	ACLFS_FUSE_MASK_EXPIRE = 1 << 5,
 };
 
+enum aclfs_fuse_transport {
+	/* io_uring if the kernel offers it and the rings can be made. */
+	ACLFS_FUSE_TRANSPORT_AUTO,
+	/* Else the mount is not served. */
+	ACLFS_FUSE_TRANSPORT_URING,
+	ACLFS_FUSE_TRANSPORT_DEV,
+};
+
 struct aclfs_fuse_configuration {
 	uint32_t masked;
+	enum aclfs_fuse_transport transport;
 	uint32_t max_background;
 	/* FUSE_PASSTHROUGH is asked for if not 0: 1, or 2 if the backing file system is stacked itself. */
 	uint32_t max_stack_depth;
@@ -98,7 +109,9 @@ struct aclfs_fuse_negotiated {
 	uint32_t kernel_major, kernel_minor;
 	uint64_t offered, used;
 	uint32_t max_write;
-	bool parallel_dirops, killpriv_v2, passthrough, statx, expire, epoch;
+	bool parallel_dirops, killpriv_v2, passthrough, statx, expire, epoch, uring;
+	/* An errno if requests come through the device although io_uring was asked for; EOPNOTSUPP: not offered. */
+	int32_t uring_failure;
 };
 
 /* Filled in by Swift.  Every request function must answer its request exactly once. */
@@ -200,6 +213,9 @@ enum {
 /* mount(2); extra is a comma-separated list of further options of the kernel's, or NULL. */
 int aclfs_fuse_mount(const char *source, const char *mountpoint, uint32_t flags, uint32_t uid, uint32_t gid,
 		     const char *_Nullable extra);
+/* As aclfs_fuse_mount for uid 0, but attached nowhere: *mount is a descriptor of the mount, and when its last copy and
+ * the last place where it was attached are gone, the mount is. extra: lines `key=value`, or NULL. */
+int aclfs_fuse_mount_nowhere(const char *source, uint32_t flags, const char *_Nullable extra, int *mount);
 /* The set-user-id helper for ordinary users, which prints its own reason on refusal. */
 int aclfs_fuse_mount_by_helper(const char *source, const char *mountpoint, uint32_t flags,
 			       const char *_Nullable extra);
@@ -218,6 +234,9 @@ void aclfs_fuse_session_stop(aclfs_fuse_session *session);
 void aclfs_fuse_session_free(aclfs_fuse_session *session);
 /* False before the kernel's INIT was answered. */
 bool aclfs_fuse_session_negotiated(aclfs_fuse_session *session, struct aclfs_fuse_negotiated *negotiated);
+
+/* Whether this process can make rings: 0 or -errno. */
+int aclfs_fuse_ring_probe(void);
 
 /* Whether the kernel has sent an INTERRUPT for a request that is not answered yet. */
 bool aclfs_fuse_interrupted(struct aclfs_fuse_request request);

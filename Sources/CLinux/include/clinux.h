@@ -160,6 +160,8 @@ int32_t aclfs_enter_mount_namespace(int32_t fd);
 
 /* --- Data --- */
 
+/* Whether anybody has the regular file open for writing, or mapped through such a descriptor: 1, 0 or -errno. */
+int32_t aclfs_is_open_for_writing(int32_t fd);
 int32_t aclfs_ftruncate(int32_t fd, int64_t size);
 int32_t aclfs_truncate(int32_t fd, int64_t size);
 int32_t aclfs_fallocate(int32_t fd, int32_t mode, int64_t offset, int64_t length);
@@ -270,6 +272,39 @@ int32_t aclfs_keep_capabilities(void);
 uint32_t aclfs_setfsuid(uint32_t uid);
 /* Leaves all supplementary groups. */
 int32_t aclfs_leave_groups(void);
+
+/* --- Walls around a command (confine.c) --- */
+
+static const int32_t aclfs_CLONE_NEWNS = 0x00020000, aclfs_CLONE_NEWIPC = 0x08000000,
+                     aclfs_CLONE_NEWUSER = 0x10000000, aclfs_CLONE_NEWPID = 0x20000000;
+
+/* unshare(2), before any thread is started. */
+int32_t aclfs_unshare(int32_t namespaces);
+/* As aclfs_clone_mount, with what is mounted below. */
+int32_t aclfs_clone_tree(int32_t fd);
+/* Attaches a mount that is attached nowhere, or a copy, onto what the second descriptor (O_PATH will do) is open on. */
+int32_t aclfs_attach_mount(int32_t mount, int32_t place);
+/* A new tmpfs, attached nowhere: to be filled, or empty and read-only. */
+int32_t aclfs_small_mount(int32_t writable);
+/* fork(2), before any thread is started. */
+int32_t aclfs_fork(void);
+/* The signal that the calling process gets when its parent ends; 0 = none. */
+int32_t aclfs_end_with_parent(int32_t number);
+/* Nobody without capabilities traces the calling process or looks into its /proc. */
+int32_t aclfs_hide_process(void);
+/* No capability in any set, none by root's id at exec, no new privileges: for good. Needs CAP_SETPCAP. */
+int32_t aclfs_give_up_privileges(void);
+int32_t aclfs_new_session_keyring(void);
+/* Signals, which must be blocked, as something to poll and read. */
+int32_t aclfs_signal_descriptor(const int32_t *numbers, uint32_t count);
+/* Its number; `code` as sigaction(2) has it: above 0 if the kernel sent it of its own accord. */
+int32_t aclfs_next_signal(int32_t fd, int32_t *code);
+/* F_GETFL. */
+int32_t aclfs_descriptor_flags(int32_t fd);
+/* A pidfd of whoever connected; -ENOPROTOOPT before Linux 6.5. */
+int32_t aclfs_control_peer_process(int32_t fd);
+/* Of a pidfd: 1 or 0. */
+int32_t aclfs_is_process_alive(int32_t process);
 
 #pragma clang assume_nonnull end
 

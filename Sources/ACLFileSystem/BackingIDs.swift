@@ -1,0 +1,75 @@
+import ACLFormats
+import FuseSession
+import LinuxSystem
+import Synchronization
+
+/// One mount's way of telling its kernel which backing files it may reach by itself (docs/data-path.md).
+final class BackingIDs: Sendable {
+    private struct State {
+        var notifier: Notifier?
+        var obstacle: String?
+        var said: Set<Int32> = []
+    }
+
+    private let state = Mutex(State())
+    /// Not before the kernel has agreed, and not after it has refused for good.
+    private let isOn = Atomic<Bool>(false)
+    private let report: @Sendable (String) -> Void
+    let opened = Atomic<UInt64>(0)
+    let closed = Atomic<UInt64>(0)
+    let refused = Atomic<UInt64>(0)
+
+    init(report: @escaping @Sendable (String) -> Void) { self.report = report }
+
+    /// The way to the kernel, as soon as there is one.
+    func connect(_ notifier: Notifier) { state.withLock { $0.notifier = notifier } }
+
+    /// The kernel has agreed.
+    func begin() { isOn.store(true, ordering: .sequentiallyConsistent) }
+
+    var areUsable: Bool { isOn.load(ordering: .sequentiallyConsistent) }
+
+    /// Why there is no passthrough although the kernel has agreed to it.
+    var obstacle: String? { state.withLock { $0.obstacle } }
+
+    /// An id for a file; nil if the kernel does not give one, which is said once. The kernel opens and uses the file with
+    /// the rights of the calling thread: never to be called while it acts for root (decision 14).
+    func open(_ descriptor: Int32) -> Int32? {
+        guard areUsable, let notifier = state.withLock({ $0.notifier }) else { return nil }
+        let id = notifier.openBacking(descriptor)
+        if id > 0 {
+            opened.add(1, ordering: .relaxed)
+            return id
+        }
+        refused.add(1, ordering: .relaxed)
+        note(Errno(rawValue: -id))
+        return nil
+    }
+
+    func close(_ id: Int32) {
+        closed.add(1, ordering: .relaxed)
+        state.withLock { $0.notifier }?.closeBacking(id)
+    }
+
+    private func note(_ error: Errno) {
+        let reason: String
+        switch error {
+        // It will not change its mind.
+        case .perm, .notty:
+            reason =
+                "the kernel refuses to register backing files (\(error)), which needs CAP_SYS_ADMIN on the host; "
+                + "data goes through the daemon"
+            isOn.store(false, ordering: .sequentiallyConsistent)
+        case .loop:
+            reason =
+                "a backing file lies on a file system that is itself stacked on another (\(error)); the data of such files "
+                + "goes through the daemon"
+        default: reason = "the kernel did not register a backing file (\(error)); its data goes through the daemon"
+        }
+        let isNew = state.withLock { state in
+            if !areUsable { state.obstacle = reason }
+            return state.said.insert(error.rawValue).inserted
+        }
+        if isNew { report("passthrough: " + reason) }
+    }
+}

@@ -1,0 +1,89 @@
+import ACLFormats
+import Authorization
+import BackingStore
+import FuseSession
+import LinuxSystem
+import Synchronization
+
+// Which way the data of a handle may go (docs/data-path.md). What the kernel does by itself nobody judges, so that is
+// left to it for which there is nothing to judge.
+
+extension ObjectFacts {
+    /// Whether the kernel may read and write the object without us, for everybody who opens it.
+    ///
+    /// Not if some may only append: O_APPEND can be cleared after opening, and a mapping knows none. Not with set-id bits:
+    /// a store into a mapping is a write that no request tells of.
+    var leavesNothingToJudge: Bool {
+        kind == .file && mode.isDisjoint(with: [.setUser, .setGroup]) && appendingImpliesWriting
+    }
+}
+
+extension FileSystem {
+    /// What a handle about to be made asks of its path.
+    func demand(
+        _ intent: OpenIntent, of object: Loaded, isAppendOnly: Bool, clearsSetID: Bool, _ caller: Caller
+    ) -> DataDemand {
+        let writes = intent.contains(.write)
+        return DataDemand(
+            allowsPassthrough: object.facts.leavesNothingToJudge, isUncached: clearsSetID,
+            isSeen: writes && caller.uid == 0 && mayNeedReserve(object.descriptor),
+            mustNotBeMapped: isAppendOnly, isMappable: writes && intent.contains(.read))
+    }
+
+    /// Root may use what the file system keeps for it, but a backing id has one user for all who open the file, and that
+    /// is nobody. So where the room for everybody comes to its end, root's writes come here (decision 14).
+    private func mayNeedReserve(_ descriptor: SharedDescriptor) -> Bool {
+        guard FileSystemUser.restrictedID != nil, let status = try? Syscall.fstatvfs(descriptor.rawValue),
+            status.bfree > status.bavail
+        else { return false }
+        return status.bavail.multipliedReportingOverflow(by: max(status.frsize, 1)).partialValue < nearReserve
+    }
+
+    /// Joins the way of an object's data.
+    /// - Throws: `busy` as `DataPathTable.join` does.
+    func joinDataPath(_ object: Loaded, _ demand: DataDemand) throws(Errno) -> DataPathShare {
+        try share.dataPaths.join(
+            object.object.key, demand, on: backingIDs, everyMount: share.everyMountPasses(self),
+            object.descriptor.rawValue)
+    }
+
+    /// Once: it is no answer that a program expects of open(2).
+    func noteBusy(_ node: Node) {
+        if hasSaidBusy.exchange(true, ordering: .relaxed) { return }
+        report(
+            "inode \(node.object.key.inode): opened for reading and appending only while other programs hold it open in a "
+                + "way by which it could be changed through a mapping (EBUSY); it can be opened so when they have closed it")
+    }
+}
+
+/// Room for everybody, in bytes, below which root's writes are not left to the kernel.
+private let nearReserve: UInt64 = 1 << 30
+
+extension Opening {
+    init(_ handle: HandleID, _ path: DataPath, noFlush: Bool) {
+        var flags: Flags = noFlush ? .noFlush : []
+        switch path {
+        case .direct, .seenPassthrough: flags.insert(.directIO)
+        case .cached, .passthrough: break
+        }
+        self.init(handle: handle, flags: flags, backingID: path.backingID)
+    }
+}
+
+extension FileSystem {
+    /// Why the kernel moves no data although it agreed to; nil if it does.
+    public var passthroughObstacle: String? { backingIDs.obstacle }
+
+    /// For `aclfs status`: opens by the way of their data, and the kernel's ids of backing files.
+    var dataMembers: [JSON.Member] {
+        func number(_ value: UInt64) -> JSON { .integer(Int64(clamping: value)) }
+        return [
+            .init("opens_passthrough", number(counters.opensPassthrough.load(ordering: .relaxed))),
+            .init("opens_cached", number(counters.opensCached.load(ordering: .relaxed))),
+            .init("opens_uncached", number(counters.opensSeen.load(ordering: .relaxed))),
+            .init("backing_ids_opened", number(backingIDs.opened.load(ordering: .relaxed))),
+            .init("backing_ids_closed", number(backingIDs.closed.load(ordering: .relaxed))),
+            .init("backing_ids_refused", number(backingIDs.refused.load(ordering: .relaxed))),
+        ]
+    }
+}

@@ -1,0 +1,221 @@
+import BackingStore
+import LinuxSystem
+import Synchronization
+
+/// The way that the bytes of one open file take.
+enum DataPath: Equatable {
+    /// By READ and WRITE, and the kernel keeps pages.
+    case cached
+    /// By READ and WRITE, no page is kept, and nothing can be mapped shared.
+    case direct
+    /// From the kernel to the backing file.
+    case passthrough(Int32)
+    /// By READ and WRITE; a mapping is one of the backing file.
+    case seenPassthrough(Int32)
+
+    var backingID: Int32? {
+        switch self {
+        case .cached, .direct: nil
+        case .passthrough(let id), .seenPassthrough(let id): id
+        }
+    }
+}
+
+/// What one opening asks of its path.
+struct DataDemand {
+    /// The object may be given to the kernel, if nobody has it open another way.
+    var allowsPassthrough = true
+    /// Where READ and WRITE come here, no page may be kept.
+    var isUncached = false
+    /// Each READ and WRITE must come here, whatever others do.
+    var isSeen = false
+    /// There must be no shared writable mapping.
+    var mustNotBeMapped = false
+    /// It could be mapped shared and writable.
+    var isMappable = false
+}
+
+/// Which way the data of each open file goes: one for all opens of an object, on all mounts of the tree, from the first
+/// open to the last RELEASE. The kernel answers EIO to an open whose way does not fit the others' (docs/data-path.md
+/// has the table), and pages that one mount's kernel keeps would not know of bytes that another's writes past us.
+final class DataPathTable: Sendable {
+    private struct Registration {
+        let mount: BackingIDs
+        /// nil: uncached on this mount, to the end. A kernel may take two answers in another order than they were given in.
+        let id: Int32?
+        var opens = 0
+    }
+    private struct File {
+        let isPassthrough: Bool
+        var opens = 0
+        /// There was a handle through which the kernel may let a program change the file without a word to us or to its
+        /// own attributes.
+        var wasMappable = false
+        /// One for each mount that has it open.
+        var registrations: [Registration] = []
+    }
+    private struct State {
+        var files: [ObjectKey: File] = [:]
+        /// Files that were opened in a way that allows a mapping.
+        var mappable = 0
+        /// No handle is left, but perhaps a mapping.
+        var left = RecentObjects()
+    }
+
+    private let state = Mutex(State())
+    /// Objects that are open and mappable, or are in `left`.
+    private let suspects = Atomic<Int>(0)
+    private let passed = Atomic<Bool>(false)
+
+    /// Whether the kernel was ever given a file: then mappings may be left that no handle stands for.
+    var hasPassed: Bool { passed.load(ordering: .sequentiallyConsistent) }
+
+    /// Takes part in the way of an object until the result is gone.
+    /// - Parameters:
+    ///   - everyMount: could do passthrough.
+    ///   - descriptor: of the object; O_PATH is enough.
+    /// - Throws: `busy` if others have it open in a way that cannot be narrowed to what is demanded.
+    func join(
+        _ key: ObjectKey, _ demand: DataDemand, on mount: BackingIDs, everyMount: Bool, _ descriptor: Int32
+    ) throws(Errno) -> DataPathShare {
+        try state.withLock { state throws(Errno) in
+            var file = state.files[key] ?? first(&state, key, demand, on: mount, everyMount: everyMount, descriptor)
+            let path = try Self.path(in: &file, demand, on: mount, descriptor)
+            let share = DataPathShare(
+                self, key, mount, path, isMappable: path.backingID != nil && demand.isMappable,
+                changesUnseen: file.isPassthrough)
+            file.opens += 1
+            if share.isMappable {
+                if !file.wasMappable { state.mappable += 1 }
+                file.wasMappable = true
+            }
+            state.files[key] = file
+            count(state)
+            return share
+        }
+    }
+
+    /// The way of an object that nobody has open.
+    private func first(
+        _ state: inout State, _ key: ObjectKey, _ demand: DataDemand, on mount: BackingIDs, everyMount: Bool,
+        _ descriptor: Int32
+    ) -> File {
+        if demand.allowsPassthrough, !demand.mustNotBeMapped, everyMount, let id = mount.open(descriptor) {
+            passed.store(true, ordering: .sequentiallyConsistent)
+            return File(isPassthrough: true, registrations: [Registration(mount: mount, id: id)])
+        }
+        // Pages must not be kept of what a mapping may still change.
+        let isMapped = Self.isMapped(&state, key, descriptor)
+        return File(isPassthrough: isMapped, registrations: isMapped ? [Registration(mount: mount, id: nil)] : [])
+    }
+
+    /// Whether a mapping is left of handles that have gone.
+    private static func isMapped(_ state: inout State, _ key: ObjectKey, _ descriptor: Int32) -> Bool {
+        guard state.left.contains(key) else { return false }
+        if let isOpen = try? Syscall.isOpenForWriting(descriptor), !isOpen {
+            state.left.remove(key)
+            return false
+        }
+        return true
+    }
+
+    private func count(_ state: State) {
+        suspects.store(state.left.count + state.mappable, ordering: .sequentiallyConsistent)
+    }
+
+    private static func path(
+        in file: inout File, _ demand: DataDemand, on mount: BackingIDs, _ descriptor: Int32
+    ) throws(Errno) -> DataPath {
+        guard file.isPassthrough else {
+            return demand.isUncached || demand.mustNotBeMapped ? .direct : .cached
+        }
+        let mustNotMap = demand.mustNotBeMapped && demand.isMappable
+        let known = file.registrations.firstIndex { $0.mount === mount }
+        // Whoever cannot be kept from mapping it must wait until nobody on this mount has it open this way.
+        if mustNotMap, let known, file.registrations[known].id != nil { throw .busy }
+        if known == nil {
+            file.registrations.append(Registration(mount: mount, id: mustNotMap ? nil : mount.open(descriptor)))
+        }
+        let index = known ?? file.registrations.count - 1
+        file.registrations[index].opens += 1
+        // A kernel that cannot must not keep pages either.
+        guard let id = file.registrations[index].id else { return .direct }
+        return demand.isSeen || demand.mustNotBeMapped ? .seenPassthrough(id) : .passthrough(id)
+    }
+
+    fileprivate func leave(_ key: ObjectKey, _ mount: BackingIDs) {
+        state.withLock { state in
+            guard var file = state.files[key] else { return }
+            file.opens -= 1
+            if let index = file.registrations.firstIndex(where: { $0.mount === mount }) {
+                file.registrations[index].opens -= 1
+                if file.registrations[index].opens == 0, let id = file.registrations.remove(at: index).id { mount.close(id) }
+            }
+            state.files[key] = file.opens > 0 ? file : nil
+            if file.opens == 0, file.wasMappable {
+                state.mappable -= 1
+                state.left.insert(key)
+            }
+            count(state)
+        }
+    }
+
+    /// Whether attributes of the object may change without the kernel's noticing: stores into a mapping of the backing
+    /// file move its times and blocks.
+    /// - Parameter descriptor: of the object; O_PATH is enough.
+    func changesUnseen(_ key: ObjectKey, _ descriptor: Int32) -> Bool {
+        guard suspects.load(ordering: .sequentiallyConsistent) > 0 else { return false }
+        return state.withLock { state in
+            if let file = state.files[key] { return file.wasMappable }
+            let isMapped = Self.isMapped(&state, key, descriptor)
+            count(state)
+            return isMapped
+        }
+    }
+}
+
+/// One open file's part in the way of its object; given back when it is gone.
+final class DataPathShare: Sendable {
+    private let table: DataPathTable
+    private let key: ObjectKey
+    private let mount: BackingIDs
+    let path: DataPath
+    let isMappable: Bool
+    /// READ and WRITE come here, but others write past us. splice(2) and private mappings bring pages into the kernel's
+    /// cache even on an uncached handle; they must not stay.
+    let mustKeepNoPages: Bool
+
+    fileprivate init(
+        _ table: DataPathTable, _ key: ObjectKey, _ mount: BackingIDs, _ path: DataPath, isMappable: Bool,
+        changesUnseen: Bool
+    ) {
+        (self.table, self.key, self.mount, self.path, self.isMappable) = (table, key, mount, path, isMappable)
+        switch path {
+        case .direct, .seenPassthrough: mustKeepNoPages = changesUnseen
+        case .cached, .passthrough: mustKeepNoPages = false
+        }
+    }
+
+    deinit { table.leave(key, mount) }
+}
+
+/// Objects of late, as many as may be remembered: beyond that the oldest are forgotten, thousands at a time.
+struct RecentObjects {
+    private static let most = 16_384
+    private var young: Set<ObjectKey> = []
+    private var old: Set<ObjectKey> = []
+
+    var count: Int { young.count + old.count }
+
+    func contains(_ key: ObjectKey) -> Bool { young.contains(key) || old.contains(key) }
+
+    mutating func insert(_ key: ObjectKey) {
+        if young.count >= Self.most { (old, young) = (young, []) }
+        young.insert(key)
+    }
+
+    mutating func remove(_ key: ObjectKey) {
+        young.remove(key)
+        old.remove(key)
+    }
+}

@@ -1,0 +1,195 @@
+#include "ring.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The system calls have no functions in libc, and liburing is not everywhere. */
+
+enum { PAGE = 4096 };
+
+static int setup(struct io_uring_params *params)
+{
+	int descriptor = (int)syscall(SYS_io_uring_setup, 1, params);
+	return descriptor < 0 ? -errno : descriptor;
+}
+
+static void *map(size_t size, int descriptor, off_t what)
+{
+	int flags = descriptor < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED | MAP_POPULATE;
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, descriptor, what);
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static int map_rings(struct ring *ring, const struct io_uring_params *params)
+{
+	size_t submissions = params->sq_off.flags + sizeof(uint32_t);
+	size_t completions = params->cq_off.cqes + params->cq_entries * sizeof(struct io_uring_cqe);
+	ring->indexes_size = submissions > completions ? submissions : completions;
+	ring->submissions_size = params->sq_entries * 2 * sizeof(struct io_uring_sqe);
+	ring->indexes = map(ring->indexes_size, ring->descriptor, IORING_OFF_SQ_RING);
+	ring->submissions = map(ring->submissions_size, ring->descriptor, (off_t)IORING_OFF_SQES);
+	if (!ring->indexes || !ring->submissions)
+		return -ENOMEM;
+	char *base = ring->indexes;
+	ring->submission_tail = (_Atomic uint32_t *)(void *)(base + params->sq_off.tail);
+	ring->completion_head = (_Atomic uint32_t *)(void *)(base + params->cq_off.head);
+	ring->completion_tail = (_Atomic uint32_t *)(void *)(base + params->cq_off.tail);
+	ring->submission_mask = params->sq_entries - 1;
+	ring->completion_mask = params->cq_entries - 1;
+	ring->completions = (struct io_uring_cqe *)(void *)(base + params->cq_off.cqes);
+	return 0;
+}
+
+/* A mount must not need a descriptor for each processor. */
+static void give_descriptor_back(struct ring *ring)
+{
+	struct io_uring_rsrc_update update = { .offset = UINT32_MAX, .data = (uint64_t)ring->descriptor };
+	if (syscall(SYS_io_uring_register, ring->descriptor, RING_REGISTER_RING_FDS, &update, 1) != 1)
+		return;
+	close(ring->descriptor);
+	ring->descriptor = (int)update.offset;
+	ring->is_registered = true;
+}
+
+int aclfs_ring_open(struct ring *ring, int device, size_t payload_size)
+{
+	*ring = (struct ring){ .descriptor = -1, .payload_size = payload_size };
+	/* A request is copied into the entry when its thread next waits, never in the middle of a handler. */
+	struct io_uring_params params = { .flags = RING_SETUP_SQE128 | RING_SETUP_SINGLE_ISSUER |
+						   RING_SETUP_DEFER_TASKRUN | RING_SETUP_NO_SQARRAY };
+	int result = setup(&params);
+	if (result < 0)
+		return result;
+	ring->descriptor = result;
+	result = map_rings(ring, &params);
+	/* Untouched pages of the payload take no memory; the last one ends a string that fills it. */
+	if (!result && !(ring->memory = map(PAGE + payload_size + PAGE, -1, 0)))
+		result = -ENOMEM;
+	if (!result)
+		madvise(ring->memory, PAGE + payload_size + PAGE, MADV_NOHUGEPAGE);
+	if (!result && syscall(SYS_io_uring_register, ring->descriptor, IORING_REGISTER_FILES, &device, 1) < 0)
+		result = -errno;
+	if (result)
+		aclfs_ring_close(ring);
+	else
+		give_descriptor_back(ring);
+	return result;
+}
+
+void aclfs_ring_close(struct ring *ring)
+{
+	if (ring->indexes)
+		munmap(ring->indexes, ring->indexes_size);
+	if (ring->submissions)
+		munmap(ring->submissions, ring->submissions_size);
+	if (ring->memory)
+		munmap(ring->memory, PAGE + ring->payload_size + PAGE);
+	if (ring->is_registered) {
+		/* By the thread that opened it, as everything about a ring; it ends with the thread in any case. */
+		struct io_uring_rsrc_update update = { .offset = (uint32_t)ring->descriptor };
+		syscall(SYS_io_uring_register, ring->descriptor, RING_UNREGISTER_RING_FDS | 1u << 31, &update, 1);
+	} else if (ring->descriptor >= 0) {
+		close(ring->descriptor);
+	}
+	*ring = (struct ring){ .descriptor = -1 };
+}
+
+static struct wire_ring_headers *headers(const struct ring *ring)
+{
+	return (struct wire_ring_headers *)(void *)ring->memory;
+}
+
+void aclfs_ring_submit(struct ring *ring, enum wire_ring_command command, uint16_t cpu, uint64_t commit)
+{
+	/* The kernel reads it in the enter that follows. */
+	static _Thread_local struct iovec entry[2];
+	entry[0] = (struct iovec){ headers(ring), sizeof(struct wire_ring_headers) };
+	entry[1] = (struct iovec){ ring->memory + PAGE, ring->payload_size };
+	uint32_t tail = atomic_load_explicit(ring->submission_tail, memory_order_relaxed);
+	/* Of 128 bytes; the command lies behind the first 48. */
+	char *place = (char *)ring->submissions + (tail & ring->submission_mask) * 2 * sizeof(struct io_uring_sqe);
+	memset(place, 0, 2 * sizeof(struct io_uring_sqe));
+	struct io_uring_sqe *submission = (struct io_uring_sqe *)(void *)place;
+	submission->opcode = RING_OP_URING_CMD;
+	submission->flags = IOSQE_FIXED_FILE;
+	submission->off = command;
+	if (command == WIRE_RING_REGISTER) {
+		submission->addr = (uintptr_t)entry;
+		submission->len = 2;
+	}
+	struct wire_ring_request request = { .commit_id = commit, .qid = cpu };
+	memcpy(place + 48, &request, sizeof request);
+	atomic_store_explicit(ring->submission_tail, tail + 1, memory_order_release);
+}
+
+int aclfs_ring_enter(struct ring *ring, unsigned submit, bool wait)
+{
+	unsigned flags = (wait ? IORING_ENTER_GETEVENTS : 0) | (ring->is_registered ? RING_ENTER_REGISTERED_RING : 0);
+	long n = syscall(SYS_io_uring_enter, ring->descriptor, submit, wait ? 1 : 0, flags, NULL, 0);
+	return n < 0 ? -errno : (int)n;
+}
+
+bool aclfs_ring_take(struct ring *ring, int32_t *result)
+{
+	uint32_t head = atomic_load_explicit(ring->completion_head, memory_order_relaxed);
+	if (head == atomic_load_explicit(ring->completion_tail, memory_order_acquire))
+		return false;
+	*result = ring->completions[head & ring->completion_mask].res;
+	atomic_store_explicit(ring->completion_head, head + 1, memory_order_release);
+	return true;
+}
+
+/*
+ * The kernel hands over a message in three parts.  The payload stays where it
+ * is: the other two are laid before it, so that the library sees one piece.
+ */
+struct fuse_buf aclfs_ring_message(struct ring *ring)
+{
+	struct wire_ring_headers *parts = headers(ring);
+	struct wire_in_header header;
+	memcpy(&header, parts->in_out, sizeof header);
+	size_t payload = parts->entry.payload_size;
+	size_t fixed = header.len - sizeof header - payload;
+	if (payload > ring->payload_size || header.len < sizeof header + payload || fixed > sizeof parts->fixed)
+		return (struct fuse_buf){ 0 };
+	char *start = ring->memory + PAGE - fixed - sizeof header;
+	memcpy(start, &header, sizeof header);
+	memcpy(start + sizeof header, parts->fixed, fixed);
+	ring->memory[PAGE + payload] = 0;
+	return (struct fuse_buf){ .size = header.len, .mem = start };
+}
+
+int aclfs_ring_put_reply(struct ring *ring, const struct iovec *iov, int count)
+{
+	struct wire_ring_headers *parts = headers(ring);
+	size_t size = 0;
+	for (int i = 1; i < count; i++) {
+		if (iov[i].iov_len > ring->payload_size - size)
+			return -EINVAL;
+		/* What is sent back may lie in the request itself. */
+		memmove(ring->memory + PAGE + size, iov[i].iov_base, iov[i].iov_len);
+		size += iov[i].iov_len;
+	}
+	memcpy(parts->in_out, iov[0].iov_base, sizeof(struct wire_out_header));
+	parts->entry.payload_size = (uint32_t)size;
+	return 0;
+}
+
+uint64_t aclfs_ring_commit_id(const struct ring *ring)
+{
+	return headers(ring)->entry.commit_id;
+}
+
+int aclfs_fuse_ring_probe(void)
+{
+	struct io_uring_params params = { .flags = RING_SETUP_SQE128 | RING_SETUP_SINGLE_ISSUER |
+						   RING_SETUP_DEFER_TASKRUN | RING_SETUP_NO_SQARRAY };
+	int descriptor = setup(&params);
+	if (descriptor < 0)
+		return descriptor;
+	close(descriptor);
+	return 0;
+}

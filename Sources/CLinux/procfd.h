@@ -1,0 +1,28 @@
+/* What clinux.c needs of procfd.c. */
+#ifndef ACLFS_PROCFD_H
+#define ACLFS_PROCFD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+
+#ifndef SYS_setxattrat
+#define SYS_setxattrat 463
+#endif
+#ifndef SYS_getxattrat
+#define SYS_getxattrat 464
+#endif
+
+/* "/proc/self/fd/N": the link leads to the descriptor's own object, a symlink included. */
+struct proc_path {
+  char text[32];
+};
+struct proc_path aclfs_proc_path(int32_t fd);
+
+/* /proc/self/fd, or -1. */
+int aclfs_proc_directory(void);
+
+/* setxattrat(2) or getxattrat(2) on a descriptor's own object: -errno; -ENOSYS if it cannot be done this way. */
+int64_t aclfs_proc_xattr(long call, int32_t fd, const char *name, void *value, uint64_t size, int32_t flags);
+
+#endif

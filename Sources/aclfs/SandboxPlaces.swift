@@ -1,0 +1,131 @@
+import ACLFileSystem
+import ACLFormats
+import BackingStore
+import LinuxSystem
+
+/// Where a share can be seen besides its mount point: what a sandbox has to cover (docs/sandbox-run.md).
+struct SandboxPlaces {
+    /// A directory of some file system, by names from that file system's own root.
+    struct Place {
+        /// As in `MountInfo.device`.
+        var device: UInt64
+        var names: [[UInt8]]
+        /// The backing directory itself; otherwise what is mounted below it.
+        var isSource: Bool
+    }
+
+    /// A mount of the same daemon.
+    struct Mount {
+        var device: UInt64
+        /// Of the same backing directory, so that the view can stand for it.
+        var isSame: Bool
+    }
+
+    var backing: [Place]
+    var mounts: [Mount]
+}
+
+extension SandboxPlaces {
+    var json: JSON {
+        .object([
+            .init(
+                "backing",
+                .array(
+                    backing.map { place in
+                        .object([
+                            .init("device", .string(Self.text(place.device))),
+                            JSON.path([0x2F] + Array(place.names.joined(separator: [0x2F]))),
+                            .init("source", .bool(place.isSource)),
+                        ])
+                    })),
+            .init(
+                "mounts",
+                .array(
+                    mounts.map { mount in
+                        .object([
+                            .init("device", .string(Self.text(mount.device))), .init("same", .bool(mount.isSame)),
+                        ])
+                    })),
+        ])
+    }
+
+    /// nil if it says anything that cannot be understood: then nobody knows what to cover.
+    init?(_ json: JSON) {
+        guard let places = json["backing"]?.array, let served = json["mounts"]?.array else { return nil }
+        (backing, mounts) = ([], [])
+        for place in places {
+            guard let device = place["device"]?.string.flatMap(Self.number), let path = place.path(),
+                let isSource = place["source"]?.bool
+            else { return nil }
+            backing.append(Place(device: device, names: path.names, isSource: isSource))
+        }
+        for mount in served {
+            guard let device = mount["device"]?.string.flatMap(Self.number), let isSame = mount["same"]?.bool else {
+                return nil
+            }
+            mounts.append(Mount(device: device, isSame: isSame))
+        }
+        if !backing.contains(where: { $0.isSource }) || mounts.isEmpty { return nil }
+    }
+
+    static func number(_ text: String) -> UInt64? {
+        let parts = text.split(separator: ":").compactMap { UInt64($0) }
+        return parts.count == 2 && parts.allSatisfy { $0 <= UInt64(UInt32.max) } ? parts[0] << 32 | parts[1] : nil
+    }
+
+    static func text(_ device: UInt64) -> String { "\(device >> 32):\(device & 0xFFFF_FFFF)" }
+}
+
+extension SandboxPlaces {
+    /// In the daemon, from its own mount table.
+    /// - Throws: a reason if the backing directory is not found there.
+    init(of mount: AttachedMount, _ tree: BackingTree, among served: [(mount: AttachedMount, tree: BackingTree)])
+        throws(MountFailure)
+    {
+        func failure(_ message: String) -> MountFailure {
+            MountFailure(status: MountExit.systemError, message: "\(mount.source): \(message)")
+        }
+        let table: [MountInfo]
+        let status: FileStatus
+        var path: [UInt8]
+        do throws(Errno) {
+            let file = try Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly)
+            table = try MountInfo.read(file.rawValue)
+            let directory = try tree.descriptor(of: tree.root)
+            status = try Syscall.statx(directory.rawValue, flags: AtFlag.dontSync)
+            path = try Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/fd/\(directory.rawValue)")
+        } catch { throw failure("\(error)") }
+        var entry = table.first { $0.id == status.mountID }
+        if entry == nil {
+            // With nocrossmounts the daemon has a copy of the mount that stands in no table.
+            path = Array(mount.source.utf8)
+            entry = table.filter { $0.device == status.device && path.isInside($0.path) }
+                .max { $0.path.count < $1.path.count }
+        }
+        guard let entry, path.isInside(entry.path) else {
+            throw failure("the backing directory is in no mount that the daemon sees; nobody can say what to cover")
+        }
+        backing = [
+            Place(
+                device: entry.device, names: entry.root.names + path.names.dropFirst(entry.path.names.count), isSource: true)
+        ]
+        var below: Set<UInt64> = [entry.id]
+        for mounted in table where below.contains(mounted.parent) && mounted.path.isInside(path) {
+            // What stands on a mount of ours is no part of the backing directory.
+            if mounted.type.elementsEqual("fuse.aclfs".utf8) { continue }
+            below.insert(mounted.id)
+            backing.append(Place(device: mounted.device, names: mounted.root.names, isSource: false))
+        }
+        mounts = served.compactMap { other in
+            other.mount.deviceNumber.map { Mount(device: $0, isSame: other.tree.root.key == tree.root.key) }
+        }
+    }
+}
+
+extension [UInt8] {
+    /// The names of a path.
+    var names: [[UInt8]] { split(separator: 0x2F).map { Array($0) } }
+
+    /// Whether the path is the directory or lies below it.
+    func isInside(_ directory: [UInt8]) -> Bool { names.starts(with: directory.names) }
+}

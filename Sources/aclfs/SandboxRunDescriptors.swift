@@ -1,0 +1,44 @@
+import Glibc
+import LinuxSystem
+
+/// What the command would inherit. Beyond 0 to 2 it is closed; those three may be anything but a way to the share.
+enum SandboxRunDescriptors {
+    private static let names = ["standard input", "standard output", "standard error"]
+
+    static func check(_ places: SandboxPlaces) throws(SandboxRunFailure) {
+        for number in 0...2 {
+            guard let reason = try reason(against: Int32(number), places) else { continue }
+            throw SandboxRunFailure(
+                "\(names[number]) is \(reason), and the command could go on from there; give it a pipe instead (… | cat >FILE)")
+        }
+    }
+
+    private static func reason(against descriptor: Int32, _ places: SandboxPlaces) throws(SandboxRunFailure) -> String? {
+        let status: FileStatus
+        do throws(Errno) { status = try Syscall.statx(descriptor, flags: AtFlag.dontSync) } catch {
+            // Closed: the first file that the command opened would take its place, as always.
+            if error == .badf { return nil }
+            throw SandboxRunFailure("descriptor \(descriptor)", error)
+        }
+        switch status.type {
+        case FileType.directory: return "a directory"
+        case FileType.blockDevice: return "a block device"
+        case FileType.regular: break
+        case FileType.symlink: return "a symbolic link"
+        // Pipes, sockets and terminals lead to whoever holds their other end.
+        default: return places.mounts.contains { $0.device == status.device } ? "on the share" : nil
+        }
+        if places.mounts.contains(where: { $0.device == status.device }) { return "a file on the share" }
+        do throws(Errno) {
+            let file = try Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly)
+            let path = try Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/fd/\(descriptor)")
+            guard let mount = try MountInfo.read(file.rawValue).first(where: { $0.id == status.mountID }) else {
+                // Of another namespace, so nobody can say where it lies; a file system of the share's is too near.
+                return places.backing.contains { $0.device == status.device } ? "a file of a place that is not seen here" : nil
+            }
+            let names = mount.root.names + path.names.dropFirst(mount.path.names.count)
+            let isInside = places.backing.contains { $0.device == mount.device && names.starts(with: $0.names) }
+            return isInside ? "a file in the backing directory" : nil
+        } catch { throw SandboxRunFailure("descriptor \(descriptor)", error) }
+    }
+}

@@ -1,0 +1,93 @@
+import ACLFormats
+import FuseSession
+import Glibc
+import LinuxSystem
+import SandboxPolicy
+import ToolSupport
+
+/// The share that a command is confined on, and the conversation with its daemon.
+struct SandboxRunShare {
+    let entry: MountEntry
+    private let client: ControlClient
+    var mountpoint: String { entry.path }
+
+    /// - Parameter path: of its mount point; nil for the share around the working directory, or the only one.
+    init(_ path: [UInt8]?) throws(SandboxRunFailure) {
+        entry = try Self.entry(path)
+        let owner = entry.userID ?? 0
+        guard owner == 0 || owner == geteuid() else {
+            throw SandboxRunFailure(
+                "\(entry.path) is the mount of user \(owner), whose daemon cannot make mounts for others; only that user can "
+                    + "confine a command on it")
+        }
+        do throws(ControlError) { client = try ControlClient(device: entry.device, owner: owner) } catch {
+            throw SandboxRunFailure("\(entry.path): \(error.message)")
+        }
+    }
+
+    private static func entry(_ path: [UInt8]?) throws(SandboxRunFailure) -> MountEntry {
+        if let path {
+            let location: MountLocation
+            do throws(ControlError) { location = try MountLocation(path, isFollowed: true) } catch {
+                throw SandboxRunFailure(error.message)
+            }
+            guard location.path.isEmpty, location.entry.root == "/" else {
+                throw SandboxRunFailure("\(escapedName(path)): not a mount point of the whole share (\(location.entry.path) may be)")
+            }
+            return location.entry
+        }
+        if let here = try? MountLocation([0x2E], isFollowed: true), here.entry.root == "/" { return here.entry }
+        let all = MountTable.entries().filter { $0.type == "fuse.aclfs" && $0.root == "/" }
+        var shown = all.filter { entry in MountTable.entry(at: entry.path)?.id == entry.id }
+        // One share at two places is one.
+        if Set(shown.map { $0.device }).count == 1 { shown = Array(shown.prefix(1)) }
+        guard shown.count == 1 else {
+            throw SandboxRunFailure(
+                shown.isEmpty
+                    ? "no aclfs mount is seen here"
+                    : "several aclfs mounts are seen here; say which with --mount: " + shown.map { $0.path }.joined(separator: ", "))
+        }
+        return shown[0]
+    }
+
+    /// What is to be covered, mounts by other daemons of what lies in the same backing directory included.
+    func places() throws(SandboxRunFailure) -> SandboxPlaces {
+        let answer: JSON
+        do throws(ControlError) { answer = try client.ask("places") } catch {
+            throw SandboxRunFailure("\(entry.path): \(error.message)")
+        }
+        return try places(answer)
+    }
+
+    func places(with view: SandboxRunView) throws(SandboxRunFailure) -> SandboxPlaces { try places(view.places) }
+
+    private func places(_ answer: JSON) throws(SandboxRunFailure) -> SandboxPlaces {
+        guard var places = SandboxPlaces(answer) else {
+            throw SandboxRunFailure("\(entry.path): its daemon's answer is not understood; is it another version?")
+        }
+        for other in MountTable.entries() where other.type == "fuse.aclfs" {
+            guard let device = SandboxPlaces.number(other.device), !places.mounts.contains(where: { $0.device == device })
+            else { continue }
+            if Self.mayShow(other, places) { places.mounts.append(.init(device: device, isSame: false)) }
+        }
+        return places
+    }
+
+    /// A daemon that does not say no may show it.
+    private static func mayShow(_ other: MountEntry, _ places: SandboxPlaces) -> Bool {
+        guard let client = try? ControlClient(device: other.device, owner: other.userID ?? 0, patience: 2000),
+            let answer = try? client.ask("shows", [.init("places", places.json)])
+        else { return true }
+        return answer["shows"]?.bool ?? true
+    }
+
+    func view(_ profile: SandboxProfile) throws(SandboxRunFailure) -> SandboxRunView {
+        let top: SharedDescriptor
+        do throws(Errno) {
+            top = SharedDescriptor(try Syscall.open(mountpoint, OpenFlag.path | OpenFlag.directory))
+        } catch { throw SandboxRunFailure(mountpoint, error) }
+        return entry.userID ?? 0 == 0
+            ? try SandboxRunView.made(by: client, entry, profile, top)
+            : try SandboxRunView.own(client, entry, profile, top)
+    }
+}

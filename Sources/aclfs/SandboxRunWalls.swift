@@ -1,0 +1,162 @@
+import ACLFormats
+import Glibc
+import LinuxSystem
+
+/// The first namespace: everything through which the share or its backing directory can be seen is covered, by the view
+/// where it shows the same, by an empty directory elsewhere.
+///
+/// Nothing here is trusted to stay as it was looked at: after each cover the mount table is read anew, until there is
+/// nothing left to do, and that is the proof.
+struct SandboxWalls {
+    let places: SandboxPlaces
+    /// Of the view, attached nowhere at first.
+    let view: Int32
+    private var isViewAttached = false
+    private var ours: Set<UInt64> = []
+    private let uid = geteuid()
+
+    init(places: SandboxPlaces, view: Int32) { (self.places, self.view) = (places, view) }
+
+    /// More steps than any mount table needs; each covers something.
+    private static let most = 10_000
+
+    mutating func raise() throws(SandboxRunFailure) {
+        for _ in 0..<Self.most where try !coverNext() { return }
+        throw SandboxRunFailure("the mount table does not come to rest; is something mounting all the time?")
+    }
+
+    /// A place of one mount where something is seen that must not be.
+    private struct Sight {
+        var mount: MountInfo
+        /// From the mount's top.
+        var names: [[UInt8]]
+        var cover: Cover
+    }
+
+    private enum Cover {
+        case view(below: [[UInt8]])
+        case nothing
+    }
+
+    /// - Returns: false if nothing is left to cover.
+    private mutating func coverNext() throws(SandboxRunFailure) -> Bool {
+        let table: [MountInfo]
+        do throws(Errno) {
+            let file = try Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly)
+            table = try MountInfo.read(file.rawValue)
+        } catch { throw SandboxRunFailure("/proc/self/mountinfo", error) }
+        for mount in table where !ours.contains(mount.id) {
+            for sight in sights(of: mount) where try cover(sight) { return true }
+        }
+        return false
+    }
+
+    private func sights(of mount: MountInfo) -> [Sight] {
+        let root = mount.root.names
+        if let served = places.mounts.first(where: { $0.device == mount.device }) {
+            return [Sight(mount: mount, names: [], cover: served.isSame ? .view(below: root) : .nothing)]
+        }
+        return places.backing.filter { $0.device == mount.device }.compactMap { place in
+            if place.names.starts(with: root) {
+                return Sight(
+                    mount: mount, names: Array(place.names.dropFirst(root.count)),
+                    cover: place.isSource ? .view(below: []) : .nothing)
+            }
+            guard root.starts(with: place.names) else { return nil }
+            // What is mounted below the backing directory is seen by the view where it is mounted.
+            return Sight(
+                mount: mount, names: [],
+                cover: place.isSource ? .view(below: Array(root.dropFirst(place.names.count))) : .nothing)
+        }
+    }
+
+    // MARK: One place
+
+    private mutating func cover(_ sight: Sight) throws(SandboxRunFailure) -> Bool {
+        let found: SandboxWalk.End
+        do throws(Errno) { found = try SandboxWalk.end(sight.mount, sight.names, uid: uid) } catch {
+            throw SandboxRunFailure(shown(sight), error)
+        }
+        do throws(Errno) {
+            switch found {
+            case .hidden: return false
+            case .closed(let door):
+                // Nobody here may pass; covered, it stays closed should its mode change.
+                try attachNothing(onto: door)
+            case .movable(let directory):
+                // Moved to below a bind mount, it would show what lies in it without its cover. A mount's top stays.
+                let copy = try Syscall.cloneTree(directory.rawValue)
+                try Syscall.attach(mount: copy.rawValue, onto: directory.rawValue)
+            case .root:
+                throw Errno.busy
+            case .visible(let object):
+                switch sight.cover {
+                case .nothing: try attachNothing(onto: object)
+                case .view(let names): try attachView(names, onto: object)
+                }
+            }
+            return true
+        } catch {
+            if case .root = found {
+                throw SandboxRunFailure("\(shown(sight)) is the root directory here, which nothing can be mounted over")
+            }
+            // The kernel mounts nothing on a directory or file that its caches have dropped, or that was removed.
+            if error == .noent {
+                throw SandboxRunFailure(
+                    "\(shown(sight)) is a bind mount that shows a part of the share or of its backing directory, and the kernel "
+                        + "lets nothing be mounted over it; unmount it, or mount it anew")
+            }
+            throw NamespaceSettings.failure("cannot cover \(shown(sight))", error)
+        }
+    }
+
+    private func shown(_ sight: Sight) -> String {
+        escapedName((sight.mount.path.names + sight.names).flatMap { [0x2F] + $0 })
+    }
+
+    private mutating func attachView(_ names: [[UInt8]], onto object: SharedDescriptor) throws(Errno) {
+        if !isViewAttached {
+            guard names.isEmpty else { return try attachNothing(onto: object) }
+            try Syscall.attach(mount: view, onto: object.rawValue)
+            isViewAttached = true
+            remember(view)
+            return
+        }
+        // A part of the share that the profile closes is seen as nothing.
+        guard let part = SandboxWalk.below(view, names), let copy = try? Syscall.cloneMount(part.rawValue) else {
+            return try attachNothing(onto: object)
+        }
+        try Syscall.attach(mount: copy.rawValue, onto: object.rawValue)
+        remember(copy.rawValue)
+    }
+
+    private mutating func attachNothing(onto object: SharedDescriptor) throws(Errno) {
+        let isDirectory = try Syscall.statx(object.rawValue, flags: AtFlag.dontSync).isDirectory
+        let empty: OwnedDescriptor
+        if isDirectory {
+            empty = try Syscall.smallMount(isWritable: false)
+        } else {
+            let null = try Syscall.open("/dev/null", OpenFlag.path)
+            empty = try Syscall.cloneMount(null.rawValue)
+        }
+        try Syscall.attach(mount: empty.rawValue, onto: object.rawValue)
+        remember(empty.rawValue)
+    }
+
+    private mutating func remember(_ mount: Int32) {
+        if let id = try? Syscall.statx(mount, flags: AtFlag.dontSync).mountID { ours.insert(id) }
+    }
+
+    // MARK: Besides the share
+
+    /// The sockets of daemons: whoever may ask there could give himself more.
+    mutating func hide(_ paths: [String]) throws(SandboxRunFailure) {
+        for path in paths {
+            guard let directory = try? Syscall.open(path, OpenFlag.path | OpenFlag.directory) else { continue }
+            let shared = SharedDescriptor(directory)
+            do throws(Errno) { try attachNothing(onto: shared) } catch {
+                throw NamespaceSettings.failure("cannot cover \(path)", error)
+            }
+        }
+    }
+}

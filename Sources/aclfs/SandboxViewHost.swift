@@ -1,0 +1,165 @@
+import ACLFileSystem
+import ACLFormats
+import FuseSession
+import Glibc
+import LinuxSystem
+import SandboxPolicy
+
+/// The daemon's side of `aclfs sandbox run`: what there is to cover, and a view of one of its mounts.
+///
+/// Anybody may ask: a view only takes away from what he reaches through the mount already, which he shows by a descriptor
+/// of the mount's top.
+extension MountHost {
+    func places(of mount: AttachedMount) -> ControlServer.MountFacts.DaemonAnswer {
+        do throws(MountFailure) { return .done(try sandboxPlaces(of: mount).json) } catch {
+            return .failed(.inval, error.message)
+        }
+    }
+
+    private func sandboxPlaces(of mount: AttachedMount) throws(MountFailure) -> SandboxPlaces {
+        let served = mounts
+        guard let tree = served.first(where: { $0.mount.device == mount.device })?.tree else {
+            throw MountFailure(status: MountExit.systemError, message: "the mount is about to end")
+        }
+        return try SandboxPlaces(of: mount, tree, among: served)
+    }
+
+    func view(
+        _ request: JSON, _ descriptors: [SharedDescriptor], _ peer: ControlSocket.Peer, of mount: AttachedMount,
+        _ fileSystem: FileSystem
+    ) -> ControlServer.MountFacts.DaemonAnswer {
+        // Only root's daemon can make a mount; any other is handed one, by its own user alone.
+        let isMaker = geteuid() == 0
+        guard isMaker || peer.uid == geteuid() else {
+            return .failed(.perm, "the mount is an ordinary user's; only he can make views of it")
+        }
+        if let profile = mount.profile {
+            return .failed(.inval, "the mount is confined by the profile \(escapedName(profile.name.utf8)) already")
+        }
+        guard descriptors.count == (isMaker ? 1 : 2), let json = request["profile"] else {
+            return .failed(.inval, "an incomplete message: profile and a descriptor of the mount's top")
+        }
+        guard let entry = Self.reachedMount(descriptors[0].rawValue, mount) else {
+            return .failed(.perm, "the descriptor is not of the mount's top in the daemon's mount namespace")
+        }
+        do throws(MountFailure) {
+            let profile: SandboxProfile
+            do {
+                profile = try SandboxProfile(json)
+                _ = try profile.table()
+            } catch { throw MountFailure(status: MountExit.failed, message: "profile: \(error)") }
+            let places = try sandboxPlaces(of: mount)
+            let base = AttachedMount.View(base: fileSystem, room: try ViewRoom(self, of: peer.uid))
+            let view: (device: String, descriptor: SharedDescriptor?)
+            if isMaker {
+                view = try makeView(of: mount, entry, profile, base)
+            } else {
+                guard let device = request["device"]?.string, SandboxPlaces.number(device) != nil,
+                    let descriptor = try? Syscall.dup(descriptors[1].rawValue).release()
+                else { throw MountFailure(status: MountExit.systemError, message: "an incomplete message: device") }
+                try serveView(device, descriptor, of: mount, profile, base)
+                view = (device, nil)
+            }
+            let answer = JSON.object([.init("places", places.json), .init("device", .string(view.device))])
+            return view.descriptor.map { .handed(answer, [$0]) } ?? .done(answer)
+        } catch { return .failed(isEnding ? .again : .inval, error.message) }
+    }
+
+    /// The entry of the mount that a descriptor was opened through, if it is the top of this one. Found without a request
+    /// to ourselves: by the kernel's own notes on the descriptor, and by our mount table, in which another namespace's
+    /// mounts do not stand.
+    private static func reachedMount(_ descriptor: Int32, _ mount: AttachedMount) -> MountEntry? {
+        guard let flags = try? Syscall.openFlags(of: descriptor), flags & OpenFlag.path != 0,
+            let text = try? Syscall.readAll(path: "/proc/self/fdinfo/\(descriptor)")
+        else { return nil }
+        func number(_ label: String) -> UInt64? {
+            for line in text.split(separator: 0x0A) where line.starts(with: label.utf8) {
+                return UInt64(String(decoding: line.dropFirst(label.utf8.count).drop { $0 == 0x09 || $0 == 0x20 }, as: UTF8.self))
+            }
+            return nil
+        }
+        guard let id = number("mnt_id:"),
+            let path = try? Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/fd/\(descriptor)"),
+            let entry = MountTable.entries().first(where: { $0.id == id && $0.device == mount.device && $0.root == "/" })
+        else { return nil }
+        // Whatever lies below the top has a longer path; the kernel makes it without asking us.
+        return entry.path == String(decoding: path, as: UTF8.self) ? entry : nil
+    }
+
+    private func makeView(
+        of mount: AttachedMount, _ entry: MountEntry, _ profile: SandboxProfile, _ base: AttachedMount.View
+    ) throws(MountFailure) -> (device: String, descriptor: SharedDescriptor?) {
+        let made: (device: Int32, mount: Int32)
+        do throws(Errno) {
+            // The device is root's.
+            made = try FileSystemUser.asRoot { () throws(Errno) in
+                let contexts = mount.options.contexts
+                do throws(SessionError) {
+                    return try Mounting.mountNowhere(
+                        source: entry.source, flags: Mounting.Flags(entry),
+                        extra: contexts.isEmpty ? nil : contexts.joined(separator: "\n"))
+                } catch { throw Errno(rawValue: error.errno) }
+            }
+        } catch { throw Self.failure("\(error)") }
+        let shown = SharedDescriptor(rawValue: made.mount)
+        // Asks the kernel only: nobody answers on the new mount yet.
+        guard let status = try? Syscall.statx(shown.rawValue, flags: AtFlag.dontSync) else {
+            close(made.device)
+            throw Self.failure("it has no device number")
+        }
+        let device = SandboxPlaces.text(status.device)
+        try serveView(device, made.device, of: mount, profile, base)
+        return (device, shown)
+    }
+
+    private static func failure(_ what: String) -> MountFailure {
+        MountFailure(status: MountExit.systemError, message: "cannot make a view: \(what)")
+    }
+
+    /// - Parameter descriptor: of /dev/fuse, ours from here on.
+    private func serveView(
+        _ device: String, _ descriptor: Int32, of mount: AttachedMount, _ profile: SandboxProfile,
+        _ base: AttachedMount.View
+    ) throws(MountFailure) {
+        guard let tree = mounts.first(where: { $0.mount.device == mount.device })?.tree else {
+            close(descriptor)
+            throw Self.failure("the mount is about to end")
+        }
+        var options = mount.options
+        // What an ordinary user mounts for a sandbox of his is nobody else's.
+        options.allowOther = geteuid() == 0
+        let view = AttachedMount(
+            source: mount.source, name: mount.name, mountpoint: "(view)", device: device, options: options,
+            profile: profile, showsRequests: mount.showsRequests, descriptor: descriptor, view: base)
+        let isServing = WorkQueue<Bool>(capacity: 2)
+        try serve(view, tree: tree) { isServing.add($0) }
+        guard isServing.next() == true else { throw Self.failure("the kernel did not answer") }
+    }
+
+    /// Whether anything that we serve lies in, or has inside, one of the places of another daemon's share.
+    func shows(_ request: JSON, of mount: AttachedMount) -> ControlServer.MountFacts.DaemonAnswer {
+        guard let asked = request["places"].flatMap({ SandboxPlaces($0) }) else { return .failed(.inval, "no places") }
+        do throws(MountFailure) {
+            let own = try sandboxPlaces(of: mount)
+            let isRelated = own.backing.contains { own in
+                asked.backing.contains { other in
+                    own.device == other.device && (own.names.starts(with: other.names) || other.names.starts(with: own.names))
+                }
+            }
+            return .done(.object([.init("shows", .bool(isRelated))]))
+        } catch { return .failed(.inval, error.message) }
+    }
+}
+
+extension Mounting.Flags {
+    /// As they are in force on a mount of root's.
+    init(_ entry: MountEntry) {
+        self = [.allowOther]
+        let words: [(String, Mounting.Flags)] = [
+            ("ro", .readOnly), ("nosuid", .noSetID), ("nodev", .noDevices), ("noexec", .noExecution),
+            ("noatime", .noAccessTime), ("sync", .synchronous), ("dirsync", .synchronousDirectories),
+            ("nodiratime", .noDirectoryAccessTime), ("nosymfollow", .noSymlinkFollow),
+        ]
+        for (word, flag) in words where entry.options.contains(word) || entry.superOptions.contains(word) { insert(flag) }
+    }
+}

@@ -1,0 +1,85 @@
+import Glibc
+import LinuxSystem
+
+/// Whether a place of one mount can be come by from the root directory, step by step, without following any link.
+enum SandboxWalk {
+    enum End {
+        /// Something else is in the way, or nothing is there.
+        case hidden
+        /// A directory on the way that the caller may not search.
+        case closed(SharedDescriptor)
+        /// A directory on the way that the caller could move elsewhere, and what lies in it with it.
+        case movable(SharedDescriptor)
+        case visible(SharedDescriptor)
+        case root
+    }
+
+    /// - Parameter names: from the mount's top.
+    static func end(_ mount: MountInfo, _ names: [[UInt8]], uid: UInt32) throws(Errno) -> End {
+        let top = SharedDescriptor(try Syscall.open("/", OpenFlag.path | OpenFlag.directory))
+        var current = top
+        for name in mount.path.names {
+            switch try step(current, name) {
+            case .to(let next): current = next
+            case .closed: return current === top ? .hidden : .closed(current)
+            case .nowhere: return .hidden
+            }
+        }
+        guard try isOn(mount, current) else { return .hidden }
+        for (index, name) in names.enumerated() {
+            let next: SharedDescriptor
+            switch try step(current, name) {
+            case .to(let found): next = found
+            case .closed: return current === top ? .hidden : .closed(current)
+            case .nowhere: return .hidden
+            }
+            guard try isOn(mount, next) else { return .hidden }
+            if index < names.count - 1, isMovable(in: current, uid: uid) { return .movable(next) }
+            current = next
+        }
+        return mount.path.names.isEmpty && names.isEmpty ? .root : .visible(current)
+    }
+
+    /// A part of a mount of ours; nil if it cannot be opened.
+    static func below(_ top: Int32, _ names: [[UInt8]]) -> SharedDescriptor? {
+        guard var current = try? SharedDescriptor(Syscall.dup(top)) else { return nil }
+        for name in names {
+            guard let step = try? step(current, name), case .to(let next) = step else { return nil }
+            current = next
+        }
+        return current
+    }
+
+    private enum Step {
+        case to(SharedDescriptor)
+        case closed, nowhere
+    }
+
+    private static func step(_ directory: SharedDescriptor, _ name: [UInt8]) throws(Errno) -> Step {
+        do throws(Errno) {
+            return .to(
+                try name.withCString { (name) throws(Errno) in
+                    SharedDescriptor(try Syscall.openat(directory.rawValue, name, OpenFlag.path | OpenFlag.noFollow))
+                })
+        } catch {
+            switch error {
+            case .acces, .perm: return .closed
+            // A mount whose server died comes to life no more.
+            case .noent, .notdir, .loop, .notconn, .stale: return .nowhere
+            default: throw error
+            }
+        }
+    }
+
+    private static func isOn(_ mount: MountInfo, _ object: SharedDescriptor) throws(Errno) -> Bool {
+        let id = try Syscall.statx(object.rawValue, flags: AtFlag.dontSync).mountID
+        guard id != 0 else { throw .nosys }
+        return id == mount.id
+    }
+
+    /// Whether names in the directory may be changed, or could be after a chmod.
+    private static func isMovable(in directory: SharedDescriptor, uid: UInt32) -> Bool {
+        guard let status = try? Syscall.statx(directory.rawValue, flags: AtFlag.dontSync) else { return true }
+        return status.uid == uid || faccessat(directory.rawValue, ".", W_OK, AT_EACCESS) == 0
+    }
+}

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""What a mount of aclfs costs, against its backing file system and against other file systems in user space.
+
+Every option has a variable for `make bench`: BENCH_ROUNDS and so on. docs/performance.md says how to read the tables.
+"""
+import argparse
+import json
+import os
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+
+import fixtures
+import machine
+import markdown
+import peers
+import places
+import scale
+import tables
+import workloads
+from rounds import Rounds
+
+
+def arguments(words):
+    def variable(name, default, kind=str):
+        text = os.environ.get("BENCH_" + name.upper(), "")
+        try:
+            return kind(text) if text else default
+        except ValueError:
+            sys.exit(f"bench: BENCH_{name.upper()}={text}: not {kind.__name__}")
+
+    quick = "--quick" in words
+    parser = argparse.ArgumentParser(prog="bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--quick", action="store_true", help="fewer workloads and shorter rounds: about two minutes")
+    add("--rounds", type=int, default=variable("rounds", 3 if quick else 5, int), help="interleaved rounds")
+    add("--seconds", type=float, default=variable("seconds", 0.07 if quick else 0.5, float), help="of each loop")
+    add("--data-mib", type=int, default=variable("data_mib", 64 if quick else 256, int), help="size of the data file")
+    add("--objects", type=int, default=variable("objects", 0 if quick else 1_000_000, int), help="for the scale rows; 0 = none")
+    add("--tiny", action="store_true", help="small fixtures, for a test of this program: the figures mean nothing")
+    add("--starts", type=int, default=variable("starts", 5 if quick else 10, int), help="how often the start is timed; 0 = not")
+    add("--only", default=variable("only", ""), help="workloads, joined by commas")
+    add("--skip", default=variable("skip", ""), help="workloads that are left out")
+    add("--conditions", default=variable("conditions", "acl,home"), help="acl, home, both or - for none")
+    add("--as", dest="who", default=variable("as", "root,user"), help="root, user or both")
+    add("--uid", type=int, default=variable("uid", 1000, int), help="the ordinary user's uid and gid")
+    add("--dir", default=variable("dir", os.environ.get("TMPDIR") or "/tmp"), help="where; decides the backing file system")
+    add("--options", default=variable("options", ""), help="mount options of aclfs")
+    add("--built", default=variable("built", ",".join(peers.NAMES)), help="peers that are mounted here; - for none")
+    add("--peers", default=variable("peers", ""), help="other mounts, LABEL=DIRECTORY, separated by blanks")
+    add("--examples", default=variable("examples", ""), help="directory of libfuse's examples")
+    add("--aclfs", default=os.environ.get("ACLFS") or "aclfs", help="the program (ACLFS)")
+    add("--load", default=os.environ.get("ACLFS_LOAD") or "aclfs-load", help="the program of the loops (ACLFS_LOAD)")
+    add("--micro", default=os.environ.get("ACLFS_MICROBENCH") or "", help="the program of the microbenchmarks, if they are to run")
+    add("--json", default=variable("json", ""), help="write every sample here")
+    add("--markdown", default=variable("markdown", ""), help="write the tables into this document")
+    add("--from", dest="source", help="measure nothing, show results that --json wrote")
+    add("--list", action="store_true", help="list the workloads")
+    return parser.parse_args(words)
+
+
+def words_of(text):
+    return [word for word in text.replace(",", " ").split() if word != "-"]
+
+
+def check(settings):
+    if os.geteuid() != 0:
+        raise places.Failure("needs root: it mounts for all users and measures as root and as an ordinary one")
+    if not os.path.exists("/dev/fuse"):
+        raise places.Failure("there is no /dev/fuse here")
+    for program in (settings.aclfs, settings.load, settings.micro):
+        if program and not shutil.which(program):
+            raise places.Failure(f"{program}: not found (make bench builds it)")
+    for word, known in ((settings.who, ("root", "user")), (settings.conditions, ("acl", "home")), (settings.built, peers.NAMES)):
+        for each in words_of(word):
+            if each not in known:
+                raise places.Failure(f"{each}: must be one of {', '.join(known)}, or - for none")
+    if not 0 < settings.uid < 2**32 - 1:
+        raise places.Failure("--uid: an ordinary user's")
+    settings.aclfs, settings.load = (os.path.abspath(shutil.which(each)) for each in (settings.aclfs, settings.load))
+
+
+def measure_as(who, settings, chosen, scratch, tarball, result):
+    """One user's rounds, on mounts of their own. Whether somebody wanted them to end early."""
+    mounts = places.Mounts(scratch, who, settings.aclfs, settings.options, words_of(settings.built), settings.peers.split(), settings.examples)
+    try:
+        result["paths"], result["missing"] = mounts.status()["paths"], mounts.missing
+        uid = 0 if who == "root" else settings.uid
+        rounds = Rounds(mounts, fixtures.make(mounts, uid, settings.load, words_of(settings.conditions)), chosen, settings, tarball)
+        rounds.prepare()
+        for fixture in rounds.fixtures:
+            if fixture.label == "aclfs+acl":
+                fixtures.check_inheritance(fixture)
+        rounds.run(who)
+        result["identities"][who if who == "root" else f"user {uid}"] = rounds.result()
+        return rounds.stopped
+    finally:
+        mounts.end()
+
+
+def measure(settings, chosen):
+    check(settings)
+    # The examples of libfuse keep a descriptor for each object that the kernel knows.
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    result = {
+        "machine": machine.describe(settings.aclfs, os.path.realpath(settings.dir)), "load_before": machine.load(),
+        "settings": {name: getattr(settings, name) for name in ("rounds", "seconds", "data_mib", "objects", "options", "quick")},
+        "identities": {}, "missing": [], "paths": {},
+    }
+    if settings.micro:
+        result["micro"] = json.loads(places.must(settings.micro, *(["--quick"] if settings.quick else [])))
+    scratch = places.Scratch(os.path.realpath(settings.dir))
+    try:
+        tarball = f"{scratch.top}/tree.tar"
+        fixtures.make_tarball(tarball)
+        stopped = False
+        for who in words_of(settings.who):
+            stopped = measure_as(who, settings, chosen, scratch, tarball, result)
+            if stopped:
+                break
+        if settings.starts and not stopped:
+            result["start"] = scale.starts(scratch, settings.aclfs, settings.options, settings.starts)
+        if settings.objects and not stopped:
+            result["scale"] = scale.measure(scratch, settings.aclfs, settings.options, settings.load, settings)
+    finally:
+        if scratch.end():
+            raise places.Failure("could not clean up; see above")
+    result["load_after"] = machine.load()
+    return result
+
+
+def show(result):
+    print("\n".join(tables.summary(result)))
+    for title, rows in tables.all_of(result):
+        print(f"\n{title}\n{tables.aligned(rows)}")
+
+
+def main(words):
+    settings = arguments(words)
+    if settings.list:
+        for each in workloads.ALL:
+            print(f"{each.name:12} {each.what}")
+        return 0
+    # A stop ends like an interruption: what was mounted is taken away before the process ends.
+    for each in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, lambda number, _: sys.exit(128 + number))
+    # Whoever started this may have blocked them, for itself.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+    try:
+        if settings.tiny:
+            workloads.Sizes.many, workloads.Sizes.files = 50, 40
+        chosen = workloads.chosen(settings.only, settings.skip, settings.quick)
+        if settings.source:
+            with open(settings.source, encoding="utf-8") as file:
+                result = json.load(file)
+        else:
+            result = measure(settings, chosen)
+        # Before anything is shown: a closed terminal must not lose what was measured.
+        if settings.json and not settings.source:
+            with tempfile.NamedTemporaryFile("w", dir=os.path.dirname(os.path.abspath(settings.json)), delete=False) as file:
+                json.dump(result, file, indent=1)
+            os.replace(file.name, settings.json)
+        show(result)
+        if settings.markdown:
+            markdown.write(settings.markdown, result)
+    except (places.Failure, ValueError, OSError) as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,70 @@
+"""The other file systems that aclfs is compared with: bindfs, and the examples of libfuse, built here."""
+import gzip
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+
+NAMES = ["bindfs", "passthrough_ll", "passthrough_hp"]
+PATIENCE = 20
+EXAMPLES = "/usr/share/doc/libfuse3-dev/examples"
+SOURCES = {"passthrough_ll": ("passthrough_ll.c", "cc"), "passthrough_hp": ("passthrough_hp.cc", "c++")}
+
+
+class Missing(Exception):
+    """Why one of them is not measured."""
+
+
+def mount(name, back, point, scratch, examples):
+    """Mounts it for all users; returns when it is mounted."""
+    if name == "bindfs":
+        program = shutil.which("bindfs")
+        if not program:
+            raise Missing("not installed (apt install bindfs)")
+        words = [program, "--multithreaded", "-o", "allow_other", back, point]
+    else:
+        program = build(name, scratch, [place for place in (examples, EXAMPLES) if place])
+        if name == "passthrough_ll":
+            words = [program, "-o", f"source={back},allow_other,xattr", point]
+        else:
+            words = [program, back, point]
+    log = f"{scratch.top}/private/{name}.log"
+    with open(log, "wb") as output:
+        started = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+    # Some stay in the foreground; the directory's end is theirs, too.
+    patience = time.monotonic() + PATIENCE
+    while not os.path.ismount(point) and time.monotonic() < patience:
+        if started.poll():
+            with open(log, encoding="utf-8", errors="replace") as file:
+                raise Missing(f"exit {started.returncode}: {file.read().strip()[-200:]}")
+        time.sleep(0.02)
+    if not os.path.ismount(point):
+        raise Missing(f"was started, but nothing is mounted after {PATIENCE} seconds")
+
+
+def build(name, scratch, examples):
+    source, compiler = SOURCES[name]
+    place = f"{scratch.top}/private/{name}.build"
+    if os.path.exists(f"{place}/{name}"):
+        return f"{place}/{name}"
+    shutil.rmtree(place, ignore_errors=True)
+    os.mkdir(place)
+    candidates = [os.path.join(each, source + suffix) for each in examples for suffix in ("", ".gz")]
+    packed = next(filter(os.path.exists, candidates), None)
+    if not packed:
+        raise Missing(f"{source} is not in {' or '.join(examples)} (BENCH_EXAMPLES names another directory)")
+    with (gzip.open if packed.endswith(".gz") else open)(packed, "rb") as file, open(f"{place}/{source}", "wb") as copy:
+        shutil.copyfileobj(file, copy)
+    if not shutil.which(compiler) or not shutil.which("pkg-config"):
+        raise Missing(f"{compiler} and pkg-config are needed to build it")
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "fuse3"], stdout=subprocess.PIPE, check=False, text=True)
+    standard = ["-std=c++17"] if compiler == "c++" else []
+    made = subprocess.run([compiler, "-O2", *standard, "-D_GNU_SOURCE", *[f"-I{each}" for each in examples], f"{place}/{source}", "-o",
+                           f"{place}/{name}", *shlex.split(flags.stdout), "-lpthread"],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, text=True)
+    if made.returncode:
+        print(made.stdout[-2000:], file=sys.stderr)
+        raise Missing("does not build here")
+    return f"{place}/{name}"

@@ -1,0 +1,147 @@
+"""The arithmetic and the texts, without a mount: python3 Tests/Bench/selftest.py"""
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import figures
+import markdown
+import reaper
+import tables
+import workloads
+
+
+def verdict(name, samples, peers=(), uring=False):
+    return figures.verdict(workloads.BY_NAME[name], samples, list(peers), uring)
+
+
+class Ratios(unittest.TestCase):
+    def test_a_ratio_is_of_the_same_round(self):
+        # The ratio of the medians would be 1: the slow minute fell on both, but not on the same figures.
+        native, ours = [100, 10, 100], [10, 100, 50]
+        self.assertEqual(figures.ratio(ours, native), figures.Figure(0.5, 0.1, 10))
+
+    def test_a_round_that_failed_counts_for_nobody(self):
+        self.assertEqual(figures.ratio([None, 5, 6], [1, 10, None]), figures.Figure(0.5, 0.5, 0.5))
+        self.assertIsNone(figures.ratio([None], [1]))
+        self.assertIsNone(figures.ratio(None, [1]))
+
+    def test_numbers_keep_three_digits(self):
+        self.assertEqual([figures.number(each) for each in (0.1234, 999.4, 1000, 45_678, 999_600, 2_340_000)],
+                         ["0.123", "999", "1k", "45.7k", "1M", "2.34M"])
+        self.assertEqual([figures.share(each) for each in (0.0123, 0.654, 3)], ["0.012", "0.65", "3.00"])
+
+
+class Verdicts(unittest.TestCase):
+    def test_a_share_of_native(self):
+        self.assertEqual(verdict("seq-read", {"native": [100], "aclfs": [95]}).outcome, "met")
+        self.assertEqual(verdict("seq-read", {"native": [100], "aclfs": [94]}).outcome, "missed")
+
+    def test_rounds_that_differ_are_said(self):
+        held = verdict("seq-read", {"native": [100, 100, 100], "aclfs": [90, 96, 97]})
+        self.assertEqual(figures.shown(held), "met (rounds differ)")
+
+    def test_one_byte_takes_at_most_half_as_long_again(self):
+        self.assertEqual(verdict("pwrite-1", {"native": [150], "aclfs": [100]}).outcome, "met")
+        self.assertEqual(verdict("pwrite-1", {"native": [151], "aclfs": [100]}).outcome, "missed")
+
+    def test_no_peer_may_lead(self):
+        samples = {"native": [100], "aclfs": [70], "a": [60], "b": [71]}
+        self.assertEqual(verdict("stat", samples, ["a"]).outcome, "met")
+        self.assertEqual(verdict("stat", samples, ["a", "b"]).outcome, "missed")
+        # For missing names only native is the measure.
+        self.assertEqual(verdict("stat-miss", samples, ["a", "b"]).outcome, "met")
+
+    def test_ahead_of_every_peer_and_by_half_with_io_uring(self):
+        samples = {"native": [100], "aclfs": [14], "a": [10], "b": [9]}
+        self.assertEqual(verdict("open", samples, ["a", "b"]).outcome, "met")
+        self.assertEqual(verdict("open", samples, ["a", "b"], uring=True).outcome, "missed")
+        self.assertEqual(verdict("open", samples, []).outcome, "", "without a peer nothing is said")
+
+    def test_what_failed_is_not_met(self):
+        self.assertEqual(verdict("open", {"native": [1], "aclfs": [None], "a": [1]}, ["a"]).outcome, "")
+
+    def test_entries_are_compared_with_aclfs_itself(self):
+        self.assertEqual(figures.verdict_with_entries({"aclfs": [100], "aclfs+acl": [95], "native": [1000]}).outcome, "met")
+        self.assertEqual(figures.verdict_with_entries({"aclfs": [100], "aclfs+acl": [94], "native": [1]}).outcome, "missed")
+
+    def test_home_is_counted_in_lookups(self):
+        def held(name, plain, home):
+            return figures.verdict_at_home(workloads.BY_NAME[name], {"aclfs": plain, "aclfs-home": home}).outcome
+
+        self.assertEqual(held("stat", 0.01, 1.02), "met")
+        self.assertEqual(held("stat", 0.0, 2.0), "missed")
+        # Creating and unlinking walk the path twice.
+        self.assertEqual(held("create", 3.0, 5.0), "met")
+
+
+class Texts(unittest.TestCase):
+    result = {
+        "machine": {"date": "d", "commit": "c", "aclfs": "v", "processor": "p", "processors": 2, "memory_gib": 1, "virtual": True,
+                    "kernel": "k", "libfuse": "l", "bindfs": None, "backing": {"type": "ext4", "options": "rw"}},
+        "settings": {"rounds": 2, "seconds": 1, "data_mib": 1, "objects": 1000, "options": "", "quick": True},
+        "load_before": {"average": 1}, "load_after": {"average": 2},
+        "paths": {"uring": {"used": False, "why": "w"}}, "missing": ["bindfs: not installed"], "start": [105, 110, 120],
+        "identities": {"root": {"rounds": 1, "failures": [], "decisions": {"stat": {"aclfs": 0, "aclfs-home": 1}},
+                                "samples": {"stat": {"native": [10], "aclfs": [7], "aclfs+acl": [7], "aclfs-home": [1], "b": [5]}}}},
+        "micro": [{"name": "n", "ns": 41.0, "low": 1, "high": 50, "allocations": 0, "limit_ns": 40}],
+        "scale": {"objects": 1000, "few": 10, "bytes_each": 401, "rows": {"open": {"native": [10], "aclfs": [5]}}},
+    }
+
+    def test_every_table_has_its_columns(self):
+        shown = dict(tables.all_of(self.result))
+        for title, rows in shown.items():
+            self.assertEqual({len(row) for row in rows}, {len(rows[0])}, title)
+        self.assertEqual(shown["As root"][1][-3:], ["0.65 of native, no peer ahead", "met", "met"])
+        for title in ("Start", "Scale", "Microbenchmarks"):
+            self.assertEqual(shown[title][-1][-1], "missed", title)
+
+    def test_what_is_missing_is_said(self):
+        text = markdown.section(self.result)
+        self.assertIn("Not measured: bindfs: not installed.", text)
+        self.assertIn("As root only 1 rounds were complete.", text)
+        self.assertIn("uring off", text)
+
+    def test_a_section_is_replaced_and_the_rest_kept(self):
+        once = markdown.placed("# A\n\ntext\n", "ext4", "one\n")
+        both = markdown.placed(once, "tmpfs", "two\n")
+        again = markdown.placed(both, "ext4", "three\n")
+        self.assertTrue(again.startswith("# A\n\ntext\n\n<!-- bench:begin ext4 -->\n"))
+        self.assertNotIn("one", again)
+        self.assertIn("two", again)
+        self.assertEqual(markdown.placed(again, "ext4", "three\n"), again)
+        with self.assertRaises(ValueError):
+            markdown.placed(again + "<!-- bench:begin ext4 -->\n", "ext4", "four\n")
+
+    def test_a_wrong_workload_is_named_with_the_right_ones(self):
+        with self.assertRaisesRegex(ValueError, "no workload opne; there are: stat"):
+            workloads.chosen("opne", "", False)
+        self.assertEqual([each.name for each in workloads.chosen("open,stat", "stat", False)], ["open"])
+
+
+class CleaningUp(unittest.TestCase):
+    def test_what_a_killed_run_left_is_found_and_no_other(self):
+        with tempfile.TemporaryDirectory() as parent:
+            for name, text in (("dead", "1 1"), ("alive", f"{os.getpid()} {reaper.started(os.getpid())}"), ("foreign", None)):
+                os.mkdir(f"{parent}/{reaper.PREFIX}{name}")
+                if text:
+                    with open(f"{parent}/{reaper.PREFIX}{name}/.run", "w", encoding="ascii") as file:
+                        file.write(text)
+            self.assertEqual(list(reaper.abandoned(parent)), [f"{parent}/{reaper.PREFIX}dead"])
+
+    def test_the_reaper_waits_for_the_end_and_then_removes(self):
+        with tempfile.TemporaryDirectory() as parent:
+            top = f"{parent}/top"
+            os.makedirs(f"{top}/deep/down")
+            child = subprocess.Popen([sys.executable, "-B", reaper.__file__, top], stdin=subprocess.PIPE)
+            time.sleep(0.3)
+            self.assertTrue(os.path.exists(top))
+            child.stdin.close()
+            self.assertEqual(child.wait(), 0)
+            self.assertFalse(os.path.exists(top))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,138 @@
+"""The results as rows of text, for the terminal and for the document alike."""
+from figures import (at_most, figure, number, ratio, share, shown, verdict, verdict_at_home,
+                     verdict_with_entries)
+from scale import BYTES_EACH, START_MS
+from workloads import BY_NAME
+
+
+def of_workloads(identity, uring):
+    """One row for each workload: rates, ratios to native (of aclfs+acl to aclfs), targets and verdicts."""
+    labels = []
+    for by_label in identity["samples"].values():
+        labels += [label for label in by_label if label not in labels]
+    peers = [label for label in labels if label not in ("native", "aclfs", "aclfs+acl", "aclfs-home")]
+    entries = "aclfs+acl" in labels
+    rows = [["workload", "unit", "native", "aclfs"] + (["with 8 entries"] if entries else []) + peers
+            + ["target", "verdict"] + (["with entries"] if entries else [])]
+    for name, by_label in identity["samples"].items():
+        workload = BY_NAME[name]
+        plain = by_label.get("native")
+        row = [name, workload.unit, _rate(plain), _ratio(by_label.get("aclfs"), plain)]
+        if entries:
+            row.append(_of(by_label.get("aclfs+acl"), by_label.get("aclfs"), "of aclfs"))
+        row += [_ratio(by_label.get(peer), plain) for peer in peers]
+        judged = verdict(workload, by_label, peers, uring)
+        row += [judged.text or "none", shown(judged) or "-"]
+        if entries:
+            row.append(shown(verdict_with_entries(by_label)) or "-")
+        rows.append(row)
+    return rows
+
+
+def of_home(identity):
+    """What a home directory of mode 0700 costs, in decisions for each operation."""
+    rows = [["workload", "decisions, open to all", "below 0700", "rate, of aclfs", "target", "verdict"]]
+    for name, by_label in identity["decisions"].items():
+        if "aclfs-home" not in by_label or "aclfs" not in by_label:
+            continue
+        judged = verdict_at_home(BY_NAME[name], by_label)
+        samples = identity["samples"][name]
+        rows.append([name, f"{by_label['aclfs']:.2f}", f"{by_label['aclfs-home']:.2f}",
+                     _of(samples.get("aclfs-home"), samples.get("aclfs"), ""), judged.text, shown(judged)])
+    return rows
+
+
+def of_start(times):
+    value = figure(times)
+    judged = at_most(value, START_MS, f"{START_MS} ms")
+    return [["start", "median", "range", "target", "verdict"],
+            ["mount to first answer", f"{value.median:.0f} ms", f"{value.low:.0f} to {value.high:.0f} ms", judged.text, shown(judged)]]
+
+
+def of_scale(scale):
+    rows = [["with many objects", "native", "aclfs", "of native", "target", "verdict"]]
+    for name, both in scale["rows"].items():
+        rows.append([f"{name} ({scale['few']:,} and {scale['objects']:,})", _rate(both["native"]), _rate(both["aclfs"]),
+                     share(ratio(both["aclfs"], both["native"]).median), "none", "-"])
+    each = scale["bytes_each"]
+    rows.append(["memory of the daemon per remembered object", "-", f"{each:.0f} bytes", "-", f"{BYTES_EACH} bytes",
+                 "met" if each <= BYTES_EACH else "missed"])
+    return rows
+
+
+def of_micro(micro):
+    rows = [["evaluator and parsers", "ns", "range", "allocations", "target", "verdict"]]
+    for one in micro:
+        limit = one.get("limit_ns")
+        text, outcome = "none", "-"
+        if limit is not None:
+            text = f"{limit:.0f} ns, no allocation"
+            outcome = "met" if one["ns"] <= limit and one["allocations"] == 0 else "missed"
+        rows.append([one["name"], f"{one['ns']:.1f}", f"{one['low']:.1f} to {one['high']:.1f}",
+                     f"{one['allocations']:.0f}" if one["allocations"] >= 1 else f"{one['allocations']:.2g}", text, outcome])
+    return rows
+
+
+def _rate(samples):
+    value = figure(samples)
+    return f"{number(value.median)} [{number(value.low)}..{number(value.high)}]" if value else "failed"
+
+
+def _ratio(samples, base):
+    value, rate = ratio(samples, base), figure(samples)
+    if not rate:
+        return "-" if samples is None else "failed"
+    return f"{share(value.median)} [{share(value.low)}..{share(value.high)}] {number(rate.median)}" if value else number(rate.median)
+
+
+def _of(samples, base, words):
+    value = ratio(samples, base)
+    return f"{share(value.median)} {words}".strip() if value else "-"
+
+
+def all_of(result):
+    """Titles and tables in the order in which they are shown."""
+    uring = bool(result.get("paths", {}).get("uring", {}).get("used"))
+    for who, identity in result.get("identities", {}).items():
+        yield f"As {who}", of_workloads(identity, uring)
+        home = of_home(identity)
+        if len(home) > 1:
+            yield f"As {who}, below a home directory of mode 0700", home
+    if result.get("start"):
+        yield "Start", of_start(result["start"])
+    if result.get("scale"):
+        yield "Scale", of_scale(result["scale"])
+    if result.get("micro"):
+        yield "Microbenchmarks", of_micro(result["micro"])
+
+
+def aligned(rows):
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
+
+
+def summary(result):
+    """Sentences on what was measured: machine, versions, paths, what is missing."""
+    machine, settings = result["machine"], result["settings"]
+    host = f"{machine['processors']} × {machine['processor']}" + (" (virtual)" if machine["virtual"] else "")
+    ways = ", ".join(f"{name} {'on' if way['used'] else 'off'}" for name, way in result["paths"].items()
+                     if isinstance(way, dict) and "used" in way)
+    load = f"Load average before and after: {result['load_before']['average']} and {result['load_after']['average']}."
+    lines = [
+        f"Measured {machine['date']}, commit {machine['commit']}; kernel {machine['kernel']}, libfuse {machine['libfuse']}; "
+        f"{host}, {machine['memory_gib']} GiB. {load}",
+    ]
+    if result["identities"]:
+        lines += [
+            f"Backing file system: {machine['backing']['type']} ({machine['backing']['options']}).",
+            f"Paths: {ways}. Mount options: {settings['options'] or 'none'}.",
+            f"{settings['rounds']} rounds of {settings['seconds']} s, data of {settings['data_mib']} MiB.",
+        ]
+    else:
+        lines.append("No mount was measured.")
+    lines += [f"Not measured: {each}." for each in result["missing"]]
+    for who, identity in result["identities"].items():
+        if identity["rounds"] < settings["rounds"]:
+            lines.append(f"As {who} only {identity['rounds']} rounds were complete.")
+        lines += [f"Failed as {who}: {each}." for each in identity["failures"]]
+    return lines

@@ -1,0 +1,67 @@
+import ACLFormats
+import Foundation
+import LinuxSystem
+import Testing
+
+/// A view is given only to who shows that he reaches the mount, and only for a profile that is whole.
+@Suite(.serialized, .enabled(if: LiveMount.unavailable == nil, "needs root, /dev/fuse and setpriv"))
+struct ViewRequestTests {
+    private static let profile = #"""
+        {"name":"closed","layout":"macos","home":"/","entitlements":{"com.apple.security.app-sandbox":true}}
+        """#
+
+    private func ask(
+        _ mount: LiveMount, _ members: String, with descriptors: [Int32] = []
+    ) throws -> (text: String, descriptors: [SharedDescriptor]) {
+        let socket = try ControlSocket.connect(to: mount.socketPath, milliseconds: 10_000)
+        let message = Array(#"{"v":1,\#(members)}"#.utf8)
+        if descriptors.isEmpty { try socket.send(message) } else { try socket.send(message, with: descriptors) }
+        let answer = try #require(try socket.receiveWithDescriptors(limit: 65536))
+        return (String(decoding: answer.message, as: UTF8.self), answer.descriptors)
+    }
+
+    @Test func onlyForWhoReachesTheTop() throws {
+        let mount = try LiveMount()
+        defer { mount.end() }
+        mkdir("\(mount.share)/sub", 0o755)
+        try mount.file("file", mode: 0o644)
+        func opened(_ path: String, _ flags: Int32) throws -> SharedDescriptor { SharedDescriptor(try Syscall.open(path, flags)) }
+        let top = try opened(mount.share, OpenFlag.path)
+        let view = #""command":"view","profile":\#(Self.profile)"#
+        let refused: [(String, [SharedDescriptor])] = [
+            ("nothing", []), ("below", [try opened("\(mount.share)/sub", OpenFlag.path)]),
+            ("a file", [try opened("\(mount.share)/file", OpenFlag.path)]),
+            ("elsewhere", [try opened("/", OpenFlag.path)]), ("opened for reading", [try opened(mount.share, OpenFlag.readOnly)]),
+            ("two", [top, top]),
+        ]
+        for (name, descriptors) in refused {
+            let answer = try ask(mount, view, with: descriptors.map { $0.rawValue })
+            #expect(answer.text.contains(#""ok":false"#) && answer.descriptors.isEmpty, "\(name): \(answer.text)")
+        }
+        for profile in ["{}", "3", #"{"name":"x","layout":"macos","home":"/","entitlements":{}}"#] {
+            let answer = try ask(mount, #""command":"view","profile":\#(profile)"#, with: [top.rawValue])
+            #expect(answer.text.contains(#""ok":false"#) && answer.descriptors.isEmpty, "\(profile): \(answer.text)")
+        }
+        let given = try ask(mount, view, with: [top.rawValue])
+        #expect(given.text.contains(#""ok":true"#) && given.descriptors.count == 1, "\(given.text)")
+        // It stands nowhere, and nobody else sees it.
+        let device = try Syscall.statx(try #require(given.descriptors.first).rawValue, flags: AtFlag.dontSync).device
+        let table = try Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly)
+        #expect(!(try MountInfo.read(table.rawValue).contains { $0.device == device }))
+    }
+
+    @Test func whatThereIsToCoverIsTold() throws {
+        let mount = try LiveMount()
+        defer { mount.end() }
+        let answer = try ask(mount, #""command":"places""#)
+        let result = try #require(try JSONText.parse(Array(answer.text.utf8))["result"])
+        let backing = try #require(result["backing"]?.array?.first)
+        #expect(backing["source"]?.bool == true)
+        #expect(backing.path().map { String(decoding: $0, as: UTF8.self).hasSuffix("/back/share") } == true, "\(answer.text)")
+        #expect(result["mounts"]?.array?.count == 1)
+        // Its own places it shows; a file system that nobody has it does not.
+        #expect(try ask(mount, #""command":"shows","places":\#(String(decoding: JSONText.write(result), as: UTF8.self))"#).text.contains(#""shows":true"#))
+        let other = #"{"backing":[{"device":"9999:1","path":"/","source":true}],"mounts":[{"device":"9999:2","same":true}]}"#
+        #expect(try ask(mount, #""command":"shows","places":\#(other)"#).text.contains(#""shows":false"#))
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+private let hasPython = (try? Spawn.run(["python3", "-c", "import sys; sys.exit(sys.version_info < (3, 9))"]))?.status == 0
+
+/// `make bench` itself: that its arithmetic is right, that a run gives figures for everything that it names, and that
+/// nothing stays behind, whatever ends it. How large the figures are is nobody's concern here.
+@Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"), .enabled(if: hasPython, "needs python3"))
+struct BenchTests {
+    private static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .appendingPathComponent("Bench").path
+
+    /// A directory for one run, which must be empty at its end.
+    private func withDirectory(_ body: (String) throws -> Void) throws {
+        var template = Array("/tmp/aclfs-test.XXXXXX".utf8CString)
+        guard let made = mkdtemp(&template) else { throw FixtureError("mkdtemp: errno \(errno)") }
+        let directory = String(cString: made)
+        chmod(directory, 0o755)
+        // With what is mounted there, should the run have failed to take it away.
+        defer { _ = try? Spawn.run(["python3", "-B", "-c", "import sys; sys.path.insert(0, sys.argv[1]); import reaper; reaper.reap(sys.argv[2])", Self.sources, directory]) }
+        try body(directory)
+    }
+
+    private func arguments(_ directory: String, _ more: [String]) -> [String] {
+        [
+            "python3", "-B", "\(Self.sources)/bench.py", "--dir", directory, "--aclfs", MountTesting.program("aclfs"),
+            "--load", MountTesting.program("aclfs-load"), "--built", "-", "--quick", "--tiny", "--data-mib", "1",
+        ] + more
+    }
+
+    @Test("ratios, verdicts, texts and the removal of what a killed run left")
+    func arithmetic() throws {
+        let result = try Spawn.run(["python3", "-B", "\(Self.sources)/selftest.py"])
+        #expect(result.status == 0, "\(result)")
+    }
+
+    @Test("a run measures what it names, as root and as a user, under all conditions")
+    func tinyRun() throws {
+        try withDirectory { directory in
+            let json = directory + "/result.json"
+            let document = directory + "/result.md"
+            let loads = ["stat", "open", "create", "ls-l", "rand-read", "pwrite-1"]
+            let tools = ["tar-x", "find", "grep", "rm-r"]
+            let result = try Spawn.run(
+                arguments(
+                    directory,
+                    ["--rounds", "1", "--seconds", "0.02", "--only", (loads + tools).joined(separator: ","), "--starts", "1",
+                     "--objects", "2000", "--json", json, "--markdown", document]))
+            try #require(result.status == 0, "\(result)")
+            let data = try #require(FileManager.default.contents(atPath: json))
+            let root = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+            let identities = try #require(root["identities"] as? [String: [String: Any]])
+            #expect(Set(identities.keys) == ["root", "user 1000"])
+            for (who, identity) in identities {
+                #expect(identity["failures"] as? [String] == [], "\(who)")
+                let samples = try #require(identity["samples"] as? [String: [String: [Double]]])
+                #expect(Set(samples.keys) == Set(loads + tools), "\(who)")
+                for (workload, places) in samples {
+                    let isWalk = ["stat", "open", "create", "find"].contains(workload)
+                    #expect(Set(places.keys) == Set(["native", "aclfs", "aclfs+acl"] + (isWalk ? ["aclfs-home"] : [])), "\(who) \(workload)")
+                    #expect(places.values.allSatisfy { $0.count == 1 && $0[0] > 0 }, "\(who) \(workload) \(places)")
+                }
+                // Opening asks the daemon, on the mount and not on the file system below: the right place was measured.
+                let decisions = try #require(identity["decisions"] as? [String: [String: Double]])
+                #expect(decisions["open"]?["aclfs"].map { $0 >= 1 } == true, "\(who) \(decisions)")
+                #expect(decisions["open"]?["native"] == nil, "\(who)")
+            }
+            let scale = try #require(root["scale"] as? [String: Any])
+            #expect((scale["rows"] as? [String: Any])?.count == 5)
+            #expect((root["start"] as? [Double])?.count == 1)
+            #expect(result.output.contains("with 8 entries"))
+            #expect(try String(contentsOfFile: document, encoding: .utf8).contains("<!-- bench:begin "))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: directory).sorted() == ["result.json", "result.md"])
+        }
+    }
+
+    @Test("a run that is killed leaves no mount, no process and no file behind", arguments: [SIGKILL, SIGTERM])
+    func killed(signal: Int32) throws {
+        try withDirectory { directory in
+            let pid = try Spawn.start(arguments(directory, ["--rounds", "1000"]), descriptors: [-1, -1, -1])
+            defer { _ = Spawn.wait(pid) }
+            func inside() -> Bool { ProcFile.text("/proc/self/mounts").contains(" \(directory)/") }
+            // Until it is at work on the mount: fixtures are made there first.
+            #expect(isSoon { inside() && self.processes(below: directory).contains("aclfs-load") })
+            kill(pid, signal)
+            #expect(isSoon { (try? FileManager.default.contentsOfDirectory(atPath: directory)) == [] })
+            #expect(!inside())
+            #expect(isSoon { self.processes(below: directory).isEmpty }, "\(processes(below: directory))")
+        }
+    }
+
+    /// Half a minute: under load everything takes its time, and waiting costs nothing when it goes well.
+    private func isSoon(_ holds: () -> Bool) -> Bool {
+        for _ in 0..<600 {
+            if holds() { return true }
+            usleep(50_000)
+        }
+        return false
+    }
+
+    /// The programs that have something below a directory among their arguments.
+    private func processes(below directory: String) -> [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return names.compactMap { pid_t($0) }.compactMap { pid in
+            let line = String(decoding: FileManager.default.contents(atPath: "/proc/\(pid)/cmdline") ?? Data(), as: UTF8.self)
+            let words = line.split(separator: "\0")
+            return words.contains { $0.hasPrefix(directory + "/") } ? words.first.map { (String($0) as NSString).lastPathComponent } : nil
+        }
+    }
+}

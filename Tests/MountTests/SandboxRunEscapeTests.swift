@@ -1,0 +1,40 @@
+import Foundation
+import Testing
+
+/// Every way out of a sandbox that is known, tried by what runs in it.
+@Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
+struct SandboxRunEscapeTests {
+    @Test(arguments: ["ann", "as_root"]) func nobodyGetsOut(_ who: String) throws {
+        let result = try SandboxRunScript.run(
+            #"""
+            "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1; treasures
+            if [ WHO = ann ]; then (exec "$ACT" $ANN $ANN - -- sleep 1004 9<"$SHARE") & else sleep 1004 9<"$SHARE" & fi
+            outsider=$!; await '[ "$(cat /proc/$outsider/comm)" = sleep ]'
+            handle=$("$ESCAPE" handle "$BACK/secret")
+            words="$SHARE $BACK $SCRATCH $outsider $handle"
+            # The tool finds what there is to find where nothing confines it.
+            holds 'unconfined' "$(WHO "$ESCAPE" plain $words)" "reached $SHARE/secret"
+            holds 'unconfined' "$(WHO "$ESCAPE" plain $words)" "reached $BACK/secret"
+            holds 'unconfined' "$(WHO "$ESCAPE" trace $words)" 'signalled'
+            holds 'unconfined' "$(WHO "$ESCAPE" sockets $words)" 'saw /run/aclfs/'
+            rm -f "$SHARE/planted" "$BACK/planted"
+            for way in $("$ESCAPE" ways); do
+                # The working directory and a descriptor are the share's own top.
+                is "$way" kept "$(cd "$SHARE" && run WHO -- "$ESCAPE" $way $words 9<"$SHARE" 2>&1)"
+                is "$way leaves things" '' "$(ls -d "$SHARE"/planted "$BACK"/planted 2>/dev/null)"
+                is "$way leaves the share" treasure "$(cat "$SHARE/secret")"
+            done
+            # With the commands of the system, too.
+            tried() { local name=$1; shift; is "$name" nothing "$(run WHO -- sh -c "($*) 2>/dev/null; cat $SHARE/secret $BACK/secret 2>/dev/null; echo nothing")"; }
+            tried umount "umount $SHARE; umount -l $SHARE; umount -l $BACK"
+            tried 'aclfs unmount' "$A unmount $SHARE >/dev/null"
+            tried nsenter "nsenter -t $outsider -a cat $SHARE/secret; nsenter -t 1 -m cat $SHARE/secret"
+            tried unshare "unshare -Urm sh -c 'umount -l $SHARE; umount -l $BACK; cat $SHARE/secret $BACK/secret'"
+            tried 'a second mount' "$A mount $BACK $SCRATCH >/dev/null; cat $SCRATCH/secret"
+            tried grants "$A sandbox grant add $BUNDLE read-write $SHARE/secret >/dev/null; $A sandbox grant add --bundle $BUNDLE $SHARE >/dev/null"
+            tried chmod "$A chmod 777 $SHARE/secret >/dev/null"
+            kill $outsider; wait 2>/dev/null; settle 1
+            """#.replacing("WHO", with: who))
+        #expect(result.output == "done", "\(result)")
+    }
+}

@@ -1,0 +1,155 @@
+import Foundation
+import Testing
+
+/// `aclfs sandbox run` by root and by an ordinary user, on a mount of root's.
+@Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
+struct SandboxRunTests {
+    private static let mounted = #"""
+        "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1; treasures
+
+        """#
+
+    private func run(_ script: String) throws -> CommandResult { try SandboxRunScript.run(Self.mounted + script) }
+
+    @Test(arguments: ["ann", "as_root"]) func theViewStandsWhereTheShareWas(_ who: String) throws {
+        let result = try run(
+            #"""
+            P=$T/downloads.entitlements
+            is 'outside of its places' 1 "$(run WHO -- cat "$SHARE/secret" >/dev/null 2>&1; echo $?)"
+            is 'what is refused' 'Operation not permitted' "$(run WHO -- cat "$SHARE/secret" 2>&1 | sed 's/.*: //')"
+            is 'in Downloads' text "$(run WHO -- sh -c "echo text >$SHARE/home/Downloads/new; cat $SHARE/home/Downloads/new" 2>&1)"
+            is 'seen by others' text "$(cat "$SHARE/home/Downloads/new")"
+            is 'a child' 1 "$(run WHO -- sh -c "sh -c 'sh -c \"cat $SHARE/secret\"'" >/dev/null 2>&1; echo $?)"
+            # The container is made, and home.
+            is 'its directories' 'Documents Library tmp' "$(run WHO -- sh -c 'ls $HOME | xargs' 2>&1)"
+            is 'home' "$SHARE/$CONTAINER" "$(run WHO -- sh -c 'echo $HOME')"
+            is 'temporary files' "$SHARE/$CONTAINER/tmp" "$(run WHO -- sh -c 'echo $TMPDIR')"
+            is 'written in it' mine "$(run WHO -- sh -c 'echo mine >$HOME/Documents/a; cat $HOME/Documents/a')"
+            # Where the command starts.
+            is 'the same directory' "$SHARE/home/Downloads" "$(cd "$SHARE/home/Downloads"; run WHO -- pwd)"
+            is 'no longer his' "$SHARE/$CONTAINER" "$(cd "$SHARE/sub"; run WHO -- pwd 2>&1)"
+            is 'off the share' "$T/bin" "$(cd "$T/bin"; run WHO -- pwd)"
+            settle 1
+            """#.replacing("WHO", with: who))
+        #expect(result.output == "done", "\(result)")
+    }
+
+    @Test func itEndsAsTheCommandDoes() throws {
+        let result = try run(
+            #"""
+            is 'its code' 7 "$(run ann -- sh -c 'exit 7'; echo $?)"
+            is 'a signal' 143 "$(run ann -- sh -c 'kill $$'; echo $?)"
+            is 'not found' 127 "$(run ann -- /nonexistent/program 2>/dev/null; echo $?)"
+            is 'not executable' 126 "$(run ann -- "$P" 2>/dev/null; echo $?)"
+            is 'arguments' 'a  b|c' "$(run ann -- sh -c 'echo "$1|$2"' - 'a  b' c)"
+            is 'input and output' text "$(echo text | run ann -- cat | cat)"
+            # Signals go on to the command.
+            (become -- sh -c 'trap "exit 9" TERM; echo ready; while :; do sleep 0.05; done' >"$T/said") & pid=$!
+            await 'grep -q ready "$T/said"'
+            kill $pid; wait $pid; is 'a signal to the caller' 9 $?
+            # Whoever is left behind keeps the view, and nobody waits for him.
+            is 'in the background' 0 "$(run ann -- sh -c 'sleep 1000 >/dev/null 2>&1 &'; echo $?)"
+            is 'the view stays' 2 "$(sessions)"
+            pkill -u $ANN -x sleep; settle 1
+            # Killed with everything in it.
+            (become -- sh -c 'sleep 1001; :') & pid=$!
+            await 'pgrep -u $ANN -x sleep >/dev/null'
+            kill -9 $pid; wait $pid 2>/dev/null; settle 1
+            is 'nobody is left' '' "$(ps -o pid=,stat=,args= -u $ANN | grep -v ' Z')"
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
+    @Test func whatIsSeenElsewhereIsCoveredToo() throws {
+        let result = try run(
+            #"""
+            mkdir "$T/copy" "$T/part" "$T/second" "$T/below" "$T/door" "$T/proc" "$T/holder2" "$T/back2"; touch "$T/one"
+            mount --bind "$BACK" "$T/copy"; mount --bind "$SHARE/sub" "$T/part"; mount --bind "$T/holder" "$T/holder2"
+            mount --bind "$BACK/sub" "$T/back2"; mount --bind "$BACK/secret" "$T/one"; mount -t proc proc "$T/proc"
+            "$A" mount "$BACK" "$T/second" 2>/dev/null; "$A" mount "$BACK/sub" "$T/below" 2>/dev/null
+            (exec "$ACT" $ANN $ANN - -- sleep 1002 9<"$SHARE") & outsider=$!
+            await '[ "$(cat /proc/$outsider/comm)" = sleep ]'
+            for who in ann as_root; do
+                for path in "$SHARE" "$BACK" "$T/copy" "$T/second" "$T/holder2/inner/back" "$T/part" "$T/below" "$T/back2" \
+                    "$T/holder2/inner/back/sub" "$T/proc/$outsider/root$SHARE" "$T/proc/$outsider/fd/9"; do
+                    is "outside $path" treasure "$(cat "$path/secret")"
+                    is "$who $path" 'nothing' "$(run $who -- sh -c "cat $path/secret; echo nothing" 2>/dev/null)"
+                    is "$who $path new" 1 "$(run $who -- touch "$path/new" >/dev/null 2>&1; echo $?)"
+                done
+                is "$who one file" 'nothing' "$(run $who -- sh -c "cat $T/one; echo nothing" 2>/dev/null)"
+                # Where the whole share stands, the view does.
+                for path in "$SHARE" "$BACK" "$T/copy" "$T/second" "$T/holder2/inner/back"; do
+                    is "$who view $path" 0 "$(run $who -- ls "$path/$CONTAINER/Documents" >/dev/null 2>&1; echo $?)"
+                done
+            done
+            kill $outsider; wait 2>/dev/null; settle 3
+            # A directory above it that is closed now stays closed, whatever becomes of its mode.
+            mkdir -p "$T/closed/deep"; mount --bind "$T/holder" "$T/closed/deep"; chmod 700 "$T/closed"
+            run ann -- sh -c "read x; cat $T/closed/deep/inner/back/secret" >"$T/said" 2>&1 < <(sleep 1; chmod 755 "$T/closed"; echo)
+            holds 'opened later' "$(cat "$T/said")" 'No such file'
+            settle 3
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
+    @Test func viewsKnowNothingOfOneAnotherAndFollowTheMount() throws {
+        let result = try run(
+            #"""
+            other() { BUNDLE=org.other.App run ann "$@"; }
+            OTHER=home/Library/Containers/org.other.App/Data
+            run ann -- sh -c 'echo one >$HOME/Documents/a'; other -- sh -c 'echo two >$HOME/Documents/a'
+            mkfifo "$T/go"; chmod 666 "$T/go"
+            (become -- sh -c "echo ready; read x <$T/go; cat $SHARE/$OTHER/Documents/a; cat \$HOME/Documents/a; touch \$HOME/b" \
+                >"$T/said" 2>&1) & pid=$!
+            await 'grep -q ready "$T/said"'
+            is 'the other at the same time' two "$(other -- sh -c "cat $SHARE/$CONTAINER/Documents/a; cat \$HOME/Documents/a" 2>/dev/null)"
+            is 'both are served' 2 "$(sessions)"
+            # What counts for the share counts for its views.
+            mount -o remount,ro "$SHARE"; echo >"$T/go"; wait $pid
+            is 'the first' "ready one" "$(grep -v cat: "$T/said" | grep -v touch: | xargs)"
+            holds 'read-only' "$(cat "$T/said")" 'Read-only file system'
+            holds 'refused' "$(cat "$T/said")" 'Operation not permitted'
+            settle 1
+            # A daemon that is told to end ends, with whoever is confined on its shares.
+            (become -- sh -c "sleep 0.1; echo ready; read x <$T/go; ls $SHARE; ls \$HOME" >"$T/said" 2>&1) & pid=$!
+            await 'grep -q ready "$T/said"'
+            kill $(server); await '[ -z "$(server)" ]'; echo >"$T/go"; wait $pid
+            is 'nothing without a daemon' 2 "$(grep -c 'not connected' "$T/said")"
+            is 'unmounted' 0 "$(mounted "$SHARE")"
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
+    @Test func whatCannotBeDoneIsSaid() throws {
+        let result = try run(
+            #"""
+            refused() { local said; said=$(eval "$3" 2>&1); is "$1" 2 $?; holds "$1" "$said" "$2"; }
+            refused 'a directory' 'standard input is a directory' 'run ann -- true <"$T"'
+            refused 'output on the share' 'standard output is a file on the share' 'run ann -- echo >"$SHARE/out"'
+            refused 'output behind it' 'standard output is a file in the backing directory' 'run ann -- echo >"$BACK/out"'
+            is 'output elsewhere' 0 "$(run ann -- echo >"$T/out"; echo $?)"
+            refused 'no command' 'it stands after --' 'ann "$A" sandbox run "$P" --mount "$SHARE"'
+            refused 'no mount' 'not on an aclfs mount' 'ann "$A" sandbox run "$P" --mount "$T/bin" -- true'
+            refused 'not its top' 'not a mount point' 'ann "$A" sandbox run "$P" --mount "$SHARE/sub" -- true'
+            refused 'no profile' "no profile 'nothing'" 'ann "$A" sandbox run nothing --mount "$SHARE" -- true'
+            refused 'a setting' 'user.max_user_namespaces=0' \
+                'unshare -Ur sh -c "echo 0 >/proc/sys/user/max_user_namespaces; \"$A\" sandbox run \"$P\" --mount \"$SHARE\" -- true"'
+            refused 'another setting' 'user.max_pid_namespaces=0' \
+                'unshare -Ur sh -c "echo 0 >/proc/sys/user/max_pid_namespaces; \"$A\" sandbox run \"$P\" --mount \"$SHARE\" -- true"'
+            # From another user namespace nothing is answered but the version.
+            refused 'in a sandbox' 'cannot be asked' 'run ann -- "$A" sandbox run "$P" -- true'
+            refused 'in a namespace' 'another user namespace' 'unshare -Ur "$A" status "$SHARE"'
+            mkdir "$T/jail"; mount --rbind / "$T/jail"
+            refused 'a changed root' 'chroot' 'unshare --root="$T/jail" "$A" sandbox run "$P" --mount "$SHARE" -- true'
+            umount -l "$T/jail"
+            # A few at a time for one user.
+            settle 1
+            for i in 1 2 3 4 5 6 7 8; do (become -- sleep 1003) & done
+            await '[ "$(pgrep -u $ANN -x sleep | wc -l)" = 8 ]'
+            refused 'one too many' '8 sandboxes' 'run ann -- true'
+            is 'root may' 0 "$(run as_root -- true; echo $?)"
+            pkill -u $ANN -x sleep; wait; settle 1
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+}

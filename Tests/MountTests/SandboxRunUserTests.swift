@@ -1,0 +1,41 @@
+import Foundation
+import Testing
+
+/// `aclfs sandbox run` on a mount that an ordinary user made: his own daemon serves the view.
+@Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
+struct SandboxRunUserTests {
+    @Test(arguments: ["beside it", "over itself"]) func onesOwnMount(_ place: String) throws {
+        let result = try SandboxRunScript.run(
+            #"""
+            command -v fusermount3 >/dev/null || { echo 'fusermount3 (package fuse3) is missing'; exit; }
+            cp /etc/passwd "$T/passwd"; echo "ann:x:$ANN:$ANN::/nonexistent:/bin/sh" >>"$T/passwd"; mount --bind "$T/passwd" /etc/passwd
+            mknod -m 666 "$T/fuse" c 10 229; mount --bind "$T/fuse" /dev/fuse
+            unset XDG_RUNTIME_DIR; trap 'rm -rf "/tmp/aclfs-$ANN"; leave' EXIT
+            [ 'PLACE' = 'beside it' ] || SHARE=$BACK
+            echo treasure >"$BACK/secret"; chown "$ANN:$ANN" "$BACK/secret"
+            ann "$A" mount "$BACK" "$SHARE" 2>/dev/null
+            is mounted treasure "$(ann cat "$SHARE/secret" 2>&1)"
+            P=$T/downloads.entitlements
+            is 'refused' 'Operation not permitted' "$(run ann -- cat "$SHARE/secret" 2>&1 | sed 's/.*: //')"
+            is 'in Downloads' text "$(run ann -- sh -c "echo text >$SHARE/home/Downloads/new; cat $SHARE/home/Downloads/new" 2>&1)"
+            is 'the container' 'Documents Library tmp' "$(run ann -- sh -c 'ls $HOME | xargs' 2>&1)"
+            is 'its code' 7 "$(run ann -- sh -c 'exit 7'; echo $?)"
+            settle 1
+            is 'nothing is left mounted' '' "$(grep "/tmp/aclfs-$ANN" /proc/self/mounts)"
+            is 'nor lies there' '' "$(ls "/tmp/aclfs-$ANN" | grep view)"
+            holds 'another user' "$("$A" sandbox run "$P" --mount "$SHARE" -- true 2>&1)" 'only that user'
+            P=$T/closed.entitlements
+            # Not even root opens anything on it.
+            (exec "$ACT" $ANN $ANN - -- bash -c 'exec sleep 1005 9<"$1"' - "$SHARE") & outsider=$!; await '[ "$(cat /proc/$outsider/comm)" = sleep ]'
+            words="$SHARE $BACK $SCRATCH $outsider $("$ESCAPE" handle "$BACK")"
+            holds 'unconfined' "$(ann "$ESCAPE" plain $words)" "reached $SHARE/secret"
+            ann rm -f "$SHARE/planted"
+            for way in $("$ESCAPE" ways); do
+                is "$way" kept "$(cd "$T" && run ann -- "$ESCAPE" $way $words 2>&1)"
+            done
+            is 'the share' treasure "$(ann cat "$SHARE/secret")"
+            kill $outsider; wait 2>/dev/null; settle 1; ann fusermount3 -u -z "$SHARE"
+            """#.replacing("PLACE", with: place))
+        #expect(result.output == "done", "\(result)")
+    }
+}
