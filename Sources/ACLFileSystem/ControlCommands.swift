@@ -13,7 +13,8 @@ extension ControlServer {
         let command = request["command"]?.string
         guard !peer.isElsewhere || command == "version" else {
             throw ControlFailure(
-                .perm, "nothing is answered into another user namespace, such as that of aclfs sandbox run or a container")
+                .perm, "asked from another user namespace, such as that of aclfs sandbox run or of a container, a daemon tells "
+                    + "its version and nothing else")
         }
         switch command {
         case "version": return .object([.init("version", .string(facts.version)), .init("messages", .integer(1))])

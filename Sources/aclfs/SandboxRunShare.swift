@@ -8,7 +8,6 @@ import ToolSupport
 /// The share that a command is confined on, and the conversation with its daemon.
 struct SandboxRunShare {
     let entry: MountEntry
-    private let client: ControlClient
     var mountpoint: String { entry.path }
 
     /// - Parameter path: of its mount point; nil for the share around the working directory, or the only one.
@@ -20,9 +19,16 @@ struct SandboxRunShare {
                 "\(entry.path) is the mount of user \(owner), whose daemon cannot make mounts for others; only that user can "
                     + "confine a command on it")
         }
-        do throws(ControlError) { client = try ControlClient(device: entry.device, owner: owner) } catch {
-            throw SandboxRunFailure("\(entry.path): \(error.message)")
-        }
+    }
+
+    /// A connection for each question: a daemon ends one that is silent for a second.
+    static func ask(
+        _ entry: MountEntry, _ command: String, _ members: [JSON.Member] = [], with descriptors: [Int32] = []
+    ) throws(SandboxRunFailure) -> (result: JSON, descriptors: [SharedDescriptor]) {
+        do throws(ControlError) {
+            return try ControlClient(device: entry.device, owner: entry.userID ?? 0)
+                .askForDescriptors(command, members, with: descriptors)
+        } catch { throw SandboxRunFailure("\(entry.path): \(error.message)") }
     }
 
     private static func entry(_ path: [UInt8]?) throws(SandboxRunFailure) -> MountEntry {
@@ -52,11 +58,7 @@ struct SandboxRunShare {
 
     /// What is to be covered, mounts by other daemons of what lies in the same backing directory included.
     func places() throws(SandboxRunFailure) -> SandboxPlaces {
-        let answer: JSON
-        do throws(ControlError) { answer = try client.ask("places") } catch {
-            throw SandboxRunFailure("\(entry.path): \(error.message)")
-        }
-        return try places(answer)
+        try places(try Self.ask(entry, "places").result)
     }
 
     func places(with view: SandboxRunView) throws(SandboxRunFailure) -> SandboxPlaces { try places(view.places) }
@@ -87,7 +89,7 @@ struct SandboxRunShare {
             top = SharedDescriptor(try Syscall.open(mountpoint, OpenFlag.path | OpenFlag.directory))
         } catch { throw SandboxRunFailure(mountpoint, error) }
         return entry.userID ?? 0 == 0
-            ? try SandboxRunView.made(by: client, entry, profile, top)
-            : try SandboxRunView.own(client, entry, profile, top)
+            ? try SandboxRunView.made(by: entry, profile, top)
+            : try SandboxRunView.own(entry, profile, top)
     }
 }

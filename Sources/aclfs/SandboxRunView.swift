@@ -37,15 +37,15 @@ struct SandboxRunView {
     }
 
     static func made(
-        by client: ControlClient, _ entry: MountEntry, _ profile: SandboxProfile, _ top: SharedDescriptor
+        by entry: MountEntry, _ profile: SandboxProfile, _ top: SharedDescriptor
     ) throws(SandboxRunFailure) -> SandboxRunView {
-        let (answer, descriptors) = try ask(client, entry, [.init("profile", profile.json)], [top.rawValue])
+        let (answer, descriptors) = try ask(entry, [.init("profile", profile.json)], [top.rawValue])
         guard let mount = descriptors.first else { throw SandboxRunFailure("\(entry.path): the daemon gave no view") }
         return SandboxRunView(places: answer, mount: mount, temporary: nil)
     }
 
     static func own(
-        _ client: ControlClient, _ entry: MountEntry, _ profile: SandboxProfile, _ top: SharedDescriptor
+        _ entry: MountEntry, _ profile: SandboxProfile, _ top: SharedDescriptor
     ) throws(SandboxRunFailure) -> SandboxRunView {
         let path: String
         do throws(Errno) {
@@ -68,20 +68,20 @@ struct SandboxRunView {
             throw SandboxRunFailure("\(path): the new mount is not found in /proc/self/mountinfo")
         }
         let (answer, _) = try ask(
-            client, entry, [.init("profile", profile.json), .init("device", .string(mounted.device))],
+            entry, [.init("profile", profile.json), .init("device", .string(mounted.device))],
             [top.rawValue, device.rawValue])
         return SandboxRunView(
             places: answer, mount: nil, temporary: Temporary(path: path, line: line, helper: helper))
     }
 
     private static func ask(
-        _ client: ControlClient, _ entry: MountEntry, _ members: [JSON.Member], _ descriptors: [Int32]
+        _ entry: MountEntry, _ members: [JSON.Member], _ descriptors: [Int32]
     ) throws(SandboxRunFailure) -> (JSON, [SharedDescriptor]) {
-        do throws(ControlError) {
-            let answer = try client.askForDescriptors("view", members, with: descriptors)
-            guard let places = answer.result["places"] else { throw ControlError("an incomplete answer") }
-            return (places, answer.descriptors)
-        } catch { throw SandboxRunFailure("\(entry.path): \(error.message)") }
+        let answer = try SandboxRunShare.ask(entry, "view", members, with: descriptors)
+        guard let places = answer.result["places"] else {
+            throw SandboxRunFailure("\(entry.path): its daemon's answer is not understood; is it another version?")
+        }
+        return (places, answer.descriptors)
     }
 
     private static func startHelper(_ path: String) throws(SandboxRunFailure) -> (SharedDescriptor, Int32) {

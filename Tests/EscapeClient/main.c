@@ -7,10 +7,15 @@
 // `kept`, or what was reached.
 //
 //     aclfs-escape handle FILE          prints a file's handle in hex
+//     aclfs-escape with-key COMMAND…    runs a command with a key in a new session keyring
 //     aclfs-escape ways                 prints all ways
+//
+// Apart from these, with what it takes in the place of HANDLE: `open-namespace`, with the handle of a mount namespace, and
+// `attach-memory`, with the number of a shared memory segment.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/keyctl.h>
 #include <linux/mount.h>
 #include <linux/nsfs.h>
 #include <sched.h>
@@ -22,6 +27,7 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -352,20 +358,27 @@ static void trace(void)
     if (ptrace(PTRACE_SEIZE, 1, NULL, NULL) == 0) found("traced", "the sandbox's first process");
 }
 
-static void open_handle(void)
+struct handle {
+    struct file_handle head;
+    unsigned char room[128];
+};
+
+static struct handle given_handle(void)
 {
-    struct {
-        struct file_handle head;
-        unsigned char room[128];
-    } file;
+    struct handle file = { 0 };
     unsigned type, byte;
     int used;
     const char *hex = handle;
     if (sscanf(hex, "%8x%n", &type, &used) != 1) exit(3);
     hex += used;
     file.head.handle_type = (int)type;
-    file.head.handle_bytes = 0;
     for (; sscanf(hex, "%2x", &byte) == 1; hex += 2) file.head.f_handle[file.head.handle_bytes++] = (unsigned char)byte;
+    return file;
+}
+
+static void open_handle(void)
+{
+    struct handle file = given_handle();
     for (int round = 0; round < 2; round++) {
         const char *const tops[] = { scratch, "/", share, backing, parent(backing) };
         for (size_t i = 0; i < 5; i++) {
@@ -375,6 +388,62 @@ static void open_handle(void)
         }
         if (!round) own_namespaces(0);
     }
+}
+
+static void open_namespace(void)
+{
+    struct handle file = given_handle();
+    // FD_NSFS_ROOT, since Linux 6.18.
+    const int tops[] = { -10003, open("/proc/self/ns/mnt", O_RDONLY) };
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < 2; i++) {
+            int namespace = open_by_handle_at(tops[i], &file.head, O_RDONLY);
+            if (namespace >= 0) found("opened", "a namespace outside");
+            enter_namespace(namespace);
+        }
+        if (!round) own_namespaces(0);
+    }
+}
+
+static void attach_memory(void)
+{
+    for (int round = 0; round < 2; round++) {
+        if (shmat(atoi(handle), NULL, 0) != (void *)-1) found("attached", "memory from outside");
+        if (!round) own_namespaces(0);
+    }
+}
+
+static void keys(void)
+{
+    const int rings[] = { KEY_SPEC_THREAD_KEYRING, KEY_SPEC_PROCESS_KEYRING, KEY_SPEC_SESSION_KEYRING, KEY_SPEC_USER_KEYRING,
+                          KEY_SPEC_USER_SESSION_KEYRING };
+    for (size_t i = 0; i < sizeof rings / sizeof *rings; i++)
+        if (syscall(SYS_keyctl, KEYCTL_SEARCH, rings[i], "user", "aclfs-escape", 0) >= 0) found("found", "a key");
+}
+
+// Into the terminal that the caller sits at.
+static void type_here(void)
+{
+    for (int fd = 0; fd < 3; fd++)
+        if (ioctl(fd, TIOCSTI, "x") == 0) found("typed", "into the terminal");
+    int terminal = open("/dev/tty", O_RDWR);
+    if (terminal >= 0 && ioctl(terminal, TIOCSTI, "x") == 0) found("typed", "into /dev/tty");
+}
+
+static void type(void)
+{
+    type_here();
+    fflush(stdout);
+    if (fork() == 0) {
+        // It might be made the terminal of a new session.
+        setsid();
+        for (int fd = 0; fd < 3; fd++) ioctl(fd, TIOCSCTTY, 1);
+        type_here();
+        exit(escaped);
+    }
+    int status = 0;
+    wait(&status);
+    if (status) escaped = true;
 }
 
 static void descriptors(void)
@@ -441,7 +510,7 @@ static void remount(void)
     look_everywhere();
 }
 
-static const struct {
+static const struct way {
     const char *name;
     void (*try)(void);
 } ways[] = {
@@ -451,25 +520,40 @@ static const struct {
     { "rename-ancestors", rename_ancestors }, { "exchange-ancestors", exchange_ancestors }, { "pivot", pivot },
     { "change-root", change_root }, { "processes", processes }, { "namespaces", namespaces }, { "trace", trace },
     { "open-handle", open_handle }, { "descriptors", descriptors }, { "disks", disks }, { "sockets", sockets },
-    { "privileges", privileges }, { "remount", remount },
+    { "privileges", privileges }, { "remount", remount }, { "keys", keys }, { "type", type },
+}, with_more[] = {
+    { "open-namespace", open_namespace }, { "attach-memory", attach_memory },
 };
 
 static int print_handle(const char *path)
 {
-    struct {
-        struct file_handle head;
-        unsigned char room[128];
-    } file = { .head.handle_bytes = 128 };
+    struct handle file = { .head.handle_bytes = 128 };
     int mount_id;
-    if (name_to_handle_at(AT_FDCWD, path, &file.head, &mount_id, 0)) return 1;
+    if (name_to_handle_at(AT_FDCWD, path, &file.head, &mount_id, AT_SYMLINK_FOLLOW)) return 1;
     printf("%08x", (unsigned)file.head.handle_type);
     for (unsigned i = 0; i < file.head.handle_bytes; i++) printf("%02x", file.head.f_handle[i]);
     printf("\n");
     return 0;
 }
 
+static int with_key(char **command)
+{
+    syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
+    syscall(SYS_add_key, "user", "aclfs-escape", "treasure", 8, KEY_SPEC_SESSION_KEYRING);
+    execvp(command[0], command);
+    return 3;
+}
+
+static int try_way(const struct way *way)
+{
+    way->try();
+    if (!escaped) printf("kept\n");
+    return escaped;
+}
+
 int main(int count, char **word)
 {
+    if (count > 2 && strcmp(word[1], "with-key") == 0) return with_key(word + 2);
     if (count == 3 && strcmp(word[1], "handle") == 0) return print_handle(word[2]);
     if (count == 2 && strcmp(word[1], "ways") == 0) {
         for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) printf("%s\n", ways[i].name);
@@ -478,11 +562,9 @@ int main(int count, char **word)
     if (count != 7) return 3;
     share = word[2], backing = word[3], scratch = word[4], outsider = atoi(word[5]), handle = word[6];
     setenv("SHARE", share, 1);
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        if (strcmp(ways[i].name, word[1])) continue;
-        ways[i].try();
-        if (!escaped) printf("kept\n");
-        return escaped;
-    }
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        if (strcmp(ways[i].name, word[1]) == 0) return try_way(&ways[i]);
+    for (size_t i = 0; i < sizeof with_more / sizeof *with_more; i++)
+        if (strcmp(with_more[i].name, word[1]) == 0) return try_way(&with_more[i]);
     return 3;
 }

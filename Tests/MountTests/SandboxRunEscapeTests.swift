@@ -24,6 +24,22 @@ struct SandboxRunEscapeTests {
                 is "$way leaves things" '' "$(ls -d "$SHARE"/planted "$BACK"/planted 2>/dev/null)"
                 is "$way leaves the share" treasure "$(cat "$SHARE/secret")"
             done
+            # What a key, a terminal, a namespace's handle or shared memory from outside would give.
+            places="$SHARE $BACK $SCRATCH $outsider"
+            other() { WHO "$ESCAPE" with-key "$A" sandbox run "$P" --mount "$SHARE" -- "$ESCAPE" "$@"; }
+            is keys kept "$(other keys $words)"
+            is 'keys unconfined' 'found a key' "$(WHO "$ESCAPE" with-key "$ESCAPE" keys $words | head -1)"
+            memory=$(WHO ipcmk -M 16 -p 0666 | tr -dc 0-9)
+            is 'memory' kept "$(other attach-memory $places $memory)"
+            holds 'memory unconfined' "$(WHO "$ESCAPE" attach-memory $places $memory)" attached; ipcrm -m $memory
+            if namespace=$("$ESCAPE" handle /proc/$outsider/ns/mnt); then
+                is 'a namespace' kept "$(other open-namespace $places $namespace)"
+            fi
+            if command -v script >/dev/null; then
+                is 'the terminal' kept "$(WHO script -qec "$A sandbox run $P --mount $SHARE -- $ESCAPE type $words" /dev/null </dev/null | tr -d '\r')"
+                [ "$(cat /proc/sys/dev/tty/legacy_tiocsti 2>/dev/null)" = 0 ] ||
+                    holds 'the terminal unconfined' "$(WHO script -qec "$ESCAPE type $words" /dev/null </dev/null)" 'typed'
+            fi
             # With the commands of the system, too.
             tried() { local name=$1; shift; is "$name" nothing "$(run WHO -- sh -c "($*) 2>/dev/null; cat $SHARE/secret $BACK/secret 2>/dev/null; echo nothing")"; }
             tried umount "umount $SHARE; umount -l $SHARE; umount -l $BACK"
