@@ -70,6 +70,7 @@ final class SandboxFixture {
 
     private func build() throws {
         for directory in directories { try fill(directory) }
+        if layout == "ios" { try fill(data + "/other") }
         let script = "chown -R 501:20 \(fixture.backing)/* && find \(fixture.backing) -type d -exec chmod 0777 {} +"
         let result = try Spawn.run(["sh", "-c", script])
         guard result.status == 0 else { throw FixtureError("\(result)") }

@@ -76,8 +76,8 @@ struct SandboxGrantTests {
             refused 1 'No such file' add --read-only "$T/mnt/none" "$T/mnt/alone"
             refused 2 'only root and whoever mounted' setpriv --reuid 61743 --regid 61743 --clear-groups \
                 "$A" sandbox grant add --bundle a.b --read-only "$T/mnt/alone"
-            refused 2 'from another user namespace' unshare -r "$A" sandbox grant add --bundle a.b --read-only "$T/mnt/alone"
-            refused 2 'from another user namespace' unshare -r "$A" sandbox grant remove --bundle org.example.App "$T/mnt/alone"
+            refused 2 'another user namespace' unshare -r "$A" sandbox grant add --bundle a.b --read-only "$T/mnt/alone"
+            refused 2 'another user namespace' unshare -r "$A" sandbox grant remove --bundle org.example.App "$T/mnt/alone"
             refused 0 '' remove "$T/mnt/alone"
             # What a link leads to is granted.
             refused 0 '' add --read-only "$T/mnt/Users/ann/link"

@@ -57,6 +57,25 @@ struct SandboxMoveTests {
         #expect(try app.call("stat", sandbox.path("Users/ann/Old/file")).word == "EPERM")
     }
 
+    /// Far above, and nothing but what is far below was asked for lately: only that is in the kernel's caches.
+    @Test(arguments: ["auto", "exclusive"]) func farAbove(_ cache: String) throws {
+        let sandbox = try SandboxFixture(options: "cache=\(cache)", unconfined: true)
+        let (app, root) = (try ActingProcess(.alice), try ActingProcess(.root))
+        let (here, away) = (sandbox.there("Users/ann/Downloads/a"), sandbox.there("Users/ann/Documents/a"))
+        for directory in [here, here + "/b", here + "/b/c"] { try root.must("mkdir", directory, "0777", "0") }
+        try root.must("create", here + "/b/c/f", "0666", "0")
+        try app.must("enter", sandbox.path("Users/ann/Downloads/a/b/c"))
+        for round in 0..<20 {
+            for _ in 0..<2 { try app.must("stat", "f") }
+            #expect(try app.call("stat", "none").word == "ENOENT")
+            try root.must("rename", here, away, "0")
+            #expect(try app.call("stat", "f").word == "EPERM", "\(round)")
+            #expect(try app.call("stat", "none").word == "EPERM", "\(round)")
+            #expect(try app.call("stat", ".").word == "EPERM", "\(round)")
+            try root.must("rename", away, here, "0")
+        }
+    }
+
     /// A removed directory is nowhere.
     @Test func aRemovedDirectory() throws {
         let sandbox = try SandboxFixture(unconfined: true)

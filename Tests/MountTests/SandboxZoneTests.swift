@@ -125,7 +125,10 @@ struct SandboxZoneTests {
             "rm", "-r", sandbox.behind(sandbox.data + "/tmp"), sandbox.behind(sandbox.data + "/Documents/Inbox"),
         ]).check()
         let top = sandbox.inside("")
-        #expect(try alice.must("names", top).contains("Documents"))
+        // Listed, and no more: also for the kernel that has just been told of the others.
+        #expect(try alice.must("names", top).contains("other"))
+        try alice.must("stat", sandbox.inside("Documents"))
+        for name in ["other", "other/file"] { #expect(try alice.call("stat", top + name).word == "EPERM", "\(name)") }
         for (name, expected) in [("new", "EPERM"), ("Tool.app", "EPERM"), ("tmp", "EPERM"), ("Documents2", "EPERM")] {
             #expect(try alice.call("create", top + name, "0666", "0").word == expected, "\(name)")
             #expect(try alice.call("symlink", "x", top + name).word == expected, "\(name)")

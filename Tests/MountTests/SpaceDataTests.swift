@@ -58,8 +58,11 @@ struct SpaceDataTests {
     @Test(arguments: dataWays) func fillingAHoleEndsWhereItEndsNatively(_ way: String) throws {
         let world = try World(way)
         let fixture = world.fixture
+        // The gap does not fit and stays. While that is found out once more, whoever opens the file takes part in it.
+        _ = try fixture.both(.alice, "truncate -s 100M $D/f 2>/dev/null")
+        try fixture.untilNothingWaits()
         let script = """
-            truncate -s 100M $D/f 2>/dev/null; dd if=/dev/zero of=$D/f bs=64k conv=notrunc 2>&1 | grep -o -e 'No space.*' -e '^[0-9]*+0 records out'
+            dd if=/dev/zero of=$D/f bs=64k conv=notrunc 2>&1 | grep -o -e 'No space.*' -e '^[0-9]*+0 records out'
             stat -c %s $D/f
             """
         Self.expectSame(try fixture.both(.alice, script))

@@ -93,6 +93,16 @@ final class SpaceFixture {
         rmdir(images)
     }
 
+    /// Waits until no gap is being looked at.
+    func untilNothingWaits() throws {
+        for _ in 0..<500 {
+            let said = try Spawn.run([MountTesting.program("aclfs"), "status", mount?.mountpoint ?? ""]).output
+            if said.contains("files_waiting 0") { return }
+            usleep(10_000)
+        }
+        throw FixtureError("there are still files whose gaps wait")
+    }
+
     /// Says what a script gives on both; `$D` is the directory.
     func both(_ user: TestUser, _ script: String) throws -> (native: String, mount: String) {
         (
