@@ -30,16 +30,25 @@ extension ControlServer {
         case "grant-add", "grant-remove", "grant-list":
             try requireMaster(peer)
             return try grants(request, peer)
-        case "places", "shows", "view", _ where peer.uid == owner:
-            switch facts.daemon(request, descriptors, peer) {
-            case .done(let answer): return answer
-            case .handed(let answer, let descriptors):
-                handed = descriptors
-                return answer
-            case .failed(let error, let message): throw ControlFailure(error, message)
-            case .notMine: throw ControlFailure(.inval, "unknown command")
-            }
-        default: throw ControlFailure(.inval, "unknown command")
+        // A view only takes away, so anybody may ask for one; what else the daemon knows is its owner's.
+        case "places", "shows", "view": return try askDaemon(request, descriptors, peer, &handed)
+        default:
+            guard peer.uid == owner else { throw ControlFailure(.inval, "unknown command") }
+            return try askDaemon(request, descriptors, peer, &handed)
+        }
+    }
+
+    private func askDaemon(
+        _ request: JSON, _ descriptors: [SharedDescriptor], _ peer: ControlSocket.Peer,
+        _ handed: inout [SharedDescriptor]
+    ) throws(ControlFailure) -> JSON {
+        switch facts.daemon(request, descriptors, peer) {
+        case .done(let answer): return answer
+        case .handed(let answer, let descriptors):
+            handed = descriptors
+            return answer
+        case .failed(let error, let message): throw ControlFailure(error, message)
+        case .notMine: throw ControlFailure(.inval, "unknown command")
         }
     }
 

@@ -126,6 +126,8 @@ struct ForcedTraceTests {
         try Self.run("a listing is used after another bump", [fixture.mountpoint], needed: 20, [
             Self.first(.alice, "chmod", d, "0755"), Self.first(.alice, "chmod", e, "0755"),
             Self.first(.carol, "stat", e + "/x"),
+            // Else the kernel lists it by itself.
+            Self.first(.alice, "create", d + "/new@", "0644", "0"),
             Self.late(.bob, "listagain", d),
             Self.meanwhile(.alice, "chmod", e, "0700"),
             // Else its own entry, out of date, would take the children along.
