@@ -7,7 +7,7 @@ _aclfs_mount_options() {
     # The word after the last comma is completed; what stands before it is kept.
     local options='ro rw nosuid suid nodev dev noexec exec sync dirsync noatime allow_other owners noowners acl noacl
         securelevel= grpid nogrpid suiddir nosuiddir groups=process groups=directory groups_cache= metadata=auto metadata=trusted
-        metadata=user cache=strict cache=exclusive special=gate special=open xattr_names=linux xattr_names=mac
+        metadata=user cache=auto cache=strict cache=exclusive special=gate special=open xattr_names=linux xattr_names=mac
         xattr_names=both crossmounts nocrossmounts unknown99 source_mode=require-private nodiratime nosymfollow
         remount fsname= passthrough=auto passthrough=off sandbox= bundle= home= layout=macos layout=ios zerofill=write zerofill=allocate zerofill=off zerofill_max=
         transport=auto transport=uring transport=dev'
@@ -23,7 +23,7 @@ _aclfs() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
     local commands='mount unmount status chmod ls chflags backup sandbox explain effective help'
     local operations='open-read open-write open-append exec create mkdir unlink rmdir rename link chmod chown chflags
-        setxattr read write execute delete append list search add_file add_subdirectory delete_child readattr writeattr
+        setxattr getxattr listxattr stat readlink truncate utimes setacl access-r access-w access-x read write execute delete append list search add_file add_subdirectory delete_child readattr writeattr
         readextattr writeextattr readsecurity writesecurity'
     local flags='nodump dump uchg nouchg uappnd nouappnd opaque noopaque hidden nohidden arch noarch schg noschg
         sappnd nosappnd sunlnk nosunlnk'

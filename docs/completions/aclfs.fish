@@ -24,7 +24,10 @@ complete -c aclfs -n '__fish_seen_subcommand_from mount' -s d -d 'Show requests'
 complete -c aclfs -n '__fish_seen_subcommand_from mount' -s o -x -d 'Mount options' -a '
     ro rw nosuid suid nodev dev noexec exec sync dirsync noatime allow_other owners noowners acl noacl securelevel=
     grpid nogrpid suiddir nosuiddir groups=process groups=directory groups_cache= metadata=auto metadata=trusted metadata=user
-    cache=strict passthrough=off transport=auto transport=uring transport=dev fsname= sandbox= bundle= home= layout=macos layout=ios'
+    cache=auto cache=strict cache=exclusive special=gate special=open xattr_names=linux xattr_names=mac xattr_names=both
+    crossmounts nocrossmounts unknown99 source_mode=require-private nodiratime nosymfollow remount passthrough=auto
+    passthrough=off zerofill=write zerofill=allocate zerofill=off zerofill_max= transport=auto
+    transport=uring transport=dev fsname= sandbox= bundle= home= layout=macos layout=ios'
 complete -c aclfs -n '__fish_seen_subcommand_from unmount status' -f -a '(__aclfs_mounts)'
 complete -c aclfs -n '__fish_seen_subcommand_from status explain effective' -l json -d 'Print JSON'
 complete -c aclfs -n '__fish_seen_subcommand_from explain' -l who-can -d 'Which users may'
@@ -35,7 +38,9 @@ complete -c aclfs -n '__fish_seen_subcommand_from chflags' -a '
     nodump dump uchg nouchg uappnd nouappnd opaque noopaque hidden nohidden arch noarch schg noschg sappnd nosappnd
     sunlnk nosunlnk'
 complete -c aclfs -n '__fish_seen_subcommand_from explain' -a '
-    open-read open-write open-append exec create mkdir unlink rmdir rename link chmod chown chflags setxattr'
+    open-read open-write open-append exec create mkdir unlink rmdir rename link chmod chown chflags setxattr
+    getxattr listxattr stat readlink truncate utimes setacl access-r access-w access-x read write execute delete append list
+    search add_file add_subdirectory delete_child readattr writeattr readextattr writeextattr readsecurity writesecurity'
 complete -c aclfs -n '__fish_seen_subcommand_from backup; and not __fish_seen_subcommand_from exclude include status list' \
     -f -a 'exclude include status list'
 complete -c aclfs -n '__fish_seen_subcommand_from backup; and __fish_seen_subcommand_from list' -s 0 -d 'End items in NUL'
