@@ -13,7 +13,8 @@ import Synchronization
 /// An operation takes four steps: find the objects, authorize on their state, perform on the same
 /// objects, reply. `RequestDispatch.swift` connects the kernel's requests to them.
 ///
-/// Lock order: `metadataLock`, then a table's own mutex; never the other way round. The metadata lock is
+/// Lock order: a file's growth (`ZeroFillGrowth.swift`), `metadataLock`, a view's `choosing`, then the mutexes of tables and
+/// caches; never the other way round. The metadata lock is
 /// held for reading from the decision to the act, and for writing by whatever changes what decisions
 /// read (mode, owner, flags, ACL), so that the state that was judged is the state that is acted on
 /// (invariant I5). Names are held still by the kernel's own directory locks.
