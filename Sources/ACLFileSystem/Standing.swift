@@ -9,7 +9,8 @@ final class CompiledPolicy: Sendable {
     let expires: Int64?
 
     init(_ profile: SandboxProfile, _ grants: [Grant], at time: Int64) {
-        // A profile that is refused here was refused before the mount.
+        // A profile that cannot be compiled was refused before the mount; one that its grants make too large lets nothing
+        // pass.
         table = (try? profile.table(grants: grants, at: time)) ?? .nothing
         expires = profile.nextExpiry(of: grants, after: time)
     }
@@ -48,11 +49,10 @@ struct Standing: Sendable {
     /// A zone's top, or a directory on the way to one.
     var isFixed: Bool { zone.flatMap { zone in policy.map { $0.table[zone].isFixed } } ?? false }
 
-    /// The guide's Caches, tmp and bundle. Not the top of an iOS container: Documents and Library below it are backed up.
+    /// As the container's layout has it.
     var isLeftOutOfBackups: Bool {
         guard let policy, let zone else { return false }
-        let kind = policy.table[zone].kind
-        return kind.isExcludedFromBackup && kind != .containerTop
+        return policy.table[zone].kind.isExcludedFromBackup
     }
 
     /// The key of the profile, or the place of the container, that lets most pass here.

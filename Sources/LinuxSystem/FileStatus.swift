@@ -94,8 +94,6 @@ public struct FileSystemStatus: Hashable, Sendable {
     public var bavail: UInt64
     public var files: UInt64
     public var ffree: UInt64
-    /// Linux reserves no file numbers: the same as `ffree`.
-    public var favail: UInt64 { ffree }
     public var namemax: UInt64
     public var fsid: UInt64
     /// ST_* bits.

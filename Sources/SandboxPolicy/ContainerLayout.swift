@@ -89,11 +89,11 @@ public enum ZoneKind: UInt8, Sendable, CaseIterable {
         }
     }
 
-    /// Caches, tmp and the bundle count as excluded from backup.
+    /// The guide's Caches, tmp and bundle. Not the top of an iOS container: Documents and Library below it are backed up.
     public var isExcludedFromBackup: Bool {
         switch self {
-        case .purgeable, .bundle, .containerTop: true
-        case .outside, .passage, .readOnly, .readWrite, .container, .documents, .inbox: false
+        case .purgeable, .bundle: true
+        case .outside, .passage, .readOnly, .readWrite, .container, .containerTop, .documents, .inbox: false
         }
     }
 }

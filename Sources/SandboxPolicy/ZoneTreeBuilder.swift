@@ -53,11 +53,12 @@ struct ZoneTreeBuilder {
         return zones
     }
 
-    private typealias Grant = (kind: ZoneKind, source: String)
+    /// What lets something pass: a key or a container's rule.
+    private typealias Source = (kind: ZoneKind, source: String)
 
     @discardableResult
     private func flatten(
-        _ place: Place, above: [Grant], insideContainer: Bool, _ zones: inout [ZoneTable.Zone]
+        _ place: Place, above: [Source], insideContainer: Bool, _ zones: inout [ZoneTable.Zone]
     ) throws(EntitlementProblem) -> ZoneID {
         if place.isClosed {
             let id = try append(zone([], isPassage: false), &zones)
@@ -66,8 +67,8 @@ struct ZoneTreeBuilder {
             return id
         }
         // Inside a container nothing but its layout counts.
-        let below: [Grant] = place.isContainer ? place.subtree : insideContainer ? above : above + place.subtree
-        let here: [Grant] = place.isContainer || insideContainer ? below : below + place.own
+        let below: [Source] = place.isContainer ? place.subtree : insideContainer ? above : above + place.subtree
+        let here: [Source] = place.isContainer || insideContainer ? below : below + place.own
         // The top is where every way begins, also where none leads anywhere: a mount can be looked at.
         let id = try append(zone(here, isPassage: !place.children.isEmpty || place === top), &zones)
         zones[Int(id.rawValue)].isFixed = !place.children.isEmpty || !place.subtree.isEmpty || !place.own.isEmpty
@@ -93,9 +94,9 @@ struct ZoneTreeBuilder {
         return id
     }
 
-    private func zone(_ grants: [Grant], isPassage: Bool) -> ZoneTable.Zone {
-        let rights = grants.reduce(into: Rights()) { $0.formUnion($1.kind.rights) }
-        let widest = grants.max { $0.kind.rights.rawValue.nonzeroBitCount < $1.kind.rights.rawValue.nonzeroBitCount }
+    private func zone(_ sources: [Source], isPassage: Bool) -> ZoneTable.Zone {
+        let rights = sources.reduce(into: Rights()) { $0.formUnion($1.kind.rights) }
+        let widest = sources.max { $0.kind.rights.rawValue.nonzeroBitCount < $1.kind.rights.rawValue.nonzeroBitCount }
         let passing = isPassage ? ZoneKind.passage.rights : []
         return ZoneTable.Zone(
             rights: rights.union(passing), source: widest?.source, kind: widest?.kind ?? (isPassage ? .passage : .outside),

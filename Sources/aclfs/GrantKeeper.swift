@@ -15,7 +15,7 @@ extension MountHost {
             }
             switch order {
             case .add(let grant): return .done(try add(grant, scope, by: user))
-            case .remove(let bundle, let path, let below): 
+            case .remove(let bundle, let path, let below):
                 return .done(try remove(bundle, path, below: below, scope, by: user))
             case .list(let bundle, let from): return .done(list(bundle, from: from, scope))
             }

@@ -40,13 +40,6 @@ enum MountTable {
     /// The mount that covers exactly this path, the topmost if there are several.
     static func entry(at path: String) -> MountEntry? { entries().last { $0.path == path } }
 
-    /// Of the mount there: the major number in the upper 32 bits.
-    static func deviceNumber(at path: String) -> UInt64? {
-        guard let numbers = entry(at: path)?.device.split(separator: ":").compactMap({ UInt64($0) }), numbers.count == 2
-        else { return nil }
-        return numbers[0] << 32 | numbers[1]
-    }
-
     /// The kernel writes blank, tab, newline and backslash as three octal digits.
     private static func unescaped(_ field: Substring) -> String {
         guard field.contains("\\") else { return String(field) }

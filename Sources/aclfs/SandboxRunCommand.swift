@@ -43,7 +43,7 @@ enum SandboxRunCommand {
         let shown = try view.descriptor()
         var walls = SandboxWalls(places: try share.places(with: view), view: shown.rawValue)
         try walls.raise()
-        try walls.hide(["/run/aclfs"] + ControlPlace.directories(of: geteuid()))
+        try walls.hide(ControlPlace.directories(of: 0) + ControlPlace.directories(of: geteuid()))
         try checkShare(share, shown)
         container?.setEnvironment()
 
