@@ -75,7 +75,11 @@ public final class FileSystem: Sendable {
         cache.connect(notifier)
         backingIDs.connect(notifier)
         try notices.start(notifier)
-        let made = try CacheClock(self, device: device)
+        let made: CacheClock
+        do throws(Errno) { made = try CacheClock(self, device: device) } catch {
+            notices.stop()
+            throw error
+        }
         clock.withLock { $0 = made }
         do throws(Errno) { try share.join(self) } catch {
             // Nobody will serve it: its threads must not keep the way to the kernel open.
@@ -95,7 +99,7 @@ public final class FileSystem: Sendable {
     var kernelLeavesSetID: Bool { agreed.withLock { $0?.killPriv2 ?? true } }
 
     /// The mount is gone.
-    func disconnect() {
+    public func disconnect() {
         share.leave(self)
         share.growing.filler.settle(milliseconds: 1000)
         clock.withLock { $0.take() }?.stop()
@@ -195,10 +199,11 @@ extension FileSystem {
     func remember(
         _ decision: Decision, of operation: Operation, _ caller: Caller, _ status: FileStatus?, rule: String? = nil
     ) {
-        denials.add(
-            operation, decision, uid: caller.uid,
-            inode: status.map { tree.shownInode(device: $0.device, inode: $0.inode) }, rule: rule,
-            time: SystemTime.now().sec)
+        let inode = status.map { tree.shownInode(device: $0.device, inode: $0.inode) }
+        let time = SystemTime.now().sec
+        denials.add(operation, decision, uid: caller.uid, inode: inode, rule: rule, time: time)
+        // Nobody else can ask the mount of a confined command.
+        base?.denials.add(operation, decision, uid: caller.uid, inode: inode, rule: rule, time: time)
     }
 
     /// Asks what an open handle may do.

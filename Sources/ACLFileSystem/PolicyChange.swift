@@ -30,14 +30,15 @@ extension FileSystem {
     /// On the clock's thread: what was handed out under a grant that has ended is taken back.
     func takeBackEndedGrants() {
         guard let view, view.takeExpiry() else { return }
-        do { try takeBackEverything() } catch { view.repeatExpiry() }
+        // Not long: the clock has other things to do.
+        do { try takeBackEverything(milliseconds: 50) } catch { view.repeatExpiry() }
     }
 
     /// All that the kernel holds of this mount: after the change a barrier, then the bump, then attributes (R1, R4, R12).
-    private func takeBackEverything() throws(Errno) {
+    private func takeBackEverything(milliseconds: UInt64 = 5000) throws(Errno) {
         let suspended = metadataLock.withWriteLock { cache.suspend(.policyChange) }
         let listed = nodes.all.filter { $0.unusedListings.load(ordering: .sequentiallyConsistent) > 0 }
-        if !listed.isEmpty { try notices.awaitListings(of: listed.map { $0.id }) }
+        if !listed.isEmpty { try notices.awaitListings(of: listed.map { $0.id }, milliseconds: milliseconds) }
         if mountsBelow.exist {
             if let suspended { notices.expireNow(suspended.names) }
         } else {

@@ -76,7 +76,7 @@ final class View: Sendable {
     /// Monotonic nanoseconds at which to ask `takeExpiry` again; within a second, because the time of day may be set.
     var nextExpiry: UInt64? {
         state.withLock { state in
-            if state.hasExpired { return SystemTime.monotonic() + 100_000_000 }
+            if state.hasExpired { return SystemTime.monotonic() + 1_000_000_000 }
             guard let end = state.policy.expires else { return nil }
             let now = SystemTime.now()
             let seconds = end - now.sec

@@ -76,6 +76,8 @@ extension FileSystem {
             policy: policy, moves: share.moves.load(ordering: .sequentiallyConsistent),
             until: view.trust == .max ? .max : now + view.trust, zone: zone)
         view.places.withLock { $0[node.id, default: Place()].finding = finding }
+        // It may have been forgotten meanwhile.
+        if nodes.find(node.id) == nil { view.forget(node.id) }
     }
 
     /// The node by which an object is shown under a name; counts one look-up. A file has a node for each zone in which it

@@ -138,12 +138,10 @@ static void *ring_main(void *argument)
 	stay_on(thread->queue->cpu);
 	int opened = aclfs_ring_open(&thread->ring, session->device, session->rings.payload_size);
 	pthread_mutex_lock(&session->lock);
-	if (opened) {
-		session->rings.failure = opened;
-		atomic_fetch_sub(&thread->queue->idle, 1);
-	} else {
+	if (!opened)
 		session->rings.opened++;
-	}
+	else if (!session->ready)
+		session->rings.failure = opened;
 	pthread_cond_broadcast(&session->changed);
 	/* The kernel takes entries when INIT is answered. */
 	while (!session->ready && !session->rings.abandoned && !fuse_session_exited(session->library))
@@ -151,6 +149,9 @@ static void *ring_main(void *argument)
 	bool serves = !opened && !session->rings.abandoned;
 	pthread_mutex_unlock(&session->lock);
 	int result = serves ? serve(thread) : 0;
+	/* It takes no more requests; another may be started in its place. */
+	atomic_fetch_sub(&thread->queue->idle, 1);
+	atomic_fetch_sub(&thread->queue->started, 1);
 	aclfs_ring_close(&thread->ring);
 	pthread_mutex_lock(&session->lock);
 	if (result) {

@@ -43,6 +43,7 @@ public struct Errno: Error, Equatable, Hashable, Sendable, RawRepresentable, Cus
     public static let loop = Errno(rawValue: ELOOP)
     public static let nodata = Errno(rawValue: ENODATA)
     public static let overflow = Errno(rawValue: EOVERFLOW)
+    public static let noprotoopt = Errno(rawValue: ENOPROTOOPT)
     public static let opnotsupp = Errno(rawValue: EOPNOTSUPP)
     public static let notconn = Errno(rawValue: ENOTCONN)
     public static let timedout = Errno(rawValue: ETIMEDOUT)

@@ -7,17 +7,21 @@ extension ControlSocket {
     /// What cannot be found out counts as yes.
     public var peerIsElsewhere: Bool {
         guard let peer = try? peer(), peer.pid > 0 else { return true }
-        let process = handle
+        let process: SharedDescriptor?
+        do throws(Errno) { process = try handle() } catch { return true }
         let isElsewhere = Self.namespaceDiffers(peer.pid)
         // The number was the peer's while it was looked at only if the peer lives still.
         if let process { return isElsewhere || aclfs_is_process_alive(process.rawValue) != 1 }
         return isElsewhere
     }
 
-    /// nil before Linux 6.5.
-    private var handle: SharedDescriptor? {
+    /// nil before Linux 6.5, which knows no such handles.
+    /// - Throws: if there is no such process any more.
+    private func handle() throws(Errno) -> SharedDescriptor? {
         let process = aclfs_control_peer_process(rawValue)
-        return process < 0 ? nil : SharedDescriptor(rawValue: process)
+        if process == -Errno.noprotoopt.rawValue { return nil }
+        guard process >= 0 else { throw Errno(rawValue: -process) }
+        return SharedDescriptor(rawValue: process)
     }
 
     private static func namespaceDiffers(_ pid: Int32) -> Bool {

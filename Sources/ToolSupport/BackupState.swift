@@ -20,6 +20,20 @@ struct BackupState {
     private var isSeen: Bool { isExcludedItself && (kind == .file || kind == .directory) }
     private var honouring: [String] { isSeen || !parents.isEmpty ? Self.attentive : [] }
 
+    /// Programs in whose lists the object can be named: a name with a newline can be in some only (with `--from0`).
+    private var listing: [BackupListFormat] {
+        let place = parents.first ?? path
+        let item = BackupListItem(operand: [], below: Array(place.drop { $0 == UInt8(ascii: "/") }))
+        return [.rsync, .tar, .restic, .borg].filter {
+            $0.text(item, endsInNUL: $0 == .rsync, workingDirectory: [UInt8(ascii: "/")]) != nil
+        }
+    }
+
+    private static func enumerated(_ words: [String]) -> String {
+        guard let last = words.last, words.count > 1 else { return words.first ?? "none" }
+        return words.dropLast().joined(separator: ", ") + " and " + last
+    }
+
     /// tmutil's words, then what this program adds.
     var lines: [String] {
         var lines = ["[\(isExcluded ? "Excluded" : "Included")]    \(escapedName(path))"]
@@ -36,12 +50,12 @@ struct BackupState {
         } else {
             lines.append("    honoured by \(honouring.joined(separator: ", "))\(condition)")
         }
-        lines.append("    by rsync, tar, restic and borg with the list of `aclfs backup list`")
+        lines.append("    by \(Self.enumerated(listing.map(\.rawValue))) with the list of `aclfs backup list`")
         return lines
     }
 
     var json: JSON {
-        let lists: [BackupListFormat] = isExcluded ? [.rsync, .tar, .restic, .borg] : []
+        let lists = isExcluded ? listing : []
         return .object([
             JSON.path(path), .init("excluded", .bool(isExcluded)), .init("itself", .bool(isExcludedItself)),
             .init("parents", .array(parents.map { .object([JSON.path($0)]) })),

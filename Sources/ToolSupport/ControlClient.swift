@@ -31,7 +31,9 @@ public struct ControlClient: Sendable {
                 return
             } catch { last = error == .noent ? last : error }
         }
-        throw ControlError("the mount's daemon cannot be asked: \(last.text)")
+        // Such a command finds the directory of the sockets covered.
+        let inside = last == .noent ? " (inside aclfs sandbox run there is nobody to ask)" : ""
+        throw ControlError("the mount's daemon cannot be asked: \(last.text)\(inside)")
     }
 
     /// One message and its answer's result.

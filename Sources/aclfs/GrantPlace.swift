@@ -73,17 +73,17 @@ struct GrantPlace: Sendable {
     }
 
     /// Where it lies in a tree, if it does: there nothing may pass for whoever is confined.
-    func names(inside tree: BackingTree) -> [[UInt8]]? {
+    /// - Throws: if that cannot be found out.
+    func names(inside tree: BackingTree) throws(Errno) -> [[UInt8]]? {
         let path = self.path.split(separator: "/").map { Array($0.utf8) }
         let depth = basePath.split(separator: "/").count
-        guard var current = try? SharedDescriptor(Syscall.dup(base.rawValue)) else { return nil }
+        var current = SharedDescriptor(try Syscall.dup(base.rawValue))
         for level in 0...depth {
-            guard let status = try? Syscall.statx(current.rawValue, flags: AtFlag.dontSync) else { return nil }
+            let status = try Syscall.statx(current.rawValue, flags: AtFlag.dontSync)
             if status.device == tree.root.key.device, status.inode == tree.root.key.inode {
                 return Array(path.dropFirst(depth - level))
             }
-            guard let parent = try? Syscall.openat(current.rawValue, "..", OpenFlag.path | OpenFlag.directory) else { return nil }
-            current = SharedDescriptor(parent)
+            current = SharedDescriptor(try Syscall.openat(current.rawValue, "..", OpenFlag.path | OpenFlag.directory))
         }
         return nil
     }

@@ -46,11 +46,7 @@ final class MountHost: Sendable {
         _ mount: AttachedMount, tree: BackingTree, _ whenServing: @escaping @Sendable (Bool) -> Void
     ) throws(MountFailure) {
         for warning in mount.profile.map({ MountProfile.warnings(of: $0) }) ?? [] { Journal.record("warning: \(warning)") }
-        let profile = mount.profile.map { profile in
-            var profile = profile
-            profile.closed = (store.closedPlace?.names(inside: tree)).map { [$0] } ?? []
-            return profile
-        }
+        let profile = try confining(mount, tree)
         let fileSystem = FileSystem(
             tree: tree, options: mount.options, share: share, profile: profile, base: mount.view?.base,
             report: { Journal.note($0) })
@@ -75,9 +71,10 @@ final class MountHost: Sendable {
             watch = try MountWatch(device: mount.device, mountpoint: mount.mountpoint)
             try fileSystem.connect(session.notifier, device: mount.deviceNumber)
             // Whoever is confined asks nothing; everybody else asks the mount itself.
-            server = mount.view == nil ? startControl(fileSystem, tree, mount, negotiated, watch) : nil
             try watch.start(fileSystem)
+            server = mount.view == nil ? startControl(fileSystem, tree, mount, negotiated, watch) : nil
         } catch {
+            fileSystem.disconnect()
             // What another mount's kernel keeps must be taken back first, and somebody does not let it go.
             let reason = error == .timedout ? "a listing on another mount of this directory is not read to its end" : "\(error)"
             throw MountFailure(status: MountExit.systemError, message: "cannot serve: \(reason)")
@@ -93,7 +90,16 @@ final class MountHost: Sendable {
                 return true
             }
         }
-        guard isAdmitted else { throw Self.failure("cannot serve", .again) }
+        // Nobody will serve it: the others must not go on telling it what they change.
+        func abandon() {
+            watch.stop()
+            server?.stop()
+            fileSystem.disconnect()
+        }
+        guard isAdmitted else {
+            abandon()
+            throw Self.failure("cannot serve", .again)
+        }
         do throws(Errno) {
             _ = try Thread.start(name: "aclfs-session") { [self] in
                 var failure: MountFailure?
@@ -110,7 +116,20 @@ final class MountHost: Sendable {
                 }
                 ended.add(())
             }
-        } catch { throw Self.failure("cannot start a thread", error) }
+        } catch {
+            abandon()
+            state.withLock { $0.served.removeAll { $0.session === session } }
+            throw Self.failure("cannot start a thread", error)
+        }
+    }
+
+    /// What confines a mount, with the grants themselves out of its reach.
+    private func confining(_ mount: AttachedMount, _ tree: BackingTree) throws(MountFailure) -> SandboxProfile? {
+        guard var profile = mount.profile else { return nil }
+        do throws(Errno) {
+            if let place = try store.closedPlace?.names(inside: tree) { profile.closed = [place] }
+        } catch { throw Self.failure("cannot tell whether the grants lie below the source", error) }
+        return profile
     }
 
     var isEnding: Bool { state.withLock { $0.isEnding } }

@@ -17,6 +17,8 @@ struct SandboxRunTests {
             P=$T/downloads.entitlements
             is 'outside of its places' 1 "$(run WHO -- cat "$SHARE/secret" >/dev/null 2>&1; echo $?)"
             is 'what is refused' 'Operation not permitted' "$(run WHO -- cat "$SHARE/secret" 2>&1 | sed 's/.*: //')"
+            holds 'outside it is said why' "$("$A" explain --last 5 "$SHARE" 2>&1)" 'no key reaches this place'
+            holds 'inside nobody says' "$(run WHO -- "$A" explain --last 5 "$SHARE" 2>&1)" 'there is nobody to ask'
             is 'in Downloads' text "$(run WHO -- sh -c "echo text >$SHARE/home/Downloads/new; cat $SHARE/home/Downloads/new" 2>&1)"
             is 'seen by others' text "$(cat "$SHARE/home/Downloads/new")"
             is 'a child' 1 "$(run WHO -- sh -c "sh -c 'sh -c \"cat $SHARE/secret\"'" >/dev/null 2>&1; echo $?)"
