@@ -2,6 +2,10 @@ import ACLFormats
 import Authorization
 import LinuxSystem
 
+extension FileSystem {
+    fileprivate var isWrittenThroughViews: Bool { share.writesThroughView(of: self) }
+}
+
 extension ControlServer {
     /// What decisions read anew each time can change under a living mount; everything else must be said as it
     /// is, or not at all. With `check` nothing changes: the kernel's part of a remount comes between the two.
@@ -28,13 +32,23 @@ extension ControlServer {
         guard new.securelevel >= before.securelevel else {
             throw ControlFailure(.perm, "securelevel may only rise while mounted; it is \(before.securelevel)")
         }
-        if request["check"]?.bool != true {
+        var isHeld = false
+        let becomesReadOnly = new.isReadOnly && !before.isReadOnly
+        if request["check"]?.bool == true {
+            isHeld = becomesReadOnly && fileSystem.isWrittenThroughViews
+        } else {
             fileSystem.changeVolume { volume in
+                // The kernel asks this of the mount itself; of its views it knows nothing.
+                isHeld = becomesReadOnly && fileSystem.isWrittenThroughViews
+                if isHeld { return }
                 volume.isReadOnly = new.isReadOnly
                 volume.forbidsExecution = new.forbidsExecution
                 // Another remount may have raised it meanwhile.
                 volume.securelevel = max(volume.securelevel, new.securelevel)
             }
+        }
+        if isHeld {
+            throw ControlFailure(.busy, "a program in aclfs sandbox run has a file of this mount open for writing")
         }
         return .object([.init("was", .string(before.isReadOnly ? "ro" : "rw"))])
     }

@@ -26,7 +26,8 @@ extension FileSystem {
         let writes = intent.contains(.write)
         return DataDemand(
             allowsPassthrough: object.facts.leavesNothingToJudge, isUncached: clearsSetID,
-            isSeen: writes && caller.uid == 0 && mayNeedReserve(object.descriptor),
+            // Once O_APPEND is cleared (fcntl(2)) the kernel would still add at the end of the backing file.
+            isSeen: writes && (intent.contains(.append) || caller.uid == 0 && mayNeedReserve(object.descriptor)),
             mustNotBeMapped: isAppendOnly, isMappable: writes && intent.contains(.read))
     }
 

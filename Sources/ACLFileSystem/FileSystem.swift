@@ -46,7 +46,7 @@ public final class FileSystem: Sendable {
     let denials = DenialLog()
     private let volumeState: Mutex<VolumeState>
     /// Of a view: the mount whose volume this is, too.
-    private let base: FileSystem?
+    let base: FileSystem?
     /// Random, so that a file handle of an earlier mount does not open another object (I8).
     let generation = UInt64.random(in: 1...UInt64(UInt32.max))
 

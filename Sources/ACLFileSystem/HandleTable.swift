@@ -170,5 +170,14 @@ final class HandleTable: Sendable {
         }
     }
 
+    /// Whether somebody has a file open for writing.
+    var hasWritableFile: Bool {
+        state.withLock { state in
+            state.entries.values.contains { entry in
+                if case .file(let file) = entry { file.isWritable } else { false }
+            }
+        }
+    }
+
     func remove(_ id: HandleID) { state.withLock { _ = $0.entries.removeValue(forKey: id) } }
 }

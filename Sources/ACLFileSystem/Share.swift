@@ -74,6 +74,11 @@ public final class Share: Sendable {
         fileSystem.tellOthers(of: object)
     }
 
+    /// Whether a view of this mount has a file open for writing.
+    func writesThroughView(of fileSystem: FileSystem) -> Bool {
+        mounts.withLock { $0 }.contains { $0.base === fileSystem && $0.handles.hasWritableFile }
+    }
+
     /// The mounts that must be told where names go.
     var confinedMounts: [FileSystem] { mounts.withLock { $0.filter { $0.view != nil } } }
 

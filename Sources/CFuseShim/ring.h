@@ -33,6 +33,8 @@ enum { RING_THREADS_PER_QUEUE = 32 };
 
 struct ring_queue {
 	uint16_t cpu;
+	/* So many wait for a request, at least, while others work. */
+	uint16_t spare;
 	/* Threads that wait for a request, and all that were started. */
 	atomic_uint idle, started;
 };

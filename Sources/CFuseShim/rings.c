@@ -8,11 +8,12 @@
 #include <string.h>
 
 /*
- * Threads of a queue that wait for a request, at least, while another one
- * works.  Two, because the kernel hands a request that found nobody waiting to
- * the next thread that answers, and not to one that comes anew.
+ * Threads of a queue that wait for a request, at least, while others work.
+ * More than one, because the kernel hands a request that found nobody waiting
+ * to the next thread that answers, and not to one that comes anew: where all
+ * block, it would wait for one of them.
  */
-enum { SPARE = 2 };
+enum { FEWEST_SPARE = 2, MOST_SPARE = 8, SPARE_ON_ALL_QUEUES = 128 };
 
 /* The number of possible processors, which is that of the kernel's queues; 0 if it cannot be told. */
 static unsigned possible_cpus(void)
@@ -192,12 +193,12 @@ static int start(aclfs_fuse_session *session, struct ring_queue *queue)
 static void start_more(struct ring_thread *thread)
 {
 	struct ring_queue *queue = thread->queue;
-	if (atomic_fetch_sub(&queue->idle, 1) > SPARE || atomic_load(&queue->started) >= RING_THREADS_PER_QUEUE)
+	if (atomic_fetch_sub(&queue->idle, 1) > queue->spare || atomic_load(&queue->started) >= RING_THREADS_PER_QUEUE)
 		return;
 	aclfs_fuse_session *session = thread->session;
 	pthread_mutex_lock(&session->lock);
 	/* If it fails, requests wait in the kernel for those that are there. */
-	while (session->running && !fuse_session_exited(session->library) && atomic_load(&queue->idle) < SPARE &&
+	while (session->running && !fuse_session_exited(session->library) && atomic_load(&queue->idle) < queue->spare &&
 	       atomic_load(&queue->started) < RING_THREADS_PER_QUEUE)
 		if (start(session, queue))
 			break;
@@ -216,10 +217,15 @@ int aclfs_rings_prepare(aclfs_fuse_session *session, size_t payload_size)
 	struct rings *rings = &session->rings;
 	rings->queues = queues;
 	rings->payload_size = payload_size;
-	for (unsigned i = 0; i < count && !rings->failure; i++) {
+	unsigned spare = SPARE_ON_ALL_QUEUES / count;
+	spare = spare > MOST_SPARE ? MOST_SPARE : spare < FEWEST_SPARE ? FEWEST_SPARE : spare;
+	for (unsigned i = 0; i < count; i++) {
 		queues[i].cpu = (uint16_t)i;
-		rings->failure = start(session, &queues[i]);
+		queues[i].spare = (uint16_t)spare;
+		for (unsigned j = 0; j < spare && !rings->failure; j++)
+			rings->failure = start(session, &queues[i]);
 	}
+	count *= spare;
 	while (!rings->failure && rings->opened < count && !fuse_session_exited(session->library))
 		pthread_cond_wait(&session->changed, &session->lock);
 	rings->abandoned = rings->failure || rings->opened < count;

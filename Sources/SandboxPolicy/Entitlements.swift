@@ -84,7 +84,8 @@ public struct Entitlements: Sendable, Hashable {
             }
         case "application-groups":
             for name in try texts(key, value) {
-                guard !name.isEmpty, !name.contains("/"), name != ".", name != ".." else {
+                guard !name.isEmpty, !name.contains("/"), name != ".", name != "..", name.utf8.count <= PlaceName.longestName
+                else {
                     throw EntitlementProblem(key: key, message: "'\(name)' is not the name of a group")
                 }
                 applicationGroups.append(name)
@@ -146,6 +147,9 @@ public struct Entitlements: Sendable, Hashable {
         for path in found {
             guard path.hasPrefix("/") else {
                 throw EntitlementProblem(key: key, message: "'\(path)' must start with / (a directory also ends with it)")
+            }
+            if let fault = PlaceName.fault(path.utf8.split(separator: 0x2F).map { Array($0) }) {
+                throw EntitlementProblem(key: key, message: "'\(path.prefix(60))…' is no path: \(fault)")
             }
             let names = path.split(separator: "/")
             guard !names.contains("."), !names.contains(".."), !path.utf8.contains(0) else {

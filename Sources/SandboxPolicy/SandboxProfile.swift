@@ -73,6 +73,9 @@ extension SandboxProfile {
         guard let name = json["name"]?.string else { throw missing("name") }
         guard let layout = json["layout"]?.string.flatMap(ContainerLayout.init) else { throw missing("layout") }
         guard let home = json.path("home") else { throw missing("home") }
+        if let fault = PlaceName.fault(home.split(separator: 0x2F).map { Array($0) }) {
+            throw EntitlementProblem(key: "home", message: fault)
+        }
         guard let entitlements = json["entitlements"] else { throw missing("entitlements") }
         if let bundle = json["bundle"], bundle.string == nil { throw missing("bundle") }
         self.init(

@@ -45,7 +45,9 @@ final class MountHost: Sendable {
     func serve(
         _ mount: AttachedMount, tree: BackingTree, _ whenServing: @escaping @Sendable (Bool) -> Void
     ) throws(MountFailure) {
-        for warning in mount.profile.map({ MountProfile.warnings(of: $0) }) ?? [] { Journal.record("warning: \(warning)") }
+        // Who asks for a view is told by his own command; anybody may ask, so the log says nothing.
+        let warnings = mount.view == nil ? mount.profile.map { MountProfile.warnings(of: $0) } ?? [] : []
+        for warning in warnings { Journal.record("warning: \(warning)") }
         let profile = try confining(mount, tree)
         let fileSystem = FileSystem(
             tree: tree, options: mount.options, share: share, profile: profile, base: mount.view?.base,

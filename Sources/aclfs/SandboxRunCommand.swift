@@ -35,7 +35,6 @@ enum SandboxRunCommand {
         let container = SandboxRunContainer(profile, mountpoint: Array(share.mountpoint.utf8))
         container?.make()
         let start = workingDirectory()
-        let keepsTerminal = Self.keepsTerminal
         let view = try share.view(profile)
 
         let mask = holdSignals()
@@ -44,12 +43,13 @@ enum SandboxRunCommand {
         var walls = SandboxWalls(places: try share.places(with: view), view: shown.rawValue)
         try walls.raise()
         try walls.hide(ControlPlace.directories(of: 0) + ControlPlace.directories(of: geteuid()))
+        try walls.hide(Self.connectionControls())
         try checkShare(share, shown)
         container?.setEnvironment()
 
         let inside = SandboxRunInside(
             command: command, workingDirectories: [start, container?.path].compactMap { $0 } + [[0x2F]],
-            keepsTerminal: keepsTerminal, originalMask: mask, line: -1)
+            originalMask: mask, line: -1)
         return try startInside(inside)
     }
 
@@ -112,10 +112,13 @@ enum SandboxRunCommand {
         return UnsafeBufferPointer(start: path, count: strlen(path)).map { UInt8(bitPattern: $0) }
     }
 
-    /// A program in the terminal's session may type into it (TIOCSTI), unless the kernel refuses that to everybody.
-    private static var keepsTerminal: Bool {
-        let text = try? Syscall.readAll(path: "/proc/sys/dev/tty/legacy_tiocsti")
-        return text.map { $0.first == UInt8(ascii: "0") } ?? false
+    /// Where whoever mounted may end FUSE mounts, his own shares among them.
+    private static func connectionControls() throws(SandboxRunFailure) -> [String] {
+        do throws(Errno) {
+            let table = try Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly)
+            return try MountInfo.read(table.rawValue).filter { $0.type.elementsEqual("fusectl".utf8) }
+                .map { String(decoding: $0.path, as: UTF8.self) }
+        } catch { throw NamespaceSettings.failure("cannot read the mount table", error) }
     }
 
     private static func holdSignals() -> sigset_t {
@@ -169,6 +172,6 @@ enum SandboxRunCommand {
         // Nothing here may keep the view alive once the sandbox has ended.
         dup2(ends[0], 3)
         try? Syscall.closeAll(from: 4)
-        return SandboxRunSupervisor(process: process, line: 3, keepsTerminal: inside.keepsTerminal).wait()
+        return SandboxRunSupervisor(process: process, line: 3).wait()
     }
 }

@@ -8,8 +8,6 @@ struct SandboxRunInside {
     var command: [[UInt8]]
     /// Best first; the last always is.
     var workingDirectories: [[UInt8]]
-    /// Whether the terminal's own session goes on. Otherwise the command could type into it.
-    var keepsTerminal: Bool
     var originalMask: sigset_t
     /// Takes the command's wait status; closed without one if it was not started.
     var line: Int32
@@ -22,7 +20,8 @@ struct SandboxRunInside {
             printError("aclfs: sandbox run: \(error.message)")
             return Self.refused
         }
-        if !keepsTerminal { setsid() }
+        // Neither types he into the caller's terminal (TIOCSTI) nor reaches his process group (kill(0, …)).
+        setsid()
         let child: Int32
         do throws(Errno) {
             try Syscall.hideProcess()
@@ -109,7 +108,7 @@ struct SandboxRunInside {
             var info = siginfo_t()
             let number = sigwaitinfo(&set, &info)
             // The terminal's own have reached the command, too.
-            if number > 0, number != SIGCHLD, isRunning, info.si_code <= 0 || !keepsTerminal { kill(command, number) }
+            if number > 0, number != SIGCHLD, isRunning { kill(command, number) }
         }
     }
 }

@@ -7,7 +7,6 @@ struct SandboxRunSupervisor {
     var process: Int32
     /// Where the command's wait status comes from.
     var line: Int32
-    var keepsTerminal: Bool
 
     func wait() -> Int32 {
         // Without them it is waited for all the same.
@@ -18,8 +17,7 @@ struct SandboxRunSupervisor {
                 pollfd(fd: signals?.rawValue ?? -1, events: Int16(POLLIN), revents: 0),
             ]
             if poll(&waited, 2, -1) < 0 { continue }
-            // A signal of the terminal reaches the whole group by itself.
-            if waited[1].revents != 0, let signal = try? signals?.next(), signal.isFromProcess || !keepsTerminal {
+            if waited[1].revents != 0, let signal = try? signals?.next() {
                 kill(process, signal.number)
             }
             if waited[0].revents != 0 { return status() }
