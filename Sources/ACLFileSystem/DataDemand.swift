@@ -24,10 +24,13 @@ extension FileSystem {
         _ intent: OpenIntent, of object: Loaded, isAppendOnly: Bool, clearsSetID: Bool, _ caller: Caller
     ) -> DataDemand {
         let writes = intent.contains(.write)
+        // The kernel's own writing clears set-id bits, whoever writes; root's leaves them (AUTHORIZATION.md 6.7).
+        let hasSetID = !object.facts.mode.isDisjoint(with: [.setUser, .setGroup])
         return DataDemand(
             allowsPassthrough: object.facts.leavesNothingToJudge, isUncached: clearsSetID,
             // Once O_APPEND is cleared (fcntl(2)) the kernel would still add at the end of the backing file.
-            isSeen: writes && (intent.contains(.append) || caller.uid == 0 && mayNeedReserve(object.descriptor)),
+            isSeen: writes
+                && (intent.contains(.append) || caller.uid == 0 && (hasSetID || mayNeedReserve(object.descriptor))),
             mustNotBeMapped: isAppendOnly, isMappable: writes && intent.contains(.read))
     }
 

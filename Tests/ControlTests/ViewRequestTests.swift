@@ -20,6 +20,24 @@ struct ViewRequestTests {
         return (String(decoding: answer.message, as: UTF8.self), answer.descriptors)
     }
 
+    /// Tables are built by recursion: what is too deep is refused, and the daemon lives on.
+    @Test func whatIsTooDeepIsRefused() throws {
+        let mount = try LiveMount()
+        defer { mount.end() }
+        let top = SharedDescriptor(try Syscall.open(mount.share, OpenFlag.path))
+        let deep = String(repeating: "/a", count: 12_000)
+        let key = "com.apple.security.temporary-exception.files.absolute-path.read-only"
+        let start = #""command":"view","profile":{"name":"deep","layout":"macos","bundle":"a.b","home":"#
+        let asked = [
+            start + #""\#(deep)","entitlements":{"com.apple.security.app-sandbox":true}}"#,
+            start + #""/","entitlements":{"com.apple.security.app-sandbox":true,"\#(key)":["\#(deep)/"]}}"#,
+        ]
+        for message in asked {
+            #expect(try ask(mount, message, with: [top.rawValue]).text.contains("more than 256 names"))
+        }
+        #expect(try ask(mount, #""command":"version""#).text.contains("version"))
+    }
+
     @Test func onlyForWhoReachesTheTop() throws {
         let mount = try LiveMount()
         defer { mount.end() }

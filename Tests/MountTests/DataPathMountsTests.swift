@@ -41,6 +41,27 @@ struct DataPathMountsTests {
         #expect(try fixture.idsLeft(at: other) == 0)
     }
 
+    /// The kernel of the writer's mount has not heard of the bits.
+    @Test(arguments: pairs) func setIDBitsFromTheOtherMountGo(_ first: String, _ second: String) throws {
+        let fixture = try MountFixture(options: "suid,\(first)")
+        let other = fixture.top + "/other"
+        mkdir(other, 0o755)
+        try fixture.mount("suid,\(second)", at: other)
+        let (root, alice, bob) = (try ActingProcess(.root), try ActingProcess(.alice), try ActingProcess(.bob))
+        for (number, (here, there)) in [(fixture.mountpoint, other), (other, fixture.mountpoint)].enumerated() {
+            let name = "/program\(number)"
+            try root.must("create", here + name, "0644", "0")
+            try root.must("chown", here + name, "501", "20")
+            try alice.must("chmod", here + name, "0666")
+            try bob.must("hold", "1", here + name, String(O_WRONLY), "0")
+            try alice.must("chmod", there + name, "04777")
+            try bob.must("pwrite", "1", "0", "evil")
+            var status = stat()
+            #expect(stat(fixture.backing + name, &status) == 0 && status.st_mode & 0o7777 == 0o777, "\(first), \(second)")
+            try bob.must("close", "1")
+        }
+    }
+
     /// Where pages are kept they are dropped right after the reply (docs/coherence.md, "Several mounts").
     private func eventually(_ wanted: String, _ read: () throws -> String) throws -> String {
         var seen = ""

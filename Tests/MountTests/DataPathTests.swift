@@ -120,6 +120,22 @@ struct DataPathTests {
         #expect(try root.must("pread", "1", "0") == "first\\x0asecond")
     }
 
+    @Test(arguments: dataWays) func whatNoLongerAppendsWritesWhereItIsTold(_ way: String) throws {
+        let fixture = try MountFixture(options: way)
+        let file = try make(fixture, "f")
+        let bob = try ActingProcess(.bob)
+        for (number, flags) in [O_RDWR | O_APPEND, O_RDWR | O_APPEND | O_CREAT].enumerated() {
+            let name = number == 0 ? file : fixture.path("fresh")
+            if number == 1 { try ActingProcess(.root).must("chmod", fixture.mountpoint, "0777") }
+            try bob.must("hold", "1", name, String(flags), "0644")
+            try bob.must("write", "1", "appended")
+            try bob.must("setfl", "1", "0")
+            try bob.must("pwrite", "1", "0", "AB")
+            #expect(try bob.must("pread", "1", "0").hasPrefix("AB"), "\(way)")
+            try bob.must("close", "1")
+        }
+    }
+
     @Test(arguments: dataWays) func writingClearsSetIDWhateverTheWay(_ way: String) throws {
         let fixture = try MountFixture(options: "suid,\(way)")
         let file = try make(fixture, "program")

@@ -106,7 +106,11 @@ struct SandboxRunTests {
             await 'grep -q ready "$T/said"'
             is 'the other at the same time' two "$(other -- sh -c "cat $SHARE/$CONTAINER/Documents/a; cat \$HOME/Documents/a" 2>/dev/null)"
             is 'both are served' 2 "$(sessions)"
-            # What counts for the share counts for its views.
+            # What counts for the share counts for its views, and so do their writers.
+            (become -- sh -c "exec 5>\$HOME/held; echo ready; read x <$T/go2" >"$T/said2" 2>&1) & writer=$!
+            mkfifo "$T/go2"; chmod 666 "$T/go2"; await 'grep -q ready "$T/said2"'
+            holds 'a writer inside' "$(mount -o remount,ro "$SHARE" 2>&1)" 'open for writing'
+            echo >"$T/go2"; wait $writer; settle 2
             mount -o remount,ro "$SHARE"; echo >"$T/go"; wait $pid
             is 'the first' "ready one" "$(grep -v cat: "$T/said" | grep -v touch: | xargs)"
             holds 'read-only' "$(cat "$T/said")" 'Read-only file system'
