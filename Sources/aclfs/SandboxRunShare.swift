@@ -25,10 +25,18 @@ struct SandboxRunShare {
     static func ask(
         _ entry: MountEntry, _ command: String, _ members: [JSON.Member] = [], with descriptors: [Int32] = []
     ) throws(SandboxRunFailure) -> (result: JSON, descriptors: [SharedDescriptor]) {
-        do throws(ControlError) {
-            return try ControlClient(device: entry.device, owner: entry.userID ?? 0)
-                .askForDescriptors(command, members, with: descriptors)
-        } catch { throw SandboxRunFailure("\(entry.path): \(error.message)") }
+        // A daemon hears eight clients of a user at a time, and turns others away.
+        for pause: UInt32 in [20, 50, 100, 200, 400, 800, 0] {
+            do throws(ControlError) {
+                return try ControlClient(device: entry.device, owner: entry.userID ?? 0)
+                    .askForDescriptors(command, members, with: descriptors)
+            } catch {
+                let mayHearLater = error.code == nil || error.code == Errno.again.name
+                guard mayHearLater, pause > 0 else { throw SandboxRunFailure("\(entry.path): \(error.message)") }
+                SystemTime.sleep(milliseconds: pause)
+            }
+        }
+        throw SandboxRunFailure("\(entry.path): its daemon has too many clients")
     }
 
     private static func entry(_ path: [UInt8]?) throws(SandboxRunFailure) -> MountEntry {
