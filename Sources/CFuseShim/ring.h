@@ -35,6 +35,8 @@ struct ring_queue {
 	uint16_t cpu;
 	/* So many wait for a request, at least, while others work. */
 	uint16_t spare;
+	/* No more than so many are started. */
+	uint16_t most;
 	/* Threads that wait for a request, and all that were started. */
 	atomic_uint idle, started;
 };

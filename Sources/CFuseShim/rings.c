@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <string.h>
 
 /*
@@ -193,16 +194,25 @@ static int start(aclfs_fuse_session *session, struct ring_queue *queue)
 static void start_more(struct ring_thread *thread)
 {
 	struct ring_queue *queue = thread->queue;
-	if (atomic_fetch_sub(&queue->idle, 1) > queue->spare || atomic_load(&queue->started) >= RING_THREADS_PER_QUEUE)
+	if (atomic_fetch_sub(&queue->idle, 1) > queue->spare || atomic_load(&queue->started) >= queue->most)
 		return;
 	aclfs_fuse_session *session = thread->session;
 	pthread_mutex_lock(&session->lock);
 	/* If it fails, requests wait in the kernel for those that are there. */
 	while (session->running && !fuse_session_exited(session->library) && atomic_load(&queue->idle) < queue->spare &&
-	       atomic_load(&queue->started) < RING_THREADS_PER_QUEUE)
+	       atomic_load(&queue->started) < queue->most)
 		if (start(session, queue))
 			break;
 	pthread_mutex_unlock(&session->lock);
+}
+
+/* A ring takes a descriptor while it is made, and each request some: where there are few, not too many at a time. */
+static unsigned most_threads(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= RING_THREADS_PER_QUEUE * 16)
+		return RING_THREADS_PER_QUEUE;
+	return limit.rlim_cur < 64 ? 4 : (unsigned)limit.rlim_cur / 16;
 }
 
 int aclfs_rings_prepare(aclfs_fuse_session *session, size_t payload_size)
@@ -219,8 +229,12 @@ int aclfs_rings_prepare(aclfs_fuse_session *session, size_t payload_size)
 	rings->payload_size = payload_size;
 	unsigned spare = SPARE_ON_ALL_QUEUES / count;
 	spare = spare > MOST_SPARE ? MOST_SPARE : spare < FEWEST_SPARE ? FEWEST_SPARE : spare;
+	unsigned most = most_threads();
+	if (spare > most / 2)
+		spare = most / 2;
 	for (unsigned i = 0; i < count; i++) {
 		queues[i].cpu = (uint16_t)i;
+		queues[i].most = (uint16_t)most;
 		queues[i].spare = (uint16_t)spare;
 		for (unsigned j = 0; j < spare && !rings->failure; j++)
 			rings->failure = start(session, &queues[i]);
