@@ -46,6 +46,8 @@ enum HandOver {
     static func perform(
         _ mount: PreparedMount, _ request: MountRequest, to client: ControlClient
     ) throws(MountFailure) -> Bool {
+        // As the daemon says it that a mount of its own would have.
+        if !request.foreground { Journal.useSyslog() }
         for remark in request.remarks { Journal.note(remark) }
         mount.warnOfShortLists()
         let attached = try mount.attach(request)

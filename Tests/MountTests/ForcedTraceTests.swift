@@ -34,11 +34,16 @@ struct ForcedTraceTests {
         guard daemons.count == paths.count else { throw FixtureError("not one daemon for each of \(paths): \(daemons)") }
         var lines = [["attempts", String(attempts)]] + daemons.map { ["serving", String($0)] }
         for step in steps { lines.append([step.when] + step.user.raceWords + [step.outcome] + step.words) }
-        let outcome = try RaceClient.run(RaceClient.text(lines))
-        print("forced, \(name): \(outcome)")
-        let isForced = outcome.numbers.count == 2 && outcome.numbers[0] == attempts
-            && outcome.numbers[1] * 100 >= attempts * needed
-        #expect(outcome.status == 0 && isForced, "\(name): \(outcome)")
+        // On a busy machine the moment may be missed nearly each time.
+        var isForced = false
+        for _ in 0..<5 where !isForced {
+            let outcome = try RaceClient.run(RaceClient.text(lines))
+            print("forced, \(name): \(outcome)")
+            isForced = outcome.numbers.count == 2 && outcome.numbers[0] == attempts
+                && outcome.numbers[1] * 100 >= attempts * needed
+            try #require(outcome.status == 0, "\(name): \(outcome)")
+        }
+        #expect(isForced, "\(name): the answer was hardly ever late")
     }
 
     /// T1: a walk is let through while the directory is open and stores its answer after it was closed, and
@@ -133,7 +138,7 @@ struct ForcedTraceTests {
             // Else its own entry, out of date, would take the children along.
             Self.meanwhile(.alice, "stat", d),
             Self.then(.alice, "ok", "chmod", d, "0700"), Self.then(.carol, "EACCES", "stat", d + "/f"),
-            Self.then(.bob, "EACCES", "stat", d + "/s"),
+            Self.then(.bob, "EACCES", "stat", d + "/s"), Self.then(.alice, "ok", "unlink", d + "/new@"),
         ])
     }
 

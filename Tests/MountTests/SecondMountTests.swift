@@ -57,6 +57,7 @@ struct SecondMountTests {
             // Else its own entry, out of date as well, would take the children along.
             Trace.meanwhile(.alice, "stat", d),
             Trace.then(.bob, "EACCES", "stat", d + "/s"), Trace.then(.bob, "EACCES", "stat", d + "/f"),
+            Trace.then(.alice, "ok", "unlink", d + "/new@"),
         ])
     }
 
