@@ -149,12 +149,19 @@ struct SandboxWalls {
 
     // MARK: Besides the share
 
-    /// The sockets of daemons: whoever may ask there could give himself more.
+    /// Directories of the system through which a confined program could give itself more or end a share: the sockets of
+    /// daemons, the control of FUSE connections. One that is not there need not be covered; what cannot be opened for
+    /// another reason must not stay open either.
     mutating func hide(_ paths: [String]) throws(SandboxRunFailure) {
         for path in paths {
-            guard let directory = try? Syscall.open(path, OpenFlag.path | OpenFlag.directory) else { continue }
-            let shared = SharedDescriptor(directory)
-            do throws(Errno) { try attachNothing(onto: shared) } catch {
+            let directory: SharedDescriptor
+            do throws(Errno) {
+                directory = SharedDescriptor(try Syscall.open(path, OpenFlag.path | OpenFlag.directory))
+            } catch {
+                if error == .noent { continue }
+                throw NamespaceSettings.failure("cannot cover \(path)", error)
+            }
+            do throws(Errno) { try attachNothing(onto: directory) } catch {
                 throw NamespaceSettings.failure("cannot cover \(path)", error)
             }
         }
