@@ -128,9 +128,11 @@ public final class BackingTree: Sendable {
     /// Whether a name crossed into a mount that is no part of the tree: any at all with `nocrossmounts`,
     /// and always one of aclfs, our own first: asking it would be asking ourselves (invariant I7).
     private func leadsOut(_ there: FileStatus, of here: FileStatus) throws(Errno) -> Bool {
+        // Subvolumes of Btrfs have devices of their own and lie in one mount.
+        if here.mountID == there.mountID, there.mountID != 0 || here.device == there.device { return false }
+        guard followsMounts else { return true }
         // Part of the same file system may be mounted here, too.
-        if here.device == there.device, followsMounts || here.mountID == there.mountID { return false }
-        return !followsMounts || MountedFileSystems.isOurs(device: there.device)
+        return here.device != there.device && MountedFileSystems.isOurs(there)
     }
 
     /// The directory that a mount covers. Without the privilege to look below it, nothing is there.

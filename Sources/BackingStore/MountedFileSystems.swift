@@ -2,12 +2,14 @@ import LinuxSystem
 
 /// What /proc says is mounted in our namespace.
 enum MountedFileSystems {
-    /// Whether the device number is that of an aclfs mount, ours or another's.
-    static func isOurs(device: UInt64) -> Bool {
+    /// Whether an object lies in an aclfs mount, ours or another's. Without mount ids (Linux before 5.8) its device says so.
+    static func isOurs(_ status: FileStatus) -> Bool {
         do {
             let file = try Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly)
             let mounts = try MountInfo.read(file.rawValue)
-            guard let mount = mounts.first(where: { $0.device == device }) else {
+            guard let mount = mounts.first(where: {
+                status.mountID == 0 ? $0.device == status.device : $0.id == status.mountID
+            }) else {
                 // A mount that we cannot see in the table is not one to walk into.
                 return true
             }

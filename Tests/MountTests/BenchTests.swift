@@ -104,7 +104,7 @@ struct BenchTests {
     private func processes(below directory: String) -> [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return names.compactMap { pid_t($0) }.compactMap { pid in
-            let line = String(decoding: FileManager.default.contents(atPath: "/proc/\(pid)/cmdline") ?? Data(), as: UTF8.self)
+            let line = ProcFile.text("/proc/\(pid)/cmdline")
             let words = line.split(separator: "\0")
             return words.contains { $0.hasPrefix(directory + "/") } ? words.first.map { (String($0) as NSString).lastPathComponent } : nil
         }

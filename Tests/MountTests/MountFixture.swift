@@ -86,11 +86,9 @@ final class MountFixture {
     static func daemons(of path: String) -> [pid_t] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return names.compactMap { pid_t($0) }.filter { pid in
-            guard pid != getpid(), let line = FileManager.default.contents(atPath: "/proc/\(pid)/cmdline") else {
-                return false
-            }
-            let words = line.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
-            return words.first?.hasSuffix("/aclfs") == true && words.contains("mount") && words.last == path
+            guard pid != getpid() else { return false }
+            let words = ProcFile.text("/proc/\(pid)/cmdline").split(separator: "\0")
+            return words.first?.hasSuffix("/aclfs") == true && words.contains("mount") && words.last.map(String.init) == path
         }
     }
 
