@@ -1,4 +1,5 @@
 import ACLFormats
+import Authorization
 import BackingStore
 import Identity
 import LinuxSystem
@@ -9,7 +10,7 @@ enum DenialPlace {
     case path([[UInt8]])
     /// The object, or the directory of the name, was removed.
     case gone
-    /// Nothing was kept, it cannot be found, or he who asks may not search the way to it.
+    /// Nothing was kept, it cannot be found, or he who asks may not know where it is.
     case unknown
 }
 
@@ -32,8 +33,26 @@ extension FileSystem {
             guard found.device == status.device, found.inode == status.inode else { return .unknown }
             path = names
         } catch { return error == .noent ? .gone : .unknown }
-        if let credential, !mayReach(path, credential: credential) { return .unknown }
+        if let credential, !mayKnow(path, since: denial.time, credential) { return .unknown }
         return .path(path + (subject.name.map { [$0] } ?? []))
+    }
+}
+
+extension FileSystem {
+    /// Whether each name of a path is one that somebody could list now, or one that led him there: in a directory that he
+    /// may only search it must have stood when he was refused.
+    private func mayKnow(_ path: [[UInt8]], since time: Int64, _ credential: RequestCredential) -> Bool {
+        guard mayReach(path, credential: credential) else { return false }
+        return path.indices.allSatisfy { depth in
+            let directory = Array(path.prefix(depth))
+            let list = ExplainRequest(.right(.list), path: directory)
+            if let answer = try? explain(list, credential: credential), answer.isAllowed { return true }
+            guard let above = try? tree.object(at: directory).status,
+                let object = try? tree.object(at: Array(path.prefix(depth + 1))).status
+            else { return false }
+            // A file of several names may have been refused under another one.
+            return above.ctime.sec < time && (object.isDirectory || object.nlink == 1)
+        }
     }
 }
 

@@ -133,6 +133,20 @@ struct ControlTests {
         #expect(json.contains { $0["operation"]?.string == "mkdir" && $0["path"]?.string == "\(share)/dir/new" })
         #expect(json.contains { $0.path() == Array("\(share)/dir/a b\u{1B}".utf8) && $0["path"] == nil })
         #expect(json.contains { $0["gone"]?.bool == true && $0.path() == nil })
+        // A name that he could not list he is told only if it is the one that he used.
+        mkdir("\(share)/dark", 0o711)
+        try mount.file("dark/known", mode: 0o600)
+        var isShown = false
+        for _ in 0..<100 where !isShown {
+            _ = asNobody(mount, "cat dark/known")
+            isShown = mount.aclfs("explain", "--last", "1", share, asNobody: true).output.contains("  \(share)/dark/known ")
+            // The directory must be older than the refusal, in whole seconds.
+            if !isShown { usleep(100_000) }
+        }
+        #expect(isShown)
+        rename("\(share)/dark/known", "\(share)/dark/renamed")
+        #expect(mount.aclfs("explain", "--last", "1", share).output.contains("dark/renamed"))
+        #expect(!mount.aclfs("explain", "--last", share, asNobody: true).output.contains("renamed"))
         // More than one message holds, each once.
         let name = String(repeating: "x", count: 240)
         let many = "i=0; while [ $i -lt 420 ]; do read line <door/\(name); i=$((i + 1)); done 2>/dev/null; :"
