@@ -10,7 +10,7 @@ extension FileSystem {
     func aclText(of id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
         let (acl, isDirectory) = try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(id)
-            try permit(.readACL, Parts(object: object), caller)
+            try permit(.readACL, Parts(object: object), caller, about: object)
             guard let acl = object.facts.acl else { throw .nodata }
             return (acl, object.facts.kind == .directory)
         }

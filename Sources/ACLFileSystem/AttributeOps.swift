@@ -20,15 +20,15 @@ extension FileSystem {
             let nodes = Parts(object: object)
             let times = requestedTimes(changes)
             if let mode = changes.mode, !isKernelsOwn(mode, changes, object, caller) {
-                try permit(.chmod(FileMode(rawValue: UInt16(mode & 0o7777))), nodes, caller)
+                try permit(.chmod(FileMode(rawValue: UInt16(mode & 0o7777))), nodes, caller, about: object)
             }
             if changes.uid != nil || changes.gid != nil {
-                try permit(.chown(uid: changes.uid, gid: changes.gid), nodes, caller)
+                try permit(.chown(uid: changes.uid, gid: changes.gid), nodes, caller, about: object)
             }
             if changes.size != nil { try permitTruncation(object, changes.handle, caller) }
             if let times {
                 try permit(
-                    .setTimes(access: times.access.kind, modification: times.modification.kind), nodes, caller)
+                    .setTimes(access: times.access.kind, modification: times.modification.kind), nodes, caller, about: object)
             }
             // The kernel will ask for this name without a lock, whatever the change was (R10).
             if changes.mode != nil, object.facts.kind == .directory { object.node?.revalidation.mark() }

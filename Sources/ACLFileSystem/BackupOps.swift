@@ -66,7 +66,7 @@ extension FileSystem {
     }
 
     func getBackupMark(_ mark: BackupMark, of object: Loaded, _ caller: Caller) throws(Errno) -> [UInt8] {
-        try permit(.getXattr, Parts(object: object), caller)
+        try permit(.getXattr, Parts(object: object), caller, about: object)
         guard let value = try backupMarks(object).value(of: mark) else { throw .nodata }
         return value
     }
@@ -86,12 +86,14 @@ extension FileSystem {
     func setBackupMark(
         _ mark: BackupMark, _ value: UnsafeRawBufferPointer, flags: Int32, of object: Loaded, _ caller: Caller
     ) throws(Errno) {
-        try permit(.setXattr(isProtected: false), Parts(object: object), caller)
-        guard mark.accepts(Array(value)) else { throw .inval }
+        try permit(.setXattr(isProtected: false), Parts(object: object), caller, about: object)
+        let isInclusion = mark.includes(Array(value))
+        guard isInclusion || mark.accepts(Array(value)) else { throw .inval }
         let marks = try backupMarks(object)
         let isThere = marks.value(of: mark) != nil
         if isThere, flags == XattrFlag.create { throw .exist }
         if !isThere, flags == XattrFlag.replace { throw .nodata }
+        if isInclusion { return try clear(marks, of: object, caller) }
         if object.facts.takesUserAttributes {
             do throws(Errno) { return try store(mark.storedName, value, 0, object, caller) } catch {
                 // A backing without attributes for users may still keep the record.
@@ -101,15 +103,19 @@ extension FileSystem {
         if !marks.flag { try setNoDump(true, on: object, caller) }
     }
 
-    /// Removing one clears all. The object is excluded until the last one is gone, whatever happens in between.
+    /// Removing one clears all. Where nothing excludes it is no error: a copying program removes, one after the other,
+    /// all that was listed and that its source does not have, and the first has taken the others along.
     func removeBackupMark(_ mark: BackupMark, of object: Loaded, _ caller: Caller) throws(Errno) {
-        try permit(.removeXattr(isProtected: false), Parts(object: object), caller)
+        try permit(.removeXattr(isProtected: false), Parts(object: object), caller, about: object)
         let marks = try backupMarks(object)
-        guard marks.value(of: mark) != nil else { throw .nodata }
+        try clear(marks, of: object, caller)
+        if marks.stored[mark] != nil, !marks.excluding.contains(mark) { try drop(mark.storedName, object) }
+    }
+
+    /// The object is excluded until the last one is gone, whatever happens in between.
+    private func clear(_ marks: BackupMarks, of object: Loaded, _ caller: Caller) throws(Errno) {
         if marks.flag { try setNoDump(false, on: object, caller) }
-        for other in BackupMark.allCases where marks.stored[other] != nil {
-            if other == mark || marks.excluding.contains(other) { try drop(other.storedName, object) }
-        }
+        for mark in marks.excluding { try drop(mark.storedName, object) }
     }
 
     /// What chflags asks for: without UF_NODUMP no other mark may remain.

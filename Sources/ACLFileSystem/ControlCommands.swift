@@ -96,6 +96,12 @@ extension ControlServer {
         guard fileSystem.mayInspect(asked, credential: credential(peer)) else { throw ControlFailure(.noent) }
     }
 
+    /// The one thing that is told about others without a sight of the object: it tells nothing about them.
+    private func closedToAll(_ asked: ExplainRequest, _ subject: Subject, _ peer: ControlSocket.Peer) -> Explanation? {
+        guard !isMaster(peer), case .other = subject else { return nil }
+        return fileSystem.closedBySandbox(asked, credential: credential(peer))
+    }
+
     func path(_ request: JSON, _ name: String) throws(ControlFailure) -> [[UInt8]] {
         guard let bytes = request.path(name) else { throw ControlFailure(.inval, "no \(name)") }
         let names = bytes.split(separator: UInt8(ascii: "/")).map { Array($0) }
@@ -119,6 +125,7 @@ extension ControlServer {
         let asked = ExplainRequest(
             operation, path: try path(request, "path"), secondPath: hasSecond ? try path(request, "path2") : nil)
         let subject = try subject(request, peer)
+        if let closed = closedToAll(asked, subject, peer) { return closed.json() }
         try requireSight(asked, subject, peer)
         var explanation: Explanation
         switch subject {
@@ -137,7 +144,9 @@ extension ControlServer {
     private func effective(_ request: JSON, _ peer: ControlSocket.Peer) throws(ControlFailure) -> JSON {
         let path = try path(request, "path")
         let subject = try subject(request, peer)
-        try requireSight(ExplainRequest(.right(.delete), path: path), subject, peer)
+        let asked = ExplainRequest(.right(.delete), path: path)
+        if let closed = closedToAll(asked, subject, peer) { return .array([closed.json()]) }
+        try requireSight(asked, subject, peer)
         let answers: [Explanation]
         switch subject {
         case .peer(let credential): answers = try fileSystem.effective(path, credential: credential)
@@ -155,20 +164,31 @@ extension ControlServer {
     private func last(_ request: JSON, _ peer: ControlSocket.Peer) throws(ControlFailure) -> JSON {
         let limit = request["count"]?.integer ?? 20
         guard limit > 0 else { throw ControlFailure(.inval, "count must be a positive number") }
-        // As many as one message surely holds.
-        let denials = fileSystem.denials.last(
-            Int(clamping: min(limit, 300)), of: isMaster(peer) ? nil : peer.uid)
-        return .array(
-            denials.map { denial in
-                .object(
-                    [
-                        .init("number", .integer(Int64(clamping: denial.sequence))), .init("time", .integer(denial.time)),
-                        .init("uid", .integer(Int64(denial.uid))), .init("operation", .string(denial.operation)),
-                        // Beyond 63 bits no reader of JSON agrees; these are numbers of mounts below.
-                        .init("inode", denial.inode.map { .string(String($0)) } ?? .null),
-                        .init("errno", .string(denial.errno)), .init("stage", .string(denial.stage)),
-                    ] + (denial.rule.map { [.init("rule", .string($0))] } ?? []))
-            })
+        let end = request["before"]?.integer.map { UInt64(clamping: $0) } ?? .max
+        let credential = isMaster(peer) ? nil : credential(peer)
+        var answer: [JSON] = []
+        // Paths may be long, and one message is to hold the answer.
+        var room = JSONText.maximumSize - 1024
+        for denial in fileSystem.denials.last(
+            Int(clamping: min(limit, 300)), of: isMaster(peer) ? nil : peer.uid, before: end)
+        {
+            let shown = json(denial, fileSystem.place(of: denial, seenBy: credential))
+            room -= JSONText.write(shown).count + 1
+            if room < 0 { break }
+            answer.append(shown)
+        }
+        return .array(answer)
+    }
+
+    private func json(_ denial: Denial, _ place: DenialPlace) -> JSON {
+        .object(
+            [
+                .init("number", .integer(Int64(clamping: denial.sequence))), .init("time", .integer(denial.time)),
+                .init("uid", .integer(Int64(denial.uid))), .init("operation", .string(denial.operation)),
+                // Beyond 63 bits no reader of JSON agrees; these are numbers of mounts below.
+                .init("inode", denial.inode.map { .string(String($0)) } ?? .null),
+                .init("errno", .string(denial.errno)), .init("stage", .string(denial.stage)),
+            ] + (denial.rule.map { [.init("rule", .string($0))] } ?? []) + place.members)
     }
 
     private func status() -> JSON {

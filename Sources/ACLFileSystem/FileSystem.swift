@@ -182,28 +182,35 @@ extension FileSystem {
     }
 
     /// Asks the authorizer; a denial is counted and becomes the operation's errno.
-    /// - Parameter subject: the object that a denial is remembered by.
+    /// - Parameters:
+    ///   - subject: the object that a denial is remembered by.
+    ///   - name: the name that was asked for, in `directory`.
     func permit(
-        _ operation: Operation, _ objects: Parts, _ caller: Caller, about subject: Loaded? = nil
+        _ operation: Operation, _ objects: Parts, _ caller: Caller, about subject: Loaded,
+        named name: UnsafePointer<CChar>? = nil, in directory: BackingObject? = nil
     ) throws(Errno) {
         let decision = decide(operation, objects, caller)
         counters.count(decision)
         if let denial = decision.denial {
             var rule: String?
             if case .sandbox(let role) = decision.stage { rule = objects.rule(on: role) }
-            remember(decision, of: operation, caller, subject?.status, rule: rule)
+            remember(decision, of: operation, caller, subject, named: name, in: directory, rule: rule)
             throw denial.errno
         }
     }
 
     func remember(
-        _ decision: Decision, of operation: Operation, _ caller: Caller, _ status: FileStatus?, rule: String? = nil
+        _ decision: Decision, of operation: Operation, _ caller: Caller, _ subject: Loaded,
+        named name: UnsafePointer<CChar>?, in directory: BackingObject?, rule: String?
     ) {
-        let inode = status.map { tree.shownInode(device: $0.device, inode: $0.inode) }
-        let time = SystemTime.now().sec
-        denials.add(operation, decision, uid: caller.uid, inode: inode, rule: rule, time: time)
+        let kept = DenialLog.Kept(
+            time: SystemTime.now().sec, uid: caller.uid, operation: operation,
+            inode: tree.shownInode(device: subject.status.device, inode: subject.status.inode),
+            subject: DeniedSubject(directory ?? subject.object, name: name.map { Array($0.bytes) }), decision: decision,
+            rule: rule)
+        denials.add(kept)
         // Nobody else can ask the mount of a confined command.
-        base?.denials.add(operation, decision, uid: caller.uid, inode: inode, rule: rule, time: time)
+        base?.denials.add(kept)
     }
 
     /// Asks what an open handle may do.

@@ -10,10 +10,12 @@ extension FileSystem {
         try metadataLock.withReadLock { () throws(Errno) in
             let directory = try load(parent)
             do throws(Errno) {
-                try permit(.lookup, Parts(finding: name, in: directory), caller, about: directory)
+                try permit(
+                    .lookup, Parts(finding: name, in: directory), caller, about: directory, named: name,
+                    in: directory.object)
                 if directory.isCovered { return .absent(validFor: 0) }
                 let found = try child(name, of: directory)
-                try gate(found, caller)
+                try gate(found, named: name, in: directory.object, caller)
                 return .found(entry(found, named: name, below: directory))
             } catch {
                 if error == .noent { return .absent(validFor: absenceTime(of: name, below: directory)) }
@@ -26,7 +28,9 @@ extension FileSystem {
 
     /// The kernel opens FIFOs, connects to sockets and, with `dev`, opens devices without asking, so a look-up is
     /// answered only to callers who hold what that would give them, or who own the object (docs/security.md).
-    private func gate(_ found: Loaded, _ caller: Caller) throws(Errno) {
+    private func gate(
+        _ found: Loaded, named name: UnsafePointer<CChar>, in directory: BackingObject, _ caller: Caller
+    ) throws(Errno) {
         guard let rights = rightsBehindGate(found.object.kind) else { return }
         let parts = Parts(object: found)
         if decide(.rights(.writeSecurity), parts, caller).stage == .ownerRight { return }
@@ -39,7 +43,7 @@ extension FileSystem {
             decision = .deny(.EACCES, .special)
         }
         counters.count(decision)
-        remember(decision, of: .lookup, caller, found.status, rule: rule)
+        remember(decision, of: .lookup, caller, found, named: name, in: directory, rule: rule)
         throw decision.denial?.errno ?? .acces
     }
 

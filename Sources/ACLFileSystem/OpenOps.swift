@@ -126,7 +126,9 @@ extension FileSystem {
             do throws(Errno) { made = try create(.file, name, in: directory, mode: mode, caller) } catch {
                 guard error == .exist, flags & OpenFlag.exclusive == 0 else { throw error }
                 // It came into being after the kernel looked: then it is opened like any other.
-                try permit(.lookup, Parts(finding: name, in: directory), caller, about: directory)
+                try permit(
+                    .lookup, Parts(finding: name, in: directory), caller, about: directory, named: name,
+                    in: directory.object)
                 let found = try child(name, of: directory)
                 return (entry(found, named: name, below: directory), nil)
             }

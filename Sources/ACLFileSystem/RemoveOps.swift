@@ -15,7 +15,7 @@ extension FileSystem {
             if directory.isCovered { throw .noent }
             try permit(
                 isDirectory ? .removeDirectory : .unlink,
-                Parts(removing: object, from: directory), caller, about: object)
+                Parts(removing: object, from: directory), caller, about: object, named: name, in: directory.object)
             if object.isCovered { throw .busy }
             try Syscall.unlinkat(
                 directory.descriptor.rawValue, name, flags: isDirectory ? AtFlag.removeDirectory : 0)

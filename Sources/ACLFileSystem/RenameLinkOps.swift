@@ -23,7 +23,8 @@ extension FileSystem {
             let objects = Parts(
                 moving: object, from: source, to: newName, in: destination, isSame: parent == newParent,
                 replacing: target, exchanges: exchanges)
-            try permit(exchanges ? .exchange : .rename, objects, caller, about: object)
+            try permit(
+                exchanges ? .exchange : .rename, objects, caller, about: object, named: name, in: source.object)
             if source.isCovered { throw .noent }
             if destination.isCovered { throw .rofs }
             if object.isCovered || target?.isCovered ?? false { throw .busy }

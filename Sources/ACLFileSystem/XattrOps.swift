@@ -21,26 +21,28 @@ extension FileSystem {
             let nodes = Parts(object: object)
             switch kind {
             case .flags:
-                try permit(.readFlags, nodes, caller)
+                try permit(.readFlags, nodes, caller, about: object)
                 return Array(FileFlagsText.attribute(try shownFlags(object)).utf8)
             case .ownerGUID:
-                try permit(.readFlags, nodes, caller)
+                try permit(.readFlags, nodes, caller, about: object)
                 return ownerText(object.facts)
             case .groupGUID:
-                try permit(.readFlags, nodes, caller)
+                try permit(.readFlags, nodes, caller, about: object)
                 return groupText(object.facts)
             case .effective: return effectiveRights(object, caller)
             case .protected:
-                try permit(.setXattr(isProtected: true), nodes, caller)
+                try permit(.setXattr(isProtected: true), nodes, caller, about: object)
                 throw .perm
             case .backup(let mark): return try getBackupMark(mark, of: object, caller)
             case .user(let stored), .trusted(let stored):
-                try permit(.getXattr, nodes, caller)
+                try permit(.getXattr, nodes, caller, about: object)
                 return try read(stored, object)
             case .security(let stored):
                 // Labels are asked for by `ls -l` of everything it shows, where nobody refuses them: whoever may not
                 // read one is told that there is none, whether there is or not (docs/decisions/0004-readings.md).
-                do throws(Errno) { try permit(.getXattr, nodes, caller) } catch { throw error == .acces || error == .perm ? .nodata : error }
+                do throws(Errno) { try permit(.getXattr, nodes, caller, about: object) } catch {
+                    throw error == .acces || error == .perm ? .nodata : error
+                }
                 return try read(stored, object)
             case .acl, .unsupported: throw .opnotsupp
             case .tooLong: throw .range
@@ -67,13 +69,13 @@ extension FileSystem {
                 try changeFlags(object, to: requested, caller)
             case .backup(let mark): try setBackupMark(mark, value, flags: flags, of: object, caller)
             case .user(let stored):
-                try permit(.setXattr(isProtected: false), nodes, caller)
+                try permit(.setXattr(isProtected: false), nodes, caller, about: object)
                 try store(stored, value, flags, object, caller)
             case .security(let stored), .trusted(let stored):
                 // These namespaces are root's, whatever the entries say.
-                try permit(.setXattr(isProtected: caller.uid != 0), nodes, caller)
+                try permit(.setXattr(isProtected: caller.uid != 0), nodes, caller, about: object)
                 try store(stored, value, flags, object, caller)
-            case .protected, .effective: try permit(.setXattr(isProtected: true), nodes, caller)
+            case .protected, .effective: try permit(.setXattr(isProtected: true), nodes, caller, about: object)
             case .ownerGUID:
                 if flags == XattrFlag.create { throw .exist }
                 try changeOwner(of: object, to: Owner(text: value), caller)
@@ -108,18 +110,18 @@ extension FileSystem {
             let nodes = Parts(object: object)
             switch kind {
             case .acl:
-                try permit(.setACL(nil), nodes, caller)
+                try permit(.setACL(nil), nodes, caller, about: object)
                 if object.facts.acl == nil { throw .nodata }
                 try changeACL(object, to: nil, caller)
             case .flags: try changeFlags(object, to: [], caller)
             case .backup(let mark): try removeBackupMark(mark, of: object, caller)
             case .user(let stored):
-                try permit(.removeXattr(isProtected: false), nodes, caller)
+                try permit(.removeXattr(isProtected: false), nodes, caller, about: object)
                 try drop(stored, object)
             case .security(let stored), .trusted(let stored):
-                try permit(.removeXattr(isProtected: caller.uid != 0), nodes, caller)
+                try permit(.removeXattr(isProtected: caller.uid != 0), nodes, caller, about: object)
                 try drop(stored, object)
-            case .protected, .effective: try permit(.removeXattr(isProtected: true), nodes, caller)
+            case .protected, .effective: try permit(.removeXattr(isProtected: true), nodes, caller, about: object)
             case .ownerGUID: try removeOwnerGUID(of: object, caller)
             case .groupGUID: try removeGroupGUID(of: object, caller)
             case .unsupported: throw .opnotsupp

@@ -41,6 +41,10 @@ public enum BackupMark: CaseIterable, Sendable, Hashable {
         value == self.value || self == .excludeItem && value == propertyList("com.apple.MobileBackup")
     }
 
+    /// Whether a value says the opposite: the default of the freedesktop proposal, which other file systems hand along. To
+    /// set it clears the mark; it is not stored.
+    public func includes(_ value: [UInt8]) -> Bool { self == .robots && value == Array("true".utf8) }
+
     /// Whether a stored value excludes: of the first key its presence counts, as for everybody who reads it.
     public func excludes(_ stored: [UInt8]) -> Bool { self == .excludeItem || stored == value }
 }

@@ -112,7 +112,11 @@ public enum FileFlagsText {
             case (let flag, false)?: change.cleared.formUnion(flag)
             case nil:
                 let words = FileFlagName.all.flatMap(\.words)
-                throw unknown(word, in: bytes[...], words: words + words.map(FileFlagName.clearing))
+                // `no` before a word that has one already: what clears it is meant, not the nearest word, which sets it.
+                let doubled = words.first { "no\($0)".utf8.elementsEqual(word) }
+                throw unknown(
+                    word, in: bytes[...], words: words + words.map(FileFlagName.clearing),
+                    meant: doubled.map(FileFlagName.clearing))
             }
         }
         if !sawWord { throw FileFlagsTextError(column: 1, found: "") }
@@ -130,10 +134,10 @@ public enum FileFlagsText {
     }
 
     private static func unknown(
-        _ word: ArraySlice<UInt8>, in text: ArraySlice<UInt8>, words: [String]
+        _ word: ArraySlice<UInt8>, in text: ArraySlice<UInt8>, words: [String], meant: String? = nil
     ) -> FileFlagsTextError {
         FileFlagsTextError(
             column: word.startIndex - text.startIndex + 1, found: escapedName(word),
-            suggestion: nearestWord(to: word, in: words))
+            suggestion: meant ?? nearestWord(to: word, in: words))
     }
 }

@@ -25,6 +25,9 @@ public final class BackingObject: Sendable {
     /// Something is mounted on this directory that is no part of the tree: it shows nothing and takes nothing (I7).
     public let isCovered = Atomic<Bool>(false)
 
+    /// It is an open descriptor as long as it is known.
+    public var isPinned: Bool { pinned != nil }
+
     init(key: ObjectKey, kind: ObjectKind, pinned: SharedDescriptor?) {
         (self.key, self.kind, self.pinned) = (key, kind, pinned)
     }

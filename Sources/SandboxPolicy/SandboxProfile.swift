@@ -4,6 +4,8 @@ import ACLFormats
 public struct SandboxProfile: Sendable, Hashable {
     /// What messages call it: an installed name, or the path that it was read from.
     public var name: String
+    /// The whole path of the file that it was read from, where that is known.
+    public var file: String?
     public var entitlements: Entitlements
     /// nil for a profile without a container.
     public var bundle: String?
@@ -52,6 +54,7 @@ public struct SandboxProfile: Sendable, Hashable {
 extension SandboxProfile {
     public var json: JSON {
         var members: [JSON.Member] = [.init("name", .string(name)), .init("layout", .string(layout.rawValue))]
+        if let file { members.append(.init("file", .string(file))) }
         if let bundle { members.append(.init("bundle", .string(bundle))) }
         members.append(JSON.path(home.joinedPath, name: "home"))
         members.append(.init("entitlements", entitlements.json))
@@ -61,6 +64,7 @@ extension SandboxProfile {
     /// What people are told of it.
     public var summary: JSON {
         var members: [JSON.Member] = [.init("profile", .string(name))]
+        if let file { members.append(.init("file", .string(file))) }
         if let bundle { members.append(.init("bundle", .string(bundle))) }
         members.append(JSON.path(home.isEmpty ? [0x2F] : home.joinedPath, name: "home"))
         if bundle != nil { members.append(.init("layout", .string(layout.rawValue))) }
@@ -81,6 +85,7 @@ extension SandboxProfile {
         self.init(
             name: name, entitlements: try Entitlements(entitlements), bundle: json["bundle"]?.string,
             home: home.split(separator: 0x2F).map { Array($0) }, layout: layout)
+        file = json["file"]?.string
     }
 }
 

@@ -60,8 +60,9 @@ extension SandboxProfile {
         in directories: [String] = ProfilePlace.directories
     ) throws(ProfileProblem) -> SandboxProfile {
         let path = try ProfilePlace.path(of: profile, in: directories)
-        let compiled = SandboxProfile(
+        var compiled = SandboxProfile(
             name: profile, entitlements: try EntitlementsFile.read(path), bundle: bundle, home: home, layout: layout)
+        compiled.file = wholePath(of: path)
         // What cannot become a table is no profile either.
         do { _ = try compiled.table() } catch {
             throw ProfileProblem(.malformed, "profile \(escapedName(path.utf8)): \(error)")
@@ -71,5 +72,13 @@ extension SandboxProfile {
                 .malformed, "profile \(escapedName(path.utf8)): its keys and values are longer than \(longestMessage / 1024) KiB")
         }
         return compiled
+    }
+
+    /// What a path meant when the file was read, wherever it is looked at from later.
+    private static func wholePath(of path: String) -> String? {
+        guard let file = try? Syscall.open(path, OpenFlag.path) else { return nil }
+        let descriptor = file.rawValue
+        guard let bytes = try? Syscall.readlinkat(descriptor, "/proc/self/fd/\(descriptor)") else { return nil }
+        return String(validating: bytes, as: UTF8.self)
     }
 }

@@ -21,7 +21,7 @@ public struct BackupArguments: Sendable, Hashable {
     public static func parse(_ arguments: [[UInt8]]) throws(UsageError) -> BackupArguments? {
         let words = Verb.allCases.map(\.rawValue)
         guard let first = arguments.first else { throw UsageError("one of \(words.joined(separator: ", ")) is needed") }
-        if isHelp(first) { return nil }
+        if isHelp(first) || first.elementsEqual("help".utf8) { return nil }
         guard let verb = Verb(rawValue: String(decoding: first, as: UTF8.self)) else {
             throw UsageError(unknown("word", first, words))
         }
@@ -81,7 +81,9 @@ public struct BackupArguments: Sendable, Hashable {
         return UsageError(Self.unknown("option", option, known))
     }
 
-    private static func isHelp(_ word: [UInt8]) -> Bool { word.elementsEqual("--help".utf8) }
+    private static func isHelp(_ word: [UInt8]) -> Bool {
+        word.elementsEqual("--help".utf8) || word.elementsEqual("-h".utf8)
+    }
 
     private static func unknown(_ what: String, _ word: [UInt8], _ known: [String]) -> String {
         let hint =

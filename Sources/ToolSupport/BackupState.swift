@@ -29,6 +29,8 @@ struct BackupState {
         }
     }
 
+    private var kindInWords: String { kind == .symlink ? "a symbolic link" : "a special file" }
+
     private static func enumerated(_ words: [String]) -> String {
         guard let last = words.last, words.count > 1 else { return words.first ?? "none" }
         return words.dropLast().joined(separator: ", ") + " and " + last
@@ -46,7 +48,7 @@ struct BackupState {
         let start = isSeen ? nil : parents.first
         let condition = start.map { " when they start at \(escapedName($0)) or above" } ?? ""
         if honouring.isEmpty {
-            lines.append("    seen by no program: it is neither a file nor a directory")
+            lines.append("    honoured by no program by itself: of \(kindInWords) none can be asked for the mark")
         } else {
             lines.append("    honoured by \(honouring.joined(separator: ", "))\(condition)")
         }
@@ -75,15 +77,7 @@ extension BackupFiles {
             let path = try absolutePath(of: node)
             let status = try status(of: node)
             var state = BackupState(path: path, kind: status.kind, isExcludedItself: isExcludedItself)
-            // What is marked has this key, whichever mark it is.
-            if isExcludedItself {
-                do throws(Errno) {
-                    state.isExcludedByPlace = try attribute(BackupMark.excludeItem.plainName, of: node) == nil
-                } catch {
-                    // Who may not read it is told the rest.
-                    _ = error
-                }
-            }
+            if isExcludedItself { state.isExcludedByPlace = isExcludedByPlaceAlone(node) }
             let slash = UInt8(ascii: "/")
             var rest = path[...]
             while let end = rest.lastIndex(of: slash), rest.count > 1 {
@@ -97,6 +91,11 @@ extension BackupFiles {
         } catch { throw .system(error) }
     }
 
+    /// What is marked has this key, whichever mark it is. Who may not read it is told of no place.
+    private func isExcludedByPlaceAlone(_ node: Node) -> Bool {
+        do throws(Errno) { return try attribute(BackupMark.excludeItem.plainName, of: node) == nil } catch { return false }
+    }
+
     private func isExcludedHere(_ node: Node) throws(Errno) -> Bool {
         do throws(AttributeFailure) { return try isExcluded(node) } catch {
             if case .system(let errno) = error { throw errno }
@@ -107,10 +106,13 @@ extension BackupFiles {
     /// Two keys, because a copy may go where only one of them is known; either alone excludes.
     func excludeFromBackup(_ node: Node) throws(AttributeFailure) {
         let flags = try flags(of: node)
-        if flags.contains(.noDump) { return }
+        // What is excluded by its place alone gets a mark, so that it stays excluded when it is moved away.
+        if flags.contains(.noDump), !isExcludedByPlaceAlone(node) { return }
         do {
             try setAttribute(BackupMark.excludeItem.plainName, of: node, to: BackupMark.excludeItem.value)
         } catch {
+            // Where the flag is shown already, to set it would do nothing.
+            if flags.contains(.noDump) { throw .system(error) }
             // Whoever may not write attributes may still own the object.
             do throws(AttributeFailure) { return try setFlags(of: node, to: flags.union(.noDump)) } catch { _ = error }
             throw .system(error)

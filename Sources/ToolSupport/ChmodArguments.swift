@@ -53,6 +53,8 @@ public struct ChmodArguments: Sendable, Hashable {
             rest = rest.dropFirst()
             if argument.elementsEqual("--".utf8) { break }
             if argument.elementsEqual("--help".utf8) { return nil }
+            // An option, too; alone it asks for nothing, and most who type it want help.
+            if arguments.count == 1, argument.elementsEqual("-h".utf8) { return nil }
             for letter in argument.dropFirst() {
                 if let known = Whole(rawValue: Character(UnicodeScalar(letter))) {
                     whole.append(known)

@@ -23,6 +23,8 @@ struct LetterOptions {
     /// Options end at `--`, at a lone dash and at the first operand.
     init(_ arguments: [[UInt8]], known: String) throws(UsageError) {
         var rest = arguments[...]
+        // An option of some of them; alone it asks for nothing, and most who type it want help.
+        if arguments.count == 1, arguments[0].elementsEqual("-h".utf8) { (wantsHelp, rest) = (true, []) }
         while let argument = rest.first, argument.first == UInt8(ascii: "-"), argument.count > 1 {
             rest = rest.dropFirst()
             if argument.elementsEqual("--".utf8) { break }

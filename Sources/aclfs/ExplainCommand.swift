@@ -74,6 +74,8 @@ enum ExplainCommand {
         let client = try location.client()
         var rows: [[String]] = []
         var values: [JSON] = []
+        /// By what the sandbox refuses everybody.
+        var rule: String?
         for user in AccountDatabase.allUsers() {
             let answer: JSON
             do throws(ControlError) {
@@ -84,7 +86,13 @@ enum ExplainCommand {
                         .init("as", .string(user.name)), .init("brief", .bool(true)),
                     ])
             } catch { throw named(error, arguments.words[1].bytes) }
-            guard let explanation = Explanation(json: answer), explanation.isAllowed else { continue }
+            guard let explanation = Explanation(json: answer) else { continue }
+            guard explanation.isAllowed else {
+                if let last = explanation.steps.last, last.stage == "sandbox" {
+                    rule = "the sandbox refuses \(escapedName(location.shown(last.place.depth))): \(last.entry ?? "-")"
+                }
+                continue
+            }
             let stage = explanation.steps.last?.stage ?? ""
             let entry = explanation.steps.last?.entry
             rows.append([escapedName(user.name.utf8), stage, entry ?? ""])
@@ -98,6 +106,7 @@ enum ExplainCommand {
             printBytes(JSONText.write(.array(values)))
         } else {
             for line in ExplainTable.lines(rows) { printBytes(Array(line.utf8)) }
+            if rows.isEmpty, let rule { printError("aclfs: nobody: \(rule)") }
         }
         return rows.isEmpty ? 1 : 0
     }
@@ -112,32 +121,59 @@ enum ExplainCommand {
             words.removeFirst()
         }
         guard words.count < 2 else { throw ControlError("usage: aclfs explain [--json] --last [N] [MOUNTPOINT]") }
-        let client: ControlClient
+        let mount: MountEntry
         if let path = words.first {
-            client = try MountLocation(path.bytes, isFollowed: true).client()
+            mount = try MountLocation(path.bytes, isFollowed: true).entry
         } else if let here = try? MountLocation(Array("./.".utf8)) {
-            client = try here.client()
+            mount = here.entry
         } else {
             let mounts = MountTable.entries().filter { $0.type == "fuse.aclfs" }
-            guard Set(mounts.map(\.device)).count == 1, let mount = mounts.first else {
+            guard Set(mounts.map(\.device)).count == 1, let only = mounts.first else {
                 throw ControlError(mounts.isEmpty ? "there is no aclfs mount" : "several mounts; name one")
             }
-            client = try ControlClient(device: mount.device, owner: mount.userID ?? 0)
+            mount = only
         }
-        let answer = try client.ask("last", [.init("count", .integer(count))])
+        let denials = try denials(count, on: mount)
         if arguments.json {
-            printBytes(JSONText.write(answer))
+            printBytes(JSONText.write(.array(denials)))
             return 0
         }
-        let rows = (answer.array ?? []).map { denial in
+        let rows = denials.map { denial in
             [
                 utc(denial["time"]?.integer ?? 0), "uid \(denial["uid"]?.integer ?? -1)",
-                denial["operation"]?.string ?? "", "inode \(denial["inode"]?.string ?? "-")",
+                denial["operation"]?.string ?? "", place(denial),
                 denial["errno"]?.string ?? "", denial["stage"]?.string ?? "", denial["rule"]?.string ?? "",
             ]
         }
         for line in ExplainTable.lines(rows) { printBytes(Array(line.utf8)) }
         return 0
+    }
+
+    /// The newest first, in as many messages as it takes, with paths as they are called here.
+    private static func denials(_ count: Int64, on mount: MountEntry) throws(ControlError) -> [JSON] {
+        var denials: [JSON] = []
+        while denials.count < count {
+            // Another conversation each time: the daemon ends one that is silent for a second, and a full message takes a while
+            // to be read.
+            let client = try ControlClient(device: mount.device, owner: mount.userID ?? 0)
+            var members = [JSON.Member("count", .integer(count - Int64(denials.count)))]
+            if let last = denials.last?["number"] { members.append(.init("before", last)) }
+            let answer = try client.ask("last", members).array ?? []
+            if answer.isEmpty { break }
+            denials += answer.map { denial in
+                guard let path = denial.path(), case .object(let members) = denial else { return denial }
+                let location = MountLocation(mount, path)
+                return .object(
+                    members.filter { !$0.name.hasPrefix("path") } + [JSON.path(location.shown(location.names.count))])
+            }
+        }
+        return denials
+    }
+
+    private static func place(_ denial: JSON) -> String {
+        if let path = denial.path() { return escapedName(path) }
+        let number = "inode \(denial["inode"]?.string ?? "-")"
+        return denial["gone"]?.bool == true ? number + " (no longer there)" : number
     }
 
     private static func utc(_ seconds: Int64) -> String {
@@ -178,7 +214,8 @@ enum EffectiveCommand {
             printBytes(JSONText.write(.array(explanations.map { $0.json { location.shown($0.depth) } })))
             return 0
         }
-        let isClosed = explanations.last?.steps.last?.place.depth != location.names.count
+        // Then one answer is that of every right.
+        let isClosed = explanations.count == 1
         let steps = explanations.compactMap(\.steps.last)
         for line in ExplainTable.lines(
             steps.map { step in

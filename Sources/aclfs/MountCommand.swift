@@ -17,7 +17,7 @@ enum MountHelper {
 /// `aclfs mount`: returns when the mount answers, or says why there is none.
 enum MountCommand {
     static func run(_ arguments: [String]) -> Int32 {
-        if arguments.contains("--help") {
+        if arguments.contains("--help") || arguments.contains("-h") {
             print("usage: aclfs mount [-f] [-d] [-o OPTIONS] SOURCE MOUNTPOINT; see mount.aclfs(8)")
             return 0
         }

@@ -30,6 +30,12 @@ struct MountLocation {
         names = top.root.utf8.split(separator: 0x2F).map { Array($0) }
     }
 
+    /// What the daemon of a mount told.
+    init(_ mount: MountEntry, _ path: [UInt8]) {
+        entry = mount
+        names = path.split(separator: 0x2F).map { Array($0) }
+    }
+
     /// As it is sent.
     var path: [UInt8] { Array(names.joined(separator: [0x2F])) }
 

@@ -40,9 +40,12 @@ enum StatusCommand {
 
     static func sandbox(_ value: JSON) -> String {
         guard case .object = value else { return "none" }
+        let name = value["profile"]?.string
         let words = [
-            value["profile"]?.string, value["bundle"]?.string.map { "bundle \($0)" },
-            value.path("home").map { "home \(String(decoding: $0, as: UTF8.self))" }, value["layout"]?.string.map { "layout \($0)" },
+            // A path as it was typed says nothing elsewhere.
+            name.map { $0.contains("/") ? value["file"]?.string ?? $0 : $0 }, value["bundle"]?.string.map { "bundle \($0)" },
+            value.path("home").map { "home \(String(decoding: $0, as: UTF8.self))" },
+            value["layout"]?.string.map { "layout \($0)" },
         ]
         return words.compactMap { $0 }.map { escapedName($0.utf8) }.joined(separator: ", ")
     }

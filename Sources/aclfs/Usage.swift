@@ -9,7 +9,10 @@ enum Usage {
         ("backup", "exclude|include|status|list [--json] [-0] [--format=FORMAT] PATH …   what backups leave out"),
         ("sandbox", "check [--json] [--bundle ID] [--home PATH] [--layout macos|ios] PROFILE [PATH …]   what passes where"),
         ("sandbox", "list [--json]   installed profiles, and mounts that one confines"),
-        ("sandbox", "run PROFILE [--bundle ID] [--home PATH] [--mount MOUNTPOINT] -- COMMAND …   with a view in the share's place"),
+        (
+            "sandbox",
+            "run PROFILE [--bundle ID] [--home PATH] [--layout macos|ios] [--mount MOUNTPOINT] -- COMMAND …   in a view"
+        ),
         ("sandbox", "grant add|list|remove …   what an application may reach besides"),
         ("unmount", "MOUNTPOINT   end a mount, also a dead one"),
         ("status", "[--json] [MOUNTPOINT]   options in force, ways that requests take, decisions counted"),

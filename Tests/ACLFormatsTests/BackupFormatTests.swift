@@ -14,6 +14,13 @@ struct BackupFormatTests {
         #expect(!BackupMark.excludeItem.accepts(value + [0]) && !BackupMark.excludeItem.accepts([]))
     }
 
+    @Test("the freedesktop key has a value for either state, the others have one")
+    func bothStates() {
+        #expect(BackupMark.robots.includes(Array("true".utf8)) && !BackupMark.robots.accepts(Array("true".utf8)))
+        for value in ["false", "True", "true\n", "", "yes"] { #expect(!BackupMark.robots.includes(Array(value.utf8))) }
+        #expect(!BackupMark.mobileBackup.includes(Array("true".utf8)) && !BackupMark.excludeItem.includes(Array("true".utf8)))
+    }
+
     @Test("stored names are found, and no others")
     func names() {
         for mark in BackupMark.allCases { #expect(BackupMark(storedName: mark.storedName) == mark) }

@@ -39,6 +39,9 @@ struct FileFlagsTextTests {
         #expect { try change("uchg,nohiden") } throws: {
             $0 as? FileFlagsTextError == FileFlagsTextError(column: 6, found: "nohiden", suggestion: "nohidden")
         }
+        // `no` before a word that has one already: the nearest word would set what is to be cleared.
+        #expect { try change("nonodump") } throws: { ($0 as? FileFlagsTextError)?.suggestion == "dump" }
+        #expect { try change("nodmp") } throws: { ($0 as? FileFlagsTextError)?.suggestion == "nodump" }
         #expect { try change("") } throws: { ($0 as? FileFlagsTextError)?.found == "" }
     }
 

@@ -85,6 +85,91 @@ struct ControlTests {
         #expect(own.output.contains("uid 65534") && !own.output.contains("uid 12345"))
     }
 
+    private func asNobody(_ mount: LiveMount, _ script: String) -> Outcome {
+        let user = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        return LiveMount.run(user + ["/bin/sh", "-c", "cd \(mount.share); \(script)"])
+    }
+
+    /// An ordinary user is shown the paths that he used, also where the object was moved to since, and of what was moved
+    /// to where he sees nothing no path at all.
+    @Test func theLastDenialsHavePaths() throws {
+        let mount = try LiveMount()
+        defer { mount.end() }
+        let share = mount.share
+        for (name, mode) in [("dir", 0o755), ("door", 0o700), ("in", 0o755), ("gone", 0o755)] {
+            mkdir("\(share)/\(name)", mode_t(mode))
+        }
+        for name in ["closed", "dir/a b\u{1B}", "in/first", "in/second", "in/third", "door/inside", "gone/file"] {
+            try mount.file(name, mode: 0o600)
+        }
+        #expect(asNobody(mount, "! cat closed && ! mkdir dir/new && ! cat door/inside && ! rm -f in/first").status == 0)
+        #expect(asNobody(mount, "! cat in/second && ! cat in/third && ! cat gone/file && ! chmod 777 dir/*").status == 0)
+        func lines(_ asNobody: Bool) -> [String] {
+            mount.aclfs("explain", "--last", "30", share, asNobody: asNobody).output.split(separator: "\n").map(String.init)
+        }
+        func has(_ lines: [String], _ operation: String, _ path: String) -> Bool {
+            lines.contains { $0.contains("  \(operation) ") && $0.contains("  \(path) ") }
+        }
+        for asked in [lines(true), lines(false)] {
+            for (operation, path) in [
+                ("open-read", "\(share)/closed"), ("mkdir", "\(share)/dir/new"), ("search", "\(share)/door/inside"),
+                ("unlink", "\(share)/in/first"), ("open-read", "\(share)/in/second"), ("chmod", "\(share)/dir/a b\\x1b"),
+            ] { #expect(has(asked, operation, path), "\(operation) \(path): \(asked)") }
+        }
+        rename("\(share)/in/second", "\(share)/dir/moved")
+        rename("\(share)/in/third", "\(share)/door/hidden")
+        try FileManager.default.removeItem(atPath: "\(share)/gone/file")
+        let (own, all) = (lines(true), lines(false))
+        #expect(has(own, "open-read", "\(share)/dir/moved"), "\(own)")
+        #expect(!own.contains { $0.contains("hidden") }, "\(own)")
+        #expect(own.contains { $0.contains("inode") && !$0.contains("(no longer there)") }, "\(own)")
+        #expect(has(all, "open-read", "\(share)/door/hidden"), "\(all)")
+        for asked in [own, all] { #expect(asked.contains { $0.contains("(no longer there)") }, "\(asked)") }
+        func denials(_ count: Int) throws -> [JSON] {
+            let said = mount.aclfs("explain", "--json", "--last", String(count), share, asNobody: true).output
+            return try #require(try JSONText.parse(Array(said.dropLast().utf8)).array)
+        }
+        let json = try denials(30)
+        #expect(json.contains { $0["operation"]?.string == "mkdir" && $0["path"]?.string == "\(share)/dir/new" })
+        #expect(json.contains { $0.path() == Array("\(share)/dir/a b\u{1B}".utf8) && $0["path"] == nil })
+        #expect(json.contains { $0["gone"]?.bool == true && $0.path() == nil })
+        // A name that he could not list he is told only if it is the one that he used.
+        mkdir("\(share)/dark", 0o711)
+        try mount.file("dark/known", mode: 0o600)
+        var isShown = false
+        for _ in 0..<100 where !isShown {
+            _ = asNobody(mount, "cat dark/known")
+            isShown = mount.aclfs("explain", "--last", "1", share, asNobody: true).output.contains("  \(share)/dark/known ")
+            // The directory must be older than the refusal, in whole seconds.
+            if !isShown { usleep(100_000) }
+        }
+        #expect(isShown)
+        rename("\(share)/dark/known", "\(share)/dark/renamed")
+        #expect(mount.aclfs("explain", "--last", "1", share).output.contains("dark/renamed"))
+        #expect(!mount.aclfs("explain", "--last", share, asNobody: true).output.contains("renamed"))
+        // More than one message holds, each once.
+        let name = String(repeating: "x", count: 240)
+        let many = "i=0; while [ $i -lt 420 ]; do read line <door/\(name); i=$((i + 1)); done 2>/dev/null; :"
+        #expect(asNobody(mount, many).status == 0)
+        #expect(try denials(40).count == 40)
+        let numbers = mount.aclfs("explain", "--last", "400", share, asNobody: true).output.split(separator: "\n")
+        #expect(numbers.count == 400 && numbers.allSatisfy { $0.contains("door/xxx") }, "\(numbers.prefix(2))")
+    }
+
+    /// Every word that does something says what it takes.
+    @Test(arguments: [
+        "mount", "unmount", "status", "chmod", "ls", "chflags", "backup", "backup exclude", "backup include", "backup status",
+        "backup list", "sandbox", "sandbox check", "sandbox list", "sandbox run", "sandbox grant", "sandbox grant add",
+        "sandbox grant list", "sandbox grant remove", "explain", "effective",
+    ])
+    func helpIsEverywhere(words: String) {
+        for option in ["-h", "--help"] {
+            let outcome = LiveMount.run([LiveMount.program] + words.split(separator: " ").map(String.init) + [option])
+            #expect(outcome.status == 0, "\(option): \(outcome)")
+            #expect(outcome.output.lowercased().contains("usage:") && outcome.output.contains("aclfs \(words)"), "\(outcome)")
+        }
+    }
+
     @Test func malformedMessagesAreAnsweredAndHarmless() throws {
         let mount = try LiveMount()
         defer { mount.end() }

@@ -61,6 +61,40 @@ struct BackupCopyTests {
         #expect(native.output.contains("com_apple_backup_excludeItem") && native.output.contains("backup=\"false\""))
     }
 
+    /// A tree that says `true` of some, as programs that know the freedesktop proposal leave it: new, over what is excluded
+    /// here already, and where another key of the same object says the opposite.
+    @Test(arguments: copies)
+    func whatSaysThatItMayBeSaved(copy: String) throws {
+        if copy.hasPrefix("rsync"), try shell("command -v rsync").status != 0 {
+            return print("not run: no rsync (apt install rsync)")
+        }
+        let made = try shell(
+            """
+            mkdir -p $M/to $N; cd $N; mkdir d; touch yes no both plain key old d/yes
+            setfattr -n user.xdg.robots.backup -v true yes both d d/yes
+            setfattr -n user.xdg.robots.backup -v false no
+            setfattr -n user.com.apple.MobileBackup -v 0x01 both old
+            cd $M/to; cp -p $N/yes $N/plain $N/key .; touch old; $ACLFS backup exclude yes key old
+            """)
+        try #require(made.status == 0, "\(made)")
+        for _ in 0..<2 {
+            let result = try shell("FROM=$N TO=$M/to; \(copy)")
+            #expect(result.status == 0 && result.output.isEmpty, "\(result)")
+            let marks = try excluded("to")
+            #expect(marks.contains("./no") && marks.contains("./old"), "\(marks)")
+            for name in ["./yes", "./d", "./d/yes", "./plain"] { #expect(!marks.contains(name), "\(name): \(marks)") }
+            // All that read the mark agree on what came last.
+            let both = try shell(
+                """
+                cd $M/to; getfattr -n user.xdg.robots.backup --only-values both 2>/dev/null || :; lsattr both | cut -c1-20
+                """).output
+            let isOut = marks.contains("./both")
+            #expect(both.contains("false") == isOut && both.contains("d---") == isOut, "\(both)")
+            // Only rsync takes away what its source does not have; in the order of names, `true` comes last there.
+            if copy.hasPrefix("rsync") { #expect(!marks.contains("./key") && !marks.contains("./both"), "\(marks)") }
+        }
+    }
+
     /// What stands below is not written to, and stops being excluded with the directory, or when it leaves.
     @Test func aDirectoryStandsForWhatIsBelow() throws {
         let made = try shell("cd $M; mkdir -p d/e; touch d/e/f d/g; $ACLFS backup exclude d; $ACLFS backup exclude d/g")

@@ -79,7 +79,9 @@ struct BackupTests {
             try alice.must("removexattr", path, spelling.name)
             #expect(try !isExcluded(path))
         }
-        #expect(try alice.call("removexattr", path, "com.apple.MobileBackup").word == "ENODATA")
+        // Who removes all that was listed has removed all with the first.
+        #expect(try alice.call("removexattr", path, "com.apple.MobileBackup").isOK)
+        #expect(try bob.call("removexattr", path, "com.apple.MobileBackup").word == "EACCES")
         #expect(try root.must("listxattr", path).isEmpty)
     }
 
@@ -135,8 +137,9 @@ struct BackupTests {
         for (name, value) in [
             ("com.apple.metadata:com_apple_backup_excludeItem", "com.apple.backupd"),
             ("com.apple.metadata:com_apple_backup_excludeItem", ""), ("com.apple.MobileBackup", "1"),
-            ("com.apple.MobileBackup", ""), ("user.xdg.robots.backup", "true"), ("user.xdg.robots.backup", "False"),
-            ("user.xdg.robots.backup", "false\n"), ("user.com.apple.MobileBackup", "\u{1}\u{1}"),
+            ("com.apple.MobileBackup", ""), ("user.xdg.robots.backup", "True"), ("user.xdg.robots.backup", "False"),
+            ("com.apple.MobileBackup", "true"), ("user.xdg.robots.backup", "false\n"), ("user.xdg.robots.backup", "true\n"),
+            ("user.com.apple.MobileBackup", "\u{1}\u{1}"),
         ] {
             #expect(try alice.call("setxattr", path, name, value).word == "EINVAL", "\(name) \(value)")
         }
@@ -150,6 +153,32 @@ struct BackupTests {
         // Names differ by case, and the namespace may be left out.
         try alice.must("setxattr", path, "user.xdg.robots.Backup", "true")
         #expect(try unescaped(alice.must("getxattr", path, "xdg.robots.backup")) == Array("false".utf8))
+    }
+
+    /// The proposal's default: set, it clears, whichever mark there was, and is not kept.
+    @Test func trueMeansIncluded() throws {
+        let path = try make("f", acl: "user:#502 allow writeextattr,readextattr,readattr")
+        let robots = "user.xdg.robots.backup"
+        for spelling in Self.spellings {
+            #expect(try set(path, spelling, as: .alice).status == 0)
+            try alice.must("setxattr", path, robots, "true")
+            #expect(try !isExcluded(path), "\(spelling.name)")
+            #expect(try root.must("listxattr", path).isEmpty)
+        }
+        try alice.must("setxattr", path, "system.aclfs.flags", "nodump,hidden")
+        // By whoever may write attributes; the other flag stays.
+        try bob.must("setxattr", path, "xdg.robots.backup", "true")
+        #expect(try !isExcluded(path))
+        #expect(try alice.must("getxattr", path, "system.aclfs.flags") == "hidden")
+        // Where nothing is excluded it says what is so already.
+        try alice.must("setxattr", path, robots, "true")
+        #expect(try alice.call("setxattr", path, robots, "true", "2").word == "ENODATA")
+        try alice.must("setxattr", path, robots, "false")
+        #expect(try alice.call("setxattr", path, robots, "true", "1").word == "EEXIST")
+        #expect(try isExcluded(path))
+        try alice.must("setxattr", path, "system.aclfs.acl", "user:#502 deny writeextattr")
+        #expect(try bob.call("setxattr", path, robots, "true").word == "EACCES")
+        #expect(try isExcluded(path))
     }
 
     /// What was written to the backing directory by others counts, whatever they knew of.

@@ -21,7 +21,8 @@ struct TestUser: Hashable {
     }
 
     /// Runs a command as this user to its end.
-    func run(_ command: String...) throws -> CommandResult { try Spawn.run(arguments + ["--"] + command) }
+    func run(_ command: String...) throws -> CommandResult { try run(command) }
+    func run(_ command: [String]) throws -> CommandResult { try Spawn.run(arguments + ["--"] + command) }
     func shell(_ script: String) throws -> CommandResult { try run("sh", "-c", script) }
 }
 

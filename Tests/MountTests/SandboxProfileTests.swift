@@ -27,11 +27,11 @@ struct SandboxProfileTests {
             mkdir "$T/view" "$T/other"
             # Handed over to the daemon that serves already; a relative path is the command's own.
             cd "$T"; "$A" mount -o sandbox=./good.entitlements,bundle=org.example.App,home=/Users/ann back view
-            is 'handed over' "./good.entitlements, bundle org.example.App, home /Users/ann, layout macos" "$(sandbox "$T/view")"
+            is 'handed over' "$T/good.entitlements, bundle org.example.App, home /Users/ann, layout macos" "$(sandbox "$T/view")"
             holds 'among the options' "$("$A" status "$T/view" | grep options:)" \
                 ',sandbox=./good.entitlements,bundle=org.example.App,home=/Users/ann'
             holds 'for programs' "$("$A" status --json "$T/view")" \
-                '"sandbox":{"profile":"./good.entitlements","bundle":"org.example.App","home":"/Users/ann","layout":"macos"}'
+                '"sandbox":{"profile":"./good.entitlements","file":"'"$T"'/good.entitlements","bundle":"org.example.App"'
             umount "$T/mnt"; is 'it stays' 1 "$(mounted "$T/view")"
             umount "$T/view"
             # The first mount of a directory, from fstab; what the profile's file becomes later changes nothing.
@@ -125,6 +125,11 @@ struct SandboxProfileTests {
             "$A" mount -o "sandbox=$P,home=/h" "$T/back" "$T/mnt"
             ends 1 "$T/mnt: $P, home /h" list
             ends 1 "\"mountpoint\":\"$T/mnt\",\"profile\":\"$P\"" list --json
+            # As it was typed it would mean nothing elsewhere.
+            umount "$T/mnt"; cd "$T"
+            "$A" mount -o "sandbox=./good.entitlements,home=/h" back mnt; cd /
+            ends 1 "$T/mnt: $P, home /h" list
+            ends 1 "\"profile\":\"./good.entitlements\",\"file\":\"$P\"" list --json
             """#)
         #expect(result.output == "done", "\(result)")
     }

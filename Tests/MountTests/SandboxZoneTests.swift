@@ -179,6 +179,14 @@ struct SandboxZoneTests {
         try alice.must("rename", file, copy, "0")
         #expect(try state(copy).hasPrefix("[Included]"))
         #expect(try alice.must("getxattr", copy, "system.aclfs.flags") == "hidden")
+        // The command gives it a mark of its own, with which it leaves.
+        let victim = sandbox.inside("tmp/victim")
+        try TestUser.alice.run(MountTesting.program("aclfs"), "backup", "exclude", victim).check()
+        #expect(try state(victim).contains("excluded itself"))
+        try alice.must("rename", victim, copy, "0")
+        #expect(try state(copy).contains("excluded itself"))
+        #expect(try Spawn.run([MountTesting.program("aclfs"), "backup", "include", copy]).status == 0)
+        #expect(try state(copy).hasPrefix("[Included]"))
     }
 
     /// Z13: a refusal names the key, in the log of denials and in an explanation.
@@ -218,6 +226,45 @@ struct SandboxZoneTests {
         }
         let allowed = try sandbox.explain("open-read", sandbox.path("Users/ann/Music/file"))
         #expect(allowed.status == 0, "\(allowed)")
+    }
+
+    /// Outside all zones it is the name that is refused, whether there is such a name or not, and to whomever: also an
+    /// ordinary user is told so about others.
+    @Test func outsideTheRefusedNameIsNamed() throws {
+        let sandbox = try SandboxFixture()
+        let aclfs = MountTesting.program("aclfs")
+        for name in ["etc", "none"] {
+            for below in ["", "/file", "/sub/file"] {
+                let path = sandbox.path(name + below)
+                let refusal = "\(sandbox.path(name))  search  denied  sandbox  no key reaches this place"
+                for words in [["open-read"], ["--as", "502", "open-read"]] {
+                    for user in [TestUser.alice, .root] {
+                        let said = try user.run([aclfs, "explain"] + words + [path])
+                        #expect(said.status == 1 && said.output.contains(refusal), "\(words) \(path): \(said)")
+                        #expect(said.output.hasSuffix("denied: EPERM"), "\(said)")
+                    }
+                }
+                for user in [TestUser.alice, .root] {
+                    let who = try user.run([aclfs, "explain", "--who-can", "read", path])
+                    let nobody = "aclfs: nobody: the sandbox refuses \(sandbox.path(name)): no key reaches this place"
+                    #expect(who.status == 1 && who.output == nobody, "\(path): \(who)")
+                    let rights = try user.run([aclfs, "effective", "--as", "502", path])
+                    #expect(
+                        rights.status == 0 && rights.output.contains("no key reaches this place")
+                            && rights.output.contains("the way is closed at \(sandbox.path(name))"), "\(path): \(rights)")
+                }
+            }
+        }
+        // What entries and modes close tells a stranger nothing, as everywhere.
+        let closed = sandbox.path("Users/ann/Downloads/deep")
+        try TestUser.alice.run("chmod", "0700", closed).check()
+        let stranger = try TestUser.bob.run(aclfs, "explain", "--as", "501", "stat", closed + "/file")
+        #expect(stranger.status == 2 && stranger.output.contains("No such file"), "\(stranger)")
+        let last = try TestUser.alice.run(aclfs, "explain", "--last", sandbox.fixture.mountpoint)
+        #expect(last.status == 0, "\(last)")
+        _ = try TestUser.alice.run("cat", sandbox.path("etc/file"))
+        let denied = try TestUser.alice.run(aclfs, "explain", "--last", "1", sandbox.fixture.mountpoint)
+        #expect(denied.output.contains(" \(sandbox.path("etc"))  EPERM  sandbox  no key reaches this place"), "\(denied)")
     }
 }
 

@@ -36,9 +36,49 @@ struct BackupTests {
     func alreadyExcluded() {
         files.add("a")
         files.objects["a"]?.attributes["system.aclfs.flags"] = Array("nodump".utf8)
+        // Derived by the mount.
+        files.objects["a"]?.attributes[BackupMark.excludeItem.plainName] = BackupMark.excludeItem.value
         files.objects["a"]?.refuses = .perm
         #expect(files.backup("exclude", "a").status == 0)
         #expect(files.backup("include", "a") == (1, "", "aclfs: a: Operation not permitted\n"))
+    }
+
+    @Test("what only its place excludes gets a mark to take along")
+    func excludedByPlace() {
+        files.add("cache")
+        files.objects["cache"]?.attributes["system.aclfs.flags"] = Array("nodump".utf8)
+        #expect(files.backup("status", "cache").output.contains("excluded by the layout of its container"))
+        #expect(files.backup("exclude", "cache") == (0, "", ""))
+        #expect(files.objects["cache"]?.attributes[BackupMark.excludeItem.plainName] == BackupMark.excludeItem.value)
+        #expect(files.backup("status", "cache").output.contains("excluded itself"))
+        // Where that is refused, the flag that is shown already is no way.
+        files.add("closed")
+        files.objects["closed"]?.attributes["system.aclfs.flags"] = Array("nodump".utf8)
+        files.objects["closed"]?.refuses = .acces
+        #expect(files.backup("exclude", "closed") == (1, "", "aclfs: closed: Permission denied\n"))
+    }
+
+    @Test("of what no program can ask for its mark, only lists leave it out")
+    func symlink() {
+        files.add("l", .symlink, target: "a")
+        files.objects["l"]?.attributes["system.aclfs.flags"] = Array("nodump".utf8)
+        files.objects["l"]?.attributes[BackupMark.excludeItem.plainName] = BackupMark.excludeItem.value
+        #expect(
+            files.backup("status", "l").output == """
+                [Excluded]    l
+                    excluded itself
+                    honoured by no program by itself: of a symbolic link none can be asked for the mark
+                    by rsync, tar, restic and borg with the list of `aclfs backup list`
+
+                """)
+    }
+
+    @Test("help is there behind each word", arguments: [["-h"], ["help"], ["list", "-h"], ["exclude", "--help"]])
+    func help(arguments: [String]) {
+        let captured = Captured()
+        let status = runBackup(
+            arguments: bytes(arguments), sink: captured.sink, files: files, workingDirectory: [], isTerminal: false)
+        #expect(status == 0 && captured.output == BackupArguments.usage + "\n" && captured.error.isEmpty)
     }
 
     @Test("the topmost excluded object stands for all below it")

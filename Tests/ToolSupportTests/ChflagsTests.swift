@@ -57,6 +57,9 @@ struct ChflagsTests {
     func messages() {
         files.add("a")
         #expect(files.chflags("uchgg", "a").error.contains("did you mean 'uchg'?"))
+        #expect(files.chflags("nonodump", "a").error.contains("'nonodump' is not a flag; did you mean 'dump'?"))
+        // Alone it is no option about links.
+        #expect(files.chflags("-h") == (0, ChflagsArguments.usage + "\n", ""))
         files.supportsAttributes = false
         #expect(files.chflags("uchg", "a").error == "aclfs: a: not on an aclfs mount, or ACLs are disabled there\n")
     }

@@ -79,13 +79,13 @@ _aclfs() {
         *:check:*:-*) _aclfs_words '--json --bundle --home --layout --help' "$current" ;;
         *:check:*) case $previous in
             --layout) _aclfs_words 'macos ios' "$current" ;;
-            *) _aclfs_words "$(aclfs sandbox list 2>/dev/null | awk '$2 ~ /^\// { print $1 }')" "$current"
+            *) _aclfs_words "$(aclfs sandbox list 2>/dev/null | awk '$1 !~ /^\// && $2 ~ /^\// { print $1 }')" "$current"
                 [ "${#COMPREPLY[@]}" -gt 0 ] || _aclfs_files "$current" ;;
             esac ;;
         *:run:*:-*) _aclfs_words '--bundle --home --layout --mount --help --' "$current" ;;
         *:run:*) case $previous in
             --layout) _aclfs_words 'macos ios' "$current" ;;
-            run) _aclfs_words "$(aclfs sandbox list 2>/dev/null | awk '$2 ~ /^\// { print $1 }')" "$current" ;;
+            run) _aclfs_words "$(aclfs sandbox list 2>/dev/null | awk '$1 !~ /^\// && $2 ~ /^\// { print $1 }')" "$current" ;;
             *) _aclfs_files "$current" ;;
             esac ;;
         *:list:*) _aclfs_words '--json --help' "$current" ;;

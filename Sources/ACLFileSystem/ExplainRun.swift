@@ -1,0 +1,329 @@
+import ACLFormats
+import Authorization
+import BackingStore
+import LinuxSystem
+
+/// One walk with its notes. Lives under the metadata lock; names of accounts are looked up only after it.
+struct ExplainRun<C: Credential> {
+    struct RawStep {
+        var place: Explanation.Place
+        var words: [String]
+        var decision: Decision
+        var entry: (ACE, isDirectory: Bool)?
+        /// Of the sandbox.
+        var rule: String?
+    }
+    struct RawEntry {
+        var place: Explanation.Place
+        var index: Int
+        var entry: ACE
+        var effect: EntryEffect
+        var isDirectory: Bool
+    }
+
+    let fileSystem: FileSystem
+    let credential: C
+    let volume: VolumeState
+    private var steps: [RawStep] = []
+    private var considered: [RawEntry] = []
+    private var notes: [String] = []
+    private var denial: String?
+    /// A directory on the way may not be searched, or not for the next name.
+    private(set) var isWayClosed = false
+    var isClosedBySandbox: Bool {
+        if isWayClosed, case .sandbox? = steps.last?.decision.stage { true } else { false }
+    }
+    /// Said when the walk itself cannot go on.
+    private(set) var failure: String?
+
+    init(fileSystem: FileSystem, credential: C) {
+        (self.fileSystem, self.credential, volume) = (fileSystem, credential, fileSystem.volume)
+    }
+
+    mutating func judge(_ request: ExplainRequest) throws(Errno) {
+        let call = request.asked.call
+        if call?.takesSecondPath == true, call == .rename, request.secondPath == nil {
+            failure = "rename asks for two paths"
+            throw .inval
+        }
+        if request.path.isEmpty {
+            if call?.creates == true || call == .rename {
+                failure = "the top of a mount can be neither made nor renamed"
+                throw .busy
+            }
+            return try judgeObject(request, top(), parent: nil)
+        }
+        guard let parent = try directory(of: request.path, second: false) else { return }
+        if let call, call.creates { return try judgeCreation(call, request, parent) }
+        let object = try resolve(request.path.last ?? [], in: parent)
+        if gateRefuses(object, at: Explanation.Place(depth: request.path.count)) { return }
+        try judgeObject(request, object, parent: parent)
+    }
+
+    private mutating func judgeCreation(
+        _ call: OperationWord, _ request: ExplainRequest, _ parent: Loaded
+    ) throws(Errno) {
+        if try existing(request.path.last ?? [], in: parent) != nil {
+            notes.append("the name exists already; judged as if it did not")
+        }
+        let creation = CreationRequest(
+            kind: call == .mkdir ? .directory : .file, mode: FileMode(rawValue: call == .mkdir ? 0o777 : 0o666), umask: 0o022)
+        let parts = try (request.path.last ?? []).withCName { (name) throws(Errno) in
+            Parts(creating: creation.kind, name, in: parent)
+        }
+        ask(.create(creation), parts, [.parent: Explanation.Place(depth: request.path.count - 1)], word: call.rawValue)
+    }
+
+    private mutating func judgeObject(
+        _ request: ExplainRequest, _ object: Loaded, parent: Loaded?
+    ) throws(Errno) {
+        let depth = request.path.count
+        var places: [NodeRole: Explanation.Place] = [.object: Explanation.Place(depth: depth)]
+        if object.facts.kind == .symlink { notes.append("a symbolic link: it is judged itself, not what it leads to") }
+        var parts = Parts(object: object)
+        if request.asked.asksDirectory, let parent {
+            parts = Parts(removing: object, from: parent)
+            places[.parent] = Explanation.Place(depth: depth - 1)
+        }
+        let operation: Operation
+        switch request.asked {
+        case .right(let right): operation = .rights(right)
+        case .call(let call):
+            if call.takesSecondPath {
+                guard let new = try newName(request, parent, &places) else { return }
+                if let directory = new.directory {
+                    parts = try new.name.withCName { (name) throws(Errno) in
+                        guard call == .rename, let parent else { return Parts(linking: object, as: name, in: directory) }
+                        return Parts(
+                            moving: object, from: parent, to: name, in: directory, isSame: new.isSame,
+                            replacing: new.target, exchanges: false)
+                    }
+                }
+            }
+            operation = self.operation(call, on: object.facts)
+        }
+        let word = request.asked.call?.rawValue
+        ask(operation, parts, places, word: word ?? "")
+    }
+
+    /// Where a rename or link leads.
+    private struct NewName {
+        var directory: Loaded?
+        /// The directory of the old name, which then plays both parts.
+        var isSame = false
+        var name: [UInt8]
+        var target: Loaded?
+    }
+
+    /// The directory of the new name and what bears it already. nil: the way to it is closed.
+    private mutating func newName(
+        _ request: ExplainRequest, _ parent: Loaded?, _ places: inout [NodeRole: Explanation.Place]
+    ) throws(Errno) -> NewName? {
+        guard let second = request.secondPath, let name = second.last else {
+            places[.targetParent] = Explanation.Place(depth: max(request.path.count - 1, 0))
+            return NewName(directory: parent, name: request.path.last ?? [])
+        }
+        guard let destination = try directory(of: second, second: true, after: request.path) else { return nil }
+        // Where both names are in one directory, the authorizer asks that directory once.
+        var new = NewName(directory: destination, isSame: second.dropLast() == request.path.dropLast(), name: name)
+        places[.targetParent] = Explanation.Place(isSecondPath: true, depth: second.count - 1)
+        guard let target = try existing(name, in: destination) else { return new }
+        if request.asked.call == .link {
+            notes.append("the new name exists already; judged as if it did not")
+            return new
+        }
+        new.target = target
+        places[.target] = Explanation.Place(isSecondPath: true, depth: second.count)
+        return new
+    }
+
+    /// The call with values that ask exactly for what the word says.
+    private func operation(_ call: OperationWord, on facts: ObjectFacts) -> Operation {
+        switch call {
+        case .openRead: facts.kind == .directory ? .list : .open(.read)
+        case .openWrite: .open(.write)
+        case .openAppend: .open([.write, .append])
+        case .exec: .execute
+        case .create, .mkdir, .rename: .rename
+        case .unlink: .unlink
+        case .rmdir: .removeDirectory
+        case .link: .link
+        // To oneself; who owns it already is asked about giving it away.
+        case .chown: .chown(uid: facts.owner == credential.uid ? facts.owner ^ 1 : credential.uid, gid: nil)
+        case .chmod: .chmod(facts.mode.subtracting([.setUser, .setGroup]))
+        case .chflags: .chflags(facts.flags.symmetricDifference(.hidden))
+        case .setxattr: .setXattr(isProtected: false)
+        case .getxattr: .getXattr
+        case .listxattr: .listXattr
+        case .stat: .stat
+        case .readlink: .readLink
+        case .truncate: .truncate
+        case .utimes: .setTimes(access: .chosen, modification: .chosen)
+        case .setacl: .setACL(facts.acl)
+        case .accessRead: .access(.read)
+        case .accessWrite: .access(.write)
+        case .accessExecute: .access(.execute)
+        }
+    }
+
+    // MARK: The way
+
+    mutating func isOpen(_ path: [[UInt8]]) -> Bool {
+        do throws(Errno) { return try directory(of: path, second: false) != nil } catch { return false }
+    }
+
+    private func top() throws(Errno) -> Loaded {
+        let root = fileSystem.tree.root
+        let descriptor = try fileSystem.tree.descriptor(of: root)
+        let status = try Syscall.statx(descriptor.rawValue)
+        return Loaded(
+            object: root, descriptor: descriptor, status: status,
+            facts: try fileSystem.tree.facts(root, descriptor, status),
+            standing: fileSystem.standingOfTop)
+    }
+
+    private func resolve(_ name: [UInt8], in directory: Loaded) throws(Errno) -> Loaded {
+        try name.withCName { (name) throws(Errno) in try fileSystem.child(name, of: directory) }
+    }
+
+    private func existing(_ name: [UInt8], in directory: Loaded) throws(Errno) -> Loaded? {
+        do { return try resolve(name, in: directory) } catch {
+            if error == .noent { return nil }
+            throw error
+        }
+    }
+
+    /// The directory that holds the last name, after a search of each on the way; `nil` = one refused.
+    /// - Parameter first: a path whose directories have been asked already.
+    private mutating func directory(
+        of path: [[UInt8]], second: Bool, after first: [[UInt8]]? = nil
+    ) throws(Errno) -> Loaded? {
+        var current = try top()
+        for depth in path.indices {
+            if current.facts.kind == .symlink {
+                failure = "'\(escapedName(path[depth - 1]))' is a symbolic link; none on the way is followed here: "
+                    + "ask about the path that it leads to"
+                throw .loop
+            }
+            guard current.facts.kind == .directory else { throw .notdir }
+            let isKnown = first.map { depth < $0.count && $0.prefix(depth) == path.prefix(depth) } ?? false
+            if !isKnown {
+                let place = Explanation.Place(isSecondPath: second, depth: depth)
+                let directory = current
+                let parts = try path[depth].withCName { (name) throws(Errno) in Parts(finding: name, in: directory) }
+                guard ask(.lookup, parts, [.object: place], word: "search") else {
+                    isWayClosed = true
+                    // The directory may be searched, only not for this name (docs/sandbox-zones.md, Z5).
+                    if case .sandbox? = steps.last?.decision.stage, directory.standing.rights.contains(.search) {
+                        steps[steps.count - 1].place.depth = depth + 1
+                    }
+                    return nil
+                }
+            }
+            if depth == path.count - 1 { return current }
+            current = try resolve(path[depth], in: current)
+        }
+        return current
+    }
+
+    /// FIFOs, sockets and devices are hidden from those who could not open them (docs/security.md).
+    private mutating func gateRefuses(_ object: Loaded, at place: Explanation.Place) -> Bool {
+        guard let rights = fileSystem.rightsBehindGate(object.facts.kind) else { return false }
+        let parts = Parts(object: object)
+        var inquiry = Inquiry(credential, on: volume, sandbox: parts.confinement, observer: NoObserver())
+        if inquiry.authorize(.rights(.writeSecurity), parts.nodes).stage == .ownerRight { return false }
+        var decision = inquiry.authorize(.rights(rights), parts.nodes)
+        let isAllowed = decision.isAllowed
+        var rule: String?
+        if case .sandbox(let role) = decision.stage {
+            rule = parts.rule(on: role)
+        } else {
+            decision = isAllowed ? .allow(.special) : .deny(.EACCES, .special)
+        }
+        steps.append(
+            RawStep(
+                place: place, words: rightWords(rights, isDirectory: false), decision: decision, entry: nil, rule: rule))
+        if !isAllowed {
+            denial = decision.denial?.errno.name
+            notes.append("FIFOs, sockets and devices are found only by who may open them (mount option special=gate)")
+        }
+        return !isAllowed
+    }
+
+    // MARK: Asking
+
+    /// Puts one operation to the authorizer and keeps what it looked at. Returns whether it is allowed.
+    @discardableResult
+    private mutating func ask(
+        _ operation: Operation, _ parts: Parts, _ places: [NodeRole: Explanation.Place], word: String
+    ) -> Bool {
+        let nodes = parts.nodes
+        var inquiry = Inquiry(credential, on: volume, sandbox: parts.confinement, observer: RecordingObserver())
+        let decision = inquiry.authorize(operation, nodes)
+        func place(_ role: NodeRole) -> Explanation.Place {
+            // Both names in one directory: the part of the new one's is played by the old one's.
+            places[role] ?? places[role == .targetParent ? .parent : .object] ?? places.values.first
+                ?? Explanation.Place(depth: 0)
+        }
+        let principal: NodeRole = nodes.object == nil ? .parent : .object
+        considered = []
+        var check: Check?
+        for event in inquiry.observer.events {
+            switch event {
+            case .check(let asked):
+                check = asked
+                considered = []
+            case .entry(let role, let index, let entry, let effect):
+                considered.append(
+                    RawEntry(
+                        place: place(role), index: index, entry: entry, effect: effect,
+                        isDirectory: nodes[role]?.kind == .directory))
+            case .stage: break
+            case .decision(let decision):
+                var role = check?.role ?? principal
+                var rule: String?
+                if case .sandbox(let refusing) = decision.stage {
+                    rule = parts.rule(on: refusing)
+                    // It refuses before any check is begun; a right is always one on the object.
+                    if case .rights(let right) = operation { check = Check(right, on: .object) } else { role = refusing }
+                }
+                let isDirectory = nodes[role]?.kind == .directory
+                var words = check.map { rightWords($0.rights, isDirectory: isDirectory) } ?? []
+                if words.isEmpty { words = [word.isEmpty ? "-" : word] }
+                steps.append(
+                    RawStep(place: place(role), words: words, decision: decision, entry: decidingEntry(decision, nodes),
+                        rule: rule))
+                check = nil
+            }
+        }
+        denial = decision.denial?.errno.name
+        return decision.isAllowed
+    }
+
+    private func decidingEntry(_ decision: Decision, _ nodes: Nodes) -> (ACE, isDirectory: Bool)? {
+        guard case .entry(let role, let index) = decision.stage, let object = nodes[role],
+            let entries = object.acl?.entries, entries.indices.contains(index)
+        else { return nil }
+        return (entries[index], object.kind == .directory)
+    }
+
+    func explanation(names: some IdentityNames) -> Explanation {
+        var explanation = Explanation()
+        func line(_ entry: ACE, _ isDirectory: Bool) -> String {
+            ACLTextPrinter.line(entry, isDirectory: isDirectory, names: names)
+        }
+        explanation.steps = steps.map { step in
+            Explanation.Step(
+                place: step.place, words: step.words, isAllowed: step.decision.isAllowed, stage: step.decision.stage.name,
+                entry: step.rule ?? step.entry.map { line($0.0, $0.isDirectory) })
+        }
+        explanation.considered = considered.map { entry in
+            Explanation.Considered(
+                place: entry.place, index: entry.index, entry: line(entry.entry, entry.isDirectory),
+                effect: entry.effect.shown(isDirectory: entry.isDirectory))
+        }
+        explanation.notes = notes
+        explanation.denial = denial
+        return explanation
+    }
+}
