@@ -203,7 +203,8 @@ extension FileSystem {
         let time = SystemTime.now().sec
         denials.add(operation, decision, uid: caller.uid, inode: inode, rule: rule, time: time)
         // Nobody else can ask the mount of a confined command.
-        base?.denials.add(operation, decision, uid: caller.uid, inode: inode, rule: rule, time: time)
+        base?.denials.add(
+            operation, decision, uid: caller.uid, inode: inode, rule: rule, time: time, view: generation)
     }
 
     /// Asks what an open handle may do.
