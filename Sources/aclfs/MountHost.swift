@@ -107,6 +107,8 @@ final class MountHost: Sendable {
                 var failure: MountFailure?
                 do throws(SessionError) { try session.run(workers: Self.workerCount()) } catch {
                     failure = Self.failure(ending: error)
+                    // One that was served stays, dead: it may cover its own source. Of this one nobody has seen anything.
+                    if !negotiated.areKnown { mount.detach() }
                 }
                 whenServing(false)
                 watch.stop()
