@@ -170,8 +170,8 @@ extension ControlServer {
         // Paths may be long, and one message is to hold the answer.
         var room = JSONText.maximumSize - 1024
         for denial in fileSystem.denials.last(
-            Int(clamping: min(limit, 300)), of: isMaster(peer) ? nil : peer.uid, before: end)
-        {
+            Int(clamping: limit), of: isMaster(peer) ? nil : peer.uid, before: end
+        ).prefix(300) {
             let shown = json(denial, fileSystem.place(of: denial, seenBy: credential))
             room -= JSONText.write(shown).count + 1
             if room < 0 { break }

@@ -34,9 +34,16 @@ struct DeniedSubject {
     var object: BackingObject? { kept ?? held }
 }
 
-/// The last denials of a mount, however many there were.
+/// The last denials of a mount, however many there were, and those of its views.
+///
+/// Views are asked by programs that nobody trusts. What they are refused lies apart from what the mount refuses, and of what there
+/// is room for each view keeps its part: one that asks again and again loses its own denials, and no others.
 final class DenialLog: Sendable {
     struct Kept {
+        /// Given by the log.
+        fileprivate(set) var sequence: UInt64 = 0
+        /// The number of the view that refused; nil for the mount itself.
+        var view: UInt64?
         var time: Int64
         var uid: UInt32
         var operation: Operation
@@ -45,44 +52,101 @@ final class DenialLog: Sendable {
         var decision: Decision
         var rule: String?
     }
+    /// Of the mount itself.
     private struct Ring {
         var slots: [Kept] = []
-        var count: UInt64 = 0
+        var next = 0
+
+        mutating func add(_ kept: Kept) {
+            if slots.count < DenialLog.capacity {
+                slots.append(kept)
+            } else {
+                slots[next] = kept
+                next = (next + 1) % DenialLog.capacity
+            }
+        }
+    }
+    /// Of one view, the oldest first.
+    private struct Line {
+        private var slots: [Kept] = []
+        private var start = 0
+        var count: Int { slots.count - start }
+        var kept: ArraySlice<Kept> { slots[start...] }
+
+        mutating func add(_ kept: Kept) { slots.append(kept) }
+
+        mutating func removeOldest() {
+            start += 1
+            guard start >= 256, start * 2 >= slots.count else { return }
+            slots.removeFirst(start)
+            start = 0
+        }
+    }
+    private struct Lines {
+        var ofViews: [UInt64: Line] = [:]
+        var count = 0
+
+        mutating func add(_ kept: Kept, of view: UInt64) {
+            if count < DenialLog.capacity {
+                count += 1
+            } else if let longest = ofViews.max(by: { $0.value.count < $1.value.count })?.key {
+                ofViews[longest]?.removeOldest()
+                if ofViews[longest]?.count == 0 { ofViews[longest] = nil }
+            }
+            ofViews[view, default: Line()].add(kept)
+        }
     }
 
     static let capacity = 1000
     private let ring = Mutex(Ring())
+    private let lines = Mutex(Lines())
+    private let sequence = Atomic<UInt64>(0)
 
     /// Texts are made when somebody asks; a refusal itself costs one slot.
-    func add(_ kept: Kept) {
-        ring.withLock { ring in
-            if ring.slots.count < Self.capacity {
-                ring.slots.append(kept)
-            } else {
-                ring.slots[Int(ring.count % UInt64(Self.capacity))] = kept
-            }
-            ring.count += 1
+    func add(_ refused: Kept) {
+        var kept = refused
+        kept.sequence = sequence.add(1, ordering: .relaxed).oldValue
+        if let view = kept.view {
+            lines.withLock { $0.add(kept, of: view) }
+        } else {
+            ring.withLock { $0.add(kept) }
         }
     }
 
-    /// The newest ones first; of one user alone if a uid is given.
-    /// - Parameter end: only those with a lower number.
+    /// The newest ones first; of one user alone if a uid is given. Where there are more than are wanted, the mount and each of
+    /// its views have an equal part, so that no view hides what others were refused.
+    /// - Parameter end: of these, only those with a lower number, so that they can be had in parts.
     func last(_ limit: Int, of uid: UInt32?, before end: UInt64 = .max) -> [Denial] {
-        let (slots, count) = ring.withLock { ($0.slots, $0.count) }
-        var answer: [Denial] = []
-        var sequence = count
-        while sequence > 0, count - sequence < UInt64(slots.count), answer.count < limit {
-            sequence -= 1
-            let kept = slots[Int(sequence % UInt64(Self.capacity))]
-            if sequence >= end { continue }
-            if let uid, kept.uid != uid { continue }
-            answer.append(
-                Denial(
-                    sequence: sequence, time: kept.time, uid: kept.uid, operation: kept.operation.name,
-                    inode: kept.inode, errno: kept.decision.denial?.errno.name ?? "", stage: kept.decision.stage.name,
-                    rule: kept.rule, subject: kept.subject))
+        var all = ring.withLock { $0.slots }
+        lines.withLock { lines in
+            for line in lines.ofViews.values { all += line.kept }
         }
-        return answer
+        if let uid { all.removeAll { $0.uid != uid } }
+        all.sort { $0.sequence > $1.sequence }
+        return Self.fairly(all, max(0, limit)).filter { $0.sequence < end }.map { kept in
+            Denial(
+                sequence: kept.sequence, time: kept.time, uid: kept.uid, operation: kept.operation.name,
+                inode: kept.inode, errno: kept.decision.denial?.errno.name ?? "", stage: kept.decision.stage.name,
+                rule: kept.rule, subject: kept.subject)
+        }
+    }
+
+    private static func fairly(_ all: [Kept], _ limit: Int) -> [Kept] {
+        guard all.count > limit else { return all }
+        let part = max(1, limit / Set(all.map(\.view)).count)
+        var taken: [UInt64?: Int] = [:]
+        var (chosen, others): ([Kept], [Kept]) = ([], [])
+        for kept in all {
+            let count = taken[kept.view, default: 0]
+            if count < part, chosen.count < limit {
+                taken[kept.view] = count + 1
+                chosen.append(kept)
+            } else {
+                others.append(kept)
+            }
+        }
+        chosen += others.prefix(limit - chosen.count)
+        return chosen.sorted { $0.sequence > $1.sequence }
     }
 }
 

@@ -203,14 +203,16 @@ extension FileSystem {
         _ decision: Decision, of operation: Operation, _ caller: Caller, _ subject: Loaded,
         named name: UnsafePointer<CChar>?, in directory: BackingObject?, rule: String?
     ) {
-        let kept = DenialLog.Kept(
+        var kept = DenialLog.Kept(
             time: SystemTime.now().sec, uid: caller.uid, operation: operation,
             inode: tree.shownInode(device: subject.status.device, inode: subject.status.inode),
             subject: DeniedSubject(directory ?? subject.object, name: name.map { Array($0.bytes) }), decision: decision,
             rule: rule)
         denials.add(kept)
         // Nobody else can ask the mount of a confined command.
-        base?.denials.add(kept)
+        guard let base else { return }
+        kept.view = generation
+        base.denials.add(kept)
     }
 
     /// Asks what an open handle may do.

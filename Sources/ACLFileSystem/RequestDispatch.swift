@@ -239,7 +239,10 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         let interruption = reply.interruption
         reply.settle(
             outcome { () throws(Errno) in
-                try fs.flush(handle, caller, isInterrupted: { interruption.hasCome })
+                // Of a signal that came before the request was handed over no message tells (docs/transport.md).
+                try fs.flush(
+                    handle, caller,
+                    isInterrupted: { interruption.hasCome || PendingSignals.exist(for: Int32(bitPattern: caller.tid)) })
             })
     }
 

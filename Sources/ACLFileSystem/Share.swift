@@ -37,6 +37,8 @@ public final class Share: Sendable {
             for mount in all { try mount.stopCaching() }
         } catch {
             leave(fileSystem)
+            // Those that were several before go on as such; what was not taken back is still known.
+            for mount in all where mount !== fileSystem { mount.cache.resume(.severalMounts) }
             throw error
         }
         // From here on each is told what the others change.

@@ -1,8 +1,7 @@
 import LinuxSystem
 import Synchronization
 
-/// The largest piece that is reserved at a time, and the largest that is written.
-private let reservedAtOnce: UInt64 = 1 << 30
+/// The largest piece that is written at a time.
 private let writtenAtOnce: UInt64 = 256 << 10
 
 /// Zeros to write from. Never changed, never freed.
@@ -89,7 +88,8 @@ struct Gaps {
             growth.state.withLock { $0.examinedEnd = max($0.examinedEnd, limit) }
             return .impossible
         }
-        let length = min(gap.upperBound - gap.lowerBound, reservedAtOnce)
+        let length = min(gap.upperBound - gap.lowerBound, state.pace.piece)
+        let began = SystemTime.monotonic()
         do throws(Errno) {
             try spend(asRoot) { () throws(Errno) in
                 try Syscall.fallocate(
@@ -101,9 +101,13 @@ struct Gaps {
             growth.state.withLock { $0.examinedEnd = max($0.examinedEnd, limit) }
             return .impossible
         }
+        let took = SystemTime.monotonic() - began
         if state.writers <= 1 { restoreTime(status) }
         files.reservedBytes.add(length, ordering: .relaxed)
-        growth.state.withLock { $0.examinedEnd = gap.lowerBound + length }
+        growth.state.withLock { state in
+            state.examinedEnd = gap.lowerBound + length
+            state.pace.took(took, for: length)
+        }
         return .more
     }
 
@@ -156,13 +160,18 @@ struct Gaps {
             growth.state.withLock { $0.inVain = hole.upperBound..<max(hole.upperBound, range.upperBound) }
             return
         }
-        let length = min(gap.upperBound - gap.lowerBound, reservedAtOnce)
+        let length = min(gap.upperBound - gap.lowerBound, state.pace.piece)
+        let began = SystemTime.monotonic()
         try Syscall.fallocate(
             descriptor, mode: AllocateFlag.keepSize | AllocateFlag.punchHole, offset: Int64(gap.lowerBound),
             length: Int64(length))
+        let took = SystemTime.monotonic() - began
         restoreTime(status)
         let rest = gap.lowerBound + length
-        growth.state.withLock { $0.inVain = rest < range.upperBound ? rest..<range.upperBound : nil }
+        growth.state.withLock { state in
+            state.inVain = rest < range.upperBound ? rest..<range.upperBound : nil
+            state.pace.took(took, for: length)
+        }
     }
 
     private func spend<Value>(_ asRoot: Bool, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {

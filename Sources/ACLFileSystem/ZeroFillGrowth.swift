@@ -21,6 +21,7 @@ final class Growth: Sendable {
         var payerIsRoot = false
         /// Gaps up to this size are written at the last close; nil: none.
         var writtenUpTo: UInt64?
+        var pace = ReservingPace()
         /// Here something may have been reserved before there was no more room: to be given back by the last close.
         var inVain: Range<UInt64>?
         /// The end of the file when the last of them went: what it grows by later, without a handle, is no gap of

@@ -156,7 +156,7 @@ enum ExplainCommand {
             // Another conversation each time: the daemon ends one that is silent for a second, and a full message takes a while
             // to be read.
             let client = try ControlClient(device: mount.device, owner: mount.userID ?? 0)
-            var members = [JSON.Member("count", .integer(count - Int64(denials.count)))]
+            var members = [JSON.Member("count", .integer(count))]
             if let last = denials.last?["number"] { members.append(.init("before", last)) }
             let answer = try client.ask("last", members).array ?? []
             if answer.isEmpty { break }

@@ -9,9 +9,9 @@ import LinuxSystem
 /// It is held by the deepest directory that is there before anything is mounted: a mount that covers its path later, the
 /// daemon's own perhaps, does not lead it elsewhere. It is made when there is something to keep.
 struct GrantPlace: Sendable {
-    private let base: SharedDescriptor
+    let base: SharedDescriptor
     /// Of the base.
-    private let basePath: String
+    let basePath: String
     private let missing: [String]
 
     var path: String { (basePath == "/" ? "" : basePath) + missing.map { "/\($0)" }.joined() }
@@ -72,7 +72,7 @@ struct GrantPlace: Sendable {
         return directory
     }
 
-    /// Where it lies in a tree, if it does: there nothing may pass for whoever is confined.
+    /// Where it lies in a tree, if it does (`places` has where else it is seen there).
     /// - Throws: if that cannot be found out.
     func names(inside tree: BackingTree) throws(Errno) -> [[UInt8]]? {
         let path = self.path.split(separator: "/").map { Array($0.utf8) }

@@ -107,6 +107,8 @@ final class MountHost: Sendable {
                 var failure: MountFailure?
                 do throws(SessionError) { try session.run(workers: Self.workerCount()) } catch {
                     failure = Self.failure(ending: error)
+                    // One that was served stays, dead: it may cover its own source. Of this one nobody has seen anything.
+                    if !negotiated.areKnown { mount.detach() }
                 }
                 whenServing(false)
                 watch.stop()
@@ -129,8 +131,8 @@ final class MountHost: Sendable {
     private func confining(_ mount: AttachedMount, _ tree: BackingTree) throws(MountFailure) -> SandboxProfile? {
         guard var profile = mount.profile else { return nil }
         do throws(Errno) {
-            if let place = try store.closedPlace?.names(inside: tree) { profile.closed = [place] }
-        } catch { throw Self.failure("cannot tell whether the grants lie below the source", error) }
+            profile.closed = try store.closedPlace?.places(inside: tree) ?? []
+        } catch { throw Self.failure("cannot tell whether the grants are seen below the source", error) }
         return profile
     }
 

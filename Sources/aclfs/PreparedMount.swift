@@ -48,6 +48,11 @@ struct PreparedMount {
                 directory: directory, metadataName: name, descriptorBudget: Self.descriptorBudget(),
                 followsMounts: request.options.crossMounts, report: { Journal.note($0) })
         } catch { throw MountFailure(status: MountExit.systemError, message: "\(source): \(error)") }
+        if let profile, let said = request.options.sandbox.home,
+            let problem = ProfileHome.problem("home=\(said)", profile.home, in: tree, mountpoint: mountpoint)
+        {
+            throw MountFailure(status: MountExit.failed, message: problem)
+        }
     }
 
     private static func openDirectory(_ path: String, role: String) throws(MountFailure) -> OwnedDescriptor {

@@ -96,10 +96,12 @@ enum SandboxRunCommand {
             throw SandboxRunFailure("--bundle \(escapedName(bundle.utf8)): expected an identifier such as org.example.App")
         }
         guard bundle != nil || layoutWord == nil else { throw SandboxRunFailure("--layout says how a container is divided: add --bundle ID") }
-        let home = MountProfile.home(try text(arguments.home) ?? "/", [mountpoint])
+        let said = try text(arguments.home) ?? "/"
+        let home = MountProfile.home(said, [mountpoint])
         guard !home.contains([0x2E]), !home.contains([0x2E, 0x2E]) else {
             throw SandboxRunFailure("--home must be a path without . and ..")
         }
+        if let problem = ProfileHome.problem("--home \(said)", home, through: mountpoint) { throw SandboxRunFailure(problem) }
         let name = try text(arguments.profile) ?? ""
         do throws(ProfileProblem) {
             return try SandboxProfile.read(name, bundle: bundle, home: home, layout: layout)

@@ -29,6 +29,9 @@ final class NegotiatedPaths: Sendable {
         Journal.note("kernel paths: " + paths(negotiated).map(\.line).joined(separator: ", "))
     }
 
+    /// Whether the kernel has introduced itself: the mount has been served.
+    var areKnown: Bool { agreed.withLock { $0 != nil } }
+
     /// Which ways run now, for `aclfs status`.
     /// - Parameter obstacle: why there is no passthrough although the kernel agreed to it.
     func members(obstacle: String?) -> [JSON.Member] {

@@ -5,6 +5,8 @@
 //                                                     the new end. SAME: the file under another path, which every
 //                                                     other process uses
 //     aclfs-gaps race ROUNDS FILE                     a second writer fills the gap that the first one closes over
+//     aclfs-gaps close SIZE FILE                      makes FILE so long, says `ready`, waits for a line, closes, and says
+//                                                     what close(2) gave; SIGUSR1 interrupts it
 //
 // Exit 0: every byte was right at every look, also before close; 1: a byte was not, said on standard output.
 
@@ -242,10 +244,31 @@ static int run_race(int rounds, const char *path)
     return 0;
 }
 
+static void on_signal(int signal)
+{
+    (void)signal;
+}
+
+static int run_close(int64_t size, const char *path)
+{
+    // No SA_RESTART: what is waited for ends.
+    struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGUSR1, &action, NULL);
+    int file = open(path, O_RDWR | O_CREAT, 0644);
+    if (file < 0) fail("open", 0);
+    if (ftruncate(file, size)) fail("ftruncate", size);
+    printf("ready\n");
+    fflush(stdout);
+    if (getchar() == EOF) return 2;
+    printf("%s\n", close(file) ? strerrorname_np(errno) : "ok");
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     if ((argc == 6 || argc == 7) && strcmp(argv[1], "random") == 0)
         return run_random(strtoull(argv[2], NULL, 10), atoi(argv[3]), atoi(argv[4]), argv[5], argv[argc - 1]);
     if (argc == 4 && strcmp(argv[1], "race") == 0) return run_race(atoi(argv[2]), argv[3]);
+    if (argc == 4 && strcmp(argv[1], "close") == 0) return run_close(atoll(argv[2]), argv[3]);
     return 2;
 }

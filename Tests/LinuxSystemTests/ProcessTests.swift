@@ -33,6 +33,20 @@ struct ProcessTests {
         #expect(ProcessStatus.startTime(stat: Array("7 (a) S 1".utf8)) == nil)
     }
 
+    @Test("a signal counts if it was sent to the thread or to its process and is not held back")
+    func pendingSignals() {
+        func exist(_ own: String, _ shared: String, _ held: String) -> Bool {
+            let text = "Name:\tSigPnd:\nSigQ:\t1/2\nSigPnd:\t\(own)\nShdPnd:\t\(shared)\nSigBlk:\t\(held)\nSigIgn:\t0\n"
+            return PendingSignals.exist(status: Array(text.utf8))
+        }
+        let (none, one, all) = ("0000000000000000", "0000000000000200", "ffffffffffffffff")
+        #expect(!exist(none, none, none))
+        #expect(exist(one, none, none) && exist(none, one, none))
+        #expect(!exist(one, one, one) && !exist(one, one, all))
+        #expect(!PendingSignals.exist(status: []) && !PendingSignals.exist(for: 0))
+        #expect(!PendingSignals.exist(for: Syscall.threadID) && !PendingSignals.exist(for: Int32.max))
+    }
+
     @Test("a thread runs under its name and is joined")
     func threads() throws {
         let seen = Mutex<[UInt8]>([])

@@ -226,6 +226,32 @@ struct SandboxGrantTests {
         #expect(result.output == "done", "\(result)")
     }
 
+    /// The store is seen below the source by bind mounts: as a part of more, whole, and one list of it.
+    @Test func whatDecidesIsOutOfReachThroughBindMountsToo() throws {
+        let result = try MountNamespace().run(
+            Self.prelude + #"""
+            profile all temporary-exception.files.absolute-path.read-write '<array><string>/</string></array>'
+            "$A" mount "$T/back" "$T/mnt"; add --read-only "$T/mnt/Users/ann/Letters" >/dev/null; umount "$T/mnt"
+            list=$(ls /var/lib/aclfs/grants); state() { stat -c '%n %i %Z %s' /var/lib/aclfs/grants /var/lib/aclfs/grants/*; }
+            mkdir "$T/back/lib" "$T/back/part" "$T/back/store"; touch "$T/back/one"
+            mount --bind /var/lib "$T/back/lib"; mount --bind /var/lib/aclfs "$T/back/part"
+            mount --bind /var/lib/aclfs/grants "$T/back/store"; mount --bind "/var/lib/aclfs/grants/$list" "$T/back/one"
+            "$A" mount "$T/back" "$T/mnt"; is 'unconfined' "$list" "$(ls "$T/mnt/store")"
+            "$A" mount -o "sandbox=$T/all.entitlements,bundle=org.example.App" "$T/back" "$T/view" 2>/dev/null
+            echo x >"$T/view/lib/free" && is 'all else' x "$(cat /var/lib/free)"
+            before=$(state); cd "$T/view"
+            for try in 'ls lib/aclfs/grants' 'ls part/grants' 'ls store' "cat lib/aclfs/grants/$list" "cat store/$list" 'cat one' \
+                'echo >>one' 'touch store/x' 'touch lib/aclfs/grants/x' 'mv lib/aclfs lib/other' 'mv part/grants part/other' \
+                'rm -r lib/aclfs' "rm store/$list" 'chmod 777 store' 'ln one linked' 'ln lib/aclfs/grants/* lib/linked'; do
+                is "$try" refused "$(eval "$try" >/dev/null 2>&1 && echo done || echo refused)"
+            done
+            cd "$T"; is 'as it was' "$before" "$(state)"
+            is 'and counts' 0 "$(status cat "$T/view/Users/ann/Letters/one")"
+            umount "$T/view" "$T/mnt"; umount "$T/back/lib" "$T/back/part" "$T/back/store" "$T/back/one"
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
     @Test func anOrdinaryUserKeepsHisOwn() throws {
         let result = try MountNamespace().run(
             Self.prelude + #"""

@@ -24,7 +24,7 @@ struct SandboxProfileTests {
             Self.prelude + #"""
             sandbox() { "$A" status "$1" | sed -n 's/^  sandbox: //p'; }
             "$A" mount "$T/back" "$T/mnt"; is 'none' none "$(sandbox "$T/mnt")"
-            mkdir "$T/view" "$T/other"
+            mkdir -p "$T/view" "$T/other" "$T/back/Users/ann" "$T/back/home"
             # Handed over to the daemon that serves already; a relative path is the command's own.
             cd "$T"; "$A" mount -o sandbox=./good.entitlements,bundle=org.example.App,home=/Users/ann back view
             is 'handed over' "$T/good.entitlements, bundle org.example.App, home /Users/ann, layout macos" "$(sandbox "$T/view")"
@@ -64,6 +64,18 @@ struct SandboxProfileTests {
             refused 1 "sandbox=$P,bundle=a/b" "expected a bundle identifier"
             refused 1 "sandbox=$P,bundle=.." "expected a bundle identifier"
             refused 1 "sandbox=$P,home=/a/../b" "without . and .."
+            # One that is not there would be an empty container.
+            mkdir -p "$T/back/Users/ann"; echo text >"$T/back/Users/file"; ln -s ann "$T/back/Users/link"
+            refused 32 "sandbox=$P,home=/Users/bob" "home=/Users/bob: there is no such directory on this mount"
+            refused 32 "sandbox=$P,home=/Users/file" "home=/Users/file: not a directory"
+            refused 32 "sandbox=$P,home=/Users/file/x" "not a directory"
+            refused 32 "sandbox=$P,home=/Users/link" "leads over a symbolic link"
+            refused 32 "sandbox=$P,home=/Users/link/x" "leads over a symbolic link"
+            mkdir "$T/else"; "$A" mount "$T/back" "$T/else" 2>/dev/null
+            refused 32 "sandbox=$P,home=$T/else/Users/ann" "($T/else is another mount; is /Users/ann meant?)"
+            said=$("$A" sandbox run "$P" --home /Users/bob --mount "$T/else" -- true 2>&1); is 'run' 2 $?
+            holds 'run' "$said" "--home /Users/bob: there is no such directory on this mount"
+            umount "$T/else"; is 'nothing is mounted' 0 "$(mounted "$T/mnt")"
             refused 1 "sandbox=$P,bundle=a.b,layout=ipados" "expected macos, ios"
             refused 1 sandbox= "an installed profile's name"
             refused 1 sandbox=no-such "no profile 'no-such' in /etc/aclfs/sandbox or "
@@ -122,7 +134,7 @@ struct SandboxProfileTests {
             ends 0 'odd  /usr/share/aclfs/sandbox/odd.entitlements  (1 warning)' list
             cp "$T/wrong.entitlements" /usr/share/aclfs/sandbox
             ends 1 'wrong  /usr/share/aclfs/sandbox/wrong.entitlements  (not good)' list
-            "$A" mount -o "sandbox=$P,home=/h" "$T/back" "$T/mnt"
+            mkdir "$T/back/h"; "$A" mount -o "sandbox=$P,home=/h" "$T/back" "$T/mnt"
             ends 1 "$T/mnt: $P, home /h" list
             ends 1 "\"mountpoint\":\"$T/mnt\",\"profile\":\"$P\"" list --json
             # As it was typed it would mean nothing elsewhere.

@@ -25,15 +25,23 @@ final class LoopFileSystem {
     let directory: String
     private let image: String
 
-    init(image: String, at directory: String, options: [String], megabytes: Int = 32) throws {
-        (self.image, self.directory) = (image, directory)
+    convenience init(image: String, at directory: String, options: [String], megabytes: Int = 32) throws {
         // One seed for all, so that equal names make equal directories.
         let seed = ["-E", "hash_seed=6b0a7c1e-3f52-4d18-9a44-0d5b8e2f7c31"]
+        try self.init(
+            image: image, at: directory, maker: ["mkfs.ext4", "-q", "-F"] + options + seed, megabytes: megabytes,
+            finally: [["rmdir", directory + "/lost+found"]])
+    }
+
+    /// - Parameters:
+    ///   - maker: the command that makes the file system, without the name of the image.
+    ///   - finally: commands that are run when it is mounted.
+    init(image: String, at directory: String, maker: [String], megabytes: Int, finally: [[String]]) throws {
+        (self.image, self.directory) = (image, directory)
         let commands = [
-            ["truncate", "-s", "\(megabytes)M", image], ["mkfs.ext4", "-q", "-F"] + options + seed + [image],
-            ["mount", "-o", "loop", image, directory], ["rmdir", directory + "/lost+found"],
+            ["truncate", "-s", "\(megabytes)M", image], maker + [image], ["mount", "-o", "loop", image, directory],
         ]
-        for command in commands {
+        for command in commands + finally {
             let result = try Spawn.run(command)
             guard result.status == 0 else { throw FixtureError("\(command): \(result)") }
         }

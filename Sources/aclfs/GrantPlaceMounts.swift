@@ -1,0 +1,48 @@
+import BackingStore
+import LinuxSystem
+
+extension GrantPlace {
+    /// Every place of a tree where it is seen: where it lies, and wherever a bind mount shows it, a directory around it or
+    /// something in it. What is mounted later is not known.
+    /// - Throws: if that cannot be found out.
+    func places(inside tree: BackingTree) throws(Errno) -> [[[UInt8]]] {
+        var places: [[[UInt8]]] = []
+        if let lies = try names(inside: tree) { places.append(lies) }
+        let table = try Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly)
+        let mounts = try MountInfo.read(table.rawValue)
+        guard let own = try ownMount(in: mounts), let store = Array(path.utf8).names.below(own.path.names) else { throw .noent }
+        let stored = own.root.names + store
+        let top = try tree.descriptor(of: tree.root)
+        let source = try Syscall.readlinkat(top.rawValue, "/proc/self/fd/\(top.rawValue)").names
+        for mount in mounts where mount.device == own.device {
+            guard let place = mount.path.names.below(source), !place.isEmpty else { continue }
+            let shown = mount.root.names
+            if let rest = stored.below(shown) {
+                places.append(place + rest)
+            } else if shown.below(stored) != nil {
+                places.append(place)
+            }
+        }
+        return places
+    }
+
+    /// The mount that its directory lies on.
+    private func ownMount(in mounts: [MountInfo]) throws(Errno) -> MountInfo? {
+        let id = try Syscall.statx(base.rawValue, flags: AtFlag.dontSync).mountID
+        if let mount = mounts.first(where: { $0.id == id }) { return mount }
+        // Before Linux 5.8 no number is told: then the last of the longest paths that lead to it.
+        let base = Array(basePath.utf8).names
+        var best: MountInfo?
+        for mount in mounts where base.starts(with: mount.path.names) {
+            if mount.path.names.count >= best?.path.names.count ?? 0 { best = mount }
+        }
+        return id == 0 ? best : nil
+    }
+}
+
+extension [[UInt8]] {
+    /// What is left of a path behind another; nil if it does not lead there.
+    fileprivate func below(_ other: [[UInt8]]) -> [[UInt8]]? {
+        starts(with: other) ? Array(dropFirst(other.count)) : nil
+    }
+}

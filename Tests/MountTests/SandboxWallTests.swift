@@ -1,0 +1,82 @@
+import Foundation
+import Testing
+
+/// Walls of `aclfs sandbox run` against what reaches beyond files: signals, the control of connections, the log of denials.
+@Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
+struct SandboxWallTests {
+    private func run(_ script: String) throws -> CommandResult {
+        try SandboxRunScript.run(#""$A" mount "$BACK" "$SHARE" >/dev/null 2>&1; treasures"# + "\n" + script)
+    }
+
+    /// If one of these came out, this script would be gone before it says `done`.
+    @Test(arguments: ["ann", "as_root"]) func aSignalReachesNobodyOutside(_ who: String) throws {
+        let result = try run(
+            #"""
+            # Of the same user, one in this process group and one in a group of his own.
+            (exec "$ACT" $ANN $ANN - -- sleep 1005) & near=$!
+            (exec setsid "$ACT" $ANN $ANN - -- sleep 1006) & far=$!
+            await '[ "$(cat /proc/$near/comm /proc/$far/comm | xargs)" = "sleep sleep" ]'
+            daemon=$(server)
+            is 'its group' 137 "$(run WHO -- sh -c 'kill -KILL 0'; echo $?)"
+            is 'everybody' 0 "$(run WHO -- sh -c 'sleep 1000 & kill -KILL -1'; echo $?)"
+            is 'whoever started it' 'nobody' "$(run WHO -- sh -c 'kill -KILL -- $PPID -$PPID; echo nobody' 2>/dev/null)"
+            for number in $near $far $$ -$$ $daemon 1; do
+                run WHO -- sh -c "kill -KILL -- $number" >/dev/null 2>&1
+            done
+            # A child that tries to come back into the group from which all this was started.
+            run WHO -- sh -c "sh -c 'kill -KILL 0' & wait; kill -TERM 0" >/dev/null 2>&1
+            is 'they live' "$near $far $daemon" "$(for p in $near $far $daemon; do kill -0 $p && echo $p; done 2>/dev/null | xargs)"
+            is 'the session' "$(ps -o sid= -p $$ | xargs)" "$(ps -o sid= -p $near | xargs)"
+            own=$(run WHO -- sh -c 'set -- $(cat /proc/self/stat); echo "$5 $6"')
+            outside="$(ps -o pgid= -p $$ | xargs) $(ps -o sid= -p $$ | xargs)"
+            is 'a session of its own' yes "$([ "${own% *}" != "${outside% *}" ] && [ "${own#* }" != "${outside#* }" ] && echo yes)"
+            kill $near $far; wait 2>/dev/null; settle 1
+            """#.replacing("WHO", with: who))
+        #expect(result.output == "done", "\(result)")
+    }
+
+    @Test(arguments: ["ann", "as_root"]) func theControlOfConnectionsIsCovered(_ who: String) throws {
+        let result = try run(
+            #"""
+            mkdir "$T/control"; mount -t fusectl fusectl "$T/control" || echo 'no fusectl here'
+            mount -t fusectl fusectl /sys/fs/fuse/connections 2>/dev/null
+            # A connection's number is that of its device.
+            number=$(($(stat -c %d "$SHARE") & 0xff | ($(stat -c %d "$SHARE") >> 12 & 0xfff00)))
+            for place in "$T/control" /sys/fs/fuse/connections; do
+                is "outside $place" 0 "$(status test -e "$place/$number/abort")"
+                is "inside $place" '' "$(run WHO -- ls -A "$place" 2>&1)"
+                run WHO -- sh -c "echo 1 >$place/$number/abort" >/dev/null 2>&1
+                run WHO -- sh -c "umount -l $place; echo 1 >$place/$number/abort" >/dev/null 2>&1
+            done
+            run WHO -- unshare -Urm sh -c "mount -t fusectl x /mnt && echo 1 >/mnt/$number/abort" >/dev/null 2>&1
+            run WHO -- sh -c "mount -t fusectl x $SCRATCH && echo 1 >$SCRATCH/$number/abort" >/dev/null 2>&1
+            is 'still served' treasure "$(cat "$SHARE/secret")"
+            settle 1
+            # What that would have done.
+            echo 1 >"$T/control/$number/abort"; is 'from outside' 1 "$(status cat "$SHARE/secret")"
+            umount "$T/control"
+            """#.replacing("WHO", with: who))
+        #expect(result.output == "done", "\(result)")
+    }
+
+    /// Views that are refused again and again hide nothing of what the share and other views refused.
+    @Test func aFloodOfDenialsHidesNoOthers() throws {
+        let result = try run(
+            #"""
+            echo private >"$SHARE/private"; chmod 600 "$SHARE/private"
+            "$ACT" 64321 64321 - -- cat "$SHARE/private" >/dev/null 2>&1
+            BUNDLE=org.quiet.App run ann -- sh -c "cat $SHARE/home/letter" >/dev/null 2>&1
+            seen() { "$A" explain --json --last 300 "$SHARE" | tr '{' '\n'; }
+            # The quiet one alone so far; of the loud ones each is refused what he asks for 1500 times.
+            quiet() { seen | grep '"stage":"sandbox' | grep -c "\"inode\":\"$(stat -c %i "$SHARE/home")\""; }
+            strangers() { seen | grep -c '"uid":64321,.*open-read'; }
+            is 'before' 1 "$(strangers)"; before=$(quiet); is 'the quiet one' yes "$([ "$before" -gt 0 ] && echo yes)"
+            flood='n=0; while [ $n -lt 1500 ]; do [ -e PLACE ]; n=$((n+1)); done'
+            for i in 1 2 3; do BUNDLE=org.loud.App$i run ann -- sh -c "${flood//PLACE/$SHARE/sub/secret}" & done; wait
+            is 'it was a flood' 300 "$(seen | grep -c '"uid":')"
+            is 'the share' 1 "$(strangers)"; is 'the quiet one still' "$before" "$(quiet)"
+            settle 1
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+}
