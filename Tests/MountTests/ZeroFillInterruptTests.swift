@@ -152,6 +152,8 @@ struct ZeroFillInterruptTests {
         let world = try World("transport=uring", descriptors: 64)
         defer { _ = try? Spawn.run([MountTesting.program("aclfs"), "unmount", world.fixture.mount.mountpoint]) }
         let closer = try Closer(world, "f", processor: 0)
+        // One request each, and none needs the lock of the directory.
+        for number in 0..<4 { try Data().write(to: URL(fileURLWithPath: world.fixture.path("b\(number)"))) }
         try world.freeze()
         var blocked: [pid_t] = []
         defer { for pid in blocked { _ = Spawn.wait(pid) } }
@@ -159,7 +161,7 @@ struct ZeroFillInterruptTests {
             defer { try? world.thaw() }
             for number in 0..<4 {
                 blocked.append(
-                    try Spawn.start(["taskset", "-c", "0", "touch", world.fixture.path("b\(number)")], descriptors: [-1, -1, -1]))
+                    try Spawn.start(["taskset", "-c", "0", "touch", "-c", world.fixture.path("b\(number)")], descriptors: [-1, -1, -1]))
             }
             try Self.await("all threads are at work") { try world.standing() == 4 }
             closer.go()
