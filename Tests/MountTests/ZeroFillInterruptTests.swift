@@ -12,24 +12,13 @@ struct ZeroFillInterruptTests {
         let daemon: pid_t
         static let size = 100 << 30
 
-        /// - Parameter descriptors: how many the daemon may have.
-        init(_ options: String, descriptors: Int? = nil) throws {
+        init(_ options: String) throws {
             fixture = try ZeroFillFixture(.ext4, options, megabytes: 120 << 10)
-            if let descriptors {
-                // Mounted anew by a command that hands its limit on.
-                try fixture.mount.unmount()
-                let words = ["prlimit", "--nofile=\(descriptors)", MountTesting.program("aclfs"), "mount", "-o", options]
-                let result = try Spawn.run(words + [fixture.mount.backing, fixture.mount.mountpoint])
-                guard result.status == 0 else { throw FixtureError("mount: \(result)") }
-            }
             daemon = try #require(MountFixture.daemons(of: fixture.mount.mountpoint).first)
         }
 
         func freeze() throws { try must("fsfreeze", "-f", fixture.mount.backing) }
         func thaw() throws { try must("fsfreeze", "-u", fixture.mount.backing) }
-
-        /// In which function of the kernel a process waits.
-        func wait(of pid: pid_t) throws -> String { try String(contentsOfFile: "/proc/\(pid)/wchan", encoding: .utf8) }
 
         private func must(_ command: String...) throws {
             let result = try Spawn.run(command)
@@ -58,10 +47,10 @@ struct ZeroFillInterruptTests {
         private let output: Int32
         private(set) var hasEnded = false
 
-        init(_ world: World, _ name: String, size: Int = World.size, processor: Int? = nil) throws {
+        init(_ world: World, _ name: String, size: Int = World.size) throws {
             let (toProcess, fromProcess) = (try Spawn.pipe(), try Spawn.pipe())
             (input, output) = (toProcess.writing, fromProcess.reading)
-            let words = TestUser.alice.arguments + ["--"] + (processor.map { ["taskset", "-c", String($0)] } ?? [])
+            let words = TestUser.alice.arguments + ["--"]
             pid = try Spawn.start(
                 words + [MountTesting.program("aclfs-gaps"), "close", String(size), world.fixture.path(name)],
                 descriptors: [toProcess.reading, fromProcess.writing, 2])
@@ -142,36 +131,6 @@ struct ZeroFillInterruptTests {
             try Self.await("it is interrupted") { closer.state == "D" }
         }
         #expect(closer.wait() == 128 + SIGKILL)
-        try expectReserved(world, "f")
-    }
-
-    /// The signal comes while the request still waits in the kernel: all threads of the processor's queue are at other work. Of
-    /// such a signal the kernel never tells a daemon on rings.
-    @Test(.enabled(if: RingTesting.isPossible, "needs enable_uring")) func aSignalThatComesBeforeTheRequestCountsToo() throws {
-        // With so few descriptors a queue has four threads at most.
-        let world = try World("transport=uring", descriptors: 64)
-        defer { _ = try? Spawn.run([MountTesting.program("aclfs"), "unmount", world.fixture.mount.mountpoint]) }
-        let closer = try Closer(world, "f", processor: 0)
-        // One request each, and none needs the lock of the directory.
-        for number in 0..<4 { try Data().write(to: URL(fileURLWithPath: world.fixture.path("b\(number)"))) }
-        try world.freeze()
-        var blocked: [pid_t] = []
-        defer { for pid in blocked { _ = Spawn.wait(pid) } }
-        do {
-            defer { try? world.thaw() }
-            for number in 0..<4 {
-                blocked.append(
-                    try Spawn.start(["taskset", "-c", "0", "touch", "-c", world.fixture.path("b\(number)")], descriptors: [-1, -1, -1]))
-            }
-            try Self.await("all threads are at work") { try world.standing() == 4 }
-            closer.go()
-            try Self.await("it waits") { try closer.state == "S" && world.wait(of: closer.pid).contains("request_wait") }
-            kill(closer.pid, SIGUSR1)
-            try Self.await("it is interrupted") { closer.state == "D" }
-            #expect(try world.standing() == 4)
-        }
-        #expect(try closer.line() == "EINTR")
-        #expect(closer.wait() == 0)
         try expectReserved(world, "f")
     }
 }
