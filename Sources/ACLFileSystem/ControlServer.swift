@@ -176,8 +176,6 @@ public final class ControlServer: Sendable {
     }
 }
 
-typealias ControlFailure = ExplainFailure
-
 extension JSON {
     static func failure(_ error: Errno, _ message: String) -> JSON {
         .object([

@@ -4,13 +4,6 @@ import BackingStore
 import Identity
 import LinuxSystem
 
-/// Why there is no explanation.
-public struct ExplainFailure: Error, Sendable {
-    public var errno: Errno
-    public var message: String?
-    init(_ errno: Errno, _ message: String? = nil) { (self.errno, self.message) = (errno, message) }
-}
-
 /// What is asked about: names from the mount's top, none for the top itself.
 public struct ExplainRequest: Sendable {
     public var asked: AskedOperation
@@ -26,18 +19,18 @@ extension FileSystem {
     /// the kernel nor the node table learns of it.
     public func explain(
         _ request: ExplainRequest, credential: some Credential
-    ) throws(ExplainFailure) -> Explanation {
+    ) throws(ControlFailure) -> Explanation {
         let run = try judged(request, credential: credential)
         return run.explanation(names: accountNames())
     }
 
     private func judged<C: Credential>(
         _ request: ExplainRequest, credential: C
-    ) throws(ExplainFailure) -> ExplainRun<C> {
+    ) throws(ControlFailure) -> ExplainRun<C> {
         var run = ExplainRun(fileSystem: self, credential: credential)
         do throws(Errno) {
             try metadataLock.withReadLock { () throws(Errno) in try run.judge(request) }
-        } catch { throw ExplainFailure(error, run.failure) }
+        } catch { throw ControlFailure(error, run.failure) }
         return run
     }
 
@@ -63,7 +56,7 @@ extension FileSystem {
     /// Every right of a caller, each asked by itself, after the search on the way.
     public func effective(
         _ path: [[UInt8]], credential: some Credential
-    ) throws(ExplainFailure) -> [Explanation] {
+    ) throws(ControlFailure) -> [Explanation] {
         var answers: [Explanation] = []
         for name in RightName.all {
             let request = ExplainRequest(.right(name.right), path: path)
