@@ -66,7 +66,8 @@ struct SandboxRunShare {
 
     /// What is to be covered, mounts by other daemons of what lies in the same backing directory included.
     func places() throws(SandboxRunFailure) -> SandboxPlaces {
-        try places(try Self.ask(entry, "places").result)
+        let top = try top()
+        return try places(try Self.ask(entry, "places", with: [top.rawValue]).result)
     }
 
     func places(with view: SandboxRunView) throws(SandboxRunFailure) -> SandboxPlaces { try places(view.places) }
@@ -91,11 +92,15 @@ struct SandboxRunShare {
         return answer["shows"]?.bool ?? true
     }
 
-    func view(_ profile: SandboxProfile) throws(SandboxRunFailure) -> SandboxRunView {
-        let top: SharedDescriptor
+    /// Who has it reaches the mount, which the daemon wants to see.
+    private func top() throws(SandboxRunFailure) -> SharedDescriptor {
         do throws(Errno) {
-            top = SharedDescriptor(try Syscall.open(mountpoint, OpenFlag.path | OpenFlag.directory))
+            return SharedDescriptor(try Syscall.open(mountpoint, OpenFlag.path | OpenFlag.directory))
         } catch { throw SandboxRunFailure(mountpoint, error) }
+    }
+
+    func view(_ profile: SandboxProfile) throws(SandboxRunFailure) -> SandboxRunView {
+        let top = try top()
         return entry.userID ?? 0 == 0
             ? try SandboxRunView.made(by: entry, profile, top)
             : try SandboxRunView.own(entry, profile, top)

@@ -10,7 +10,14 @@ import SandboxPolicy
 /// Anybody may ask: a view only takes away from what he reaches through the mount already, which he shows by a descriptor
 /// of the mount's top.
 extension MountHost {
-    func places(of mount: AttachedMount) -> ControlServer.MountFacts.DaemonAnswer {
+    /// Told to root, to whoever mounted, and to who reaches the mount: he finds its source in his own mount table.
+    func places(
+        of mount: AttachedMount, to peer: ControlSocket.Peer, showing descriptors: [SharedDescriptor]
+    ) -> ControlServer.MountFacts.DaemonAnswer {
+        let isMaster = peer.uid == 0 || peer.uid == geteuid()
+        guard isMaster || descriptors.count == 1 && Self.reachedMount(descriptors[0].rawValue, mount) != nil else {
+            return .failed(.perm, "what lies behind a mount is told to root, to whoever mounted, and with a descriptor of its top")
+        }
         do throws(MountFailure) { return .done(try sandboxPlaces(of: mount).json) } catch {
             return .failed(.inval, error.message)
         }

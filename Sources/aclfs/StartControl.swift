@@ -71,7 +71,7 @@ enum ControlDirectory {
         facts.daemon = { [weak host, weak fileSystem] request, descriptors, peer in
             guard let host, let fileSystem else { return .notMine }
             switch request["command"]?.string {
-            case "places": return host.places(of: mount)
+            case "places": return host.places(of: mount, to: peer, showing: descriptors)
             case "shows": return host.shows(request, of: mount)
             case "view": return host.view(request, descriptors, peer, of: mount, fileSystem)
             default: return host.answer(request, descriptors)

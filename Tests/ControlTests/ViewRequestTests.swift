@@ -68,6 +68,31 @@ struct ViewRequestTests {
         #expect(!(try MountInfo.read(table.rawValue).contains { $0.device == device }))
     }
 
+    private static let python = "/usr/bin/python3"
+
+    /// Where the backing directory lies is told to root, to whoever mounted, and to who reaches the mount.
+    @Test(.enabled(if: access(python, X_OK) == 0, "needs python3")) func othersAreToldOnlyOfAMountThatTheyReach() throws {
+        let mount = try LiveMount()
+        defer { mount.end() }
+        mkdir("\(mount.share)/sub", 0o755)
+        let script = """
+            import os, socket, sys
+            s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect(sys.argv[1])
+            socket.send_fds(s, [b'{"v":1,"command":"places"}'], [os.open(p, os.O_PATH) for p in sys.argv[2:]])
+            print(s.recv(65536).decode())
+            """
+        func asked(_ shown: [String], by words: [String]) -> String {
+            LiveMount.run(words + [Self.python, "-c", script, mount.socketPath] + shown).output
+        }
+        let nobody = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        for shown in [[], ["/"], ["\(mount.share)/sub"], [mount.share, mount.share]] {
+            let answer = asked(shown, by: nobody)
+            #expect(answer.contains("EPERM") && !answer.contains("/back/share"), "\(shown): \(answer)")
+        }
+        #expect(asked([mount.share], by: nobody).contains("/back/share"))
+        #expect(asked([], by: ["/usr/bin/env"]).contains("/back/share"))
+    }
+
     @Test func whatThereIsToCoverIsTold() throws {
         let mount = try LiveMount()
         defer { mount.end() }
