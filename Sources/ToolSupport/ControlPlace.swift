@@ -16,25 +16,31 @@ public enum ControlPlace {
             return "/run/aclfs"
         }
         // What the environment names may be missing or somebody else's; the last place is ours or none is.
-        let places = directories(of: geteuid())
-        for directory in places.dropLast() where (try? make(directory, mode: 0o700)) != nil { return directory }
-        let last = places.last ?? "/tmp/aclfs-\(geteuid())"
+        if let runtimeDirectory, (try? make(runtimeDirectory, mode: 0o700)) != nil { return runtimeDirectory }
+        let last = lastResort(of: geteuid())
         try make(last, mode: 0o700)
         return last
     }
 
-    /// Where a client looks for a mount of this user, best first.
+    /// Where a client looks for a mount of this user, best first, and what a sandbox must cover. The environment in which a
+    /// daemon was started need not be this one's: the usual place always counts.
     public static func directories(of uid: UInt32) -> [String] {
         if uid == 0 { return ["/run/aclfs"] }
         var places: [String] = []
         // Another user's environment says nothing of where this one's daemon put it.
-        if uid == geteuid(), let runtime = getenv("XDG_RUNTIME_DIR") {
-            let path = String(cString: runtime)
-            if path.hasPrefix("/") { places.append("\(path)/aclfs") }
-        }
-        if uid != geteuid() { places.append("/run/user/\(uid)/aclfs") }
-        return places + ["/tmp/aclfs-\(uid)"]
+        if uid == geteuid(), let runtimeDirectory { places.append(runtimeDirectory) }
+        for place in ["/run/user/\(uid)/aclfs", lastResort(of: uid)] where !places.contains(place) { places.append(place) }
+        return places
     }
+
+    /// As the environment names it.
+    private static var runtimeDirectory: String? {
+        guard let runtime = getenv("XDG_RUNTIME_DIR") else { return nil }
+        let path = String(cString: runtime)
+        return path.hasPrefix("/") ? "\(path)/aclfs" : nil
+    }
+
+    private static func lastResort(of uid: UInt32) -> String { "/tmp/aclfs-\(uid)" }
 
     /// Of the mounts whose sockets lie where this user's do; a socket may be left over from a mount that has gone.
     public static func devices(of uid: UInt32) -> [String] {
