@@ -191,6 +191,12 @@ extension ControlServer {
             ] + (denial.rule.map { [.init("rule", .string($0))] } ?? []) + place.members)
     }
 
+    private var sandbox: JSON {
+        guard let profile = fileSystem.profile, case .object(var members) = profile.summary else { return .null }
+        if let reason = fileSystem.closedBecause { members.append(.init("closed", .string(reason))) }
+        return .object(members)
+    }
+
     private func status() -> JSON {
         let counters = fileSystem.counters
         let denials = counters.denials.sorted { $0.key < $1.key }
@@ -202,7 +208,7 @@ extension ControlServer {
                 "options",
                 .array(
                     (fileSystem.options.words(volume: fileSystem.volume) + facts.kernelWords()).map { .string($0) })),
-            .init("sandbox", fileSystem.profile?.summary ?? .null),
+            .init("sandbox", sandbox),
             .init("source_reachable_by", .string(facts.sourceReach())),
             .init("paths", .object(facts.paths())),
             .init("cache", .object(fileSystem.cache.members)),

@@ -1,3 +1,4 @@
+import ACLFormats
 import FuseSession
 import LinuxSystem
 import SandboxPolicy
@@ -9,6 +10,13 @@ extension FileSystem {
     /// What confines this mount.
     public var profile: SandboxProfile? { view?.profile }
 
+    /// Why nothing passes on this mount although its profile is in order: with its grants it cannot be compiled.
+    public var closedBecause: String? {
+        view?.policy.fault.map { fault in
+            "\(fault.description); with all its grants the profile cannot be kept, so nothing passes: remove some"
+        }
+    }
+
     /// The user's grants that count on this mount from now on; those of other applications are passed over. When this
     /// returns, no call that starts later succeeds by a grant that is gone. Open descriptors keep what they were given.
     ///
@@ -19,6 +27,7 @@ extension FileSystem {
         guard let view else { return }
         // For writing: nobody stands between a look at the old policy and the note of a name.
         metadataLock.withWriteLock { view.setGrants(grants) }
+        if let closedBecause { report("\(escapedName(view.profile.name.utf8)): \(closedBecause)") }
         cache.wakeClock()
         do throws(Errno) { try takeBackEverything() } catch {
             view.repeatExpiry()

@@ -7,11 +7,16 @@ final class CompiledPolicy: Sendable {
     let table: ZoneTable
     /// Seconds since 1970 from which on a grant of it counts no more.
     let expires: Int64?
+    /// Why nothing passes anywhere; nil where the profile could be compiled.
+    let fault: EntitlementProblem?
 
     init(_ profile: SandboxProfile, _ grants: [Grant], at time: Int64) {
         // A profile that cannot be compiled was refused before the mount; one that its grants make too large lets nothing
         // pass.
-        table = (try? profile.table(grants: grants, at: time)) ?? .nothing
+        do throws(EntitlementProblem) {
+            table = try profile.table(grants: grants, at: time)
+            fault = nil
+        } catch { (table, fault) = (.nothing, error) }
         expires = profile.nextExpiry(of: grants, after: time)
     }
 }

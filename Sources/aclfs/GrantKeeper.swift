@@ -164,6 +164,7 @@ extension MountHost {
                 return "\(mount) no grant pass: it has no key com.apple.security.files.user-selected.…"
             }
             return most < grant.access ? "\(mount) grants pass for reading only" : nil
+            if let reason = served.fileSystem.closedBecause { return "the mount on \(served.mountpoint): \(reason)" }
         }
     }
 }

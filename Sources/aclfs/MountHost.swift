@@ -133,6 +133,10 @@ final class MountHost: Sendable {
         do throws(Errno) {
             profile.closed = try store.closedPlace?.places(inside: tree) ?? []
         } catch { throw Self.failure("cannot tell whether the grants are seen below the source", error) }
+        // Which may be some places too many.
+        do { _ = try profile.table() } catch {
+            throw MountFailure(status: MountExit.failed, message: "profile \(profile.name): \(error.description)")
+        }
         return profile
     }
 

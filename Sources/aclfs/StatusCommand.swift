@@ -46,6 +46,7 @@ enum StatusCommand {
             name.map { $0.contains("/") ? value["file"]?.string ?? $0 : $0 }, value["bundle"]?.string.map { "bundle \($0)" },
             value.path("home").map { "home \(String(decoding: $0, as: UTF8.self))" },
             value["layout"]?.string.map { "layout \($0)" },
+            value["closed"]?.string.map { "nothing passes (\($0))" },
         ]
         return words.compactMap { $0 }.map { escapedName($0.utf8) }.joined(separator: ", ")
     }

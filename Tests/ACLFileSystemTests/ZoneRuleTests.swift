@@ -160,6 +160,23 @@ import Testing
             } == "EPERM")
     }
 
+    @Test func grantsThatAreTooManyCloseAndSayWhy() throws {
+        let tree = try ConfinedTree(["files.user-selected.read-write": .flag(true)])
+        let deep = [[UInt8]](repeating: [0x78], count: 250)
+        let grants = (0..<140).map { number in
+            Grant(
+                bundle: "org.example.App", path: [Array("p\(number)".utf8)] + deep, isDirectory: true, access: .readOnly,
+                expires: nil)
+        }
+        try tree.confined.changeGrants(Array(grants.prefix(100)))
+        #expect(tree.confined.closedBecause == nil && tree.list(ConfinedTree.data) == "ok")
+        try tree.confined.changeGrants(grants)
+        #expect(tree.confined.closedBecause?.contains("more places than can be kept apart") == true)
+        #expect(tree.list(ConfinedTree.data) == "EPERM")
+        try tree.confined.changeGrants([])
+        #expect(tree.confined.closedBecause == nil && tree.list(ConfinedTree.data) == "ok")
+    }
+
     @Test func grantsComeAndGo() throws {
         let tree = try ConfinedTree(["files.user-selected.read-write": .flag(true)])
         func grant(_ access: EntitledAccess, isDirectory: Bool = true, expires: Int64? = nil) -> Grant {
