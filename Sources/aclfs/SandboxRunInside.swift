@@ -67,6 +67,14 @@ struct SandboxRunInside {
             // Nobody is left behind if the one who waits for us is killed.
             try Syscall.endWithParent(SIGKILL)
         }
+        guard isAwaited else { throw SandboxRunFailure("whoever started it is gone") }
+    }
+
+    /// Whether the parent was there still when its end became ours. Its number does not tell, being 0 from within a process
+    /// namespace; the line does, whose other end nobody else has and which a process loses before its children are told.
+    private var isAwaited: Bool {
+        var end = pollfd(fd: 3, events: 0, revents: 0)
+        return poll(&end, 1, 0) == 0
     }
 
     private func step(_ what: String, _ body: () throws(Errno) -> Void) throws(SandboxRunFailure) {

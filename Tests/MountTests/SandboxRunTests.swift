@@ -62,6 +62,41 @@ struct SandboxRunTests {
         #expect(result.output == "done", "\(result)")
     }
 
+    /// Killed before what it started has asked to end with it.
+    @Test func nobodyStartsForACallerWhoIsGone() throws {
+        let result = try run(
+            #"""
+            for i in 1 2 3 4 5 6 7 8; do
+                become -- sleep 5$i$$ & pid=$!
+                until init=$(cat /proc/$pid/task/$pid/children) && init=${init% } && [ -n "$init" ]; do [ -d /proc/$pid ] || break; done
+                kill -STOP "$init"; kill -9 $pid; wait $pid 2>/dev/null; kill -CONT "$init"
+                await '! [ -d /proc/$init ] || grep -q "^State:.Z" /proc/$init/status'
+                is "command $i" '' "$(pgrep -u $ANN -x sleep)"
+            done 2>/dev/null
+            settle 1
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
+    /// Whatever the environment says, and if it says nothing.
+    @Test func theUsualPlaceOfSocketsIsCovered() throws {
+        let result = try SandboxRunScript.run(
+            #"""
+            mount -t tmpfs -o mode=755 tmpfs /run; mkdir -p "/run/user/$ANN/aclfs" "$T/own/aclfs"
+            touch "/run/user/$ANN/aclfs/1-2.sock" "$T/own/aclfs/1-2.sock"; chown -R $ANN:$ANN "/run/user/$ANN" "$T/own"
+            """# + "\n" + Self.mounted + #"""
+            unset XDG_RUNTIME_DIR
+            is 'unset' '' "$(run ann -- ls "/run/user/$ANN/aclfs" 2>&1)"
+            is 'seen outside' 1-2.sock "$(ann ls "/run/user/$ANN/aclfs")"
+            export XDG_RUNTIME_DIR=$T/own
+            is 'elsewhere' '' "$(run ann -- ls "/run/user/$ANN/aclfs" "$T/own/aclfs" 2>&1 | grep sock)"
+            export XDG_RUNTIME_DIR=/run/user/$ANN
+            is 'as usual' '' "$(run ann -- ls "/run/user/$ANN/aclfs" 2>&1)"
+            settle 1
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
     @Test func whatIsSeenElsewhereIsCoveredToo() throws {
         let result = try run(
             #"""
