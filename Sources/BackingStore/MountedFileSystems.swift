@@ -5,8 +5,7 @@ enum MountedFileSystems {
     /// Whether an object lies in an aclfs mount, ours or another's. Without mount ids (Linux before 5.8) its device says so.
     static func isOurs(_ status: FileStatus) -> Bool {
         do {
-            let file = try Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly)
-            let mounts = try MountInfo.read(file.rawValue)
+            let mounts = try MountInfo.ofThisProcess()
             guard let mount = mounts.first(where: {
                 status.mountID == 0 ? $0.device == status.device : $0.id == status.mountID
             }) else {

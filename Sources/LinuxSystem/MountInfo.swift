@@ -10,11 +10,23 @@ public struct MountInfo: Sendable {
     public var path: [UInt8]
     public var type: [UInt8]
 
-    /// The mounts of our namespace in their order.
+    /// The mounts of our namespace in their order; a later one on the same path covers an earlier.
+    public static func ofThisProcess() throws(Errno) -> [MountInfo] {
+        let table = try Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly)
+        return try read(table.rawValue)
+    }
+
+    /// As above, of a descriptor that somebody keeps.
     public static func read(_ descriptor: Int32) throws(Errno) -> [MountInfo] {
         try Syscall.lseek(descriptor, offset: 0, whence: Seek.set)
         let text = try Syscall.readAll(descriptor)
         return text.split(separator: UInt8(ascii: "\n")).compactMap { MountInfo(line: $0) }
+    }
+
+    /// Whether an object may be on this mount's file system: by its device number, as statx(2) gives it, and the type of its
+    /// file system, as statfs(2) does.
+    public func mayHold(device: UInt64, type: UInt64) -> Bool {
+        self.device == device || FileSystemType.ofManyDevices[type].map { self.type.elementsEqual($0.utf8) } ?? false
     }
 
     init?(line: ArraySlice<UInt8>) {

@@ -87,19 +87,20 @@ extension SandboxPlaces {
         }
         let table: [MountInfo]
         let status: FileStatus
+        let type: UInt64
         var path: [UInt8]
         do throws(Errno) {
-            let file = try Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly)
-            table = try MountInfo.read(file.rawValue)
+            table = try MountInfo.ofThisProcess()
             let directory = try tree.descriptor(of: tree.root)
             status = try Syscall.statx(directory.rawValue, flags: AtFlag.dontSync)
+            type = try Syscall.fileSystemType(directory.rawValue)
             path = try Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/fd/\(directory.rawValue)")
         } catch { throw failure("\(error)") }
         var entry = table.first { $0.id == status.mountID }
         if entry == nil {
             // With nocrossmounts the daemon has a copy of the mount that stands in no table.
             path = Array(mount.source.utf8)
-            entry = table.filter { $0.device == status.device && path.isInside($0.path) }
+            entry = table.filter { $0.mayHold(device: status.device, type: type) && path.isInside($0.path) }
                 .max { $0.path.count < $1.path.count }
         }
         guard let entry, path.isInside(entry.path) else {

@@ -117,8 +117,7 @@ enum SandboxRunCommand {
     /// Where whoever mounted may end FUSE mounts, his own shares among them.
     private static func connectionControls() throws(SandboxRunFailure) -> [String] {
         do throws(Errno) {
-            let table = try Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly)
-            return try MountInfo.read(table.rawValue).filter { $0.type.elementsEqual("fusectl".utf8) }
+            return try MountInfo.ofThisProcess().filter { $0.type.elementsEqual("fusectl".utf8) }
                 .map { String(decoding: $0.path, as: UTF8.self) }
         } catch { throw NamespaceSettings.failure("cannot read the mount table", error) }
     }

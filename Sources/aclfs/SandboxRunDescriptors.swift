@@ -30,11 +30,18 @@ enum SandboxRunDescriptors {
         }
         if places.mounts.contains(where: { $0.device == status.device }) { return "a file on the share" }
         do throws(Errno) {
-            let file = try Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly)
+            let table = try MountInfo.ofThisProcess()
             let path = try Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/fd/\(descriptor)")
-            guard let mount = try MountInfo.read(file.rawValue).first(where: { $0.id == status.mountID }) else {
+            guard let mount = table.first(where: { $0.id == status.mountID }) else {
                 // Of another namespace, so nobody can say where it lies; a file system of the share's is too near.
-                return places.backing.contains { $0.device == status.device } ? "a file of a place that is not seen here" : nil
+                let type = try Syscall.fileSystemType(descriptor)
+                let isNear = places.backing.contains { place in
+                    guard let shown = table.first(where: { $0.device == place.device }) else {
+                        return place.device == status.device || FileSystemType.ofManyDevices[type] != nil
+                    }
+                    return shown.mayHold(device: status.device, type: type)
+                }
+                return isNear ? "a file of a place that is not seen here" : nil
             }
             let names = mount.root.names + path.names.dropFirst(mount.path.names.count)
             let isInside = places.backing.contains { $0.device == mount.device && names.starts(with: $0.names) }

@@ -42,8 +42,7 @@ struct SandboxWalls {
     private mutating func coverNext() throws(SandboxRunFailure) -> Bool {
         let table: [MountInfo]
         do throws(Errno) {
-            let file = try Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly)
-            table = try MountInfo.read(file.rawValue)
+            table = try MountInfo.ofThisProcess()
         } catch { throw SandboxRunFailure("/proc/self/mountinfo", error) }
         for mount in table where !ours.contains(mount.id) {
             for sight in sights(of: mount) where try cover(sight) { return true }

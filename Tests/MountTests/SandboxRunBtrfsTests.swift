@@ -1,0 +1,41 @@
+import Testing
+
+private let hasBtrfs =
+    (try? Spawn.run(["sh", "-c", "command -v mkfs.btrfs && command -v btrfs && grep -qw btrfs /proc/filesystems"]))?.status == 0
+
+/// On btrfs the objects of a subvolume have another device number than the mount table gives for their mount.
+@Suite(
+    .serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"),
+    .enabled(if: hasBtrfs, "needs btrfs-progs and the kernel's btrfs"))
+struct SandboxRunBtrfsTests {
+    @Test func aShareInASubvolume() throws {
+        let result = try SandboxRunScript.run(
+            #"""
+            # Where mkfs.btrfs is.
+            umount /usr/sbin
+            truncate -s 160M "$T/image"; mkfs.btrfs -q "$T/image" >/dev/null 2>&1; mkdir "$T/disk" "$T/elsewhere"
+            mount -o loop "$T/image" "$T/disk" || { echo 'no loop device'; exit; }
+            btrfs subvolume create "$T/disk/volume" >/dev/null; BACK=$T/disk/volume/back; mkdir -p "$BACK/home"
+            trap 'leave; umount -l "$T/disk"' EXIT
+            echo treasure >"$BACK/secret"; echo text >"$T/disk/volume/beside"; chmod -R a+rwX "$T/disk"
+            "$A" mount "$BACK" "$SHARE" 2>/dev/null
+            for who in ann as_root; do
+                holds "$who, through the share" "$(run $who -- cat "$SHARE/secret" 2>&1)" 'Operation not permitted'
+                holds "$who, behind it" "$(run $who -- cat "$BACK/secret" 2>&1)" 'Operation not permitted'
+                is "$who, beside it" text "$(run $who -- cat "$T/disk/volume/beside" 2>&1)"
+                holds "$who, a descriptor" "$(run $who -- cat 2>&1 <"$BACK/secret")" 'a file in the backing directory'
+                is "$who, one from beside it" text "$(run $who -- cat 2>&1 <"$T/disk/volume/beside")"
+            done
+            # Through a mount that is not seen here nobody can say where it lies: the file system itself is too near.
+            outer=$$
+            elsewhere() {
+                unshare -m sh -c 'mount --bind "$1/disk" "$1/elsewhere"; exec <"$1/elsewhere/$2"; shift 2; exec "$@"' - "$T" "$@"
+            }
+            for file in volume/back/secret volume/beside; do
+                said=$(elsewhere "$file" nsenter --mount=/proc/$outer/ns/mnt "$A" sandbox run "$P" --mount "$SHARE" -- cat 2>&1)
+                is "$file from another namespace" 2 $?; holds "$file" "$said" 'a file of a place that is not seen here'
+            done
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+}
