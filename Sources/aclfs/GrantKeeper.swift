@@ -70,6 +70,8 @@ extension MountHost {
         var count = 0
         var late: GrantProblem?
         try withGrantsHeld { () throws(GrantProblem) in
+            var left: [GrantFile] = []
+            var unkept: GrantProblem?
             do throws(GrantProblem) {
                 try store.change { (files, damaged) throws(GrantProblem) in
                     var wider: [UInt8]?
@@ -92,16 +94,19 @@ extension MountHost {
                         }
                         throw GrantProblem(errno: .noent, message: damaged.first ?? "nothing is granted to \(bundle) there")
                     }
-                    // First the mounts: what is taken away ends even if the disk takes no change.
-                    do throws(GrantProblem) { try tellMounts(files) } catch { late = error }
+                    left = files
                 }
             } catch {
                 guard count > 0 else { throw error }
-                throw GrantProblem(
+                unkept = GrantProblem(
                     errno: error.errno,
                     message: "\(error.message); it counts no more on the mounts there are, but is still kept and comes back with the next change"
                 )
             }
+            // With the store free again, for a mount may be slow to take it in. What is taken away ends even if the disk
+            // took no change.
+            do throws(GrantProblem) { try tellMounts(left) } catch { late = error }
+            if let unkept { throw unkept }
         }
         Journal.record("user \(user) took back \(count) of \(bundle)'s grants at \(place(scope, path))")
         if let late { throw late }
@@ -159,12 +164,12 @@ extension MountHost {
     /// What the mounts of the application make of it.
     private func notes(on grant: Grant) -> [String] {
         confined.filter { $0.profile.bundle == grant.bundle }.compactMap { served in
+            if let reason = served.fileSystem.closedBecause { return "the mount on \(served.mountpoint): \(reason)" }
             let mount = "the mount on \(served.mountpoint) has profile \(served.profile.name), which lets"
             guard let most = served.profile.entitlements.userSelected else {
                 return "\(mount) no grant pass: it has no key com.apple.security.files.user-selected.…"
             }
             return most < grant.access ? "\(mount) grants pass for reading only" : nil
-            if let reason = served.fileSystem.closedBecause { return "the mount on \(served.mountpoint): \(reason)" }
         }
     }
 }

@@ -55,6 +55,40 @@ struct SandboxGrantTests {
         #expect(result.output == "done", "\(result)")
     }
 
+    /// A view whose listing somebody reads into memory that never answers is told late; nobody else waits for that.
+    @Test func aSlowViewHoldsNoStore() throws {
+        let result = try MountNamespace().run(
+            Self.prelude + #"""
+            command -v python3 >/dev/null || { echo 'python3 is missing'; exit; }
+            mkdir -m 700 "$T/back2" "$T/slow"; head -c 4096 /dev/zero >"$T/back2/memory"
+            "$A" mount -o passthrough=off "$T/back2" "$T/slow"; "$A" mount -o "$V" "$T/back" "$T/view"
+            is 'added' '' "$(add --read-only "$T/view/Users/ann/Letters")"
+            mkfifo "$T/go"; exec 8<>"$T/go"
+            python3 -c 'if True:
+                import ctypes, mmap, os, sys
+                memory = mmap.mmap(os.open(sys.argv[1], os.O_RDWR), 4096)
+                place = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+                listed = os.open(sys.argv[2], os.O_RDONLY | os.O_DIRECTORY)
+                print("ready", flush=True); os.read(8, 1)
+                ctypes.CDLL(None).syscall(ctypes.c_long(217), listed, ctypes.c_void_p(place), 4096)
+            ' "$T/slow/memory" "$T/view/Users/ann/Letters" >"$T/said" & reader=$!
+            for i in $(seq 500); do grep -q ready "$T/said" && break; sleep 0.02; done
+            server=$(daemon "$T/slow"); kill -STOP $server; echo >&8
+            # Until it waits for a page, and so holds the directory.
+            for i in $(seq 500); do grep -q '^State:.[DS]' /proc/$reader/status && [ "$(cut -d' ' -f1 /proc/$reader/syscall)" = 217 ] && break; sleep 0.02; done
+            remove "$T/view/Users/ann/Letters" >"$T/removed" 2>&1 & removing=$!
+            for i in $(seq 200); do [ -z "$(ls -A /var/lib/aclfs/grants)" ] && break; sleep 0.02; done
+            is 'the store is written first' '' "$(ls -A /var/lib/aclfs/grants)"
+            is 'and free' 0 "$(flock -n /var/lib/aclfs/grants true; echo $?)"
+            is 'while the view is told' 0 "$(kill -0 $removing; echo $?)"
+            wait $removing; holds 'which is said' "$(cat "$T/removed")" 'a listing there is not read to its end'
+            kill -CONT $server; wait $reader
+            is 'and counts all the same' 1 "$(reads Users/ann/Letters/one)"
+            "$A" unmount "$T/view"; "$A" unmount "$T/slow"
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
     @Test func whatIsRefused() throws {
         let result = try MountNamespace().run(
             Self.prelude + #"""
