@@ -59,7 +59,7 @@ final class DataPathTable: Sendable {
         /// Files that were opened in a way that allows a mapping.
         var mappable = 0
         /// No handle is left, but perhaps a mapping.
-        var left = RecentObjects()
+        var left = LeftMappings()
     }
 
     private let state = Mutex(State())
@@ -105,18 +105,8 @@ final class DataPathTable: Sendable {
             return File(isPassthrough: true, registrations: [Registration(mount: mount, id: id)])
         }
         // Pages must not be kept of what a mapping may still change.
-        let isMapped = Self.isMapped(&state, key, descriptor)
+        let isMapped = state.left.mayBeMapped(key, descriptor)
         return File(isPassthrough: isMapped, registrations: isMapped ? [Registration(mount: mount, id: nil)] : [])
-    }
-
-    /// Whether a mapping is left of handles that have gone.
-    private static func isMapped(_ state: inout State, _ key: ObjectKey, _ descriptor: Int32) -> Bool {
-        guard state.left.contains(key) else { return false }
-        if let isOpen = try? Syscall.isOpenForWriting(descriptor), !isOpen {
-            state.left.remove(key)
-            return false
-        }
-        return true
     }
 
     private func count(_ state: State) {
@@ -162,12 +152,12 @@ final class DataPathTable: Sendable {
 
     /// Whether attributes of the object may change without the kernel's noticing: stores into a mapping of the backing
     /// file move its times and blocks.
-    /// - Parameter descriptor: of the object; O_PATH is enough.
+    /// - Parameter descriptor: of the object, a regular file; O_PATH is enough.
     func changesUnseen(_ key: ObjectKey, _ descriptor: Int32) -> Bool {
         guard suspects.load(ordering: .sequentiallyConsistent) > 0 else { return false }
         return state.withLock { state in
             if let file = state.files[key] { return file.wasMappable }
-            let isMapped = Self.isMapped(&state, key, descriptor)
+            let isMapped = state.left.mayBeMapped(key, descriptor)
             count(state)
             return isMapped
         }
@@ -197,25 +187,4 @@ final class DataPathShare: Sendable {
     }
 
     deinit { table.leave(key, mount) }
-}
-
-/// Objects of late, as many as may be remembered: beyond that the oldest are forgotten, thousands at a time.
-struct RecentObjects {
-    private static let most = 16_384
-    private var young: Set<ObjectKey> = []
-    private var old: Set<ObjectKey> = []
-
-    var count: Int { young.count + old.count }
-
-    func contains(_ key: ObjectKey) -> Bool { young.contains(key) || old.contains(key) }
-
-    mutating func insert(_ key: ObjectKey) {
-        if young.count >= Self.most { (old, young) = (young, []) }
-        young.insert(key)
-    }
-
-    mutating func remove(_ key: ObjectKey) {
-        young.remove(key)
-        old.remove(key)
-    }
 }

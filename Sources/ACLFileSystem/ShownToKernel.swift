@@ -95,7 +95,7 @@ extension FileSystem {
     /// Whether everybody may see the attributes, and the kernel sees to it that they stay true.
     private func isForAll(_ object: Loaded) -> Bool {
         everybodyHolds([.readAttributes, .readSecurity], on: object) && !changesElsewhere(object.object)
-            && !share.dataPaths.changesUnseen(object.object.key, object.descriptor.rawValue)
+            && !(object.status.isRegular && share.dataPaths.changesUnseen(object.object.key, object.descriptor.rawValue))
     }
 }
 
