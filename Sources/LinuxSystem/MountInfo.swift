@@ -8,7 +8,11 @@ public struct MountInfo: Sendable {
     /// What of the file system is shown: / unless it is a bind mount of a part.
     public var root: [UInt8]
     public var path: [UInt8]
+    /// Of this mount, joined by commas; `superOptions` are those of the file system, wherever it is mounted.
+    public var options: [UInt8]
     public var type: [UInt8]
+    public var source: [UInt8]
+    public var superOptions: [UInt8]
 
     /// The mounts of our namespace in their order; a later one on the same path covers an earlier.
     public static func ofThisProcess() throws(Errno) -> [MountInfo] {
@@ -43,7 +47,10 @@ public struct MountInfo: Sendable {
         device = major << 32 | minor
         root = Self.unescaped(fields[3])
         path = Self.unescaped(fields[4])
+        options = Array(fields[5])
         type = Array(fields[dash + 1])
+        source = fields.count > dash + 2 ? Self.unescaped(fields[dash + 2]) : []
+        superOptions = fields.count > dash + 2 ? Array(fields[fields.count - 1]) : []
     }
 
     private static func number(_ field: ArraySlice<UInt8>) -> UInt64? {

@@ -1,5 +1,6 @@
 import ACLFileSystem
 import Glibc
+import LinuxSystem
 import SandboxPolicy
 
 /// A mount that the kernel shows and that somebody must serve.
@@ -27,10 +28,7 @@ struct AttachedMount: Sendable {
     }
 
     /// As in `FileStatus.device`.
-    var deviceNumber: UInt64? {
-        let numbers = device.split(separator: ":").compactMap { UInt64($0) }
-        return numbers.count == 2 ? numbers[0] << 32 | numbers[1] : nil
-    }
+    var deviceNumber: UInt64? { DeviceNumber.parse(device) }
 
     /// Takes it away again, unless another mount covers it now.
     func detach() {

@@ -33,7 +33,7 @@ extension SandboxPlaces {
                 .array(
                     backing.map { place in
                         .object([
-                            .init("device", .string(Self.text(place.device))),
+                            .init("device", .string(DeviceNumber.text(place.device))),
                             JSON.path([0x2F] + Array(place.names.joined(separator: [0x2F]))),
                             .init("source", .bool(place.isSource)),
                         ])
@@ -43,7 +43,7 @@ extension SandboxPlaces {
                 .array(
                     mounts.map { mount in
                         .object([
-                            .init("device", .string(Self.text(mount.device))), .init("same", .bool(mount.isSame)),
+                            .init("device", .string(DeviceNumber.text(mount.device))), .init("same", .bool(mount.isSame)),
                         ])
                     })),
         ])
@@ -54,26 +54,19 @@ extension SandboxPlaces {
         guard let places = json["backing"]?.array, let served = json["mounts"]?.array else { return nil }
         (backing, mounts) = ([], [])
         for place in places {
-            guard let device = place["device"]?.string.flatMap(Self.number), let path = place.path(),
+            guard let device = place["device"]?.string.flatMap(DeviceNumber.parse), let path = place.path(),
                 let isSource = place["source"]?.bool
             else { return nil }
             backing.append(Place(device: device, names: path.names, isSource: isSource))
         }
         for mount in served {
-            guard let device = mount["device"]?.string.flatMap(Self.number), let isSame = mount["same"]?.bool else {
+            guard let device = mount["device"]?.string.flatMap(DeviceNumber.parse), let isSame = mount["same"]?.bool else {
                 return nil
             }
             mounts.append(Mount(device: device, isSame: isSame))
         }
         if !backing.contains(where: { $0.isSource }) || mounts.isEmpty { return nil }
     }
-
-    static func number(_ text: String) -> UInt64? {
-        let parts = text.split(separator: ":").compactMap { UInt64($0) }
-        return parts.count == 2 && parts.allSatisfy { $0 <= UInt64(UInt32.max) } ? parts[0] << 32 | parts[1] : nil
-    }
-
-    static func text(_ device: UInt64) -> String { "\(device >> 32):\(device & 0xFFFF_FFFF)" }
 }
 
 extension SandboxPlaces {

@@ -77,7 +77,7 @@ struct SandboxRunShare {
             throw SandboxRunFailure("\(entry.path): its daemon's answer is not understood; is it another version?")
         }
         for other in MountTable.entries() where other.type == "fuse.aclfs" {
-            guard let device = SandboxPlaces.number(other.device), !places.mounts.contains(where: { $0.device == device })
+            guard let device = DeviceNumber.parse(other.device), !places.mounts.contains(where: { $0.device == device })
             else { continue }
             if Self.mayShow(other, places) { places.mounts.append(.init(device: device, isSame: false)) }
         }

@@ -61,7 +61,7 @@ extension MountHost {
             if isMaker {
                 view = try makeView(of: mount, entry, profile, base)
             } else {
-                guard let device = request["device"]?.string, SandboxPlaces.number(device) != nil,
+                guard let device = request["device"]?.string, DeviceNumber.parse(device) != nil,
                     let descriptor = try? Syscall.dup(descriptors[1].rawValue).release()
                 else { throw MountFailure(status: MountExit.systemError, message: "an incomplete message: device") }
                 try serveView(device, descriptor, of: mount, profile, base)
@@ -114,7 +114,7 @@ extension MountHost {
             close(made.device)
             throw Self.failure("it has no device number")
         }
-        let device = SandboxPlaces.text(status.device)
+        let device = DeviceNumber.text(status.device)
         try serveView(device, made.device, of: mount, profile, base)
         return (device, shown)
     }
