@@ -104,7 +104,7 @@ extension ControlServer {
 
     func path(_ request: JSON, _ name: String) throws(ControlFailure) -> [[UInt8]] {
         guard let bytes = request.path(name) else { throw ControlFailure(.inval, "no \(name)") }
-        let names = bytes.split(separator: UInt8(ascii: "/")).map { Array($0) }
+        let names = bytes.pathNames
         guard bytes.count <= 4096, names.count <= 256, names.allSatisfy({ $0.count <= 255 }) else {
             throw ControlFailure(.nametoolong)
         }

@@ -1,3 +1,5 @@
+import ACLFormats
+
 /// A value of an entitlements property list, as far as profiles use them.
 public indirect enum EntitlementValue: Sendable, Hashable {
     case flag(Bool)
@@ -148,7 +150,7 @@ public struct Entitlements: Sendable, Hashable {
             guard path.hasPrefix("/") else {
                 throw EntitlementProblem(key: key, message: "'\(path)' must start with / (a directory also ends with it)")
             }
-            if let fault = PlaceName.fault(path.utf8.split(separator: 0x2F).map { Array($0) }) {
+            if let fault = PlaceName.fault(path.utf8.pathNames) {
                 throw EntitlementProblem(key: key, message: "'\(path.prefix(60))…' is no path: \(fault)")
             }
             let names = path.split(separator: "/")
@@ -162,7 +164,7 @@ public struct Entitlements: Sendable, Hashable {
     /// The places that the keys name.
     /// - Parameter home: from the mount's top.
     public func places(home: [[UInt8]]) -> [EntitledPlace] {
-        func names(_ path: String) -> [[UInt8]] { path.utf8.split(separator: 0x2F).map { Array($0) } }
+        func names(_ path: String) -> [[UInt8]] { path.utf8.pathNames }
         func place(_ path: String, below: [[UInt8]], _ access: EntitledAccess, _ key: String) -> EntitledPlace {
             EntitledPlace(path: below + names(path), isDirectory: path.hasSuffix("/"), access: access, key: key)
         }

@@ -107,7 +107,7 @@ extension KeptGrant {
             let given = json["given"]?.integer, let by = json["by"]?.integer.flatMap({ UInt32(exactly: $0) })
         else { return nil }
         if let expires = json["expires"], expires.integer == nil { return nil }
-        let names = path.split(separator: 0x2F).map { Array($0) }
+        let names = path.pathNames
         guard !names.contains([0x2E]), !names.contains([0x2E, 0x2E]) else { return nil }
         self.init(
             Grant(

@@ -77,14 +77,14 @@ extension SandboxProfile {
         guard let name = json["name"]?.string else { throw missing("name") }
         guard let layout = json["layout"]?.string.flatMap(ContainerLayout.init) else { throw missing("layout") }
         guard let home = json.path("home") else { throw missing("home") }
-        if let fault = PlaceName.fault(home.split(separator: 0x2F).map { Array($0) }) {
+        if let fault = PlaceName.fault(home.pathNames) {
             throw EntitlementProblem(key: "home", message: fault)
         }
         guard let entitlements = json["entitlements"] else { throw missing("entitlements") }
         if let bundle = json["bundle"], bundle.string == nil { throw missing("bundle") }
         self.init(
             name: name, entitlements: try Entitlements(entitlements), bundle: json["bundle"]?.string,
-            home: home.split(separator: 0x2F).map { Array($0) }, layout: layout)
+            home: home.pathNames, layout: layout)
         file = json["file"]?.string
     }
 }
@@ -133,9 +133,4 @@ extension EntitledAccess {
         case .readWrite: "read-write"
         }
     }
-}
-
-extension [[UInt8]] {
-    /// A path from the mount's top, as text: `/Users/ann`.
-    var joinedPath: [UInt8] { flatMap { [0x2F] + $0 } }
 }

@@ -75,7 +75,7 @@ struct GrantPlace: Sendable {
     /// Where it lies in a tree, if it does (`places` has where else it is seen there).
     /// - Throws: if that cannot be found out.
     func names(inside tree: BackingTree) throws(Errno) -> [[UInt8]]? {
-        let path = self.path.split(separator: "/").map { Array($0.utf8) }
+        let path = self.path.utf8.pathNames
         let depth = basePath.split(separator: "/").count
         var current = SharedDescriptor(try Syscall.dup(base.rawValue))
         for level in 0...depth {

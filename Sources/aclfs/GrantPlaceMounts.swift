@@ -1,3 +1,4 @@
+import ACLFormats
 import BackingStore
 import LinuxSystem
 
@@ -8,15 +9,16 @@ extension GrantPlace {
     func places(inside tree: BackingTree) throws(Errno) -> [[[UInt8]]] {
         var places: [[[UInt8]]] = []
         if let lies = try names(inside: tree) { places.append(lies) }
-        let table = try Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly)
-        let mounts = try MountInfo.read(table.rawValue)
-        guard let own = try ownMount(in: mounts), let store = Array(path.utf8).names.below(own.path.names) else { throw .noent }
-        let stored = own.root.names + store
+        let mounts = try MountInfo.ofThisProcess()
+        guard let own = try ownMount(in: mounts), let store = path.utf8.pathNames.below(own.path.pathNames) else {
+            throw .noent
+        }
+        let stored = own.root.pathNames + store
         let top = try tree.descriptor(of: tree.root)
-        let source = try Syscall.readlinkat(top.rawValue, "/proc/self/fd/\(top.rawValue)").names
+        let source = try Syscall.readlinkat(top.rawValue, "/proc/self/fd/\(top.rawValue)").pathNames
         for mount in mounts where mount.device == own.device {
-            guard let place = mount.path.names.below(source), !place.isEmpty else { continue }
-            let shown = mount.root.names
+            guard let place = mount.path.pathNames.below(source), !place.isEmpty else { continue }
+            let shown = mount.root.pathNames
             if let rest = stored.below(shown) {
                 places.append(place + rest)
             } else if shown.below(stored) != nil {
@@ -31,10 +33,10 @@ extension GrantPlace {
         let id = try Syscall.statx(base.rawValue, flags: AtFlag.dontSync).mountID
         if let mount = mounts.first(where: { $0.id == id }) { return mount }
         // Before Linux 5.8 no number is told: then the last of the longest paths that lead to it.
-        let base = Array(basePath.utf8).names
+        let base = basePath.utf8.pathNames
         var best: MountInfo?
-        for mount in mounts where base.starts(with: mount.path.names) {
-            if mount.path.names.count >= best?.path.names.count ?? 0 { best = mount }
+        for mount in mounts where base.starts(with: mount.path.pathNames) {
+            if mount.path.pathNames.count >= best?.path.pathNames.count ?? 0 { best = mount }
         }
         return id == 0 ? best : nil
     }

@@ -49,8 +49,8 @@ enum ProfileHome {
     /// A path through another mount of ours is what is most easily meant.
     private static func hint(_ home: [[UInt8]], _ mountpoint: String) -> String {
         let others = MountTable.entries().filter { $0.type == "fuse.aclfs" && $0.path != mountpoint && $0.path != "/" }
-        guard let other = others.last(where: { home.starts(with: Array($0.path.utf8).names) }) else { return "" }
-        let rest: [UInt8] = home.dropFirst(Array(other.path.utf8).names.count).flatMap { [0x2F] + $0 }
+        guard let other = others.last(where: { home.starts(with: $0.path.utf8.pathNames) }) else { return "" }
+        let rest: [UInt8] = home.dropFirst(Array(other.path.utf8).pathNames.count).flatMap { [0x2F] + $0 }
         return " (\(other.path) is another mount; is \(rest.isEmpty ? "/" : escapedName(rest)) meant?)"
     }
 }

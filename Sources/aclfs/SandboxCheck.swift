@@ -26,7 +26,7 @@ enum SandboxCheck {
                 layout: options.sandbox.layout ?? .macos)
             table = try compiled(profile)
         } catch { return refuse(error, name, arguments.json) }
-        let paths = arguments.paths.map { $0.bytes.split(separator: 0x2F).map { Array($0) } }
+        let paths = arguments.paths.map { $0.bytes.pathNames }
         for (path, word) in zip(paths, arguments.paths) where path.contains([0x2E]) || path.contains([0x2E, 0x2E]) {
             printError("aclfs: \(escapedName(word.bytes)): a path from the mount's top may not hold . or ..")
             return 2

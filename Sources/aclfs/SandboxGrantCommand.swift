@@ -148,7 +148,7 @@ enum SandboxGrantCommand {
     private static func shown(_ kept: KeptGrant, _ location: MountLocation) -> [UInt8] {
         let top = location.entry.path == "/" ? [] : Array(location.entry.path.utf8)
         // A bind mount may show only a part.
-        let hidden = location.entry.root.utf8.split(separator: 0x2F).map { Array($0) }
+        let hidden = location.entry.root.utf8.pathNames
         guard kept.grant.path.starts(with: hidden) else { return Array("(above the bind mount)".utf8) }
         let path = kept.grant.path.dropFirst(hidden.count).reduce(top) { $0 + [0x2F] + $1 }
         return path.isEmpty ? [0x2F] : path

@@ -57,7 +57,7 @@ extension SandboxPlaces {
             guard let device = place["device"]?.string.flatMap(DeviceNumber.parse), let path = place.path(),
                 let isSource = place["source"]?.bool
             else { return nil }
-            backing.append(Place(device: device, names: path.names, isSource: isSource))
+            backing.append(Place(device: device, names: path.pathNames, isSource: isSource))
         }
         for mount in served {
             guard let device = mount["device"]?.string.flatMap(DeviceNumber.parse), let isSame = mount["same"]?.bool else {
@@ -101,14 +101,15 @@ extension SandboxPlaces {
         }
         backing = [
             Place(
-                device: entry.device, names: entry.root.names + path.names.dropFirst(entry.path.names.count), isSource: true)
+                device: entry.device,
+                names: entry.root.pathNames + path.pathNames.dropFirst(entry.path.pathNames.count), isSource: true)
         ]
         var below: Set<UInt64> = [entry.id]
         for mounted in table where below.contains(mounted.parent) && mounted.path.isInside(path) {
             // What stands on a mount of ours is no part of the backing directory.
             if mounted.type.elementsEqual("fuse.aclfs".utf8) { continue }
             below.insert(mounted.id)
-            backing.append(Place(device: mounted.device, names: mounted.root.names, isSource: false))
+            backing.append(Place(device: mounted.device, names: mounted.root.pathNames, isSource: false))
         }
         mounts = served.compactMap { other in
             other.mount.deviceNumber.map { Mount(device: $0, isSame: other.tree.root.key == tree.root.key) }
@@ -117,9 +118,6 @@ extension SandboxPlaces {
 }
 
 extension [UInt8] {
-    /// The names of a path.
-    var names: [[UInt8]] { split(separator: 0x2F).map { Array($0) } }
-
     /// Whether the path is the directory or lies below it.
-    func isInside(_ directory: [UInt8]) -> Bool { names.starts(with: directory.names) }
+    func isInside(_ directory: [UInt8]) -> Bool { pathNames.starts(with: directory.pathNames) }
 }

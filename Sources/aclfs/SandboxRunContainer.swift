@@ -16,7 +16,7 @@ struct SandboxRunContainer {
         home = profile.home
         names = profile.layout.container(bundle: bundle, home: profile.home)
         self.mountpoint = mountpoint
-        path = (mountpoint == [0x2F] ? [] : mountpoint) + names.flatMap { [0x2F] + $0 }
+        path = (mountpoint == [0x2F] ? [] : mountpoint) + names.joinedPath
     }
 
     /// Makes what is missing. What may not be made is said and left: the command sees for itself what it can use.
@@ -24,7 +24,7 @@ struct SandboxRunContainer {
         do throws(Errno) {
             let data = try directory(names, from: open(mountpoint), madeBelow: home.count)
             for directory in ContainerLayout.directories {
-                _ = try self.directory(Array(directory.utf8).names, from: data, madeBelow: 0)
+                _ = try self.directory(directory.utf8.pathNames, from: data, madeBelow: 0)
             }
         } catch { printError("aclfs: warning: the container \(escapedName(path)) is not complete and cannot be made so: \(error)") }
     }

@@ -1,3 +1,4 @@
+import ACLFormats
 import Glibc
 import LinuxSystem
 
@@ -43,7 +44,7 @@ enum SandboxRunDescriptors {
                 }
                 return isNear ? "a file of a place that is not seen here" : nil
             }
-            let names = mount.root.names + path.names.dropFirst(mount.path.names.count)
+            let names = mount.root.pathNames + path.pathNames.dropFirst(mount.path.pathNames.count)
             let isInside = places.backing.contains { $0.device == mount.device && names.starts(with: $0.names) }
             return isInside ? "a file in the backing directory" : nil
         } catch { throw SandboxRunFailure("descriptor \(descriptor)", error) }

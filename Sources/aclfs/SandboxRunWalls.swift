@@ -51,7 +51,7 @@ struct SandboxWalls {
     }
 
     private func sights(of mount: MountInfo) -> [Sight] {
-        let root = mount.root.names
+        let root = mount.root.pathNames
         if let served = places.mounts.first(where: { $0.device == mount.device }) {
             return [Sight(mount: mount, names: [], cover: served.isSame ? .view(below: root) : .nothing)]
         }
@@ -110,7 +110,7 @@ struct SandboxWalls {
     }
 
     private func shown(_ sight: Sight) -> String {
-        escapedName((sight.mount.path.names + sight.names).flatMap { [0x2F] + $0 })
+        escapedName((sight.mount.path.pathNames + sight.names).joinedPath)
     }
 
     private mutating func attachView(_ names: [[UInt8]], onto object: SharedDescriptor) throws(Errno) {

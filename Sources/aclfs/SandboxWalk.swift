@@ -1,3 +1,4 @@
+import ACLFormats
 import Glibc
 import LinuxSystem
 
@@ -18,7 +19,7 @@ enum SandboxWalk {
     static func end(_ mount: MountInfo, _ names: [[UInt8]], uid: UInt32) throws(Errno) -> End {
         let top = SharedDescriptor(try Syscall.open("/", OpenFlag.path | OpenFlag.directory))
         var current = top
-        for name in mount.path.names {
+        for name in mount.path.pathNames {
             switch try step(current, name) {
             case .to(let next): current = next
             case .closed: return current === top ? .hidden : .closed(current)
@@ -37,7 +38,7 @@ enum SandboxWalk {
             if index < names.count - 1, isMovable(in: current, uid: uid) { return .movable(next) }
             current = next
         }
-        return mount.path.names.isEmpty && names.isEmpty ? .root : .visible(current)
+        return mount.path.pathNames.isEmpty && names.isEmpty ? .root : .visible(current)
     }
 
     /// A part of a mount of ours; nil if it cannot be opened.
