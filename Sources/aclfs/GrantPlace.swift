@@ -77,14 +77,15 @@ struct GrantPlace: Sendable {
     func names(inside tree: BackingTree) throws(Errno) -> [[UInt8]]? {
         let path = self.path.utf8.pathNames
         let depth = basePath.split(separator: "/").count
-        var current = SharedDescriptor(try Syscall.dup(base.rawValue))
-        for level in 0...depth {
-            let status = try Syscall.statx(current.rawValue, flags: AtFlag.dontSync)
+        var level = 0
+        var found: [[UInt8]]?
+        try Syscall.visitAncestors(of: base.rawValue) { status in
             if status.device == tree.root.key.device, status.inode == tree.root.key.inode {
-                return Array(path.dropFirst(depth - level))
+                found = Array(path.dropFirst(depth - level))
             }
-            current = SharedDescriptor(try Syscall.openat(current.rawValue, "..", OpenFlag.path | OpenFlag.directory))
+            level += 1
+            return found == nil && level <= depth
         }
-        return nil
+        return found
     }
 }

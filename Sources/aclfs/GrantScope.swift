@@ -1,3 +1,4 @@
+import ACLFormats
 import BackingStore
 import Glibc
 import LinuxSystem
@@ -20,21 +21,22 @@ struct GrantScope {
 
     init(_ tree: BackingTree) throws(Errno) {
         self.tree = tree
-        var current = try tree.descriptor(of: tree.root)
-        let path = try Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/fd/\(current.rawValue)")
-        let names = path.split(separator: 0x2F).map { Array($0) }
+        let directory = try tree.descriptor(of: tree.root)
+        let path = try Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/fd/\(directory.rawValue)")
+        let names = path.pathNames
         var outer: [Outer] = []
-        var last: FileStatus?
-        for depth in stride(from: names.count, through: 0, by: -1) {
-            let status = try Syscall.statx(current.rawValue, flags: AtFlag.dontSync)
-            if let last, (last.device, last.inode) == (status.device, status.inode) { break }
-            outer.append(
-                Outer(
-                    root: GrantRoot(status, path: names.prefix(depth).flatMap { [0x2F] + $0 }),
-                    path: Array(names.dropFirst(depth))))
-            last = status
-            guard let parent = try? Syscall.openat(current.rawValue, "..", OpenFlag.path | OpenFlag.directory) else { break }
-            current = SharedDescriptor(parent)
+        do throws(Errno) {
+            try Syscall.visitAncestors(of: directory.rawValue) { status in
+                let depth = names.count - outer.count
+                outer.append(
+                    Outer(
+                        root: GrantRoot(status, path: Array(names.prefix(depth)).joinedPath),
+                        path: Array(names.dropFirst(depth))))
+                return depth > 0
+            }
+        } catch {
+            // Nothing is granted in a directory that cannot be followed to.
+            if outer.isEmpty { throw error }
         }
         self.outer = outer
     }
@@ -66,8 +68,8 @@ struct GrantScope {
 
     /// Where another served directory lies in this one: where it lay last, if it is still that one.
     private func inside(_ root: GrantRoot) -> [[UInt8]]? {
-        let top = self.root.path.split(separator: 0x2F).map { Array($0) }
-        let path = root.path.split(separator: 0x2F).map { Array($0) }
+        let top = self.root.path.pathNames
+        let path = root.path.pathNames
         guard path.count > top.count, path.starts(with: top) else { return nil }
         let names = Array(path.dropFirst(top.count))
         guard let found = try? tree.object(at: names), found.status.isDirectory,

@@ -28,14 +28,10 @@ enum HandOver {
     /// The directory itself and all that it lies in, as device and inode number.
     static func ancestors(_ directory: Int32) -> [String] {
         var found: [String] = []
-        guard var current = try? SharedDescriptor(Syscall.dup(directory)) else { return found }
-        while found.count < 4096, let status = try? Syscall.statx(current.rawValue, flags: AtFlag.dontSync) {
-            let name = "\(status.device):\(status.inode)"
-            // The root is its own parent.
-            if found.last == name { break }
-            found.append(name)
-            guard let parent = try? Syscall.openat(current.rawValue, "..", OpenFlag.path | OpenFlag.directory) else { break }
-            current = SharedDescriptor(parent)
+        // As far as it can be followed.
+        try? Syscall.visitAncestors(of: directory) { status in
+            found.append("\(status.device):\(status.inode)")
+            return found.count < 4096
         }
         return found
     }

@@ -1,0 +1,16 @@
+extension Syscall {
+    /// The directory itself and all that it lies in, one after the other up to the root directory or until `visit` says
+    /// no. Each is reached by `..` from the one before, so that no path leads elsewhere and no mount of ours is asked.
+    public static func visitAncestors(of directory: Int32, _ visit: (FileStatus) -> Bool) throws(Errno) {
+        var current = SharedDescriptor(try dup(directory))
+        var last: FileStatus?
+        while true {
+            let status = try statx(current.rawValue, flags: AtFlag.dontSync)
+            // The root is its own parent.
+            if let last, (last.device, last.inode) == (status.device, status.inode) { return }
+            guard visit(status) else { return }
+            last = status
+            current = SharedDescriptor(try openat(current.rawValue, "..", OpenFlag.path | OpenFlag.directory))
+        }
+    }
+}
