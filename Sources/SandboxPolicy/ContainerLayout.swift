@@ -1,3 +1,4 @@
+import ACLFormats
 import Authorization
 
 /// Where an application's container lies and how its inside is divided (the guide's Table 1-1).
@@ -26,30 +27,41 @@ extension ContainerLayout {
     /// - Throws: if the identifier could lead out of its place.
     func rules(bundle: String, home: [[UInt8]]) throws(EntitlementProblem) -> [ContainerRule] {
         guard Self.isIdentifier(bundle) else { throw EntitlementProblem(key: "bundle", message: "'\(bundle)' is not a bundle identifier") }
-        func path(_ words: String...) -> [[UInt8]] { home + words.map { Array($0.utf8) } }
+        let data = container(bundle: bundle, home: home)
         switch self {
-        case .macos:
-            let data = path("Library", "Containers", bundle, "Data")
-            return [ContainerRule(path: data, zone: .container, name: "container")] + Self.inside(data)
+        case .macos: return [ContainerRule(path: data, zone: .container, name: "container")] + Self.inside(data)
         case .ios:
-            let data = path("Containers", "Data", bundle)
+            let program = home + ["Containers", "Bundle", bundle].map { Array($0.utf8) }
             return [
-                ContainerRule(path: path("Containers", "Bundle", bundle), zone: .bundle, name: "bundle"),
+                ContainerRule(path: program, zone: .bundle, name: "bundle"),
                 ContainerRule(path: data, zone: .containerTop, name: "container"),
             ] + Self.inside(data)
         }
     }
 
+    /// The container's own directory, by names from the mount's top.
+    public func container(bundle: String, home: [[UInt8]]) -> [[UInt8]] {
+        let names =
+            switch self {
+            case .macos: ["Library", "Containers", bundle, "Data"]
+            case .ios: ["Containers", "Data", bundle]
+            }
+        return home + names.map { Array($0.utf8) }
+    }
+
+    /// The guide's Table 1-1, from the container's own directory, those above first. All but the Inbox, which comes with the
+    /// first file that somebody leaves there, an application may expect to find.
+    private static let divisions: [(place: String, zone: ZoneKind, isExpected: Bool)] = [
+        ("Documents", .documents, true), ("Documents/Inbox", .inbox, false), ("Library", .documents, true),
+        ("Library/Application Support", .documents, true), ("Library/Preferences", .documents, true),
+        ("Library/Caches", .purgeable, true), ("tmp", .purgeable, true),
+    ]
+
+    /// What an application may expect to find in its container, those above first.
+    public static var directories: [String] { divisions.filter { $0.isExpected }.map { $0.place } }
+
     private static func inside(_ data: [[UInt8]]) -> [ContainerRule] {
-        let places: [(String, ZoneKind)] = [
-            ("Documents", .documents), ("Documents/Inbox", .inbox), ("Library", .documents),
-            ("Library/Application Support", .documents), ("Library/Preferences", .documents),
-            ("Library/Caches", .purgeable), ("tmp", .purgeable),
-        ]
-        return places.map { place, zone in
-            ContainerRule(
-                path: data + place.utf8.split(separator: 0x2F).map { Array($0) }, zone: zone, name: place)
-        }
+        divisions.map { ContainerRule(path: data + $0.place.utf8.pathNames, zone: $0.zone, name: $0.place) }
     }
 }
 
