@@ -11,7 +11,7 @@ extension ControlServer {
         handing handed: inout [SharedDescriptor]
     ) throws(ControlFailure) -> JSON {
         let command = request["command"]?.string
-        guard !peer.isElsewhere || command == "version" else {
+        guard peer.userNamespace != .another || command == "version" else {
             throw ControlFailure(
                 .perm, "asked from another user namespace, such as that of aclfs sandbox run or of a container, a daemon tells "
                     + "its version and nothing else")

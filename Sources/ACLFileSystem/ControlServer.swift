@@ -124,13 +124,14 @@ public final class ControlServer: Sendable {
     /// One message, one answer, until the client has had enough or is silent for a second.
     private func converse(_ client: ControlSocket, _ peer: ControlSocket.Peer) {
         var peer = peer
-        peer.isElsewhere = client.peerIsElsewhere
+        // As root, whose daemon's threads may be seen as somebody who may look at nobody.
+        peer.userNamespace = (try? FileSystemUser.asRoot { () throws(Errno) in client.peerUserNamespace }) ?? .another
         while true {
             var answer: JSON
             var handed: [SharedDescriptor] = []
             do throws(Errno) {
                 // Descriptors from within a sandbox are not even looked at.
-                if peer.isElsewhere {
+                if peer.userNamespace == .another {
                     guard let message = try client.receive(limit: JSONText.maximumSize) else { return }
                     answer = self.answer(to: message, peer)
                 } else {

@@ -8,8 +8,8 @@ public final class ControlSocket: Sendable {
         public var pid: Int32
         public var uid: UInt32
         public var gid: UInt32
-        /// As `peerIsElsewhere` has it; false until somebody looks.
-        public var isElsewhere = false
+        /// As `peerUserNamespace` has it; `another` until somebody looks.
+        public var userNamespace = PeerUserNamespace.another
 
         public init(pid: Int32, uid: UInt32, gid: UInt32) { (self.pid, self.uid, self.gid) = (pid, uid, gid) }
     }
