@@ -13,7 +13,6 @@ public struct ACEFlags: OptionSet, Sendable, Hashable {
     public static let inheritanceControl: ACEFlags = [
         .fileInherit, .directoryInherit, .limitInherit, .onlyInherit,
     ]
-    static let kindMask: UInt32 = 0xF
 }
 
 /// One access control entry: identity, kind and inheritance, rights.

@@ -24,17 +24,14 @@
 
 /* The values stand in the header as constants that Swift can fold; here they are held to the platform's. */
 SAME(O_RDONLY); SAME(O_WRONLY); SAME(O_RDWR); SAME(O_ACCMODE); SAME(O_CREAT); SAME(O_EXCL); SAME(O_NOCTTY);
-SAME(O_TRUNC); SAME(O_APPEND); SAME(O_NONBLOCK); SAME(O_DSYNC); SAME(O_SYNC); SAME(O_NOATIME); SAME(O_CLOEXEC);
+SAME(O_TRUNC); SAME(O_APPEND); SAME(O_NONBLOCK); SAME(O_SYNC); SAME(O_NOATIME); SAME(O_CLOEXEC);
 SAME(O_PATH); SAME(O_DIRECT); SAME(O_DIRECTORY); SAME(O_NOFOLLOW); SAME(O_TMPFILE);
-SAME(AT_FDCWD); SAME(AT_SYMLINK_NOFOLLOW); SAME(AT_REMOVEDIR); SAME(AT_SYMLINK_FOLLOW); SAME(AT_NO_AUTOMOUNT);
+SAME(AT_FDCWD); SAME(AT_SYMLINK_NOFOLLOW); SAME(AT_REMOVEDIR); SAME(AT_NO_AUTOMOUNT);
 SAME(AT_EMPTY_PATH); SAME(AT_STATX_FORCE_SYNC); SAME(AT_STATX_DONT_SYNC);
 SAME(RENAME_NOREPLACE); SAME(RENAME_EXCHANGE); SAME(RENAME_WHITEOUT);
 _Static_assert(aclfs_FALLOC_KEEP_SIZE == FALLOC_FL_KEEP_SIZE, "");
 _Static_assert(aclfs_FALLOC_PUNCH_HOLE == FALLOC_FL_PUNCH_HOLE, "");
-_Static_assert(aclfs_FALLOC_COLLAPSE_RANGE == FALLOC_FL_COLLAPSE_RANGE, "");
 _Static_assert(aclfs_FALLOC_ZERO_RANGE == FALLOC_FL_ZERO_RANGE, "");
-_Static_assert(aclfs_FALLOC_INSERT_RANGE == FALLOC_FL_INSERT_RANGE, "");
-_Static_assert(aclfs_FALLOC_UNSHARE_RANGE == FALLOC_FL_UNSHARE_RANGE, "");
 SAME(S_IFMT); SAME(S_IFSOCK); SAME(S_IFLNK); SAME(S_IFREG); SAME(S_IFBLK); SAME(S_IFDIR); SAME(S_IFCHR);
 SAME(S_IFIFO);
 SAME(SEEK_SET); SAME(SEEK_CUR); SAME(SEEK_END); SAME(SEEK_DATA); SAME(SEEK_HOLE);
@@ -42,7 +39,7 @@ SAME(XATTR_CREATE); SAME(XATTR_REPLACE);
 SAME(STATX_BASIC_STATS); SAME(STATX_BTIME); SAME(STATX_MNT_ID); SAME(STATX_CTIME);
 SAME(MS_RDONLY); SAME(MS_NOSUID); SAME(MS_NODEV); SAME(MS_NOEXEC); SAME(MS_SYNCHRONOUS); SAME(MS_REMOUNT);
 SAME(MS_DIRSYNC); SAME(MS_NOATIME); SAME(MS_NODIRATIME); SAME(MS_BIND); SAME(MS_MOVE); SAME(MS_REC);
-SAME(MS_PRIVATE); SAME(MS_SLAVE); SAME(MS_RELATIME); SAME(MS_STRICTATIME);
+SAME(MS_PRIVATE); SAME(MS_RELATIME);
 SAME(MNT_FORCE); SAME(MNT_DETACH); SAME(UMOUNT_NOFOLLOW);
 SAME(FS_IMMUTABLE_FL); SAME(FS_APPEND_FL); SAME(FS_NODUMP_FL);
 SAME(FS_XFLAG_IMMUTABLE); SAME(FS_XFLAG_APPEND); SAME(FS_XFLAG_NODUMP);
@@ -275,13 +272,6 @@ int32_t aclfs_get_fsxattr(int32_t fd, struct aclfs_fsxattr *out) {
   if (ioctl(fd, FS_IOC_FSGETXATTR, &x) < 0) return -errno;
   *out = (struct aclfs_fsxattr){x.fsx_xflags, x.fsx_extsize, x.fsx_nextents, x.fsx_projid, x.fsx_cowextsize};
   return 0;
-}
-int32_t aclfs_set_fsxattr(int32_t fd, const struct aclfs_fsxattr *value) {
-  struct fsxattr x = {.fsx_xflags = value->flags,
-                      .fsx_extsize = value->extent_size,
-                      .fsx_projid = value->project,
-                      .fsx_cowextsize = value->cow_extent_size};
-  return ANSWER(ioctl(fd, FS_IOC_FSSETXATTR, &x));
 }
 
 int32_t aclfs_mount(const char *source, const char *target, const char *type, uint64_t flags, const char *data) {

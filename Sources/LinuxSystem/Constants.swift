@@ -12,7 +12,6 @@ public enum OpenFlag {
     public static let truncate = aclfs_O_TRUNC
     public static let append = aclfs_O_APPEND
     public static let nonBlock = aclfs_O_NONBLOCK
-    public static let dataSync = aclfs_O_DSYNC
     public static let sync = aclfs_O_SYNC
     public static let direct = aclfs_O_DIRECT
     public static let directory = aclfs_O_DIRECTORY
@@ -27,7 +26,6 @@ public enum OpenFlag {
 public enum AtFlag {
     public static let symlinkNoFollow = aclfs_AT_SYMLINK_NOFOLLOW
     public static let removeDirectory = aclfs_AT_REMOVEDIR
-    public static let symlinkFollow = aclfs_AT_SYMLINK_FOLLOW
     public static let noAutomount = aclfs_AT_NO_AUTOMOUNT
     public static let emptyPath = aclfs_AT_EMPTY_PATH
     public static let forceSync = aclfs_AT_STATX_FORCE_SYNC
@@ -45,10 +43,7 @@ public enum RenameFlag {
 public enum AllocateFlag {
     public static let keepSize = aclfs_FALLOC_KEEP_SIZE
     public static let punchHole = aclfs_FALLOC_PUNCH_HOLE
-    public static let collapseRange = aclfs_FALLOC_COLLAPSE_RANGE
     public static let zeroRange = aclfs_FALLOC_ZERO_RANGE
-    public static let insertRange = aclfs_FALLOC_INSERT_RANGE
-    public static let unshareRange = aclfs_FALLOC_UNSHARE_RANGE
 }
 
 /// The type bits of a mode.
@@ -102,9 +97,7 @@ public enum MountFlag {
     public static let move = aclfs_MS_MOVE
     public static let recursive = aclfs_MS_REC
     public static let makePrivate = aclfs_MS_PRIVATE
-    public static let makeSlave = aclfs_MS_SLAVE
     public static let relativeAccessTime = aclfs_MS_RELATIME
-    public static let strictAccessTime = aclfs_MS_STRICTATIME
 }
 
 /// Flags of umount2(2).

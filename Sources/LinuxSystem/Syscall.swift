@@ -297,15 +297,6 @@ extension Syscall {
             cowExtentSize: raw.cow_extent_size)
     }
 
-    public static func setExtendedFlags(_ descriptor: Int32, _ value: InodeExtendedFlags) throws(Errno) {
-        let raw = aclfs_fsxattr(
-            flags: value.flags, extent_size: value.extentSize, extents: value.extents, project: value.project,
-            cow_extent_size: value.cowExtentSize)
-        try withUnsafePointer(to: raw) { (raw) throws(Errno) in
-            _ = try LinuxSystem.value(aclfs_set_fsxattr(descriptor, raw))
-        }
-    }
-
     /// Opens a file or directory for the flag ioctls of a command. Errors: loop for a symlink.
     public static func openForFlags(path: UnsafePointer<CChar>) throws(Errno) -> OwnedDescriptor {
         try open(path, OpenFlag.readOnly | OpenFlag.nonBlock | OpenFlag.noFollow)

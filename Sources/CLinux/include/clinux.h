@@ -36,7 +36,6 @@ static const int32_t aclfs_O_NOCTTY = 0x100;
 static const int32_t aclfs_O_TRUNC = 0x200;
 static const int32_t aclfs_O_APPEND = 0x400;
 static const int32_t aclfs_O_NONBLOCK = 0x800;
-static const int32_t aclfs_O_DSYNC = 0x1000;
 static const int32_t aclfs_O_SYNC = 0x101000;
 static const int32_t aclfs_O_NOATIME = 0x40000;
 static const int32_t aclfs_O_CLOEXEC = 0x80000;
@@ -45,7 +44,6 @@ static const int32_t aclfs_O_PATH = 0x200000;
 static const int32_t aclfs_AT_FDCWD = -100;
 static const int32_t aclfs_AT_SYMLINK_NOFOLLOW = 0x100;
 static const int32_t aclfs_AT_REMOVEDIR = 0x200;
-static const int32_t aclfs_AT_SYMLINK_FOLLOW = 0x400;
 static const int32_t aclfs_AT_NO_AUTOMOUNT = 0x800;
 static const int32_t aclfs_AT_EMPTY_PATH = 0x1000;
 static const int32_t aclfs_AT_STATX_FORCE_SYNC = 0x2000;
@@ -57,10 +55,7 @@ static const uint32_t aclfs_RENAME_WHITEOUT = 4;
 
 static const int32_t aclfs_FALLOC_KEEP_SIZE = 0x01;
 static const int32_t aclfs_FALLOC_PUNCH_HOLE = 0x02;
-static const int32_t aclfs_FALLOC_COLLAPSE_RANGE = 0x08;
 static const int32_t aclfs_FALLOC_ZERO_RANGE = 0x10;
-static const int32_t aclfs_FALLOC_INSERT_RANGE = 0x20;
-static const int32_t aclfs_FALLOC_UNSHARE_RANGE = 0x40;
 
 static const uint32_t aclfs_S_IFMT = 0170000;
 static const uint32_t aclfs_S_IFSOCK = 0140000;
@@ -98,9 +93,7 @@ static const uint64_t aclfs_MS_BIND = 0x1000;
 static const uint64_t aclfs_MS_MOVE = 0x2000;
 static const uint64_t aclfs_MS_REC = 0x4000;
 static const uint64_t aclfs_MS_PRIVATE = 0x40000;
-static const uint64_t aclfs_MS_SLAVE = 0x80000;
 static const uint64_t aclfs_MS_RELATIME = 0x200000;
-static const uint64_t aclfs_MS_STRICTATIME = 0x1000000;
 
 static const int32_t aclfs_MNT_FORCE = 1;
 static const int32_t aclfs_MNT_DETACH = 2;
@@ -213,7 +206,6 @@ struct aclfs_fsxattr {
 int32_t aclfs_get_flags(int32_t fd, uint32_t *flags);
 int32_t aclfs_set_flags(int32_t fd, uint32_t flags);
 int32_t aclfs_get_fsxattr(int32_t fd, struct aclfs_fsxattr *out);
-int32_t aclfs_set_fsxattr(int32_t fd, const struct aclfs_fsxattr *value);
 
 /* --- Process --- */
 
