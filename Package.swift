@@ -94,7 +94,7 @@ let package = Package(
             name: "aclfs-microbench", dependencies: ["AllocationCount", "Authorization", "ACLFormats"],
             path: "Tests/MicroBench", swiftSettings: strict),
         .testTarget(
-            name: "MountTests", dependencies: ["TestSupport", "LinuxSystem", "Authorization", "ACLFormats"],
+            name: "MountTests", dependencies: ["TestSupport", "ReferenceModel", "LinuxSystem", "Authorization", "ACLFormats"],
             swiftSettings: strict),
         .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem"], swiftSettings: strict),
         .testTarget(

@@ -8,11 +8,16 @@ struct EquivalenceCall: CustomStringConvertible {
     var words: [String]
     /// Where a tree has several mounts: through which of them.
     var way = 0
+    /// Made while the one before it is under way.
+    var joins = false
 
-    static let users = [TestUser.alice, .bob, .carol]
+    /// Several processes may be one user's.
+    static let users = [TestUser.alice, .bob, .carol, .alice, .bob, .root]
 
     func words(in top: String) -> [String] { words.map { $0.hasPrefix("/") ? top + $0 : $0 } }
-    var description: String { "uid \(Self.users[user].uid), way \(way): " + words.joined(separator: " ") }
+    var description: String {
+        "uid \(Self.users[user].uid), process \(user), way \(way)\(joins ? ", at once" : ""): " + words.joined(separator: " ")
+    }
 }
 
 /// Random calls in a small world: the same few names are met again and again, as files and as directories, so
@@ -20,13 +25,13 @@ struct EquivalenceCall: CustomStringConvertible {
 struct EquivalenceCallGenerator {
     var random: SplitMix64
 
-    private static let directories = ["/a", "/b", "/a/b", "/b/a", "/a/b/c"]
-    private static let files = ["/x"] + directories.flatMap { [$0 + "/x", $0 + "/y"] }
+    static let directories = ["/a", "/b", "/a/b", "/b/a", "/a/b/c"]
+    static let files = ["/x"] + directories.flatMap { [$0 + "/x", $0 + "/y"] }
     /// With what a world begins: otherwise most calls find nothing.
     static let beginning =
         directories.map { EquivalenceCall(user: 0, words: ["mkdir", $0, "0777", "0"]) }
         + files.map { EquivalenceCall(user: 1, words: ["create", $0, "0666", "0"]) }
-    private static let modes = ["0777", "0777", "0755", "0755", "0711", "0700", "0744", "0705", "0666", "0600", "0000", "01777"]
+    static let modes = ["0777", "0777", "0755", "0755", "0711", "0700", "0744", "0705", "0666", "0600", "0000", "01777"]
     private static let lists = [
         "user:#502 deny search", "user:#503 deny search,list", "everyone deny search", "group:#601 deny search,read",
         "everyone allow search,list", "user:#502 allow search", "group:#600 allow search,add_file,delete_child",
@@ -38,9 +43,9 @@ struct EquivalenceCallGenerator {
 
     init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
-    private mutating func directory() -> String { random.pick(Self.directories) }
-    private mutating func file() -> String { random.pick(Self.files) }
-    private mutating func path() -> String { random.chance(50) ? directory() : file() }
+    mutating func directory() -> String { random.pick(Self.directories) }
+    mutating func file() -> String { random.pick(Self.files) }
+    mutating func path() -> String { random.chance(50) ? directory() : file() }
     /// Both of one kind, mostly.
     private mutating func paths() -> [String] {
         random.chance(20) ? [path(), path()] : random.chance(50) ? [directory(), directory()] : [file(), file()]
@@ -56,11 +61,11 @@ struct EquivalenceCallGenerator {
 
     /// Mostly a change with the same questions before and after it: what the first ones leave in a cache is what
     /// the change must take back.
-    private mutating func burst() -> [EquivalenceCall] {
+    mutating func burst() -> [EquivalenceCall] {
         let user = random.below(3)
         if random.chance(30) { return [EquivalenceCall(user: user, words: asking())] }
         let words = random.chance(40) ? making() : changing()
-        let object = words[1]
+        let object = words[0] == "symlink" ? words[2] : words[1]
         // In the beginning the directories are Alice's and the files Bob's.
         let owner = Self.directories.contains(object) ? 0 : 1
         let change = EquivalenceCall(user: random.chance(70) ? owner : user, words: words)
@@ -73,7 +78,7 @@ struct EquivalenceCallGenerator {
         return questions + [change] + questions
     }
 
-    private mutating func asking() -> [String] {
+    mutating func asking() -> [String] {
         switch random.below(9) {
         case 0, 1, 2: ["attributes", path()]
         case 3: ["open", path(), String(O_RDONLY)]
@@ -84,7 +89,7 @@ struct EquivalenceCallGenerator {
         }
     }
 
-    private mutating func making() -> [String] {
+    mutating func making() -> [String] {
         switch random.below(12) {
         case 0, 1, 2, 3: ["mkdir", directory(), random.pick(Self.modes), "0"]
         case 4, 5, 6: ["create", file(), random.pick(Self.modes), "0"]
@@ -92,11 +97,11 @@ struct EquivalenceCallGenerator {
         case 8: ["link", file(), file()]
         case 9: ["unlink", file()]
         case 10: ["rmdir", directory()]
-        default: ["symlink", path(), random.pick(["a", "b", "x"])]
+        default: ["symlink", random.pick(["a", "b", "x", "../a", "../x"]), path()]
         }
     }
 
-    private mutating func changing() -> [String] {
+    mutating func changing() -> [String] {
         switch random.below(12) {
         case 0, 1, 2, 3: ["chmod", path(), random.pick(Self.modes)]
         case 4, 5, 6: ["setxattr", path(), "system.aclfs.acl", random.pick(Self.lists)]

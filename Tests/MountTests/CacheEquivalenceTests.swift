@@ -27,7 +27,7 @@ struct CacheEquivalenceTests {
         init(_ first: String, _ second: String) throws {
             fixtures = try [first, second].map { try MountFixture(options: $0) }
             root = try ActingProcess(.root)
-            processes = try EquivalenceCall.users.map { try ActingProcess($0) }
+            processes = try EquivalenceCall.users.prefix(3).map { try ActingProcess($0) }
         }
 
         /// A tree is shown twice, and its calls go through the one mount or the other.
@@ -71,32 +71,6 @@ struct CacheEquivalenceTests {
             }
             return nil
         }
-
-        /// Leaves calls out for as long as there is still a difference; nil if it does not come again.
-        func shrink(_ calls: [EquivalenceCall], within time: Duration) throws -> [EquivalenceCall]? {
-            guard var end = try run(calls)?.index else { return nil }
-            var current = Array(calls.prefix(end + 1))
-            let start = ContinuousClock.now
-            var step = max(1, current.count / 2)
-            while ContinuousClock.now - start < time {
-                var index = 0
-                var isSmaller = false
-                while index < current.count, ContinuousClock.now - start < time {
-                    var candidate = current
-                    candidate.removeSubrange(index..<min(index + step, current.count))
-                    if let difference = try run(candidate) {
-                        end = difference.index
-                        current = Array(candidate.prefix(end + 1))
-                        isSmaller = true
-                    } else {
-                        index += step
-                    }
-                }
-                if step == 1, !isSmaller { break }
-                step = max(1, step / 2)
-            }
-            return current
-        }
     }
 
     /// - Returns: how many calls were made; nil after a difference.
@@ -111,7 +85,7 @@ struct CacheEquivalenceTests {
                 continue
             }
             let made = calls.prefix(difference.index + 1)
-            let small = try pair.shrink(Array(made), within: .seconds(30))
+            let small = try smaller(Array(made), within: .seconds(30)) { try pair.run($0)?.index }
             let shown = small ?? Array(made.suffix(60))
             let kind = small == nil ? "it did not come again; the last calls before it" : "smaller"
             Issue.record(
@@ -164,9 +138,11 @@ struct CacheEquivalenceTests {
         let count = try compare(pair, seed: seed, for: MountTesting.isLong ? .seconds(30) : .milliseconds(1500))
         print("cache equivalence, \(setting.testDescription): \(count ?? 0) calls, seed \(seed), \(pair.outcomes)")
         guard let count else { return }
-        // Enough that succeeds, and enough that is refused.
         #expect(count >= callsInOneWorld)
-        for word in ["ok", "EACCES"] { #expect(pair.outcomes[word, default: 0] * 40 >= count, "\(pair.outcomes)") }
+        // Enough that succeeds, and enough that is refused; in a world or two chance may have it otherwise.
+        for word in ["ok", "EACCES"] where count >= 10 * callsInOneWorld {
+            #expect(pair.outcomes[word, default: 0] * 40 >= count, "\(pair.outcomes)")
+        }
     }
 
     /// The comparison sees a difference where there is one, and shows the calls that it needs.
@@ -176,7 +152,7 @@ struct CacheEquivalenceTests {
         for _ in 0..<20 {
             let calls = EquivalenceCallGenerator.beginning + generator.calls(Self.callsInOneWorld)
             guard try pair.run(calls) != nil else { continue }
-            let small = try pair.shrink(calls, within: .seconds(20))
+            let small = try smaller(calls, within: .seconds(20)) { try pair.run($0)?.index }
             #expect((small ?? calls).count <= 6, "\(small ?? calls)")
             return
         }

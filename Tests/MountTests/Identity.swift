@@ -65,8 +65,17 @@ final class ActingProcess {
 
     @discardableResult
     func call(_ words: [String]) throws -> CallResult {
+        try begin(words)
+        return try end()
+    }
+
+    /// A call that is not waited for; `end` gives the results in the order of the calls.
+    func begin(_ words: [String]) throws {
         let line = words.map(Self.escaped).joined(separator: "\t") + "\n"
         try send(Array(line.utf8))
+    }
+
+    func end() throws -> CallResult {
         let answer = try receive().split(separator: "\t", maxSplits: 1, omittingEmptySubsequences: false)
         return CallResult(word: String(answer[0]), value: answer.count == 2 ? String(answer[1]) : "")
     }

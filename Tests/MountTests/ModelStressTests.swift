@@ -1,0 +1,79 @@
+import Foundation
+import Glibc
+import Testing
+
+/// Random calls of several users, each outcome of which a model of the whole decides: the second evaluator
+/// (`ReferenceModel`) over a tree in memory. One path is a set of options; each two of their values meet in one of
+/// them: how requests travel, how data does, what the kernel keeps, what becomes of gaps.
+enum ModelStressPath: String, CaseIterable, CustomTestStringConvertible {
+    case ringPassthroughAuto = "transport=uring,passthrough=auto,cache=auto,zerofill=off"
+    case deviceAuto = "transport=dev,passthrough=off,cache=auto,zerofill=write"
+    case ringStrict = "transport=uring,passthrough=off,cache=strict,zerofill=write"
+    case devicePassthroughStrict = "transport=dev,passthrough=auto,cache=strict,zerofill=off"
+    case ringPassthroughWithoutEpoch = "transport=uring,kernel_features=-epoch:-statx:-expire,zerofill=write"
+    case deviceMasked = "kernel_features=-epoch:-passthrough:-uring:-statx:-killpriv2:-expire,zerofill=off"
+
+    var testDescription: String { self == .deviceMasked ? "everything masked, zerofill=off" : rawValue }
+    /// Without rings in the kernel the device takes their place.
+    var options: String { RingTesting.isPossible ? rawValue : rawValue.replacing("transport=uring", with: "transport=dev") }
+}
+
+@Suite(.enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
+struct ModelStressTests {
+    static let callsInOneWorld = 250
+
+    static func compare(_ run: ModelStressRun, seed: UInt64, for time: Duration) throws -> Int? {
+        let start = ContinuousClock.now
+        var count = 0
+        var world = seed
+        while ContinuousClock.now - start < time {
+            var generator = ModelStressCallGenerator(seed: world)
+            let calls = EquivalenceCallGenerator.beginning + generator.calls(callsInOneWorld)
+            guard let difference = try run.run(calls) else {
+                count += calls.count
+                world &+= 1
+                continue
+            }
+            let made = Array(calls.prefix(difference.index + 1))
+            let small = try smaller(made, within: .seconds(30)) { try run.run($0)?.index }
+            let shown = small ?? Array(made.suffix(60))
+            let kind = small == nil ? "it did not come again; the last calls before it" : "smaller"
+            let again = try small.flatMap { try run.run($0)?.text } ?? ""
+            Issue.record(
+                "ACLFS_SEED=\(world): \(difference.text)\n\(kind):\n\(shown.map(\.description).joined(separator: "\n"))\n\(again)")
+            return nil
+        }
+        return count
+    }
+
+    @Test(arguments: ModelStressPath.allCases)
+    func everyOutcomeIsTheModels(_ path: ModelStressPath) throws {
+        let run = try ModelStressRun(path.options)
+        let given = ProcessInfo.processInfo.environment["ACLFS_SEED"].flatMap { UInt64($0) }
+        let seed = given ?? UInt64.random(in: 0...UInt64.max)
+        let count = try Self.compare(run, seed: seed, for: MountTesting.isLong ? .seconds(600) : .seconds(3))
+        print(
+            "model stress, \(path.testDescription): \(count ?? 0) calls, seed \(seed), \(run.outcomes), "
+                + "\(run.overtaken) questions met the change")
+        guard let count else { return }
+        #expect(count >= Self.callsInOneWorld)
+        // Enough that succeeds, and enough that is refused; in a world or two chance may have it otherwise.
+        for word in ["ok", "EACCES", "EPERM"] where count >= 20 * Self.callsInOneWorld {
+            #expect(run.outcomes[word, default: 0] * 100 >= count, "\(run.outcomes)")
+        }
+    }
+
+    /// The comparison sees a difference where there is one, and shows the calls that it needs.
+    @Test func aMountWithoutListsDiffers() throws {
+        let run = try ModelStressRun("noacl")
+        for seed in 1..<20 as Range<UInt64> {
+            var generator = ModelStressCallGenerator(seed: seed)
+            let calls = EquivalenceCallGenerator.beginning + generator.calls(Self.callsInOneWorld)
+            guard try run.run(calls) != nil else { continue }
+            let small = try smaller(calls, within: .seconds(20)) { try run.run($0)?.index }
+            #expect((small ?? calls).count <= 6, "\(small ?? calls)")
+            return
+        }
+        Issue.record("no difference between a mount without lists and the model")
+    }
+}
