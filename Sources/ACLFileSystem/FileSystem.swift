@@ -184,16 +184,31 @@ extension FileSystem {
     /// Asks the authorizer; a denial is counted and becomes the operation's errno.
     /// - Parameter subject: the object that a denial is remembered by.
     func permit(
-        _ operation: Operation, _ objects: Parts, _ caller: Caller, about subject: Loaded? = nil
+        _ operation: Operation, _ objects: borrowing Parts, _ caller: Caller, about subject: Loaded
     ) throws(Errno) {
         let decision = decide(operation, objects, caller)
         counters.count(decision)
         if let denial = decision.denial {
-            var rule: String?
-            if case .sandbox(let role) = decision.stage { rule = objects.rule(on: role) }
-            remember(decision, of: operation, caller, subject?.status, rule: rule)
+            remember(decision, of: operation, objects, caller, subject.status)
             throw denial.errno
         }
+    }
+
+    func permit(_ operation: Operation, _ objects: borrowing Parts, _ caller: Caller) throws(Errno) {
+        let decision = decide(operation, objects, caller)
+        counters.count(decision)
+        if let denial = decision.denial {
+            remember(decision, of: operation, objects, caller, nil)
+            throw denial.errno
+        }
+    }
+
+    private func remember(
+        _ decision: Decision, of operation: Operation, _ objects: borrowing Parts, _ caller: Caller, _ status: FileStatus?
+    ) {
+        var rule: String?
+        if case .sandbox(let role) = decision.stage { rule = objects.rule(on: role) }
+        remember(decision, of: operation, caller, status, rule: rule)
     }
 
     func remember(
@@ -214,7 +229,7 @@ extension FileSystem {
     }
 
     /// Asks the authorizer without counting: for questions that shape an operation instead of refusing it.
-    func decide(_ operation: Operation, _ objects: Parts, _ caller: Caller) -> Decision {
+    func decide(_ operation: Operation, _ objects: borrowing Parts, _ caller: Caller) -> Decision {
         // Only access(2) comes with ids that need not be those the thread acts under (AUTHORIZATION.md 9a.2).
         let asksByRealIDs = if case .access = operation { true } else { false }
         var inquiry = Inquiry(
