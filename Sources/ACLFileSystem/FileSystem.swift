@@ -186,7 +186,7 @@ extension FileSystem {
     ///   - subject: the object that a denial is remembered by.
     ///   - name: the name that was asked for, in `directory`.
     func permit(
-        _ operation: Operation, _ objects: Parts, _ caller: Caller, about subject: Loaded,
+        _ operation: Operation, _ objects: borrowing Parts, _ caller: Caller, about subject: Loaded,
         named name: UnsafePointer<CChar>? = nil, in directory: BackingObject? = nil
     ) throws(Errno) {
         let decision = decide(operation, objects, caller)
@@ -223,7 +223,7 @@ extension FileSystem {
     }
 
     /// Asks the authorizer without counting: for questions that shape an operation instead of refusing it.
-    func decide(_ operation: Operation, _ objects: Parts, _ caller: Caller) -> Decision {
+    func decide(_ operation: Operation, _ objects: borrowing Parts, _ caller: Caller) -> Decision {
         // Only access(2) comes with ids that need not be those the thread acts under (AUTHORIZATION.md 9a.2).
         let asksByRealIDs = if case .access = operation { true } else { false }
         var inquiry = Inquiry(

@@ -21,15 +21,10 @@ struct HandedOutNames: Sendable {
     var isFull: Bool { bytes.count >= Self.capacity }
 
     mutating func append(_ name: UnsafePointer<CChar>, _ child: NodeID?, in parent: NodeID) {
-        append(parent.rawValue)
-        append(child?.rawValue ?? 0)
+        withUnsafeBytes(of: (parent.rawValue, child?.rawValue ?? 0)) { bytes.append(contentsOf: $0) }
         var count = 0
         while name[count] != 0 { count += 1 }
         bytes.append(contentsOf: UnsafeRawBufferPointer(start: name, count: count + 1))
-    }
-
-    private mutating func append(_ value: UInt64) {
-        withUnsafeBytes(of: value) { bytes.append(contentsOf: $0) }
     }
 
     mutating func removeAll() { bytes.removeAll(keepingCapacity: bytes.count < 1 << 16) }

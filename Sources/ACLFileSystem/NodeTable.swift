@@ -27,20 +27,26 @@ final class Node: Sendable {
 /// The nodes that the kernel knows. Ids count up and are never used twice in the life of a mount
 /// (invariant I8); the lookup count says when the kernel has forgotten one.
 final class NodeTable: Sendable {
+    private struct Number: Hashable {
+        var value: UInt64
+
+        init(_ object: BackingObject) { value = object.key.inode ^ object.key.device &* 0x9E37_79B9_7F4A_7C15 }
+
+        func _rawHashValue(seed: Int) -> Int { NumberHash.spread(value, seed: seed) }
+    }
     private struct State {
         var nodes: [NodeID: Node] = [:]
         /// By the object's number, which takes an eighth of the room of its key. Of those that share one, each leads to
         /// the next: of different objects, and of a file with names in several zones of a confined mount. The oldest
         /// stands first.
-        var byNumber: [UInt64: Node] = [:]
+        var byNumber: [Number: Node] = [:]
         var next: UInt64 = 2
 
-        func number(_ key: ObjectKey) -> UInt64 { key.inode ^ key.device &* 0x9E37_79B9_7F4A_7C15 }
-        func first(_ number: UInt64) -> Node? { byNumber[number] }
+        func first(_ object: BackingObject) -> Node? { byNumber[Number(object)] }
 
-        func node(of key: ObjectKey) -> Node? {
-            var candidate = first(number(key))
-            while let node = candidate, node.object.key != key { candidate = node.sibling }
+        func node(of object: BackingObject) -> Node? {
+            var candidate = first(object)
+            while let node = candidate, node.object !== object, node.object.key != object.key { candidate = node.sibling }
             return candidate
         }
 
@@ -50,7 +56,7 @@ final class NodeTable: Sendable {
             next += 1
             node.lookupCount = 1
             nodes[node.id] = node
-            let number = number(object.key)
+            let number = Number(object)
             guard var last = byNumber[number] else {
                 byNumber[number] = node
                 return node
@@ -62,7 +68,7 @@ final class NodeTable: Sendable {
 
         mutating func remove(_ node: Node) {
             nodes[node.id] = nil
-            let number = number(node.object.key)
+            let number = Number(node.object)
             if byNumber[number] === node {
                 byNumber[number] = node.sibling
             } else {
@@ -89,15 +95,15 @@ final class NodeTable: Sendable {
     /// The node of an object, if the kernel knows it.
     func known(_ object: BackingObject) -> Node? {
         // By its key: another mount's tree may have it as an object of its own.
-        if object.key == root.object.key { return root }
-        return state.withLock { $0.node(of: object.key) }
+        if object === root.object || object.key == root.object.key { return root }
+        return state.withLock { $0.node(of: object) }
     }
 
     /// The node of an object about to be shown to the kernel; counts one look-up.
     func enter(_ object: BackingObject) -> Node {
         if object === root.object { return root }
         return state.withLock { state in
-            if let node = state.node(of: object.key) {
+            if let node = state.node(of: object) {
                 node.object.isCovered.store(object.isCovered.load(ordering: .relaxed), ordering: .relaxed)
                 node.lookupCount += 1
                 return node
@@ -123,7 +129,7 @@ final class NodeTable: Sendable {
         if object.key == root.object.key { return [root] }
         return state.withLock { state in
             var nodes: [Node] = []
-            var candidate = state.first(state.number(object.key))
+            var candidate = state.first(object)
             while let node = candidate {
                 if node.object.key == object.key { nodes.append(node) }
                 candidate = node.sibling
@@ -142,7 +148,7 @@ final class NodeTable: Sendable {
             if node.lookupCount > 0 { return nil }
             state.remove(node)
             // It may still be known by another.
-            return state.node(of: node.object.key) == nil ? node.object : nil
+            return state.node(of: node.object) == nil ? node.object : nil
         }
     }
 

@@ -18,14 +18,36 @@ struct Parts {
         var reason: String
     }
 
-    init(object: Loaded? = nil, parent: Loaded? = nil, target: Loaded? = nil, targetParent: Loaded? = nil) {
-        nodes = Nodes(
-            object: object?.facts, parent: parent?.facts, target: target?.facts, targetParent: targetParent?.facts)
-        func standing(_ loaded: Loaded?) -> Standing { loaded?.standing ?? .unconfined }
-        standings = (standing(object), standing(parent), standing(target), standing(targetParent))
-        confinement = Confinement(
-            object: standings.object.rights, parent: standings.parent.rights, target: standings.target.rights,
-            targetParent: standings.targetParent.rights)
+    // One for each set of parts: an optional `Loaded` would be copied whole.
+
+    init(object: Loaded) {
+        nodes = Nodes(object: object.facts)
+        standings = (object.standing, .unconfined, .unconfined, .unconfined)
+        confinement = Confinement(object: object.standing.rights)
+    }
+
+    init(parent: Loaded) {
+        nodes = Nodes(parent: parent.facts)
+        standings = (.unconfined, parent.standing, .unconfined, .unconfined)
+        confinement = Confinement(parent: parent.standing.rights)
+    }
+
+    init(object: Loaded, parent: Loaded) {
+        nodes = Nodes(object: object.facts, parent: parent.facts)
+        standings = (object.standing, parent.standing, .unconfined, .unconfined)
+        confinement = Confinement(object: object.standing.rights, parent: parent.standing.rights)
+    }
+
+    mutating func setTarget(_ target: Loaded) {
+        nodes.target = target.facts
+        standings.target = target.standing
+        confinement.target = target.standing.rights
+    }
+
+    mutating func setTargetParent(_ directory: Loaded) {
+        nodes.targetParent = directory.facts
+        standings.targetParent = directory.standing
+        confinement.targetParent = directory.standing.rights
     }
 
     /// The same with other facts of the object.

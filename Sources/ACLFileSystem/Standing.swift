@@ -29,7 +29,7 @@ struct Standing: Sendable {
     /// nil on a mount that nothing confines.
     var policy: CompiledPolicy?
 
-    static let unconfined = Standing(rights: Confinement.everything, zone: .top, policy: nil)
+    static var unconfined: Standing { Standing(rights: Confinement.everything, zone: .top, policy: nil) }
 
     private init(rights: Rights, zone: ZoneID?, policy: CompiledPolicy?) {
         (self.rights, self.zone, self.policy) = (rights, zone, policy)

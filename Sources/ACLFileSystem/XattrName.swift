@@ -25,52 +25,65 @@ enum XattrName: Hashable {
     case tooLong
 
     init(_ name: [UInt8]) {
-        func has(_ prefix: String) -> Bool { name.starts(with: prefix.utf8) }
-        func isOrBelow(_ word: String) -> Bool {
-            var count = 0
-            for byte in word.utf8 {
-                guard count < name.count else { return false }
-                let found = name[count]
-                guard byte == (found >= 0x41 && found <= 0x5A ? found | 0x20 : found) else { return false }
-                count += 1
-            }
-            return count == name.count || name[count] == 0x2E
-        }
-        func isExactly(_ word: String) -> Bool { name.elementsEqual(word.utf8) }
-        for hidden in ["trusted.aclfs", "user.aclfs", "aclfs", "com.apple.system", "user.com.apple.system"]
-        where isOrBelow(hidden) {
+        if Self.hidden(name) {
             self = .protected
-            return
-        }
-        if has("system.") {
+        } else if name.begins(with: "system.") {
             self =
-                if isExactly("system.aclfs.acl") {
+                if name.isExactly("system.aclfs.acl") {
                     .acl
-                } else if isExactly("system.aclfs.flags") {
+                } else if name.isExactly("system.aclfs.flags") {
                     .flags
-                } else if isExactly("system.aclfs.owner") {
+                } else if name.isExactly("system.aclfs.owner") {
                     .ownerGUID
-                } else if isExactly("system.aclfs.group") {
+                } else if name.isExactly("system.aclfs.group") {
                     .groupGUID
-                } else if isExactly("system.aclfs.effective") {
+                } else if name.isExactly("system.aclfs.effective") {
                     .effective
                 } else {
                     .unsupported
                 }
-        } else if has("os2.") || has("osx.") {
+        } else if name.begins(with: "os2.") || name.begins(with: "osx.") {
             self = .unsupported
-        } else if has("security.") {
+        } else if name.begins(with: "security.") {
             self = .security(name)
-        } else if has("trusted.") {
+        } else if name.begins(with: "trusted.") {
             self = .trusted(name)
         } else {
-            let stored = has("user.") ? name : Array("user.".utf8) + name
+            let stored = name.begins(with: "user.") ? name : Array("user.".utf8) + name
             if stored.count > 255 {
                 self = .tooLong
             } else {
                 self = BackupMark(storedName: stored).map { .backup($0) } ?? .user(stored)
             }
         }
+    }
+
+    private static func hidden(_ name: [UInt8]) -> Bool {
+        name.isOrBelow("trusted.aclfs") || name.isOrBelow("user.aclfs") || name.isOrBelow("aclfs")
+            || name.isOrBelow("com.apple.system") || name.isOrBelow("user.com.apple.system")
+    }
+}
+
+// Each request for an attribute is compared with all of these words.
+extension [UInt8] {
+    fileprivate func begins(with word: StaticString) -> Bool {
+        let length = word.utf8CodeUnitCount
+        guard count >= length else { return false }
+        for index in 0..<length where self[index] != word.utf8Start[index] { return false }
+        return true
+    }
+
+    fileprivate func isExactly(_ word: StaticString) -> Bool { count == word.utf8CodeUnitCount && begins(with: word) }
+
+    /// The word itself, in any letter case, or a name below it.
+    fileprivate func isOrBelow(_ word: StaticString) -> Bool {
+        let length = word.utf8CodeUnitCount
+        guard count == length || count > length && self[length] == 0x2E else { return false }
+        for index in 0..<length {
+            let found = self[index]
+            guard word.utf8Start[index] == (found >= 0x41 && found <= 0x5A ? found | 0x20 : found) else { return false }
+        }
+        return true
     }
 }
 

@@ -179,12 +179,11 @@ extension FileSystem {
 extension [UInt8] {
     /// Lends the bytes as a C string.
     func withCName<Value>(_ body: (UnsafePointer<CChar>) throws(Errno) -> Value) throws(Errno) -> Value {
-        let terminated = self + [0]
-        return try terminated.withUnsafeBufferPointer { (buffer) throws(Errno) in
-            try buffer.withMemoryRebound(to: CChar.self) { (characters) throws(Errno) in
-                guard let base = characters.baseAddress else { throw .inval }
-                return try body(base)
-            }
-        }
+        try withUnsafeTemporaryAllocation(byteCount: count + 1, alignment: 1) { (buffer) -> Result<Value, Errno> in
+            guard let base = buffer.baseAddress else { return .failure(.inval) }
+            buffer.copyBytes(from: self)
+            buffer[count] = 0
+            return outcome { () throws(Errno) in try body(base.assumingMemoryBound(to: CChar.self)) }
+        }.get()
     }
 }

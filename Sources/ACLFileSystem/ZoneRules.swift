@@ -48,7 +48,8 @@ extension Parts {
 
     /// Z9: nothing gets a name where more may be done with it.
     init(linking object: Loaded, as name: UnsafePointer<CChar>, in directory: Loaded) {
-        self.init(object: object, targetParent: directory)
+        self.init(object: object)
+        setTargetParent(directory)
         guard object.standing.policy != nil else { return }
         let place = directory.standing.below(name)
         setAdding(
@@ -67,7 +68,9 @@ extension Parts {
         moving object: Loaded, from source: Loaded, to name: UnsafePointer<CChar>, in destination: Loaded, isSame: Bool,
         replacing target: Loaded?, exchanges: Bool
     ) {
-        self.init(object: object, parent: source, target: target, targetParent: isSame ? nil : destination)
+        self.init(object: object, parent: source)
+        if let target { setTarget(target) }
+        if !isSame { setTargetParent(destination) }
         guard source.standing.policy != nil else { return }
         keepFixed(object.standing, .object)
         let place = destination.standing.below(name)

@@ -21,7 +21,12 @@ public enum BackupMark: CaseIterable, Sendable, Hashable {
     }
 
     public init?(storedName: [UInt8]) {
-        guard storedName.starts(with: "user.".utf8), let mark = Self.allCases.first(where: { $0.storedName == storedName })
+        // Asked of every attribute that a request names, so nothing is put together to compare with.
+        let prefix = "user.".utf8.count
+        guard
+            let mark = Self.allCases.first(where: { mark in
+                mark.plainName.utf8.count == storedName.count - prefix && mark.storedName == storedName
+            })
         else { return nil }
         self = mark
     }

@@ -137,7 +137,7 @@ private func checksum(of bytes: RawSpan) -> UInt32 {
 }
 
 private func append(_ value: some FixedWidthInteger, to bytes: inout [UInt8]) {
-    for shift in stride(from: 0, to: value.bitWidth, by: 8) { bytes.append(UInt8(truncatingIfNeeded: value >> shift)) }
+    withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
 }
 
 private func append(_ guid: GUID, to bytes: inout [UInt8]) {

@@ -28,8 +28,26 @@ extension Inquiry where C: ~Copyable {
     }
 
     private mutating func judge(_ operation: Operation, _ nodes: Nodes) -> Decision {
+        // Nearly all requests: one check of one object, which is taken out once.
+        guard let object = nodes.object,
+            let check = onlyCheck(of: operation, object.kind, isWithinParent: nodes.parent != nil)
+        else { return judgeFurther(operation, nodes) }
+        if let error = structuralError(of: operation, object.kind, object.mode, isRoot: credential.isRoot) {
+            return conclude(error)
+        }
+        if let role = sandboxRefusal(check) { return conclude(.deny(.EPERM, .sandbox(role))) }
+        observer.beginCheck(check)
+        let decision = evaluate(check, object, nodes)
+        observer.endCheck(decision)
+        return decision
+    }
+
+    /// Operations with several checks, with values that may be wrong, or with errors of their own.
+    private mutating func judgeFurther(_ operation: Operation, _ nodes: Nodes) -> Decision {
         let isRoot = credential.isRoot
-        if let error = structuralError(of: operation, nodes: nodes, isRoot: isRoot) { return conclude(error) }
+        if let error = structuralError(of: operation, nodes.object?.kind, nodes.object?.mode, isRoot: isRoot) {
+            return conclude(error)
+        }
         var isOwner = false
         if operation.dependsOnOwner, let object = nodes.object { isOwner = ownership(of: object) == .member }
         guard let checks = requiredRights(for: operation, nodes: nodes, isRoot: isRoot, isOwner: isOwner) else {
@@ -47,7 +65,8 @@ extension Inquiry where C: ~Copyable {
         index = 0
         while let check = checks[index] {
             observer.beginCheck(check)
-            decision = evaluate(check, nodes)
+            guard let object = nodes[check.role] else { return conclude(.deny(.EIO, .precondition(.unreadable))) }
+            decision = evaluate(check, object, nodes)
             observer.endCheck(decision)
             if !decision.isAllowed { return translated(decision, for: operation) }
             index += 1
@@ -98,14 +117,11 @@ extension Inquiry where C: ~Copyable {
     }
 
     /// The stages for one check, in the project's order (3.4 steps 4 to 9).
-    mutating func evaluate(_ check: Check, _ nodes: Nodes) -> Decision {
-        guard let object = nodes[check.role] else { return .deny(.EIO, .precondition(.unreadable)) }
-        // The directory decides with the object where the object is to be removed.
-        var parent: ObjectFacts?
-        if let role = check.parentRole, check.rights.contains(.delete) { parent = nodes[role] }
-        let parentRole = check.parentRole ?? .parent
-        // Asked of a word from here on: looking into large optional facts copies them.
-        let deletes = parent != nil
+    mutating func evaluate(_ check: Check, _ object: ObjectFacts, _ nodes: Nodes) -> Decision {
+        // The directory decides with the object where the object is to be removed. Handed on by its part: looking into
+        // large optional facts copies them.
+        var remover: NodeRole?
+        if check.rights.contains(.delete), let role = check.parentRole, nodes.has(role) { remover = role }
 
         // Step 4: the volume. Binds root.
         if volume.isReadOnly, readOnlyRefuses(check, object) {
@@ -115,14 +131,13 @@ extension Inquiry where C: ~Copyable {
             return .deny(.EACCES, .precondition(.noExecution))
         }
 
-        let flagsRefuse = flagRefusal(check, object, deletes, parent, parentRole)
         // Step 5: ignored ownership skips what depends on who asks; flags are the object's own state (Q1).
         if volume.ignoresOwnership, !credential.isRoot {
-            return flagsRefuse ?? .allow(check.rights.isEmpty ? .implicit : .ownershipIgnored)
+            return flagRefusal(check, object, remover, nodes) ?? .allow(check.rights.isEmpty ? .implicit : .ownershipIgnored)
         }
         // Step 6: root.
         if credential.isRoot {
-            if let flagsRefuse { return flagsRefuse }
+            if let flagsRefuse = flagRefusal(check, object, remover, nodes) { return flagsRefuse }
             if check.rights.contains(.execute), object.kind == .file,
                 object.mode.isDisjoint(with: .anyExecute)
             {
@@ -130,13 +145,13 @@ extension Inquiry where C: ~Copyable {
             }
             return .allow(check.rights.isEmpty ? .implicit : .root)
         }
-        return evaluateOrdinary(check, object, deletes, parent, parentRole, flagsRefuse)
+        return evaluateOrdinary(check, object, remover, nodes)
     }
 
     /// Steps 6 to 9 for everybody but root.
+    @inline(__always)
     private mutating func evaluateOrdinary(
-        _ check: Check, _ object: ObjectFacts, _ deletes: Bool, _ parent: ObjectFacts?, _ parentRole: NodeRole,
-        _ flagsRefuse: Decision?
+        _ check: Check, _ object: ObjectFacts, _ remover: NodeRole?, _ nodes: Nodes
     ) -> Decision {
         var stage = Stage.implicit
         // Requests that ask nothing but the flags are satisfied by them.
@@ -153,8 +168,8 @@ extension Inquiry where C: ~Copyable {
 
         // Step 7: entries.
         var deleteIsOpen = false
-        if deletes, let parent {
-            switch deleteByEntries(object, check.role, parent, parentRole) {
+        if let remover, let parent = nodes[remover] {
+            switch deleteByEntries(object, check.role, parent, remover) {
             case .refused(let decision): return decision
             case .allowed(let by):
                 stage = by
@@ -163,7 +178,7 @@ extension Inquiry where C: ~Copyable {
             }
         }
         var leftover = rights
-        let others = deletes ? rights.subtracting(.delete) : rights
+        let others = remover == nil ? rights : rights.subtracting(.delete)
         if !others.isEmpty {
             switch scan(rights, object, as: check.role) {
             case .denied(let index): return .deny(.EACCES, .entry(check.role, index))
@@ -176,16 +191,16 @@ extension Inquiry where C: ~Copyable {
             }
         }
         // Step 8: flags, which no entry lifts.
-        if let flagsRefuse { return flagsRefuse }
+        if let flagsRefuse = flagRefusal(check, object, remover, nodes) { return flagsRefuse }
 
         // Step 9: what is left.
-        if deleteIsOpen, let parent {
-            let decision = deleteByMode(object, parent, parentRole)
+        if deleteIsOpen, let remover, let parent = nodes[remover] {
+            let decision = deleteByMode(object, parent, remover)
             if !decision.isAllowed { return decision }
             stage = decision.stage
             observer.stage(stage, granted: .delete)
         }
-        if deletes { leftover.remove(.delete) }
+        if remover != nil { leftover.remove(.delete) }
         if isOwner, leftover.contains(.writeAttributes) {
             leftover.remove(.writeAttributes)
             stage = .ownerRight
@@ -213,11 +228,13 @@ extension Inquiry where C: ~Copyable {
     }
 
     private func flagRefusal(
-        _ check: Check, _ object: ObjectFacts, _ deletes: Bool, _ parent: ObjectFacts?, _ parentRole: NodeRole
+        _ check: Check, _ object: ObjectFacts, _ remover: NodeRole?, _ nodes: Nodes
     ) -> Decision? {
+        // No flag stands in the way of reading.
+        if check.rights.isDisjoint(with: .anyWrite) { return nil }
         let ignored = check.changesFlags ? volume.flagsIgnoredByFlagsChange : []
         if flagsForbid(check.rights, on: object, ignoring: ignored) { return .deny(.EPERM, .flags(check.role)) }
-        if deletes, let parent, flagsForbid(.deleteChild, on: parent) { return .deny(.EPERM, .flags(parentRole)) }
+        if let remover, let parent = nodes[remover], flagsForbid(.deleteChild, on: parent) { return .deny(.EPERM, .flags(remover)) }
         return nil
     }
 }

@@ -105,6 +105,15 @@ public struct Nodes: Sendable {
     ) {
         (self.object, self.parent, self.target, self.targetParent) = (object, parent, target, targetParent)
     }
+    func has(_ role: NodeRole) -> Bool {
+        switch role {
+        case .object: object != nil
+        case .parent: parent != nil
+        case .target: target != nil
+        case .targetParent: targetParent != nil
+        }
+    }
+
     @inlinable public subscript(role: NodeRole) -> ObjectFacts? {
         switch role {
         case .object: object

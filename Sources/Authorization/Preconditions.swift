@@ -1,7 +1,7 @@
 /// The structural errors that precede the sandbox stage, operation by operation (AUTHORIZATION.md 2.2
 /// "before"; existence, names and cross-volume moves are settled by whoever resolved the objects).
-func structuralError(of operation: Operation, nodes: Nodes, isRoot: Bool) -> Decision? {
-    let kind = nodes.object?.kind
+@inline(__always)
+func structuralError(of operation: Operation, _ kind: ObjectKind?, _ mode: FileMode?, isRoot: Bool) -> Decision? {
     switch operation {
     case .open(let intent):
         if intent.contains(.execute), let kind, kind != .file {
@@ -13,7 +13,7 @@ func structuralError(of operation: Operation, nodes: Nodes, isRoot: Bool) -> Dec
         }
     case .execute:
         if kind != .file { return .deny(.EACCES, .precondition(.notRegular)) }
-        if nodes.object?.mode.isDisjoint(with: .anyExecute) ?? true {
+        if mode?.isDisjoint(with: .anyExecute) ?? true {
             return .deny(.EACCES, .precondition(.noExecuteBit))
         }
     case .readLink:

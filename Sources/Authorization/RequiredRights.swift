@@ -33,23 +33,33 @@ public struct CheckList: Sendable {
     }
 }
 
-/// The table of AUTHORIZATION.md 2.2: operation to required rights, in order. nil = unmapped, denied.
-/// `isRoot` and `isOwner` matter to two rows only (chown and times).
+/// The rows of AUTHORIZATION.md 2.2 that ask for one thing, of one object, whatever its state: nearly all requests. They
+/// set no value that could be wrong. nil = the operation has several checks, or one that depends on more.
+@inline(__always)
+func onlyCheck(of operation: Operation, _ kind: ObjectKind?, isWithinParent: @autoclosure () -> Bool) -> Check? {
+    switch operation {
+    case .lookup: Check(.search, on: .object)
+    case .open(let intent): Check(rights(toOpen: intent), on: .object)
+    case .execute: Check(.execute, on: .object)
+    case .access(let mask): Check(rights(toAccess: mask, kind), on: .object)
+    case .list: Check(.list, on: .object)
+    case .stat, .readACL: Check([.readAttributes, .readSecurity], on: .object)
+    case .readFlags: Check(.readAttributes, on: .object)
+    case .readLink: Check(.read, on: .object)
+    case .getXattr, .listXattr: Check(.readExtendedAttributes, on: .object)
+    case .setXattr, .removeXattr: Check(.writeExtendedAttributes, on: .object)
+    case .unlink, .removeDirectory: Check(.delete, on: .object, within: .parent)
+    case .rights(let rights): Check(rights, on: .object, within: isWithinParent() ? .parent : nil)
+    default: nil
+    }
+}
+
+/// The table of AUTHORIZATION.md 2.2: operation to required rights, in order, without the rows of `onlyCheck`.
+/// nil = unmapped, denied. `isRoot` and `isOwner` matter to two rows only (chown and times).
 func requiredRights(for operation: Operation, nodes: Nodes, isRoot: Bool, isOwner: Bool) -> CheckList? {
     let kind = nodes.object?.kind
     switch operation {
-    case .lookup: return CheckList(Check(.search, on: .object))
-    case .open(let intent): return CheckList(Check(rights(toOpen: intent), on: .object))
-    case .execute: return CheckList(Check(.execute, on: .object))
-    case .access(let mask): return CheckList(Check(rights(toAccess: mask, kind), on: .object))
-    case .list: return CheckList(Check(.list, on: .object))
-    case .stat, .readACL: return CheckList(Check([.readAttributes, .readSecurity], on: .object))
-    case .readFlags: return CheckList(Check(.readAttributes, on: .object))
-    case .readLink: return CheckList(Check(.read, on: .object))
-    case .getXattr, .listXattr: return CheckList(Check(.readExtendedAttributes, on: .object))
-    case .setXattr, .removeXattr: return CheckList(Check(.writeExtendedAttributes, on: .object))
     case .truncate: return CheckList(Check(.write, on: .object))
-    case .unlink, .removeDirectory: return CheckList(Check(.delete, on: .object, within: .parent))
     case .create(let request): return CheckList(Check(rightToAdd(request.kind), on: .parent))
     case .link:
         return CheckList(
@@ -79,9 +89,10 @@ func requiredRights(for operation: Operation, nodes: Nodes, isRoot: Bool, isOwne
             Check(rightToAdd(kind ?? .file), on: nodes.targetParent == nil ? .parent : .targetParent),
             Check([.read, .readAttributes, .readExtendedAttributes, .readSecurity], on: .object))
     case .exchangeData: return CheckList(Check([.read, .write], on: .object), Check([.read, .write], on: .target))
-    case .rights(let rights):
-        return CheckList(Check(rights, on: .object, within: nodes.parent == nil ? nil : .parent))
     case .unmapped: return nil
+    case .lookup, .open, .execute, .access, .list, .stat, .readACL, .readFlags, .readLink, .getXattr, .listXattr, .setXattr,
+        .removeXattr, .unlink, .removeDirectory, .rights:
+        return onlyCheck(of: operation, kind, isWithinParent: nodes.parent != nil).map { CheckList($0) }
     }
 }
 

@@ -44,10 +44,12 @@ public struct Rights: OptionSet, Sendable, Hashable {
     ]
 
     /// Rights that change something: refused on read-only volumes and judged by the flags.
-    public static let anyWrite: Rights = [
-        .write, .append, .delete, .deleteChild, .writeAttributes, .writeExtendedAttributes, .writeSecurity,
-        .changeOwner, .linkTarget, .checkImmutable,
-    ]
+    public static var anyWrite: Rights {
+        [
+            .write, .append, .delete, .deleteChild, .writeAttributes, .writeExtendedAttributes, .writeSecurity,
+            .changeOwner, .linkTarget, .checkImmutable,
+        ]
+    }
 
     static let readSet: Rights = [.read, .readAttributes, .readExtendedAttributes, .readSecurity]
     static let writeSet: Rights = [

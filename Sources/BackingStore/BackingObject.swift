@@ -13,6 +13,8 @@ public struct ObjectKey: Hashable, Sendable {
         // Objects that differ in the rest alone are hardly ever there together.
         hasher.combine(inode)
     }
+
+    public func _rawHashValue(seed: Int) -> Int { NumberHash.spread(inode, seed: seed) }
 }
 
 /// An object of the backing directory. It is addressed by its handle, or by a descriptor that is kept

@@ -67,7 +67,7 @@ public final class BackingTree: Sendable {
     /// - Throws: `noent` if it no longer exists.
     public func descriptor(of object: BackingObject) throws(Errno) -> SharedDescriptor {
         if let pinned = object.pinned { return pinned }
-        if let cached = cache.find(object.key) { return cached }
+        if let cached = cache.find(object) { return cached }
         guard let handle = object.key.handle, let mount = mounts.withLock({ $0[object.key.device] }) else {
             throw .io
         }
@@ -197,14 +197,14 @@ public final class BackingTree: Sendable {
     }
 
     /// Drops a cached descriptor, so that a removed object's space is given back.
-    public func forgetDescriptor(of object: BackingObject) { cache.remove(object.key) }
+    public func forgetDescriptor(of object: BackingObject) { cache.remove(object) }
 
     /// The same where it is not known whether the object was removed.
     public func forgetDescriptorIfRemoved(_ object: BackingObject) {
-        guard let descriptor = cache.find(object.key) else { return }
+        guard let descriptor = cache.find(object) else { return }
         // What cannot be told of need not be kept either.
         if let status = try? Syscall.statx(descriptor.rawValue, flags: AtFlag.dontSync), status.nlink > 0 { return }
-        cache.remove(object.key)
+        cache.remove(object)
     }
 
     /// The number shown for an object: its inode number, made unique across file systems of the tree.

@@ -14,7 +14,8 @@ final class ChangeTimes: Sendable {
 
     private static let tick: Int64 = 20_000_000
     private static let wholeSecondTick: Int64 = 2_000_000_000
-    private let trusts = Mutex<[UInt64: Trust]>([:])
+    /// Of the file systems of a tree, which are few.
+    private let trusts = Mutex<[(device: UInt64, trust: Trust)]>([])
 
     /// Asked after the object was read.
     /// - Parameter descriptor: of an object on that device.
@@ -40,14 +41,16 @@ final class ChangeTimes: Sendable {
     func areOthers(_ device: UInt64, _ descriptor: SharedDescriptor) -> Bool { trust(device, descriptor) == .never }
 
     private func trust(_ device: UInt64, _ descriptor: SharedDescriptor) -> Trust {
-        if let known = trusts.withLock({ $0[device] }) { return known }
+        if let known = trusts.withLock({ $0.first { $0.device == device }?.trust }) { return known }
         let trust: Trust
         if let type = try? Syscall.fileSystemType(descriptor.rawValue) {
             trust = Self.trust(inType: type, on: .running)
         } else {
             trust = .never
         }
-        trusts.withLock { $0[device] = trust }
+        trusts.withLock { trusts in
+            if !trusts.contains(where: { $0.device == device }) { trusts.append((device, trust)) }
+        }
         return trust
     }
 

@@ -32,16 +32,13 @@ extension BackingTree {
     /// After a change of our own that left the record as it was, but not the ctime: the record is kept under the new
     /// one, for a moment, because somebody else may have changed it meanwhile on the backing directory.
     public func keepRecord(of object: BackingObject, before: FileStatus, after: FileStatus, _ descriptor: SharedDescriptor) {
-        guard let record = cache.record(of: object.key, at: before.ctime) else { return }
-        keep(record, of: object, after, descriptor, isAssumed: true)
+        guard changeTimes.identify(after.ctime, on: after.device, descriptor) else { return }
+        cache.assume(after.ctime, after: before.ctime, of: object)
     }
 
-    private func keep(
-        _ record: MetadataRecord, of object: BackingObject, _ status: FileStatus, _ descriptor: SharedDescriptor,
-        isAssumed: Bool = false
-    ) {
+    private func keep(_ record: MetadataRecord, of object: BackingObject, _ status: FileStatus, _ descriptor: SharedDescriptor) {
         guard changeTimes.identify(status.ctime, on: status.device, descriptor) else { return }
-        cache.keep(record, at: status.ctime, for: object.key, isAssumed: isAssumed)
+        cache.keep(record, at: status.ctime, for: object)
     }
 
     /// The record that belongs to a status, if it is kept or can be read by the object's name, which costs a fraction
@@ -49,9 +46,9 @@ extension BackingTree {
     func currentRecord(
         _ found: ResolvedObject, of name: UnsafePointer<CChar>, in directory: SharedDescriptor
     ) -> MetadataRecord? {
-        if let kept = cache.record(of: found.object.key, at: found.status.ctime) { return kept }
+        if let kept = cache.record(of: found.object, at: found.status.ctime) { return kept }
         // A look-up alone lets the kernel open the others: no name is good enough for that.
-        guard [.file, .directory, .symlink].contains(found.object.kind),
+        guard !found.object.kind.isSpecial,
             case .success(let record) = read(.named(directory.rawValue, name))
         else { return nil }
         keep(record, of: found.object, found.status, found.descriptor)
@@ -62,7 +59,7 @@ extension BackingTree {
     private func currentRecord(
         _ object: BackingObject, _ descriptor: SharedDescriptor, _ status: FileStatus
     ) throws(Errno) -> MetadataRecord {
-        if let kept = cache.record(of: object.key, at: status.ctime) { return kept }
+        if let kept = cache.record(of: object, at: status.ctime) { return kept }
         // The status comes first: a change in between has a later ctime, and the record is not found under it (R3).
         let record: MetadataRecord
         switch read(.object(descriptor.rawValue)) {
@@ -85,10 +82,15 @@ extension BackingTree {
         case named(Int32, UnsafePointer<CChar>)
     }
 
+    /// In a buffer on the stack, as far as that may be large; longer lists are read again.
     private func read(_ place: RecordPlace) -> Result<MetadataRecord, RecordProblem> {
-        withUnsafeTemporaryAllocation(
-            byteCount: MetadataRecord.maximumSize + 1, alignment: 8
-        ) { buffer in
+        let answer = read(place, room: 1024)
+        if case .failure(.unreadable(.range)) = answer { return read(place, room: MetadataRecord.maximumSize + 1) }
+        return answer
+    }
+
+    private func read(_ place: RecordPlace, room: Int) -> Result<MetadataRecord, RecordProblem> {
+        withUnsafeTemporaryAllocation(byteCount: room, alignment: 8) { buffer in
             do throws(Errno) {
                 let count =
                     switch place {

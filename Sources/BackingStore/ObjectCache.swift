@@ -22,9 +22,10 @@ final class ObjectCache: Sendable {
         var inode: UInt64
 
         init(device: UInt64, inode: UInt64) { (self.device, self.inode) = (device, inode) }
-        init(_ key: ObjectKey) { self.init(device: key.device, inode: key.inode) }
+        init(_ object: BackingObject) { self.init(device: object.key.device, inode: object.key.inode) }
 
         func hash(into hasher: inout Hasher) { hasher.combine(inode) }
+        func _rawHashValue(seed: Int) -> Int { NumberHash.spread(inode, seed: seed) }
     }
     private struct Slot {
         var object: BackingObject
@@ -38,8 +39,15 @@ final class ObjectCache: Sendable {
         var hand = 0
 
         /// Where this very object stands.
-        func position(of key: ObjectKey) -> Int? {
-            guard let position = index[Number(key)], slots[position].object.key == key else { return nil }
+        func position(of object: BackingObject) -> Int? {
+            guard let position = index[Number(object)] else { return nil }
+            return slots[position].object === object || slots[position].object.key == object.key ? position : nil
+        }
+
+        /// The same, if the record that is kept there may be believed while the object has this ctime.
+        func currentRecord(of object: BackingObject, at ctime: Timespec) -> Int? {
+            guard let position = position(of: object), slots[position].record?.ctime == ctime else { return nil }
+            if let expiry = slots[position].record?.expiry, expiry < SystemTime.monotonic() { return nil }
             return position
         }
     }
@@ -48,9 +56,9 @@ final class ObjectCache: Sendable {
 
     init(capacity: Int) { self.capacity = max(capacity, 16) }
 
-    func find(_ key: ObjectKey) -> SharedDescriptor? {
+    func find(_ object: BackingObject) -> SharedDescriptor? {
         state.withLock { state in
-            guard let position = state.position(of: key) else { return nil }
+            guard let position = state.position(of: object) else { return nil }
             state.slots[position].wasUsed = true
             return state.slots[position].descriptor
         }
@@ -65,33 +73,39 @@ final class ObjectCache: Sendable {
         }
     }
 
+    // A slot is large, so what is asked of it is read where it stands.
+
     /// The record that was kept while the object had this ctime.
-    func record(of key: ObjectKey, at ctime: Timespec) -> MetadataRecord? {
+    func record(of object: BackingObject, at ctime: Timespec) -> MetadataRecord? {
         state.withLock { state in
-            guard let position = state.position(of: key), let kept = state.slots[position].record, kept.ctime == ctime else {
-                return nil
-            }
-            if let expiry = kept.expiry, expiry < SystemTime.monotonic() { return nil }
-            return kept.record
+            guard let position = state.currentRecord(of: object, at: ctime) else { return nil }
+            return state.slots[position].record?.record
         }
     }
 
     /// Keeps a record for as long as the object's ctime stays, if its descriptor is here.
-    /// - Parameter isAssumed: it was not read under this ctime.
-    func keep(_ record: MetadataRecord, at ctime: Timespec, for key: ObjectKey, isAssumed: Bool = false) {
+    func keep(_ record: MetadataRecord, at ctime: Timespec, for object: BackingObject) {
         state.withLock { state in
-            guard let position = state.position(of: key) else { return }
+            guard let position = state.position(of: object) else { return }
+            state.slots[position].record = KeptRecord(ctime: ctime, record: record, expiry: nil)
+        }
+    }
+
+    /// Believes the record that was kept under one ctime to be that of a later one, for a moment.
+    func assume(_ ctime: Timespec, after before: Timespec, of object: BackingObject) {
+        state.withLock { state in
+            guard let position = state.currentRecord(of: object, at: before) else { return }
+            state.slots[position].record?.ctime = ctime
             // One assumption on another does not prolong it.
-            let expiry =
-                isAssumed
-                ? state.slots[position].record?.expiry ?? SystemTime.monotonic() + KeptRecord.assumption : nil
-            state.slots[position].record = KeptRecord(ctime: ctime, record: record, expiry: expiry)
+            if state.slots[position].record?.expiry == nil {
+                state.slots[position].record?.expiry = SystemTime.monotonic() + KeptRecord.assumption
+            }
         }
     }
 
     func insert(_ descriptor: SharedDescriptor, for object: BackingObject) {
         state.withLock { state in
-            let number = Number(object.key)
+            let number = Number(object)
             if let position = state.index[number] {
                 if state.slots[position].object.key == object.key {
                     state.slots[position].descriptor = descriptor
@@ -109,7 +123,7 @@ final class ObjectCache: Sendable {
                 state.slots[state.hand].wasUsed = false
                 state.hand = (state.hand + 1) % capacity
             }
-            state.index[Number(state.slots[state.hand].object.key)] = nil
+            state.index[Number(state.slots[state.hand].object)] = nil
             state.index[number] = state.hand
             state.slots[state.hand] = Slot(object: object, descriptor: descriptor, wasUsed: false)
             state.hand = (state.hand + 1) % capacity
@@ -117,14 +131,14 @@ final class ObjectCache: Sendable {
     }
 
     /// Forgets one object, so that a cached descriptor does not keep a removed file's blocks.
-    func remove(_ key: ObjectKey) {
+    func remove(_ object: BackingObject) {
         state.withLock { state in
-            guard let position = state.position(of: key) else { return }
-            state.index[Number(key)] = nil
+            guard let position = state.position(of: object) else { return }
+            state.index[Number(object)] = nil
             let last = state.slots.count - 1
             if position != last {
                 state.slots[position] = state.slots[last]
-                state.index[Number(state.slots[position].object.key)] = position
+                state.index[Number(state.slots[position].object)] = position
             }
             state.slots.removeLast()
             if state.hand >= state.slots.count { state.hand = 0 }

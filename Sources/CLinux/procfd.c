@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -35,9 +34,19 @@ int aclfs_proc_directory(void) {
   return none;
 }
 
+/* Several times in a request: printf would take longer than the rest of the call outside the kernel. */
+static void write_number(char *at, uint32_t number) {
+  char digits[10];
+  int count = 0;
+  do digits[count++] = (char)('0' + number % 10);
+  while (number /= 10);
+  while (count) *at++ = digits[--count];
+  *at = 0;
+}
+
 struct proc_path aclfs_proc_path(int32_t fd) {
-  struct proc_path path;
-  snprintf(path.text, sizeof path.text, "/proc/self/fd/%d", fd);
+  struct proc_path path = {"/proc/self/fd/"};
+  write_number(path.text + sizeof "/proc/self/fd/" - 1, (uint32_t)fd);
   return path;
 }
 
@@ -52,7 +61,7 @@ int64_t aclfs_proc_xattr(long call, int32_t fd, const char *name, void *value, u
   int from = atomic_load_explicit(&missing, memory_order_relaxed) ? -1 : aclfs_proc_directory();
   if (from < 0) return -ENOSYS;
   char number[16];
-  snprintf(number, sizeof number, "%d", fd);
+  write_number(number, (uint32_t)fd);
   struct at_arguments arguments = {
       .value = (uint64_t)(uintptr_t)value, .size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size, .flags = (uint32_t)flags};
   long result = syscall(call, from, number, 0, name, &arguments, sizeof arguments);

@@ -1,8 +1,12 @@
+import LinuxSystem
+
 /// The number by which the kernel knows an object, from the reply that introduced it until it is forgotten.
 public struct NodeID: RawRepresentable, Hashable, Sendable {
     public var rawValue: UInt64
     public init(rawValue: UInt64) { self.rawValue = rawValue }
     public init(_ rawValue: UInt64) { self.rawValue = rawValue }
+
+    @inlinable public func _rawHashValue(seed: Int) -> Int { NumberHash.spread(rawValue, seed: seed) }
 
     /// The root of the mount; the kernel never looks it up and never forgets it.
     public static let root = NodeID(1)
@@ -13,6 +17,8 @@ public struct HandleID: RawRepresentable, Hashable, Sendable {
     public var rawValue: UInt64
     public init(rawValue: UInt64) { self.rawValue = rawValue }
     public init(_ rawValue: UInt64) { self.rawValue = rawValue }
+
+    @inlinable public func _rawHashValue(seed: Int) -> Int { NumberHash.spread(rawValue, seed: seed) }
 }
 
 /// Who asks. Only a part of a credential: the kernel sends no supplementary groups.

@@ -112,17 +112,14 @@ extension Syscall {
     ) throws(Errno) -> [UInt8] {
         var room = 512
         while true {
-            var bytes = [UInt8](repeating: 0, count: room)
-            do {
-                let count = try bytes.withUnsafeMutableBufferPointer { (buffer) throws(Errno) in
-                    try get(UnsafeMutableRawBufferPointer(buffer))
-                }
-                bytes.removeLast(room - count)
-                return bytes
-            } catch .range {
-                // The kernel's own limit on values and lists is 64 KiB.
-                room = max(room * 2, try get(UnsafeMutableRawBufferPointer(start: nil, count: 0)))
+            var failure: Errno?
+            let bytes = [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
+                do throws(Errno) { count = try get(UnsafeMutableRawBufferPointer(buffer)) } catch { failure = error }
             }
+            guard let failure else { return bytes }
+            if failure != .range { throw failure }
+            // The kernel's own limit on values and lists is 64 KiB.
+            room = max(room * 2, try get(UnsafeMutableRawBufferPointer(start: nil, count: 0)))
         }
     }
 }

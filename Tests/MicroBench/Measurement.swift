@@ -30,14 +30,20 @@ struct Bench {
     let effort: Effort
     /// Part of the names of what is measured; nil = everything.
     let only: String?
+    /// Each case so many times and not measured, for a program that counts instructions.
+    let times: UInt64?
     private(set) var results: [Measurement] = []
 
-    init(effort: Effort, only: String?) { (self.effort, self.only) = (effort, only) }
+    init(effort: Effort, only: String?, times: UInt64? = nil) { (self.effort, self.only, self.times) = (effort, only, times) }
 
     /// Measures a body, which is given a number that it takes its input by, and gives back something that depends
     /// on what it did.
     mutating func measure(_ name: String, limit: Double? = nil, _ body: (UInt64) -> UInt64) {
         if let only, name.firstRange(of: only) == nil { return }
+        if let times {
+            _ = run(times, body)
+            return
+        }
         // Caches, lazy tables and the first round's memory are not what is measured.
         var iterations: UInt64 = 16
         var taken = run(iterations, body)

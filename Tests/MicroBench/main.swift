@@ -1,6 +1,7 @@
 // What one decision, one record, one text costs: nanoseconds and allocations, as JSON.
 //
 //   aclfs-microbench [--quick] [--only TEXT]       those with TEXT in their name, for a profiler
+//   aclfs-microbench --times N [--only TEXT]       each N times and without a clock, for a program that counts instructions
 import AllocationCount
 import Glibc
 
@@ -16,8 +17,12 @@ guard aclfs_allocations() > before, kept.count == 1000 else {
 }
 
 let words = CommandLine.arguments.dropFirst()
-let wanted = words.firstIndex(of: "--only").flatMap { $0 + 1 < words.endIndex ? words[$0 + 1] : nil }
-var bench = Bench(effort: words.contains("--quick") ? .quick : Effort(), only: wanted)
+func word(after option: String) -> String? {
+    words.firstIndex(of: option).flatMap { $0 + 1 < words.endIndex ? words[$0 + 1] : nil }
+}
+var bench = Bench(
+    effort: words.contains("--quick") ? .quick : Effort(), only: word(after: "--only"),
+    times: word(after: "--times").flatMap { UInt64($0) })
 Decisions.run(&bench)
 Formats.run(&bench)
 print("[\n\(bench.results.map { "  " + $0.json }.joined(separator: ",\n"))\n]")

@@ -1,0 +1,12 @@
+/// Hashing of numbers that nobody outside can choose: of objects, nodes and handles. A table of them is asked several times
+/// in each request, and the hasher of the standard library, made for keys that an attacker chooses, takes longer than all
+/// else in such a question (docs/performance.md).
+public enum NumberHash {
+    /// For `_rawHashValue(seed:)`: spreads neighbouring numbers over all bits.
+    @inlinable public static func spread(_ number: UInt64, seed: Int) -> Int {
+        var value = number ^ UInt64(bitPattern: Int64(seed))
+        value = (value ^ value >> 32) &* 0x9E37_79B9_7F4A_7C15
+        value = (value ^ value >> 29) &* 0xBF58_476D_1CE4_E5B9
+        return Int(truncatingIfNeeded: value ^ value >> 32)
+    }
+}
