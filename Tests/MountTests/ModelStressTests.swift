@@ -21,6 +21,11 @@ enum ModelStressPath: String, CaseIterable, CustomTestStringConvertible {
 @Suite(.enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct ModelStressTests {
     static let callsInOneWorld = 250
+    /// On each path.
+    static let time: Duration = {
+        let given = ProcessInfo.processInfo.environment["ACLFS_STRESS_SECONDS"].flatMap { Int($0) }
+        return .seconds(given ?? (MountTesting.isLong ? 600 : 3))
+    }()
 
     static func compare(_ run: ModelStressRun, seed: UInt64, for time: Duration) throws -> Int? {
         let start = ContinuousClock.now
@@ -51,7 +56,7 @@ struct ModelStressTests {
         let run = try ModelStressRun(path.options)
         let given = ProcessInfo.processInfo.environment["ACLFS_SEED"].flatMap { UInt64($0) }
         let seed = given ?? UInt64.random(in: 0...UInt64.max)
-        let count = try Self.compare(run, seed: seed, for: MountTesting.isLong ? .seconds(600) : .seconds(3))
+        let count = try Self.compare(run, seed: seed, for: Self.time)
         print(
             "model stress, \(path.testDescription): \(count ?? 0) calls, seed \(seed), \(run.outcomes), "
                 + "\(run.overtaken) questions met the change")
