@@ -73,9 +73,12 @@ struct SandboxGrantTests {
                 ctypes.CDLL(None).syscall(ctypes.c_long(217), listed, ctypes.c_void_p(place), 4096)
             ' "$T/slow/memory" "$T/view/Users/ann/Letters" >"$T/said" & reader=$!
             for i in $(seq 500); do grep -q ready "$T/said" && break; sleep 0.02; done
-            server=$(daemon "$T/slow"); kill -STOP $server; echo >&8
+            server=$(daemon "$T/slow"); kill -STOP $server
+            for i in $(seq 500); do cat /proc/$server/task/*/status | grep '^State' | grep -qv T || break; sleep 0.02; done
+            echo >&8
             # Until it waits for a page, and so holds the directory.
-            for i in $(seq 500); do grep -q '^State:.[DS]' /proc/$reader/status && [ "$(cut -d' ' -f1 /proc/$reader/syscall)" = 217 ] && break; sleep 0.02; done
+            for i in $(seq 500); do grep -q '_fault' /proc/$reader/stack && break; sleep 0.02; done
+            is 'the reader waits' 0 "$(grep -q _fault /proc/$reader/stack; echo $?)"
             remove "$T/view/Users/ann/Letters" >"$T/removed" 2>&1 & removing=$!
             for i in $(seq 200); do [ -z "$(ls -A /var/lib/aclfs/grants)" ] && break; sleep 0.02; done
             is 'the store is written first' '' "$(ls -A /var/lib/aclfs/grants)"
