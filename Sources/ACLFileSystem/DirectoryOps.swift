@@ -23,12 +23,12 @@ extension FileSystem {
     }
 
     /// Whether the kernel may keep the names that one caller listed and show them to the next: where everybody may list.
-    /// It asks for the attributes before it believes them, and forgets them when the directory's mtime has moved; so
-    /// that must tell every change. A confined mount may be asked anew for each part of a listing.
+    /// It asks for the attributes before it believes them, in the name of whoever lists, who must get them; and forgets
+    /// the names when the directory's mtime has moved, so that must tell every change. A confined mount may be asked anew for each part of a listing.
     private func listingFlags(_ directory: Loaded) -> Opening.Flags {
         guard view == nil, cache.times.entry > 0, !directory.isCovered,
             tree.stampsEveryChange(directory.status, directory.descriptor),
-            everybodyHolds([.list, .search], on: directory)
+            everybodyHolds([.list, .search, .readAttributes, .readSecurity], on: directory)
         else { return [] }
         return [.cacheDirectory, .keepCache]
     }

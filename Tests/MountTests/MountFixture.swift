@@ -21,8 +21,9 @@ enum MountTesting {
     static var isPossible: Bool { missing == nil }
     static let isLong = ProcessInfo.processInfo.environment["ACLFS_TEST_LONG"] == "1"
 
-    /// A product of this build: it lies next to the test bundle.
+    /// - Returns: the path of a program of ours that was built with the tests; of `aclfs` the one that ACLFS_PROGRAM names, if any.
     static func program(_ name: String) -> String {
+        if name == "aclfs", let given = ProcessInfo.processInfo.environment["ACLFS_PROGRAM"] { return given }
         var path = [CChar](repeating: 0, count: 4096)
         let count = readlink("/proc/self/exe", &path, path.count - 1)
         let bundle = String(decoding: path.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)

@@ -13,6 +13,9 @@ public struct ModelHost: Sendable, Hashable {
     /// Set-id bits are cleared by the kernel, which then asks for attributes first, in the caller's name
     /// (docs/security.md).
     public var kernelClearsSetID = false
+    /// The kernel keeps listings of directories that everybody may list and stat. When that ends for somebody, it still asks
+    /// for the attributes in the name of whoever lists through a handle that he has (docs/security.md).
+    public var kernelKeepsListings = false
     public init() {}
 }
 

@@ -74,6 +74,11 @@ extension ModelTree {
             guard host.kernelClearsSetID, let number = tree.changedObject(words, process), tree.mayNotStat(number)
             else { return [] }
             return [refused]
+        case "relist":
+            guard host.kernelKeepsListings,
+                let directory = handles[Slot(process: process, number: Int(words[1]) ?? 0)]?.object, tree.mayNotStat(directory)
+            else { return [] }
+            return [refused]
         default: return []
         }
     }
