@@ -118,7 +118,8 @@ def measure(settings, names):
             counter = Counter(daemon(mounts, label, point), point, scratch.top)
             for name in names:
                 rows.append((name, label, least(name, fixture, tarball, counter, settings)))
-                print(f"costs: {name} on {label}", file=sys.stderr)
+                # Not lost if somebody ends the run.
+                print(f"costs: {name} on {label}: {listed(rows[-1][2]['requests'])}", file=sys.stderr)
         return rows
     finally:
         scratch.end()
