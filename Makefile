@@ -25,7 +25,8 @@ profiledir := $(DESTDIR)$(PREFIX)/share/aclfs/sandbox
 profiles := $(notdir $(wildcard mount-helpers/sandbox/*.entitlements))
 unitdir := $(DESTDIR)$(PREFIX)/lib/systemd/system
 
-.PHONY: help run test test-long test-threads bench bench-quick bench_programs lint build release dependencies install uninstall clean
+.PHONY: help run test test-long test-threads bench bench-quick bench-costs bench_programs lint build release
+.PHONY: dependencies install uninstall clean
 
 help:
 	@echo 'make run         build aclfs and take the tour on a mount of its own (as root)'
@@ -34,6 +35,7 @@ help:
 	@echo 'make test-threads where threads meet, with ThreadSanitizer, in .build-threads (as root)'
 	@echo 'make bench       what a mount costs, against others, as ratios; docs/performance.md explains it (as root)'
 	@echo 'make bench-quick the same in about two minutes'
+	@echo 'make bench-costs requests, system calls and instructions of one operation; they do not depend on the load (as root)'
 	@echo 'make lint        layers, file lengths, links; style findings are shown'
 	@echo 'make build       debug build of everything'
 	@echo 'make install     [PREFIX=/usr] [DESTDIR=] the program, helpers, manual pages, completions, unit'
@@ -101,6 +103,11 @@ bench: bench_programs
 
 bench-quick: bench_programs
 	@$(run_bench) --quick
+
+# Trace points are read in a namespace of its own, where they are mounted if they are not.
+bench-costs: bench_programs
+	@ACLFS='$(CURDIR)/$(release)' ACLFS_LOAD='$(CURDIR)/.build/release/aclfs-load' unshare --mount sh -c \
+	    '[ -d /sys/kernel/tracing/events ] || mount -t tracefs tracefs /sys/kernel/tracing; exec python3 -B Tests/Bench/costs.py'
 
 install:
 	@[ -x $(release) ] || { echo 'make install: build first: make release' >&2; exit 1; }
