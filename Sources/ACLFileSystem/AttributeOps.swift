@@ -84,6 +84,13 @@ extension FileSystem {
         return handles.hasWritableFile(of: node, openedBy: caller.uid)
     }
 
+    /// The kernel's request before somebody writes names nothing, and chown(2) without ids looks the same: who holds no
+    /// handle to write through changes nothing by it, as on macOS (AUTHORIZATION.md 6.3).
+    private func isBeforeWriting(_ changes: SetAttributes, to object: Loaded, _ caller: Caller) -> Bool {
+        guard changes.size == nil, changes.uid == nil, changes.gid == nil, let node = object.node else { return false }
+        return handles.hasWritableFile(of: node, openedBy: caller.uid)
+    }
+
     /// By path it asks `write`; through a handle its access mode and the flags (AUTHORIZATION.md 2.2, 2.4).
     private func permitTruncation(_ object: Loaded, _ handle: HandleID?, _ caller: Caller) throws(Errno) {
         guard let handle else { return try permit(.truncate, Parts(object: object), caller, about: object) }
@@ -109,7 +116,7 @@ extension FileSystem {
         }
         if let mode = changes.mode {
             try Syscall.fchmod(descriptor, mode: mode & 0o7777)
-        } else if changes.killSetID, changes.size == nil, changes.uid == nil, changes.gid == nil {
+        } else if changes.killSetID, isBeforeWriting(changes, to: object, caller) {
             try clearSetID(descriptor, object.status)
         }
         if let times {
