@@ -159,7 +159,8 @@ struct ExplainRun<C: Credential> {
         case .readlink: .readLink
         case .truncate: .truncate
         case .utimes: .setTimes(access: .chosen, modification: .chosen)
-        case .setacl: .setACL(facts.acl)
+        // What is there already is not asked about.
+        case .setacl: .setACL(facts.acl == nil ? ACL([]) : nil)
         case .accessRead: .access(.read)
         case .accessWrite: .access(.write)
         case .accessExecute: .access(.execute)

@@ -67,7 +67,9 @@ func requiredRights(for operation: Operation, nodes: Nodes, isRoot: Bool, isOwne
             Check(.addFile, on: nodes.targetParent == nil ? .parent : .targetParent))
     case .rename: return renameChecks(nodes)
     case .exchange: return exchangeChecks(nodes)
-    case .chmod, .setACL: return attributeChange(.writeSecurity)
+    case .chmod: return attributeChange(.writeSecurity)
+    // Section 6.2: asked if it differs.
+    case .setACL(let acl): return attributeChange(acl == nodes.object?.acl ? [] : .writeSecurity)
     case .chown(let uid, let gid):
         return ownerChange(uid: uid, gid: gid, of: nodes.object, isRoot: isRoot)
     case .setOwner(let owner):

@@ -18,11 +18,29 @@ import Testing
 
     @Test func refusalsReadAsNotPermitted() {
         #expect(decide(mode(0o644), file(0o777), by: stranger).denial == .EPERM)
-        #expect(decide(.setACL(nil), file(0o777), by: stranger).denial == .EPERM)
+        #expect(decide(.setACL(ACL([])), file(0o777), by: stranger).denial == .EPERM)
         #expect(decide(.chown(uid: 502, gid: nil), file(0o777), by: stranger).denial == .EPERM)
         // chflags and "now" keep it (Q8).
         #expect(decide(.chflags(.hidden), file(0o777), by: stranger).denial == .EACCES)
         #expect(decide(.setTimes(access: .now, modification: .now), file(0), by: stranger).denial == .EACCES)
+    }
+
+    /// 6.2: asked if it differs; flags, which bind the right, are not asked either.
+    @Test func settingTheListThatIsThereAsksNothing() {
+        let entry = ACE(.everyone, .deny, .writeSecurity)
+        for object in [file(0), file(0, entry)] {
+            #expect(decide(.setACL(object.acl), object, by: stranger) == .allow(.implicit))
+            var immutable = object
+            immutable.flags = .userImmutable
+            #expect(decide(.setACL(object.acl), immutable, by: owner) == .allow(.implicit))
+            #expect(decide(.setACL(object.acl), immutable, by: root).isAllowed)
+        }
+        #expect(decide(.setACL(nil), file(0, entry), by: stranger).denial == .EPERM)
+        #expect(decide(.setACL(ACL([])), file(0), by: stranger).denial == .EPERM)
+        var flagged = ACL([entry])
+        flagged.listFlags = ACL.noInherit
+        // Q7
+        #expect(decide(.setACL(flagged), file(0, entry), by: stranger).denial == .EPERM)
     }
 
     @Test func ownershipIsTakenByRightAndNeverGivenAway() {

@@ -78,8 +78,9 @@ extension ModelTree {
         try ask(operation, ModelNodes(object: object(number).node))
     }
 
-    /// 2.2: writesecurity; asked by the file system even if nothing differs.
+    /// 2.2: writesecurity, if it differs.
     private mutating func setACL(_ acl: [ModelEntry]?, of number: Int) throws(Refusal) {
+        if acl == object(number).node.acl { return }
         try ask("setacl", on: number)
         objects[number]?.node.acl = acl
     }
