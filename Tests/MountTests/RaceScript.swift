@@ -42,7 +42,12 @@ struct RaceOutcome: CustomStringConvertible {
 
 /// One race (Tests/RaceClient): who takes what from whom, and who calls meanwhile.
 struct RaceScript {
-    enum Length { case rounds(Int), seconds(Int) }
+    enum Length {
+        /// Each agent is waited for in each state.
+        case rounds(Int)
+        /// Nobody is waited for.
+        case revocations(Int), seconds(Int)
+    }
 
     var length: Length
     var taker: TestUser
@@ -58,6 +63,7 @@ struct RaceScript {
         var lines: [[String]]
         switch length {
         case .rounds(let count): lines = [["rounds", String(count)]]
+        case .revocations(let count): lines = [["revocations", String(count)]]
         case .seconds(let count): lines = [["seconds", String(count)]]
         }
         lines.append(["taker"] + taker.raceWords)

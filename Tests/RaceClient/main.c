@@ -1,6 +1,6 @@
 // Races against a mount: reads a script (script.c) and runs it.
 //
-// rounds/seconds: a taker takes a right away and gives it back while agents of several users call in a loop
+// rounds/revocations/seconds: a taker takes a right away and gives it back while agents of several users call in a loop
 // without pause. A call that began after the taker's call had returned, and ended before the next one began,
 // must have the outcome of that state. Nobody is told to begin: the very next call is judged.
 //

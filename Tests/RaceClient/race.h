@@ -53,7 +53,8 @@ struct step {
 };
 
 struct script {
-    long rounds, seconds, attempts;
+    /// How long: rounds in which every agent is waited for; or so many rounds or seconds in which nobody is.
+    long rounds, revocations, seconds, attempts;
     /// The daemons whose threads are kept away from the processor of a forced delay.
     pid_t serving[4];
     int servers;

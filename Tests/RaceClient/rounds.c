@@ -106,7 +106,7 @@ static void must(const struct script *script, const struct calls *calls, long ro
     }
 }
 
-// Lets the agents act in one state until each has been judged in it, or, in a timed race, not at all.
+// Lets the agents act in one state until each has been judged in it; where only revocations or seconds count, not at all.
 static void stand(const struct script *script, long round, int state, int awaited)
 {
     shared->waiting = awaited;
@@ -139,7 +139,9 @@ int run_rounds(const struct script *script)
     long round = 1;
     for (;; round++) {
         clock_gettime(CLOCK_MONOTONIC, &now);
-        bool is_over = script->rounds ? round > script->rounds : now.tv_sec - began.tv_sec >= script->seconds;
+        bool is_over = script->rounds ? round > script->rounds
+            : script->revocations ? round > script->revocations
+            : now.tv_sec - began.tv_sec >= script->seconds;
         if (is_over || shared->wrong >= MAX_NOTES) break;
         stand(script, round, OPEN, awaited);
         must(script, &script->take, round);

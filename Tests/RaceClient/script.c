@@ -75,6 +75,7 @@ static void read_line(struct script *script, char **word, int count)
     struct agent *agent = script->agents ? &script->agent[script->agents - 1] : NULL;
     bool one = count == 2;
     if (strcmp(first, "rounds") == 0 && one) script->rounds = number(word[1]);
+    else if (strcmp(first, "revocations") == 0 && one) script->revocations = number(word[1]);
     else if (strcmp(first, "seconds") == 0 && one) script->seconds = number(word[1]);
     else if (strcmp(first, "attempts") == 0 && one) script->attempts = number(word[1]);
     else if (strcmp(first, "serving") == 0 && one && script->servers < 4)
