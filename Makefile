@@ -25,19 +25,20 @@ profiledir := $(DESTDIR)$(PREFIX)/share/aclfs/sandbox
 profiles := $(notdir $(wildcard mount-helpers/sandbox/*.entitlements))
 unitdir := $(DESTDIR)$(PREFIX)/lib/systemd/system
 
-.PHONY: help run test test-long bench bench-quick bench_programs lint build release dependencies install uninstall clean
+.PHONY: help run test test-long test-threads bench bench-quick bench_programs lint build release dependencies install uninstall clean
 
 help:
 	@echo 'make run         build aclfs and take the tour on a mount of its own (as root)'
 	@echo 'make test        lint, build and every test that ends within minutes'
 	@echo 'make test-long   the same with the long races and random runs; docs/test-runs.md keeps the result'
+	@echo 'make test-threads where threads meet, with ThreadSanitizer, in .build-threads (as root)'
 	@echo 'make bench       what a mount costs, against others, as ratios; docs/performance.md explains it (as root)'
 	@echo 'make bench-quick the same in about two minutes'
 	@echo 'make lint        layers, file lengths, links; style findings are shown'
 	@echo 'make build       debug build of everything'
 	@echo 'make install     [PREFIX=/usr] [DESTDIR=] the program, helpers, manual pages, completions, unit'
 	@echo 'make uninstall   [PREFIX=/usr] [DESTDIR=] remove exactly these'
-	@echo 'make clean       remove .build'
+	@echo 'make clean       remove .build and .build-threads'
 
 dependencies:
 	@mount-helpers/install-dependencies
@@ -84,6 +85,9 @@ test: lint build
 test-long: lint build
 	$(call run_tests,$(TEST_LONG_TIMEOUT),ACLFS_TEST_LONG=1,mount-helpers/record-test-run "$$status" .build/test.log;)
 
+test-threads: dependencies
+	@SWIFT='$(SWIFT)' mount-helpers/with-rings timeout --kill-after=30 $(TEST_LONG_TIMEOUT) mount-helpers/test-threads
+
 # Everything with the optimisations of the release; BENCH_ROUNDS and the others are in docs/performance.md.
 bench_programs: release
 	$(SWIFT) build $(release_flags) --product aclfs-load
@@ -122,4 +126,4 @@ uninstall:
 	rmdir --ignore-fail-on-non-empty '$(profiledir)' '$(dir $(profiledir))' 2>/dev/null || :
 
 clean:
-	rm -rf .build
+	rm -rf .build .build-threads
