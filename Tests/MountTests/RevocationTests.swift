@@ -9,7 +9,7 @@ struct RevocationTests {
     /// The outcomes are the same for all; where the kernel may answer by itself they are won most hardly. All ways
     /// together that is more than 100 000 revocations over each transport.
     static func rounds(_ setting: CacheSetting) -> Int {
-        if MountTesting.isLong { return setting == .auto || setting == .device ? 3_500 : 1_000 }
+        if MountTesting.isLong { return setting == .auto ? 10_000 : setting == .device ? 3_500 : 1_000 }
         return setting == .auto ? 200 : 20
     }
     static let settings: [CacheSetting] = MountTesting.isLong ? [.auto, .exclusive, .strict, .device, .masked] : [.auto, .strict, .masked]
