@@ -73,7 +73,7 @@ struct SandboxRunShare {
     func places(with view: SandboxRunView) throws(SandboxRunFailure) -> SandboxPlaces { try places(view.places) }
 
     private func places(_ answer: JSON) throws(SandboxRunFailure) -> SandboxPlaces {
-        guard var places = SandboxPlaces(answer) else {
+        guard var places = SandboxPlaces(answer), answer["stores"] != nil else {
             throw SandboxRunFailure("\(entry.path): its daemon's answer is not understood; is it another version?")
         }
         for other in MountTable.entries() where other.type == "fuse.aclfs" {
@@ -81,7 +81,31 @@ struct SandboxRunShare {
             else { continue }
             if Self.mayShow(other, places) { places.mounts.append(.init(device: device, isSame: false)) }
         }
+        places.stores += try stores(besides: places)
         return places
+    }
+
+    /// Where the caller's grants are kept by his environment, and by the daemons of other mounts of his.
+    private func stores(besides places: SandboxPlaces) throws(SandboxRunFailure) -> [SandboxPlaces.Place] {
+        var stores: [SandboxPlaces.Place] = []
+        // Without HOME no daemon that is started like this command keeps any.
+        if let own = try? GrantPlace.prepare() {
+            do throws(Errno) {
+                let device = try Syscall.statx(own.base.rawValue, flags: AtFlag.dontSync).device
+                // What lies on the share itself is closed in the view, or is seen as the profile says.
+                if !places.mounts.contains(where: { $0.device == device }), let wall = try own.wall() { stores.append(wall) }
+            } catch {
+                throw SandboxRunFailure("nobody can say where \(own.path), which keeps the grants, has to be covered", error)
+            }
+        }
+        for other in MountTable.entries()
+        where other.type == "fuse.aclfs" && other.device != entry.device && (other.userID ?? 0) == geteuid() {
+            guard let client = try? ControlClient(device: other.device, owner: geteuid(), patience: 2000),
+                let answer = try? client.ask("places"), let told = SandboxPlaces(answer)
+            else { continue }
+            stores += told.stores
+        }
+        return stores
     }
 
     /// A daemon that does not say no may show it.

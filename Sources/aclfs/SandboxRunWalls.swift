@@ -55,7 +55,7 @@ struct SandboxWalls {
         if let served = places.mounts.first(where: { $0.device == mount.device }) {
             return [Sight(mount: mount, names: [], cover: served.isSame ? .view(below: root) : .nothing)]
         }
-        return places.backing.filter { $0.device == mount.device }.compactMap { place in
+        return (places.backing + places.stores).filter { $0.device == mount.device }.compactMap { place in
             if place.names.starts(with: root) {
                 return Sight(
                     mount: mount, names: Array(place.names.dropFirst(root.count)),

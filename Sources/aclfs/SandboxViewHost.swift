@@ -18,9 +18,21 @@ extension MountHost {
         guard isMaster || descriptors.count == 1 && Self.reachedMount(descriptors[0].rawValue, mount) != nil else {
             return .failed(.perm, "what lies behind a mount is told to root, to whoever mounted, and with a descriptor of its top")
         }
-        do throws(MountFailure) { return .done(try sandboxPlaces(of: mount).json) } catch {
+        do throws(MountFailure) { return .done(try sandboxPlaces(of: mount, to: peer).json) } catch {
             return .failed(.inval, error.message)
         }
+    }
+
+    /// - Parameter peer: is told of the grants if they are his. Others' modes keep him out.
+    private func sandboxPlaces(of mount: AttachedMount, to peer: ControlSocket.Peer) throws(MountFailure) -> SandboxPlaces {
+        var places = try sandboxPlaces(of: mount)
+        guard peer.uid == 0 || peer.uid == geteuid(), let store = store.closedPlace else { return places }
+        do throws(Errno) { places.stores = try store.wall().map { [$0] } ?? [] } catch {
+            throw MountFailure(
+                status: MountExit.systemError,
+                message: "nobody can say where \(store.path), which keeps the grants, has to be covered: \(error)")
+        }
+        return places
     }
 
     private func sandboxPlaces(of mount: AttachedMount) throws(MountFailure) -> SandboxPlaces {
@@ -55,7 +67,7 @@ extension MountHost {
                 profile = try SandboxProfile(json)
                 _ = try profile.table()
             } catch { throw MountFailure(status: MountExit.failed, message: "profile: \(error)") }
-            let places = try sandboxPlaces(of: mount)
+            let places = try sandboxPlaces(of: mount, to: peer)
             let base = AttachedMount.View(base: fileSystem, room: try ViewRoom(self, of: peer.uid))
             let view: (device: String, descriptor: SharedDescriptor?)
             if isMaker {
