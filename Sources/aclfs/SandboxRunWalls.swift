@@ -130,7 +130,7 @@ struct SandboxWalls {
     }
 
     private mutating func attachNothing(onto object: SharedDescriptor) throws(Errno) {
-        let isDirectory = try Syscall.statx(object.rawValue, flags: AtFlag.dontSync).isDirectory
+        let isDirectory = try SandboxWalk.isDirectory(object.rawValue)
         let empty: OwnedDescriptor
         if isDirectory {
             empty = try Syscall.smallMount(isWritable: false)
