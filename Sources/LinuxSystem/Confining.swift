@@ -20,6 +20,14 @@ extension Syscall {
         try write(path: "/proc/self/gid_map", "\(gid) \(gid) 1")
     }
 
+    /// How many namespaces of a kind there may be in this user namespace and in those within it, in each of which the
+    /// limits of all around it count. Nothing where the kernel has none of the kind.
+    public static func limitNamespaces(_ kind: String, to most: Int) throws(Errno) {
+        do throws(Errno) { try write(path: "/proc/sys/user/max_\(kind)_namespaces", "\(most)") } catch {
+            if error != .noent { throw error }
+        }
+    }
+
     private static func write(path: String, _ text: String) throws(Errno) {
         let file = try open(path, aclfs_O_WRONLY)
         var bytes = Array(text.utf8)

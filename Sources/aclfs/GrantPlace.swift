@@ -51,9 +51,7 @@ struct GrantPlace: Sendable {
         var here = base
         for (index, name) in missing.enumerated() {
             if create {
-                // What others may know is that there are grants, not of what.
-                let isOpen = geteuid() == 0 && index < missing.count - 1
-                do { try Syscall.mkdirat(here.rawValue, name, mode: isOpen ? 0o755 : 0o700) } catch {
+                do { try Syscall.mkdirat(here.rawValue, name, mode: mode(ofMissing: index)) } catch {
                     if error != .exist { throw error }
                 }
             }
@@ -71,6 +69,35 @@ struct GrantPlace: Sendable {
         guard status.uid == geteuid(), status.mode & 0o022 == 0 else { throw .perm }
         return directory
     }
+
+    /// Whatever its owner and mode, which the owner can change.
+    /// - Returns: nil if it is missing and this user cannot make it, whatever modes he changes.
+    func made() throws(Errno) -> SharedDescriptor? {
+        var here = base
+        for (index, name) in missing.enumerated() {
+            func next() throws(Errno) -> SharedDescriptor {
+                SharedDescriptor(
+                    try Syscall.openat(here.rawValue, name, OpenFlag.path | OpenFlag.directory | OpenFlag.noFollow))
+            }
+            do throws(Errno) { here = try next() } catch {
+                guard error == .noent else { throw error }
+                do throws(Errno) { try Syscall.mkdirat(here.rawValue, name, mode: mode(ofMissing: index)) } catch {
+                    let isHis = try Syscall.statx(here.rawValue, flags: AtFlag.dontSync).uid == geteuid()
+                    switch error {
+                    case .exist: break
+                    case .rofs, .noent: return nil
+                    case .acces, .perm: if !isHis { return nil } else { throw error }
+                    default: throw error
+                    }
+                }
+                here = try next()
+            }
+        }
+        return here
+    }
+
+    /// What others may know is that there are grants, not of what.
+    private func mode(ofMissing index: Int) -> UInt32 { geteuid() == 0 && index < missing.count - 1 ? 0o755 : 0o700 }
 
     /// Where it lies in a tree, if it does (`places` has where else it is seen there).
     /// - Throws: if that cannot be found out.

@@ -23,6 +23,8 @@ struct SandboxPlaces {
 
     var backing: [Place]
     var mounts: [Mount]
+    /// Directories of kept grants, which nobody inside may read or change.
+    var stores: [Place] = []
 }
 
 extension SandboxPlaces {
@@ -34,10 +36,11 @@ extension SandboxPlaces {
                     backing.map { place in
                         .object([
                             .init("device", .string(DeviceNumber.text(place.device))),
-                            JSON.path([0x2F] + Array(place.names.joined(separator: [0x2F]))),
+                            place.path,
                             .init("source", .bool(place.isSource)),
                         ])
                     })),
+            .init("stores", .array(stores.map { .object([.init("device", .string(DeviceNumber.text($0.device))), $0.path]) })),
             .init(
                 "mounts",
                 .array(
@@ -59,6 +62,11 @@ extension SandboxPlaces {
             else { return nil }
             backing.append(Place(device: device, names: path.pathNames, isSource: isSource))
         }
+        // Another daemon that is asked about somebody's places is told none.
+        for store in json["stores"]?.array ?? [] {
+            guard let device = store["device"]?.string.flatMap(DeviceNumber.parse), let path = store.path() else { return nil }
+            stores.append(Place(device: device, names: path.pathNames, isSource: false))
+        }
         for mount in served {
             guard let device = mount["device"]?.string.flatMap(DeviceNumber.parse), let isSame = mount["same"]?.bool else {
                 return nil
@@ -67,6 +75,10 @@ extension SandboxPlaces {
         }
         if !backing.contains(where: { $0.isSource }) || mounts.isEmpty { return nil }
     }
+}
+
+extension SandboxPlaces.Place {
+    fileprivate var path: JSON.Member { JSON.path([0x2F] + Array(names.joined(separator: [0x2F]))) }
 }
 
 extension SandboxPlaces {

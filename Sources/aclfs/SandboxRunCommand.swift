@@ -43,7 +43,6 @@ enum SandboxRunCommand {
         var walls = SandboxWalls(places: try share.places(with: view), view: shown.rawValue)
         try walls.raise()
         try walls.hide(ControlPlace.directories(of: 0) + ControlPlace.directories(of: geteuid()))
-        try walls.hide(Self.connectionControls())
         try checkShare(share, shown)
         container?.setEnvironment()
 
@@ -112,14 +111,6 @@ enum SandboxRunCommand {
         guard let path = getcwd(nil, 0) else { return nil }
         defer { free(path) }
         return UnsafeBufferPointer(start: path, count: strlen(path)).map { UInt8(bitPattern: $0) }
-    }
-
-    /// Where whoever mounted may end FUSE mounts, his own shares among them.
-    private static func connectionControls() throws(SandboxRunFailure) -> [String] {
-        do throws(Errno) {
-            return try MountInfo.ofThisProcess().filter { $0.type.elementsEqual("fusectl".utf8) }
-                .map { String(decoding: $0.path, as: UTF8.self) }
-        } catch { throw NamespaceSettings.failure("cannot read the mount table", error) }
     }
 
     private static func holdSignals() -> sigset_t {

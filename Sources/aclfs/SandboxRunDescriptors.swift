@@ -45,8 +45,9 @@ enum SandboxRunDescriptors {
                 return isNear ? "a file of a place that is not seen here" : nil
             }
             let names = mount.root.pathNames + path.pathNames.dropFirst(mount.path.pathNames.count)
-            let isInside = places.backing.contains { $0.device == mount.device && names.starts(with: $0.names) }
-            return isInside ? "a file in the backing directory" : nil
+            func isIn(_ place: SandboxPlaces.Place) -> Bool { place.device == mount.device && names.starts(with: place.names) }
+            if places.stores.contains(where: isIn) { return "a file of the kept grants" }
+            return places.backing.contains(where: isIn) ? "a file in the backing directory" : nil
         } catch { throw SandboxRunFailure("descriptor \(descriptor)", error) }
     }
 }

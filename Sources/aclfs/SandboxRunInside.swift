@@ -47,6 +47,10 @@ struct SandboxRunInside {
         if SandboxRunDevices.canOpenDisks {
             try step("cannot make a /dev without disks") { () throws(Errno) in try SandboxRunDevices.replace() }
         }
+        // With a namespace of control groups of his own anybody inside could mount them anew.
+        try step("cannot forbid namespaces of control groups") { () throws(Errno) in
+            try Syscall.limitNamespaces("cgroup", to: 0)
+        }
         // From here on nothing that is mounted can be taken away or moved, by nobody inside.
         let (uid, gid) = (geteuid(), getegid())
         try step("cannot make the inner namespaces") { () throws(Errno) in

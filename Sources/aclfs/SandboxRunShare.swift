@@ -73,23 +73,63 @@ struct SandboxRunShare {
     func places(with view: SandboxRunView) throws(SandboxRunFailure) -> SandboxPlaces { try places(view.places) }
 
     private func places(_ answer: JSON) throws(SandboxRunFailure) -> SandboxPlaces {
-        guard var places = SandboxPlaces(answer) else {
+        guard var places = SandboxPlaces(answer), answer["stores"] != nil else {
             throw SandboxRunFailure("\(entry.path): its daemon's answer is not understood; is it another version?")
         }
-        for other in MountTable.entries() where other.type == "fuse.aclfs" {
-            guard let device = DeviceNumber.parse(other.device), !places.mounts.contains(where: { $0.device == device })
+        let others = Dictionary(grouping: MountTable.entries().filter { $0.type == "fuse.aclfs" }, by: \.device)
+        for (number, entries) in others {
+            guard let device = DeviceNumber.parse(number), !places.mounts.contains(where: { $0.device == device })
             else { continue }
-            if Self.mayShow(other, places) { places.mounts.append(.init(device: device, isSame: false)) }
+            if Self.mayShow(entries, places) { places.mounts.append(.init(device: device, isSame: false)) }
         }
+        places.stores += try stores(besides: places)
         return places
     }
 
-    /// A daemon that does not say no may show it.
-    private static func mayShow(_ other: MountEntry, _ places: SandboxPlaces) -> Bool {
-        guard let client = try? ControlClient(device: other.device, owner: other.userID ?? 0, patience: 2000),
-            let answer = try? client.ask("shows", [.init("places", places.json)])
-        else { return true }
-        return answer["shows"]?.bool ?? true
+    /// Where the caller's grants are kept by his environment, and by the daemons of other mounts of his.
+    private func stores(besides places: SandboxPlaces) throws(SandboxRunFailure) -> [SandboxPlaces.Place] {
+        var stores: [SandboxPlaces.Place] = []
+        // Without HOME no daemon that is started like this command keeps any.
+        if let own = try? GrantPlace.prepare() {
+            do throws(Errno) {
+                let device = try Syscall.statx(own.base.rawValue, flags: AtFlag.dontSync).device
+                // What lies on the share itself is closed in the view, or is seen as the profile says.
+                if !places.mounts.contains(where: { $0.device == device }), let wall = try own.wall() { stores.append(wall) }
+            } catch {
+                throw SandboxRunFailure("nobody can say where \(own.path), which keeps the grants, has to be covered", error)
+            }
+        }
+        for other in MountTable.entries()
+        where other.type == "fuse.aclfs" && other.device != entry.device && (other.userID ?? 0) == geteuid() {
+            guard let client = try? ControlClient(device: other.device, owner: geteuid(), patience: 2000),
+                let answer = try? client.ask("places"), let told = SandboxPlaces(answer)
+            else { continue }
+            stores += told.stores
+        }
+        return stores
+    }
+
+    /// A daemon that does not say no may show it; then its mount is covered, which asks nothing of it.
+    /// - Parameter entries: of one mount, at all places where it stands.
+    private static func mayShow(_ entries: [MountEntry], _ places: SandboxPlaces) -> Bool {
+        for other in entries {
+            let (owner, asking) = (other.userID ?? 0, geteuid())
+            // Whoever keeps others out, root among them, need not be reached by them at all.
+            guard owner == 0 || owner == asking || other.superOptions.contains("allow_other") else { return true }
+            var shown: SharedDescriptor?
+            if asking != 0, asking != owner {
+                // As `places` is told: to who reaches the mount.
+                guard other.root == "/",
+                    let top = try? Syscall.open(other.path, OpenFlag.path | OpenFlag.directory | OpenFlag.noFollow)
+                else { continue }
+                shown = SharedDescriptor(top)
+            }
+            guard let client = try? ControlClient(device: other.device, owner: owner, patience: 2000) else { return true }
+            let answer = try? client.ask(
+                "shows", [.init("places", places.json)], with: shown.map { [$0.rawValue] } ?? [])
+            if let shows = answer?["shows"]?.bool { return shows }
+        }
+        return true
     }
 
     /// Who has it reaches the mount, which the daemon wants to see.

@@ -25,6 +25,10 @@ struct SandboxWalls {
         throw SandboxRunFailure("the mount table does not come to rest; is something mounting all the time?")
     }
 
+    /// File systems through which their user ends what runs outside: FUSE connections that he mounted, his shares among
+    /// them, and by cgroup.kill or cgroup.freeze the processes of control groups that are delegated to him.
+    private static let controls = ["fusectl", "cgroup", "cgroup2"]
+
     /// A place of one mount where something is seen that must not be.
     private struct Sight {
         var mount: MountInfo
@@ -52,10 +56,13 @@ struct SandboxWalls {
 
     private func sights(of mount: MountInfo) -> [Sight] {
         let root = mount.root.pathNames
+        if Self.controls.contains(where: { mount.type.elementsEqual($0.utf8) }) {
+            return [Sight(mount: mount, names: [], cover: .nothing)]
+        }
         if let served = places.mounts.first(where: { $0.device == mount.device }) {
             return [Sight(mount: mount, names: [], cover: served.isSame ? .view(below: root) : .nothing)]
         }
-        return places.backing.filter { $0.device == mount.device }.compactMap { place in
+        return (places.backing + places.stores).filter { $0.device == mount.device }.compactMap { place in
             if place.names.starts(with: root) {
                 return Sight(
                     mount: mount, names: Array(place.names.dropFirst(root.count)),
@@ -130,7 +137,7 @@ struct SandboxWalls {
     }
 
     private mutating func attachNothing(onto object: SharedDescriptor) throws(Errno) {
-        let isDirectory = try Syscall.statx(object.rawValue, flags: AtFlag.dontSync).isDirectory
+        let isDirectory = try SandboxWalk.isDirectory(object.rawValue)
         let empty: OwnedDescriptor
         if isDirectory {
             empty = try Syscall.smallMount(isWritable: false)
@@ -148,9 +155,8 @@ struct SandboxWalls {
 
     // MARK: Besides the share
 
-    /// Directories of the system through which a confined program could give itself more or end a share: the sockets of
-    /// daemons, the control of FUSE connections. One that is not there need not be covered; what cannot be opened for
-    /// another reason must not stay open either.
+    /// Directories of the system through which a confined program could give itself more: the sockets of daemons. One that
+    /// is not there need not be covered; what cannot be opened for another reason must not stay open either.
     mutating func hide(_ paths: [String]) throws(SandboxRunFailure) {
         for path in paths {
             let directory: SharedDescriptor

@@ -14,13 +14,31 @@ extension MountHost {
     func places(
         of mount: AttachedMount, to peer: ControlSocket.Peer, showing descriptors: [SharedDescriptor]
     ) -> ControlServer.MountFacts.DaemonAnswer {
-        let isMaster = peer.uid == 0 || peer.uid == geteuid()
-        guard isMaster || descriptors.count == 1 && Self.reachedMount(descriptors[0].rawValue, mount) != nil else {
-            return .failed(.perm, "what lies behind a mount is told to root, to whoever mounted, and with a descriptor of its top")
-        }
-        do throws(MountFailure) { return .done(try sandboxPlaces(of: mount).json) } catch {
+        guard Self.mayKnowPlaces(of: mount, peer, descriptors) else { return Self.keptPlaces }
+        do throws(MountFailure) { return .done(try sandboxPlaces(of: mount, to: peer).json) } catch {
             return .failed(.inval, error.message)
         }
+    }
+
+    private static let keptPlaces = ControlServer.MountFacts.DaemonAnswer.failed(
+        .perm, "what lies behind a mount is told to root, to whoever mounted, and with a descriptor of its top")
+
+    private static func mayKnowPlaces(
+        of mount: AttachedMount, _ peer: ControlSocket.Peer, _ descriptors: [SharedDescriptor]
+    ) -> Bool {
+        peer.uid == 0 || peer.uid == geteuid() || descriptors.count == 1 && reachedMount(descriptors[0].rawValue, mount) != nil
+    }
+
+    /// - Parameter peer: is told of the grants if they are his. Others' modes keep him out.
+    private func sandboxPlaces(of mount: AttachedMount, to peer: ControlSocket.Peer) throws(MountFailure) -> SandboxPlaces {
+        var places = try sandboxPlaces(of: mount)
+        guard peer.uid == 0 || peer.uid == geteuid(), let store = store.closedPlace else { return places }
+        do throws(Errno) { places.stores = try store.wall().map { [$0] } ?? [] } catch {
+            throw MountFailure(
+                status: MountExit.systemError,
+                message: "nobody can say where \(store.path), which keeps the grants, has to be covered: \(error)")
+        }
+        return places
     }
 
     private func sandboxPlaces(of mount: AttachedMount) throws(MountFailure) -> SandboxPlaces {
@@ -55,7 +73,7 @@ extension MountHost {
                 profile = try SandboxProfile(json)
                 _ = try profile.table()
             } catch { throw MountFailure(status: MountExit.failed, message: "profile: \(error)") }
-            let places = try sandboxPlaces(of: mount)
+            let places = try sandboxPlaces(of: mount, to: peer)
             let base = AttachedMount.View(base: fileSystem, room: try ViewRoom(self, of: peer.uid))
             let view: (device: String, descriptor: SharedDescriptor?)
             if isMaker {
@@ -77,15 +95,7 @@ extension MountHost {
     /// mounts do not stand.
     private static func reachedMount(_ descriptor: Int32, _ mount: AttachedMount) -> MountEntry? {
         guard let flags = try? Syscall.openFlags(of: descriptor), flags & OpenFlag.path != 0,
-            let text = try? Syscall.readAll(path: "/proc/self/fdinfo/\(descriptor)")
-        else { return nil }
-        func number(_ label: String) -> UInt64? {
-            for line in text.split(separator: 0x0A) where line.starts(with: label.utf8) {
-                return UInt64(String(decoding: line.dropFirst(label.utf8.count).drop { $0 == 0x09 || $0 == 0x20 }, as: UTF8.self))
-            }
-            return nil
-        }
-        guard let id = number("mnt_id:"),
+            let id = try? SandboxWalk.mountID(of: descriptor),
             let path = try? Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/fd/\(descriptor)"),
             let entry = MountTable.entries().first(where: { $0.id == id && $0.device == mount.device && $0.root == "/" })
         else { return nil }
@@ -143,8 +153,12 @@ extension MountHost {
         guard isServing.next() == true else { throw Self.failure("the kernel did not answer") }
     }
 
-    /// Whether anything that we serve lies in, or has inside, one of the places of another daemon's share.
-    func shows(_ request: JSON, of mount: AttachedMount) -> ControlServer.MountFacts.DaemonAnswer {
+    /// Whether anything that we serve lies in, or has inside, one of the places of another daemon's share. Asked with
+    /// guesses it tells where this one's lies, so it is told to the same as `places`.
+    func shows(
+        _ request: JSON, of mount: AttachedMount, to peer: ControlSocket.Peer, showing descriptors: [SharedDescriptor]
+    ) -> ControlServer.MountFacts.DaemonAnswer {
+        guard Self.mayKnowPlaces(of: mount, peer, descriptors) else { return Self.keptPlaces }
         guard let asked = request["places"].flatMap({ SandboxPlaces($0) }) else { return .failed(.inval, "no places") }
         do throws(MountFailure) {
             let own = try sandboxPlaces(of: mount)

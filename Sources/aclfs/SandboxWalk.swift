@@ -73,9 +73,29 @@ enum SandboxWalk {
     }
 
     private static func isOn(_ mount: MountInfo, _ object: SharedDescriptor) throws(Errno) -> Bool {
-        let id = try Syscall.statx(object.rawValue, flags: AtFlag.dontSync).mountID
-        guard id != 0 else { throw .nosys }
-        return id == mount.id
+        try mountID(of: object.rawValue) == mount.id
+    }
+
+    /// By the kernel's own notes on the descriptor: a FUSE mount that keeps others out refuses them even its attributes.
+    static func mountID(of descriptor: Int32) throws(Errno) -> UInt64 {
+        let text = try Syscall.readAll(path: "/proc/self/fdinfo/\(descriptor)")
+        let label = "mnt_id:"
+        for line in text.split(separator: 0x0A) where line.starts(with: label.utf8) {
+            let digits = line.dropFirst(label.utf8.count).drop { $0 == 0x09 || $0 == 0x20 }
+            if let id = UInt64(String(decoding: digits, as: UTF8.self)) { return id }
+        }
+        throw .nosys
+    }
+
+    /// As above, without asking whoever serves it.
+    static func isDirectory(_ object: Int32) throws(Errno) -> Bool {
+        do throws(Errno) {
+            _ = try Syscall.open("/proc/self/fd/\(object)", OpenFlag.path | OpenFlag.directory)
+            return true
+        } catch {
+            if error == .notdir { return false }
+            throw error
+        }
     }
 
     /// Whether names in the directory may be changed, or could be after a chmod.

@@ -72,7 +72,7 @@ enum ControlDirectory {
             guard let host, let fileSystem else { return .notMine }
             switch request["command"]?.string {
             case "places": return host.places(of: mount, to: peer, showing: descriptors)
-            case "shows": return host.shows(request, of: mount)
+            case "shows": return host.shows(request, of: mount, to: peer, showing: descriptors)
             case "view": return host.view(request, descriptors, peer, of: mount, fileSystem)
             default: return host.answer(request, descriptors)
             }

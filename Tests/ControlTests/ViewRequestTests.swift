@@ -78,7 +78,7 @@ struct ViewRequestTests {
         let script = """
             import os, socket, sys
             s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect(sys.argv[1])
-            socket.send_fds(s, [b'{"v":1,"command":"places"}'], [os.open(p, os.O_PATH) for p in sys.argv[2:]])
+            socket.send_fds(s, [b'{"v":1,' + os.environb.get(b'ASKED', b'"command":"places"') + b'}'], [os.open(p, os.O_PATH) for p in sys.argv[2:]])
             print(s.recv(65536).decode())
             """
         func asked(_ shown: [String], by words: [String]) -> String {
@@ -91,6 +91,15 @@ struct ViewRequestTests {
         }
         #expect(asked([mount.share], by: nobody).contains("/back/share"))
         #expect(asked([], by: ["/usr/bin/env"]).contains("/back/share"))
+        // Nor may others guess it: whether it shows what lies at a place is told to the same.
+        let guess = #"{"backing":[{"device":"9999:1","path":"/","source":true}],"mounts":[{"device":"9999:2","same":true}]}"#
+        let guessing = ["/usr/bin/env", #"ASKED="command":"shows","places":\#(guess)"#]
+        for shown in [[], ["/"], ["\(mount.share)/sub"]] {
+            let answer = asked(shown, by: guessing + nobody)
+            #expect(answer.contains("EPERM") && !answer.contains("shows"), "\(shown): \(answer)")
+        }
+        #expect(asked([mount.share], by: guessing + nobody).contains(#""shows":false"#))
+        #expect(asked([], by: guessing).contains(#""shows":false"#))
     }
 
     @Test func whatThereIsToCoverIsTold() throws {

@@ -7,6 +7,8 @@ enum SandboxRunScript {
     }
 
     private static let setup = #"""
+        # Where root's daemons keep grants.
+        mount -t tmpfs -o mode=755 tmpfs /var/lib
         # Nobody else's, so that her processes can be counted.
         ANN=$((71000 + $$ % 20000))
         cp "$A" "$T/bin/aclfs"; cp "$ESCAPE" "$T/bin/aclfs-escape"; A=$T/bin/aclfs; ESCAPE=$T/bin/aclfs-escape

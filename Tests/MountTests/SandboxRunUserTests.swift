@@ -38,4 +38,68 @@ struct SandboxRunUserTests {
             """#.replacing("PLACE", with: place))
         #expect(result.output == "done", "\(result)")
     }
+
+    /// A mount of hers, and what keeps its grants out of reach: nobody inside rewrites what he was granted.
+    @Test func theGrantsAreOutOfReach() throws {
+        let result = try SandboxRunScript.run(
+            #"""
+            command -v fusermount3 >/dev/null || { echo 'fusermount3 (package fuse3) is missing'; exit; }
+            cp /etc/passwd "$T/passwd"; echo "ann:x:$ANN:$ANN::/nonexistent:/bin/sh" >>"$T/passwd"; mount --bind "$T/passwd" /etc/passwd
+            mknod -m 666 "$T/fuse" c 10 229; mount --bind "$T/fuse" /dev/fuse
+            unset XDG_RUNTIME_DIR XDG_STATE_HOME; trap 'rm -rf "/tmp/aclfs-$ANN"; leave' EXIT
+            mkdir "$T/hers" "$T/other" "$T/bound"; chown $ANN:$ANN "$T/hers" "$T/other"; export HOME=$T/hers
+            mount --bind "$T/hers" "$T/bound"
+            S=.local/state/aclfs/grants
+            ann "$A" mount "$BACK" "$SHARE" 2>/dev/null
+            # Nothing is kept so far, and inside nobody makes a place for it.
+            run ann -- sh -c "mkdir -p $T/hers/$S; echo forged >$T/hers/$S/forged" >/dev/null 2>&1
+            settle 1
+            is 'nothing forged' no "$([ -e "$T/hers/$S/forged" ] && echo yes || echo no)"
+            ann sh -c "echo kept >$T/hers/$S/file"
+            is 'outside' kept "$(ann cat "$T/bound/$S/file")"
+            # Where the daemon keeps them, and where this environment says.
+            for home in "$T/hers" "$T/other"; do
+                for place in hers bound other; do
+                    is "list $place" '' "$(HOME=$home run ann -- ls -A "$T/$place/$S" 2>/dev/null)"
+                    HOME=$home run ann -- sh -c "echo forged >$T/$place/$S/file; rm -rf $T/$place/$S" >/dev/null 2>&1
+                    HOME=$home run ann -- sh -c "cd $T/$place/; mv .local/state .local/away; mv .local away" >/dev/null 2>&1
+                    is "$place is where it was" "kept" "$(cat "$T/hers/$S/file")"
+                done
+            done
+            is 'nor its own' '' "$(ls -A "$T/other/$S" | grep -v lock)"
+            is 'other files' ok "$(run ann -- sh -c "echo ok >$T/hers/note; cat $T/bound/note" 2>&1)"
+            holds 'a descriptor' "$(run ann -- true <"$T/hers/$S/file" 2>&1)" 'a file of the kept grants'
+            settle 1; ann fusermount3 -u -z "$SHARE"; await '[ -z "$(server)" ]'
+            "$A" mount "$BACK" "$SHARE" 2>/dev/null
+            run as_root -- sh -c 'mkdir -p /var/lib/aclfs/grants; echo forged >/var/lib/aclfs/grants/x; mv /var/lib/aclfs /var/lib/b' >/dev/null 2>&1
+            is "root's" '' "$(ls -A /var/lib/aclfs/grants)"
+            # Hers count in her own mounts, from a sandbox on root's share too.
+            HOME=$T/hers run ann -- sh -c "echo forged >$T/hers/$S/file" >/dev/null 2>&1
+            is 'on another share' kept "$(cat "$T/hers/$S/file")"
+            settle 1
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
+    /// What keeps everybody out, root and its socket included, is covered and holds nobody up.
+    @Test(arguments: ["ann", "as_root"]) func anotherUsersMountHoldsNobodyUp(_ who: String) throws {
+        let result = try SandboxRunScript.run(
+            #"""
+            command -v fusermount3 >/dev/null || { echo 'fusermount3 (package fuse3) is missing'; exit; }
+            EVE=$((ANN + 1)); eve() { XDG_RUNTIME_DIR=$T/evert HOME=$T/evert "$ACT" $EVE $EVE - -- "$@"; }
+            cp /etc/passwd "$T/passwd"; echo "eve:x:$EVE:$EVE::/nonexistent:/bin/sh" >>"$T/passwd"; mount --bind "$T/passwd" /etc/passwd
+            mknod -m 666 "$T/fuse" c 10 229; mount --bind "$T/fuse" /dev/fuse
+            mkdir -m 700 "$T/evert"; mkdir "$T/evemnt" "$T/eveback"; chown $EVE:$EVE "$T/evert" "$T/evemnt" "$T/eveback"
+            unset XDG_RUNTIME_DIR
+            "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1; treasures
+            eve "$A" mount "$T/eveback" "$T/evemnt" 2>/dev/null; echo hers >"$T/eveback/hers"; chmod 644 "$T/eveback/hers"
+            is 'she sees it' hers "$(eve cat "$T/evemnt/hers" 2>&1)"
+            is 'others do not' 2 "$(status ann ls "$T/evemnt" 2>/dev/null)"
+            is 'it runs' ran "$(run WHO -- echo ran 2>&1)"
+            is 'and is kept' kept "$(run WHO -- sh -c "cat $SHARE/secret || echo kept" 2>/dev/null)"
+            is 'hers is covered' '' "$(run WHO -- ls -A "$T/evemnt" 2>&1)"
+            settle 1; eve fusermount3 -u -z "$T/evemnt"
+            """#.replacing("WHO", with: who))
+        #expect(result.output == "done", "\(result)")
+    }
 }
