@@ -37,7 +37,8 @@ struct DeniedSubject {
 /// The last denials of a mount, however many there were, and those of its views.
 ///
 /// Views are asked by programs that nobody trusts. What they are refused lies apart from what the mount refuses, and of what there
-/// is room for each view keeps its part: one that asks again and again loses its own denials, and no others.
+/// is room for each view keeps its part, those that have ended one part together: one that asks again and again loses its own
+/// denials, and no others.
 final class DenialLog: Sendable {
     struct Kept {
         /// Given by the log.
@@ -75,6 +76,11 @@ final class DenialLog: Sendable {
 
         mutating func add(_ kept: Kept) { slots.append(kept) }
 
+        /// Whether the other one is to be shortened before this one.
+        func outlasts(_ other: Line) -> Bool {
+            (count, other.kept.last?.sequence ?? 0) < (other.count, kept.last?.sequence ?? 0)
+        }
+
         mutating func removeOldest() {
             start += 1
             guard start >= 256, start * 2 >= slots.count else { return }
@@ -83,17 +89,39 @@ final class DenialLog: Sendable {
         }
     }
     private struct Lines {
-        var ofViews: [UInt64: Line] = [:]
-        var count = 0
+        private var ofViews: [UInt64: Line] = [:]
+        /// Of views that nobody holds any more.
+        private var ofEnded: [UInt64: Line] = [:]
+        private var count = 0
+        private var countOfEnded = 0
+        var kept: [Kept] { ofViews.values.flatMap(\.kept) + ofEnded.values.flatMap(\.kept) }
 
         mutating func add(_ kept: Kept, of view: UInt64) {
-            if count < DenialLog.capacity {
-                count += 1
-            } else if let longest = ofViews.max(by: { $0.value.count < $1.value.count })?.key {
-                ofViews[longest]?.removeOldest()
-                if ofViews[longest]?.count == 0 { ofViews[longest] = nil }
-            }
+            if count < DenialLog.capacity { count += 1 } else { makeRoom() }
             ofViews[view, default: Line()].add(kept)
+        }
+
+        mutating func end(_ view: UInt64) {
+            guard let line = ofViews.removeValue(forKey: view) else { return }
+            ofEnded[view] = line
+            countOfEnded += line.count
+        }
+
+        /// The largest part loses its oldest; of those that have ended the longest line, and of equal ones the one that was
+        /// refused nothing for the longest time.
+        private mutating func makeRoom() {
+            let longest = ofViews.max { $0.value.count < $1.value.count }
+            if let longest, longest.value.count >= countOfEnded {
+                Self.shorten(&ofViews, longest.key)
+            } else if let longest = ofEnded.max(by: { $0.value.outlasts($1.value) }) {
+                Self.shorten(&ofEnded, longest.key)
+                countOfEnded -= 1
+            }
+        }
+
+        private static func shorten(_ lines: inout [UInt64: Line], _ view: UInt64) {
+            lines[view]?.removeOldest()
+            if lines[view]?.count == 0 { lines[view] = nil }
         }
     }
 
@@ -113,40 +141,21 @@ final class DenialLog: Sendable {
         }
     }
 
-    /// The newest ones first; of one user alone if a uid is given. Where there are more than are wanted, the mount and each of
-    /// its views have an equal part, so that no view hides what others were refused.
+    /// The view has ended: from now on it has no part of its own.
+    func end(_ view: UInt64) { lines.withLock { $0.end(view) } }
+
+    /// The newest of all that are kept, the newest first; of one user alone if a uid is given.
     /// - Parameter end: of these, only those with a lower number, so that they can be had in parts.
     func last(_ limit: Int, of uid: UInt32?, before end: UInt64 = .max) -> [Denial] {
-        var all = ring.withLock { $0.slots }
-        lines.withLock { lines in
-            for line in lines.ofViews.values { all += line.kept }
-        }
+        var all = ring.withLock { $0.slots } + lines.withLock { $0.kept }
         if let uid { all.removeAll { $0.uid != uid } }
         all.sort { $0.sequence > $1.sequence }
-        return Self.fairly(all, max(0, limit)).filter { $0.sequence < end }.map { kept in
+        return all.prefix(max(0, limit)).filter { $0.sequence < end }.map { kept in
             Denial(
                 sequence: kept.sequence, time: kept.time, uid: kept.uid, operation: kept.operation.name,
                 inode: kept.inode, errno: kept.decision.denial?.errno.name ?? "", stage: kept.decision.stage.name,
                 rule: kept.rule, subject: kept.subject)
         }
-    }
-
-    private static func fairly(_ all: [Kept], _ limit: Int) -> [Kept] {
-        guard all.count > limit else { return all }
-        let part = max(1, limit / Set(all.map(\.view)).count)
-        var taken: [UInt64?: Int] = [:]
-        var (chosen, others): ([Kept], [Kept]) = ([], [])
-        for kept in all {
-            let count = taken[kept.view, default: 0]
-            if count < part, chosen.count < limit {
-                taken[kept.view] = count + 1
-                chosen.append(kept)
-            } else {
-                others.append(kept)
-            }
-        }
-        chosen += others.prefix(limit - chosen.count)
-        return chosen.sorted { $0.sequence > $1.sequence }
     }
 }
 

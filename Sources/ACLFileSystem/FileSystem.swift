@@ -101,6 +101,7 @@ public final class FileSystem: Sendable {
     /// The mount is gone.
     public func disconnect() {
         share.leave(self)
+        base?.denials.end(generation)
         share.growing.filler.settle(milliseconds: 1000)
         clock.withLock { $0.take() }?.stop()
         notices.stop()

@@ -205,6 +205,9 @@ extension KernelCache {
         }
     }
 
+    /// What the kernel may hold of names.
+    var namesHandedOut: HandedOutNames { state.withLock { $0.handedOut } }
+
     /// All names are taken back: changes need no bump until something is handed out again.
     func finishSuspending(_ ticket: UInt64) {
         state.withLock { state in

@@ -18,22 +18,34 @@ extension FileSystem {
     }
 
     /// The user's grants that count on this mount from now on; those of other applications are passed over. When this
-    /// returns, no call that starts later succeeds by a grant that is gone. Open descriptors keep what they were given.
-    ///
-    /// Never from a thread that answers requests: it waits for listings that the kernel has not used yet.
-    /// - Throws: `timedout` if somebody keeps such a listing from being used. The change is in force then wherever we are
-    ///   asked, and the clock's thread goes on taking back what the kernel holds.
-    public func changeGrants(_ grants: [Grant]) throws(Errno) {
+    /// returns, whatever we are asked is answered by them; `takeBackAfterChange` ends what the kernel answers by itself.
+    /// Open descriptors keep what they were given.
+    public func setGrants(_ grants: [Grant]) {
         guard let view else { return }
         // For writing: nobody stands between a look at the old policy and the note of a name.
         metadataLock.withWriteLock { view.setGrants(grants) }
         if let closedBecause { report("\(escapedName(view.profile.name.utf8)): \(closedBecause)") }
         cache.wakeClock()
+    }
+
+    /// When this returns, no call that starts later succeeds by a grant that was gone before.
+    ///
+    /// Never from a thread that answers requests: it waits for listings that the kernel has not used yet.
+    /// - Throws: `timedout` if somebody keeps such a listing from being used. The change is in force then wherever we are
+    ///   asked, and the clock's thread goes on taking back what the kernel holds.
+    public func takeBackAfterChange() throws(Errno) {
+        guard let view else { return }
         do throws(Errno) { try takeBackEverything() } catch {
             view.repeatExpiry()
             cache.wakeClock()
             throw error
         }
+    }
+
+    /// Both, for one mount.
+    public func changeGrants(_ grants: [Grant]) throws(Errno) {
+        setGrants(grants)
+        try takeBackAfterChange()
     }
 
     /// On the clock's thread: what was handed out under a grant that has ended is taken back.
@@ -47,9 +59,17 @@ extension FileSystem {
     private func takeBackEverything(milliseconds: UInt64 = 5000) throws(Errno) {
         let suspended = metadataLock.withWriteLock { cache.suspend(.policyChange) }
         let listed = nodes.all.filter { $0.unusedListings.load(ordering: .sequentiallyConsistent) > 0 }
-        if !listed.isEmpty { try notices.awaitListings(of: listed.map { $0.id }, milliseconds: milliseconds) }
+        if !listed.isEmpty {
+            do throws(Errno) { try notices.awaitListings(of: listed.map { $0.id }, milliseconds: milliseconds) } catch {
+                // What takes no lock of the kernel goes at once, for whoever else uses the mount.
+                if !mountsBelow.exist { cache.takeBackAllNames() }
+                for node in nodes.all { cache.takeBackAttributes(of: node.id) }
+                throw error
+            }
+        }
         if mountsBelow.exist {
-            if let suspended { notices.expireNow(suspended.names) }
+            // Also if another change has suspended it and is not done, or gave up.
+            notices.expireNow(suspended?.names ?? cache.namesHandedOut)
         } else {
             cache.takeBackAllNames()
         }

@@ -32,8 +32,7 @@ extension MountHost {
 
     private func add(_ grant: Grant, _ scope: GrantScope, by user: UInt32) throws(GrantProblem) -> JSON {
         let now = SystemTime.now().sec
-        var late: [String] = []
-        try withGrantsHeld { () throws(GrantProblem) in
+        let changed = try withGrantsHeld { () throws(GrantProblem) in
             let files = try store.change { (files, damaged) throws(GrantProblem) -> [GrantFile] in
                 if let damage = damaged.first(where: { $0.contains("/\(scope.root.fileName) ") }) {
                     throw GrantProblem(errno: .io, message: "\(damage); move the file away and grant anew")
@@ -56,8 +55,9 @@ extension MountHost {
                 files[place].grants.append(KeptGrant(grant, given: now, by: user))
                 return files
             }
-            do throws(GrantProblem) { try tellMounts(files) } catch { late = [error.message] }
+            return putInForce(files, of: grant.bundle)
         }
+        let late = takeBack(on: changed).map { [$0.message] } ?? []
         Journal.record(
             "user \(user) granted \(grant.bundle) \(grant.access.word) at \(place(scope, grant.path))"
                 + (grant.expires.map { " until \(GrantTime.text($0))" } ?? ""))
@@ -68,10 +68,9 @@ extension MountHost {
         _ bundle: String, _ path: [[UInt8]], below: Bool, _ scope: GrantScope, by user: UInt32
     ) throws(GrantProblem) -> JSON {
         var count = 0
-        var late: GrantProblem?
-        try withGrantsHeld { () throws(GrantProblem) in
+        var unkept: GrantProblem?
+        let changed = try withGrantsHeld { () throws(GrantProblem) in
             var left: [GrantFile] = []
-            var unkept: GrantProblem?
             do throws(GrantProblem) {
                 try store.change { (files, damaged) throws(GrantProblem) in
                     var wider: [UInt8]?
@@ -103,10 +102,14 @@ extension MountHost {
                     message: "\(error.message); it counts no more on the mounts there are, but is still kept and comes back with the next change"
                 )
             }
-            // With the store free again, for a mount may be slow to take it in. What is taken away ends even if the disk
-            // took no change.
-            do throws(GrantProblem) { try tellMounts(left) } catch { late = error }
-            if let unkept { throw unkept }
+            // What is taken away ends even if the disk took no change.
+            return putInForce(left, of: bundle)
+        }
+        // With the store free again, for a mount may be slow to take it in.
+        let late = takeBack(on: changed)
+        if var unkept {
+            if let late { unkept.message += "; " + late.message }
+            throw unkept
         }
         Journal.record("user \(user) took back \(count) of \(bundle)'s grants at \(place(scope, path))")
         if let late { throw late }
@@ -140,25 +143,6 @@ extension MountHost {
     /// For the log.
     private func place(_ scope: GrantScope, _ path: [[UInt8]]) -> String {
         String(decoding: path.reduce(scope.root.path) { $0 + [0x2F] + $1 }, as: UTF8.self)
-    }
-
-    // MARK: Mounts
-
-    /// - Throws: if a mount could not take back all that its kernel holds; the change is in force there all the same as
-    ///   far as it asks.
-    private func tellMounts(_ files: [GrantFile]) throws(GrantProblem) {
-        var problem: GrantProblem?
-        for served in confined where served.profile.bundle != nil {
-            do throws(Errno) {
-                try served.fileSystem.changeGrants(grants(for: served.profile, on: served.tree, in: files))
-            } catch {
-                problem = GrantProblem(
-                    errno: error,
-                    message: "the mount on \(served.mountpoint) goes on taking back what its kernel holds: a listing there "
-                        + "is not read to its end (\(error.text))")
-            }
-        }
-        if let problem { throw problem }
     }
 
     /// What the mounts of the application make of it.

@@ -45,18 +45,43 @@ struct DenialLogTests {
         #expect(log.last(5, of: 2998).map(\.uid) == [2998])
     }
 
-    @Test func whoAsksForAFewSeesThemOfAll() {
+    @Test func whoAsksForAFewGetsTheNewestOfAll() {
         let log = DenialLog()
+        deny(log, uid: 3, view: 30, times: 5000)
         deny(log, uid: 1, view: nil, times: 50)
         deny(log, uid: 2, view: 20, times: 3)
-        deny(log, uid: 3, view: 30, times: 5000)
-        func last(_ count: Int) -> [UInt32: Int] { log.last(count, of: nil).reduce(into: [:]) { $0[$1.uid, default: 0] += 1 } }
-        #expect(last(30) == [1: 10, 2: 3, 3: 17])
-        #expect(last(3) == [1: 1, 2: 1, 3: 1])
-        #expect(last(1) == [3: 1])
+        log.end(30)
+        let all = log.last(.max, of: nil).map(\.sequence)
+        for count in [1, 3, 12, 30, 300] { #expect(log.last(count, of: nil).map(\.sequence) == Array(all.prefix(count))) }
+        #expect(log.last(12, of: nil).map(\.uid) == [2, 2, 2] + Array(repeating: 1, count: 9))
         #expect(log.last(30, of: 1).count == 30)
         // In parts the same ones.
-        let all = log.last(30, of: nil).map(\.sequence)
-        #expect(log.last(30, of: nil, before: all[9]).map(\.sequence) == Array(all[10...]))
+        #expect(log.last(30, of: nil, before: all[9]).map(\.sequence) == Array(all[10..<30]))
+    }
+
+    @Test func thoseThatHaveEndedHaveOnePartTogether() {
+        let log = DenialLog()
+        deny(log, uid: 1, view: 10, times: 20)
+        for view in 20..<29 as Range<UInt64> {
+            deny(log, uid: UInt32(view), view: view, times: 1000)
+            log.end(view)
+        }
+        log.end(10)
+        // Nobody else wants the room.
+        #expect(log.last(.max, of: nil).count == DenialLog.capacity)
+        deny(log, uid: 2, view: 30, times: 5000)
+        // Within it too a flood takes nothing from others.
+        #expect(counts(log)[1] == 20 && counts(log)[2] == 500)
+        deny(log, uid: 3, view: 40, times: 5000)
+        let parts = counts(log)
+        #expect(parts[1] == 20 && parts.values.reduce(0, +) == DenialLog.capacity)
+        for uid in [2, 3] as [UInt32] { #expect((333...334).contains(parts[uid] ?? 0), "\(parts)") }
+        // Of many short ones the oldest go first.
+        for view in 100..<3100 as Range<UInt64> {
+            deny(log, uid: UInt32(view), view: view)
+            log.end(view)
+        }
+        let left = counts(log).keys.filter { $0 >= 100 }
+        #expect(left.count > 100 && left.min() == 3100 - UInt32(left.count))
     }
 }

@@ -86,22 +86,28 @@ struct SandboxWallTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    /// Views that are refused again and again hide nothing of what the share and other views refused.
+    /// Views that are refused again and again push out nothing that the share and other views refused; once they have ended
+    /// they take no more room than one that lives.
     @Test func aFloodOfDenialsHidesNoOthers() throws {
         let result = try run(
             #"""
             echo private >"$SHARE/private"; chmod 600 "$SHARE/private"
             "$ACT" 64321 64321 - -- cat "$SHARE/private" >/dev/null 2>&1
             BUNDLE=org.quiet.App run ann -- sh -c "cat $SHARE/home/letter" >/dev/null 2>&1
-            seen() { "$A" explain --json --last 300 "$SHARE" | tr '{' '\n'; }
+            seen() { "$A" explain --json --last ${1:-3000} "$SHARE" | tr '{' '\n'; }
             # The quiet one alone so far; of the loud ones each is refused what he asks for 1500 times.
             quiet() { seen | grep '"stage":"sandbox' | grep -c "\"inode\":\"$(stat -c %i "$SHARE/home")\""; }
             strangers() { seen | grep -c '"uid":64321,.*open-read'; }
             is 'before' 1 "$(strangers)"; before=$(quiet); is 'the quiet one' yes "$([ "$before" -gt 0 ] && echo yes)"
             flood='n=0; while [ $n -lt 1500 ]; do [ -e PLACE ]; n=$((n+1)); done'
             for i in 1 2 3; do BUNDLE=org.loud.App$i run ann -- sh -c "${flood//PLACE/$SHARE/sub/secret}" & done; wait
-            is 'it was a flood' 300 "$(seen | grep -c '"uid":')"
+            is 'it was a flood' 1000 "$(seen | grep -c '"stage":"sandbox')"
             is 'the share' 1 "$(strangers)"; is 'the quiet one still' "$before" "$(quiet)"
+            is 'the newest of all' "$(seen | head -n 13)" "$(seen 12 | sed 's/]$/,/')"
+            settle 1; mkdir "$SHARE/later"; BUNDLE=org.later.App run ann -- sh -c "${flood//PLACE/$SHARE/later/x}"
+            later=$(seen | grep '"stage":"sandbox' | grep -c "\"$SHARE/later[/\"]")
+            is 'half the room' yes "$([ "$later" -ge 490 ] && echo yes || echo "$later")"
+            is 'the quiet one even then' "$before" "$(quiet)"
             settle 1
             """#)
         #expect(result.output == "done", "\(result)")
