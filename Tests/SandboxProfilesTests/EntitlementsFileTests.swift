@@ -101,6 +101,23 @@ import Testing
         }
     }
 
+    /// A message says what is there, and which key may have been meant.
+    @Test func messagesSayWhatIsThere() throws {
+        func said(_ key: String, _ value: String) -> String {
+            refusal("<dict>\(sandboxed)<key>com.apple.security.\(key)</key>\(value)</dict>")
+        }
+        #expect(said("files.downloads.read-only", "<string>true</string>").contains("must be true or false, not the text 'true'"))
+        #expect(said("files.downloads.read-only", "<array/>").contains("must be true or false, not a list"))
+        #expect(said("application-groups", "<string>x</string>").contains("must be a list of strings, not the text 'x'"))
+        #expect(said("application-groups", "<array><true/></array>").contains("must hold nothing but strings, not true"))
+        let list = "<dict>\(sandboxed)<key>com.apple.security.files.download.read-only</key><true/></dict>"
+        #expect(
+            try read(list).warnings.map(\.message)
+                == ["unknown key; it allows nothing here; did you mean 'com.apple.security.files.downloads.read-only'?"])
+        let other = "<dict>\(sandboxed)<key>com.apple.security.device.camera</key><true/></dict>"
+        #expect(try read(other).warnings.map(\.message) == ["unknown key; it allows nothing here"])
+    }
+
     @Test func wrongTop() {
         #expect(refusal("<array/>").contains("'array'"))
         #expect(refusal("<string>x</string>").contains("'string'"))
