@@ -164,15 +164,17 @@ extension ControlServer {
     private func last(_ request: JSON, _ peer: ControlSocket.Peer) throws(ControlFailure) -> JSON {
         let limit = request["count"]?.integer ?? 20
         guard limit > 0 else { throw ControlFailure(.inval, "count must be a positive number") }
-        let end = request["before"]?.integer.map { UInt64(clamping: $0) } ?? .max
+        var end = request["before"]?.integer.map { UInt64(clamping: $0) } ?? .max
         let credential = isMaster(peer) ? nil : credential(peer)
+        if credential != nil, end != .max { end = DenialNumber.unveiled(end) }
         var answer: [JSON] = []
         // Paths may be long, and one message is to hold the answer.
         var room = JSONText.maximumSize - 1024
         for denial in fileSystem.denials.last(
             Int(clamping: limit), of: isMaster(peer) ? nil : peer.uid, before: end
         ).prefix(300) {
-            let shown = json(denial, fileSystem.place(of: denial, seenBy: credential))
+            let number = credential == nil ? denial.sequence : DenialNumber.veiled(denial.sequence)
+            let shown = json(denial, number, fileSystem.place(of: denial, seenBy: credential))
             room -= JSONText.write(shown).count + 1
             if room < 0 { break }
             answer.append(shown)
@@ -180,10 +182,10 @@ extension ControlServer {
         return .array(answer)
     }
 
-    private func json(_ denial: Denial, _ place: DenialPlace) -> JSON {
+    private func json(_ denial: Denial, _ number: UInt64, _ place: DenialPlace) -> JSON {
         .object(
             [
-                .init("number", .integer(Int64(clamping: denial.sequence))), .init("time", .integer(denial.time)),
+                .init("number", .integer(Int64(clamping: number))), .init("time", .integer(denial.time)),
                 .init("uid", .integer(Int64(denial.uid))), .init("operation", .string(denial.operation)),
                 // Beyond 63 bits no reader of JSON agrees; these are numbers of mounts below.
                 .init("inode", denial.inode.map { .string(String($0)) } ?? .null),

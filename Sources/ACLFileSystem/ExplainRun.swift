@@ -207,8 +207,9 @@ struct ExplainRun<C: Credential> {
                 throw .loop
             }
             guard current.facts.kind == .directory else { throw .notdir }
-            let isKnown = first.map { depth < $0.count && $0.prefix(depth) == path.prefix(depth) } ?? false
-            if !isKnown {
+            let isAsked = first.map { depth < $0.count && $0.prefix(depth) == path.prefix(depth) } ?? false
+            // A sandbox may refuse one name of a directory and not another (docs/sandbox-zones.md, Z5).
+            if !isAsked || first?[depth] != path[depth] {
                 let place = Explanation.Place(isSecondPath: second, depth: depth)
                 let directory = current
                 let parts = try path[depth].withCName { (name) throws(Errno) in Parts(finding: name, in: directory) }
@@ -220,6 +221,7 @@ struct ExplainRun<C: Credential> {
                     }
                     return nil
                 }
+                if isAsked { steps.removeLast() }
             }
             if depth == path.count - 1 { return current }
             current = try resolve(path[depth], in: current)

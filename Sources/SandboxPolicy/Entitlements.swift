@@ -7,6 +7,16 @@ public indirect enum EntitlementValue: Sendable, Hashable {
     case list([EntitlementValue])
     /// Any other type.
     case other
+
+    /// For messages.
+    var shown: String {
+        switch self {
+        case .flag(let flag): flag ? "true" : "false"
+        case .text(let text): "the text '\(text.prefix(60))'"
+        case .list: "a list"
+        case .other: "a value of another type"
+        }
+    }
 }
 
 /// What is wrong with a profile, or strange in it.
@@ -56,6 +66,13 @@ public struct Entitlements: Sendable, Hashable {
         ("read-only", .readOnly), ("read-write", .readWrite),
     ]
 
+    /// What may follow the prefix.
+    private static let words: [String] = {
+        let stems = folderKeys.map(\.word)
+            + ["files.user-selected", "temporary-exception.files.home-relative-path", "temporary-exception.files.absolute-path"]
+        return ["app-sandbox", "inherit", "application-groups"] + stems.flatMap { stem in accessWords.map { "\(stem).\($0.word)" } }
+    }()
+
     /// - Throws: the first key, in their order, that would widen access and is malformed.
     public init(_ values: [String: EntitlementValue]) throws(EntitlementProblem) {
         self.values = values
@@ -97,7 +114,8 @@ public struct Entitlements: Sendable, Hashable {
                 let stem = String(word.dropLast(ending.count + 1))
                 if try takeAccess(key, stem, access, value) { return }
             }
-            warnings.append(EntitlementProblem(key: key, message: "unknown key; it allows nothing here"))
+            let hint = nearestWord(to: word.utf8, in: Self.words).map { "; did you mean '\(Self.prefix)\($0)'?" } ?? ""
+            warnings.append(EntitlementProblem(key: key, message: "unknown key; it allows nothing here" + hint))
         }
     }
 
@@ -125,19 +143,19 @@ public struct Entitlements: Sendable, Hashable {
 
     private func flag(_ key: String, _ value: EntitlementValue) throws(EntitlementProblem) -> Bool {
         guard case .flag(let flag) = value else {
-            throw EntitlementProblem(key: key, message: "must be true or false")
+            throw EntitlementProblem(key: key, message: "must be true or false, not \(value.shown)")
         }
         return flag
     }
 
     private func texts(_ key: String, _ value: EntitlementValue) throws(EntitlementProblem) -> [String] {
         guard case .list(let values) = value else {
-            throw EntitlementProblem(key: key, message: "must be a list of strings")
+            throw EntitlementProblem(key: key, message: "must be a list of strings, not \(value.shown)")
         }
         var found: [String] = []
         for value in values {
             guard case .text(let text) = value else {
-                throw EntitlementProblem(key: key, message: "must hold nothing but strings")
+                throw EntitlementProblem(key: key, message: "must hold nothing but strings, not \(value.shown)")
             }
             found.append(text)
         }

@@ -61,13 +61,15 @@ public enum EntitlementsFile {
         }
     }
 
-    /// What the parser says of the place, with its line.
+    /// What the parser says of the fault.
     private static func reason(_ error: any Error) -> String {
         guard case DecodingError.dataCorrupted(let context) = error else { return "" }
         guard let cause = context.underlyingError as? CocoaError,
             let text = cause.userInfo["NSDebugDescription"] as? String
         else { return "" }
-        return ": " + escapedName(text.utf8)
+        // Its lines are wrong. What it finds after the outline was right is in the text of one value.
+        let words = text.split(separator: " on line ", maxSplits: 1)
+        return ": " + escapedName((words.first ?? "").utf8)
     }
 }
 

@@ -1,5 +1,5 @@
 /// A property list's shape, looked at before it is decoded: Foundation's parser follows any nesting until the stack ends,
-/// takes the last of two equal keys without a word, and reads a third form that Apple gave up.
+/// takes the last of two equal keys without a word, and reads a third form that Apple gave up. XML: `PropertyListText.swift`.
 struct PropertyListOutline {
     /// What the outermost value is: `dict` is right.
     var top = ""
@@ -32,75 +32,6 @@ struct PropertyListOutline {
     var repeatedKey: String? {
         var seen: Set<String> = []
         return keys.first { !seen.insert($0).inserted }
-    }
-}
-
-// MARK: XML
-
-extension PropertyListOutline {
-    private mutating func readXML(_ bytes: ArraySlice<UInt8>) throws(Wrong) {
-        var rest = bytes
-        var open: [[UInt8]] = []
-        while let start = rest.firstIndex(of: UInt8(ascii: "<")) {
-            rest = rest[start...]
-            if rest.starts(with: "<!--".utf8) {
-                Self.skip(&rest, past: "-->")
-            } else if rest.starts(with: "<![CDATA[".utf8) {
-                Self.skip(&rest, past: "]]>")
-            } else if rest.starts(with: "<?".utf8) {
-                Self.skip(&rest, past: "?>")
-            } else {
-                let tag = Self.tag(&rest)
-                if tag.starts(with: "!".utf8) {
-                    guard !tag.contains(UInt8(ascii: "[")) else { throw Wrong("its DOCTYPE declares entities of its own") }
-                } else if tag.first == UInt8(ascii: "/") {
-                    open.removeLast(open.isEmpty ? 0 : 1)
-                } else {
-                    try begin(tag, &open, rest)
-                }
-            }
-        }
-    }
-
-    private mutating func begin(
-        _ tag: ArraySlice<UInt8>, _ open: inout [[UInt8]], _ rest: ArraySlice<UInt8>
-    ) throws(Wrong) {
-        let name = Array(tag.prefix { $0 > 0x20 && $0 != UInt8(ascii: "/") })
-        let isPlist = name.elementsEqual("plist".utf8)
-        if top.isEmpty, !isPlist { top = String(decoding: name, as: UTF8.self) }
-        if name.elementsEqual("key".utf8), open.filter({ !$0.elementsEqual("plist".utf8) }).count == 1 {
-            keys.append(String(decoding: rest.prefix { $0 != UInt8(ascii: "<") }, as: UTF8.self))
-        }
-        if tag.last == UInt8(ascii: "/") { return }
-        open.append(name)
-        guard open.count <= Self.deepest else { throw Wrong("its values are nested deeper than \(Self.deepest)") }
-    }
-
-    /// What stands between `<` and `>`; a `>` in a quoted attribute does not end it.
-    private static func tag(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        var quote: UInt8?
-        var end = rest.startIndex + 1
-        while end < rest.endIndex {
-            let byte = rest[end]
-            if let open = quote {
-                if byte == open { quote = nil }
-            } else if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") {
-                quote = byte
-            } else if byte == UInt8(ascii: ">") {
-                break
-            }
-            end += 1
-        }
-        let tag = rest[(rest.startIndex + 1)..<end]
-        rest = rest[min(end + 1, rest.endIndex)...]
-        return tag
-    }
-
-    private static func skip(_ rest: inout ArraySlice<UInt8>, past end: String) {
-        let mark = Array(end.utf8)
-        var index = rest.startIndex
-        while index < rest.endIndex, !rest[index...].starts(with: mark) { index += 1 }
-        rest = rest[min(index + mark.count, rest.endIndex)...]
     }
 }
 

@@ -146,6 +146,7 @@ enum ExplainCommand {
             ]
         }
         for line in ExplainTable.lines(rows) { printBytes(Array(line.utf8)) }
+        if rows.isEmpty { printError("aclfs: no refusal is kept that you may see (root and whoever mounted see all)") }
         return 0
     }
 

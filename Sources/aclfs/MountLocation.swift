@@ -45,10 +45,14 @@ struct MountLocation {
 
     /// How the first `depth` names are called here.
     func shown(_ depth: Int) -> [UInt8] {
-        let hidden = entry.root.utf8.split(separator: 0x2F).count
+        let hidden = entry.root.utf8.split(separator: 0x2F).map { Array($0) }
+        let shown = names.prefix(depth)
         var path = entry.path == "/" ? [] : Array(entry.path.utf8)
-        if depth < hidden { return Array("(above the bind mount)".utf8) }
-        for name in names.prefix(depth).dropFirst(hidden) { path += [0x2F] + name }
+        guard shown.starts(with: hidden) else {
+            if hidden.starts(with: shown) { return Array("(above the bind mount)".utf8) }
+            return shown.reduce(Array("(outside of the bind mount)".utf8)) { $0 + [0x2F] + $1 }
+        }
+        for name in shown.dropFirst(hidden.count) { path += [0x2F] + name }
         return path.isEmpty ? [0x2F] : path
     }
 

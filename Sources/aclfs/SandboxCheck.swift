@@ -31,12 +31,25 @@ enum SandboxCheck {
             printError("aclfs: \(escapedName(word.bytes)): a path from the mount's top may not hold . or ..")
             return 2
         }
+        for (path, word) in zip(paths, arguments.paths) where table[table.zone(of: path)].kind == .outside {
+            if let hint = hint(word.bytes, path) { printError("aclfs: \(hint)") }
+        }
         if arguments.json {
             printBytes(JSONText.write(json(profile, table, paths)))
         } else {
             show(profile, table, paths)
         }
         return 0
+    }
+
+    /// Paths are counted from a mount's top, also where no mount is; that one leads through a mount point is seen in it alone.
+    private static func hint(_ word: [UInt8], _ path: [[UInt8]]) -> String? {
+        guard word.first == 0x2F else { return nil }
+        let tops = MountTable.entries().filter { $0.type == "fuse.aclfs" }.map { Array($0.path.utf8).pathNames }
+        guard let top = tops.filter({ !$0.isEmpty && path.starts(with: $0) }).max(by: { $0.count < $1.count }) else { return nil }
+        func text(_ names: some Sequence<[UInt8]>) -> String { escapedName([0x2F] + Array(names).joined(separator: [0x2F])) }
+        return "\(text(path)): a path is counted from the mount's top; below the mount point \(text(top)) this is "
+            + text(path.dropFirst(top.count))
     }
 
     private static func compiled(_ profile: SandboxProfile) throws(ProfileProblem) -> ZoneTable {

@@ -50,6 +50,21 @@ struct SandboxControlTests {
         #expect(try serve("sandbox=p,bundle=a.b", ",\"profile\":\(odd)")?.hasPrefix("profile: layout") == true)
     }
 
+    /// Who asks by the path that he sees is told how it is called from the mount's top.
+    @Test func aPathThroughTheMountPointIsPointedOut() throws {
+        let mount = try LiveMount()
+        defer { mount.end() }
+        let profile = "\(mount.top)/p.entitlements"
+        let keys = "<key>com.apple.security.app-sandbox</key><true/><key>com.apple.security.files.downloads.read-only</key><true/>"
+        try "<plist><dict>\(keys)</dict></plist>".write(toFile: profile, atomically: true, encoding: .utf8)
+        func said(_ path: String) -> String { mount.aclfs("sandbox", "check", "--bundle", "a.b", profile, path).output }
+        let seen = said("\(mount.share)/Downloads/x")
+        #expect(seen.contains("below the mount point \(mount.share) this is /Downloads/x"), "\(seen)")
+        for path in ["/Downloads/x", "/Music", "\(mount.share)2/Downloads"] {
+            #expect(!said(path).contains("mount point"), "\(said(path))")
+        }
+    }
+
     @Test func malformedGrantsAreRefused() throws {
         let mount = try LiveMount()
         defer { mount.end() }

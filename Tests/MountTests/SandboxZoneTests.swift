@@ -189,6 +189,17 @@ struct SandboxZoneTests {
         #expect(try state(copy).hasPrefix("[Included]"))
     }
 
+    /// Z5: an explanation about two names in one directory does not tell either whether a closed one is there.
+    @Test func twoNamesOfOneDirectoryAreBothLookedUp() throws {
+        let sandbox = try SandboxFixture()
+        func said(_ word: String, _ name: String) throws -> String {
+            let result = try sandbox.explain(word, sandbox.path("Users"), sandbox.path(name))
+            #expect(result.status == 1 && result.output.contains("no key reaches this place"), "\(word) \(name): \(result)")
+            return result.output.split(separator: sandbox.path(name)).joined(separator: "NAME")
+        }
+        for word in ["link", "rename"] { #expect(try said(word, "etc") == said(word, "abc"), "\(word)") }
+    }
+
     /// Z13: a refusal names the key, in the log of denials and in an explanation.
     @Test func aRefusalNamesItsRule() throws {
         let sandbox = try SandboxFixture()

@@ -70,6 +70,54 @@ import Testing
         #expect(refusal(Array("<!DOCTYPE plist [<!ENTITY a \"b\">]><plist><dict/></plist>".utf8)).contains("entities"))
     }
 
+    /// By the line on which the fault stands, which is nowhere near the first; `head` has three.
+    @Test(arguments: [
+        ("<dict>\n<key>a</key>\n<tru/>\n</dict>", 5, "'tru' is no element"),
+        ("<dict>\n<key>a</key>\n</dict>", 5, "the last key of this <dict> has no value"),
+        ("<dict>\n<key>a</key><true/>\n<true/></dict>", 5, "a <true> without a <key>"),
+        ("<dict>\n<key>a</key>\n\n<key>b</key></dict>", 6, "a <key> where the value of the key before must stand"),
+        ("<dict>\n<key>a</key>\n<array></dict>", 5, "</dict> where </array> must stand"),
+        ("<dict>\n<key>a</ky>\n</dict>", 4, "</ky> where </key> must stand"),
+        ("<dict>\n<key>a</key><string>b<i/></string>\n</dict>", 4, "'i' is no element"),
+        ("<dict>\n<key>a</key><string>b\n<true/></string></dict>", 5, "inside of <string>"),
+        ("<dict>\n\nword<key>a</key><true/></dict>", 5, "text outside of a value"),
+        ("<dict/>\n<dict/>", 4, "a second value"),
+        ("<dict>\n<!-- </dict>", 4, "a comment has no end"),
+        ("<dict>\n<key>a</key>\n<true/", 5, ""),
+    ])
+    func theLineOfAFault(_ body: String, _ line: Int, _ fault: String) {
+        let text = refusal(body)
+        #expect(text.contains("line \(line): ") && text.contains(fault), "\(text)")
+    }
+
+    /// What stands after the list is not read by anybody, whoever wrote it.
+    @Test func theListEndsTheFile() throws {
+        let list = Self.head + "<dict>\(sandboxed)</dict></plist>\n"
+        for (rest, line) in [("key", 4), ("\n<dict/>", 5), ("\n\n</plist>", 6), ("<plist><dict/></plist>", 4), ("\u{FEFF}", 4)] {
+            #expect(refusal(Array((list + rest).utf8)).contains("line \(line): "), "\(rest)")
+        }
+        for rest in ["", "\n \t\r\n", "<!-- the end -->\n"] {
+            #expect(throws: Never.self) { try EntitlementsFile.entitlements(Array((list + rest).utf8)) }
+        }
+    }
+
+    /// A message says what is there, and which key may have been meant.
+    @Test func messagesSayWhatIsThere() throws {
+        func said(_ key: String, _ value: String) -> String {
+            refusal("<dict>\(sandboxed)<key>com.apple.security.\(key)</key>\(value)</dict>")
+        }
+        #expect(said("files.downloads.read-only", "<string>true</string>").contains("must be true or false, not the text 'true'"))
+        #expect(said("files.downloads.read-only", "<array/>").contains("must be true or false, not a list"))
+        #expect(said("application-groups", "<string>x</string>").contains("must be a list of strings, not the text 'x'"))
+        #expect(said("application-groups", "<array><true/></array>").contains("must hold nothing but strings, not true"))
+        let list = "<dict>\(sandboxed)<key>com.apple.security.files.download.read-only</key><true/></dict>"
+        #expect(
+            try read(list).warnings.map(\.message)
+                == ["unknown key; it allows nothing here; did you mean 'com.apple.security.files.downloads.read-only'?"])
+        let other = "<dict>\(sandboxed)<key>com.apple.security.device.camera</key><true/></dict>"
+        #expect(try read(other).warnings.map(\.message) == ["unknown key; it allows nothing here"])
+    }
+
     @Test func wrongTop() {
         #expect(refusal("<array/>").contains("'array'"))
         #expect(refusal("<string>x</string>").contains("'string'"))
