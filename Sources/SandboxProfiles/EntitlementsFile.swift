@@ -68,8 +68,8 @@ public enum EntitlementsFile {
             let text = cause.userInfo["NSDebugDescription"] as? String
         else { return "" }
         // Its lines are wrong. What it finds after the outline was right is in the text of one value.
-        let words = text.split(separator: " on line ", maxSplits: 1)
-        return ": " + escapedName((words.first ?? "").utf8)
+        let start = [" on line ", " at line "].compactMap { text.firstRange(of: $0)?.lowerBound }.min() ?? text.endIndex
+        return ": " + escapedName(text[..<start].utf8)
     }
 }
 

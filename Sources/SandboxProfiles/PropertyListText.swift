@@ -24,7 +24,12 @@ extension PropertyListOutline {
             return Wrong("not a property list that can be read: line \(line): \(message)")
         }
         func check(text: ArraySlice<UInt8>) throws(Wrong) {
-            if let inner = open.last, inner.isText { return }
+            if let inner = open.last, inner.isText, inner.name != "true", inner.name != "false" {
+                for place in text.indices where text[place] == UInt8(ascii: "&") && !Self.isEntity(text[(place + 1)...]) {
+                    throw wrong(place, "an & that begins no known entity; the character itself is written &amp;")
+                }
+                return
+            }
             guard let place = text.firstIndex(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) else { return }
             throw wrong(place, hasEnded ? "text after the end of the list" : "text outside of a value")
         }
@@ -93,6 +98,13 @@ extension PropertyListOutline {
         default: return "<\(name)> inside of <\(parent.name)>, which holds text"
         }
         return nil
+    }
+
+    /// Whether what follows an ampersand is one of XML's own, or a number.
+    private static func isEntity(_ text: ArraySlice<UInt8>) -> Bool {
+        let name = text.prefix(12).prefix { $0 != UInt8(ascii: ";") }
+        guard name.endIndex < text.endIndex, text[name.endIndex] == UInt8(ascii: ";") else { return false }
+        return name.first == UInt8(ascii: "#") || ["amp", "lt", "gt", "quot", "apos"].contains { name.elementsEqual($0.utf8) }
     }
 
     /// What stands between `<` and `>`; a `>` in a quoted attribute does not end it. nil: there is no end.

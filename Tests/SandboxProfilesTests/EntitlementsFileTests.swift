@@ -81,6 +81,9 @@ import Testing
         ("<dict>\n<key>a</key><string>b<i/></string>\n</dict>", 4, "'i' is no element"),
         ("<dict>\n<key>a</key><string>b\n<true/></string></dict>", 5, "inside of <string>"),
         ("<dict>\n\nword<key>a</key><true/></dict>", 5, "text outside of a value"),
+        ("<dict>\n<key>a</key>\n<true>x</true></dict>", 5, "text outside of a value"),
+        ("<dict>\n<key>a</key>\n<string>b & c</string></dict>", 5, "written &amp;"),
+        ("<dict>\n<key>a</key>\n<string>\n&b;</string></dict>", 6, "written &amp;"),
         ("<dict/>\n<dict/>", 4, "a second value"),
         ("<dict>\n<!-- </dict>", 4, "a comment has no end"),
         ("<dict>\n<key>a</key>\n<true/", 5, ""),
@@ -131,6 +134,7 @@ import Testing
         #expect(refusal("<dict>\(sandboxed)<key>a</key><true/><key>&#97;</key><true/></dict>").contains("3 keys, but only 2"))
         #expect(refusal(BinaryWriter(objects: [[0xD2, 1, 1, 2, 2], [0x51, 0x61], [0x09]]).bytes).contains("'a' stands twice"))
         // Deeper down it is nobody's business.
+        #expect(throws: Never.self) { try read("<dict>\(sandboxed)<key>&#97;</key><string>&lt;&#x41;&apos;</string></dict>") }
         #expect(throws: Never.self) { try read("<dict>\(sandboxed)<key>x</key><dict><key>a</key><true/></dict></dict>") }
     }
 
