@@ -10,7 +10,8 @@ import SandboxPolicy
 /// Anybody may ask: a view only takes away from what he reaches through the mount already, which he shows by a descriptor
 /// of the mount's top.
 extension MountHost {
-    /// Told to root, to whoever mounted, and to who reaches the mount: he finds its source in his own mount table.
+    /// Told to root, to whoever mounted, and to who reaches the mount: whoever may make a sandbox has to know what
+    /// to cover. That fsname= shows another source in the mount table makes no secret of it.
     func places(
         of mount: AttachedMount, to peer: ControlSocket.Peer, showing descriptors: [SharedDescriptor]
     ) -> ControlServer.MountFacts.DaemonAnswer {
