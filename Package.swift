@@ -98,7 +98,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem"], swiftSettings: strict),
         .testTarget(
-            name: "IdentityTests", dependencies: ["Identity", "Authorization", "ACLFormats", "LinuxSystem"],
+            name: "IdentityTests", dependencies: ["Identity", "Authorization", "ACLFormats", "LinuxSystem", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "ACLFileSystemTests",
@@ -106,7 +106,7 @@ let package = Package(
                 "ACLFileSystem", "Authorization", "SandboxPolicy", "LinuxSystem", "BackingStore", "FuseSession",
             ], swiftSettings: strict),
         .testTarget(
-            name: "FuseSessionTests", dependencies: ["FuseSession"], swiftSettings: strict),
+            name: "FuseSessionTests", dependencies: ["FuseSession", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "ToolSupportTests", dependencies: ["ToolSupport", "Authorization", "ACLFormats", "LinuxSystem"],
             swiftSettings: strict),

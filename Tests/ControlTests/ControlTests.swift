@@ -1,6 +1,7 @@
 import ACLFormats
 import Foundation
 import LinuxSystem
+import TestSupport
 import Testing
 
 @Suite(.serialized, .enabled(if: LiveMount.unavailable == nil, "needs root, /dev/fuse and setpriv"))
@@ -274,12 +275,7 @@ struct ControlTests {
         try mount.file("file", mode: 0o644)
         let back = "\(mount.top)/back/share"
         // Another test's child may hold a copy of the descriptor by which the file was made, until it is a program.
-        var status: Int32 = -1
-        for _ in 0..<50 where status != 0 {
-            status = mount.aclfs("mount", "-o", "remount,ro", back, mount.share).status
-            if status != 0 { usleep(100_000) }
-        }
-        #expect(status == 0)
+        #expect(eventually { mount.aclfs("mount", "-o", "remount,ro", back, mount.share).status == 0 })
         let refused = mount.aclfs("explain", "--as", "root", "open-write", "\(mount.share)/file")
         #expect(refused.status == 1)
         #expect(refused.output.hasSuffix("denied: EROFS\n"))
@@ -290,7 +286,6 @@ struct ControlTests {
         let path = mount.socketPath
         #expect(access(path, F_OK) == 0)
         #expect(mount.aclfs("unmount", mount.share).status == 0)
-        for _ in 0..<50 where access(path, F_OK) == 0 { usleep(100_000) }
-        #expect(access(path, F_OK) != 0)
+        #expect(eventually { access(path, F_OK) != 0 })
     }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import FuseSession
@@ -535,7 +536,7 @@ struct SessionTests {
         let command = "timeout -s KILL 0.3 dd if=/dev/null of=\(mount.path)/hello conv=fsync,notrunc"
         #expect(output(of: "\(command) 2>/dev/null; echo gone") == "gone\n")
         // It is answered when the caller has gone.
-        for _ in 0..<1000 where handler.seen.withLock({ $0.interrupted }) == 0 { usleep(10_000) }
+        eventually { handler.seen.withLock { $0.interrupted } > 0 }
         #expect(handler.seen.withLock { $0.interrupted } == 1)
         #expect(output(of: "cat \(mount.path)/hello") == "hello, world\n")
         // Who was killed may not have closed the file yet.

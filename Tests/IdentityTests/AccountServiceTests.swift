@@ -4,6 +4,7 @@ import Glibc
 import Identity
 import LinuxSystem
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("account databases that hang")
@@ -34,7 +35,7 @@ struct AccountServiceTests {
         database.release()
         let answer = service.answer(to: .user(8), by: SystemTime.monotonic() + 5_000_000_000)
         #expect(answer == .user(.init(name: "user8", uid: 8, gid: 8)))
-        for _ in 0..<500 where service.load.answers < 2 { usleep(1000) }
+        eventually { service.load.answers >= 2 }
         #expect(service.answer(to: .user(7), by: service.deadline()) == .user(.init(name: "user7", uid: 7, gid: 7)))
         #expect(database.asked.count == 2)
     }
@@ -64,7 +65,7 @@ struct AccountServiceTests {
         let again = milliseconds { #expect(service.answer(to: .user(99), by: service.deadline()) == nil) }
         #expect(again < 500)
         database.release()
-        for _ in 0..<1000 where service.load.questions > 0 { usleep(1000) }
+        eventually { service.load.questions == 0 }
         #expect(service.answer(to: .user(99), by: service.deadline() + 1_000_000_000) != nil)
     }
 
@@ -74,7 +75,7 @@ struct AccountServiceTests {
         let service = service()
         #expect(service.answer(to: .user(1), by: service.deadline() + 1_000_000_000) != nil)
         #expect(service.threadCount == 1)
-        for _ in 0..<300 where service.threadCount > 0 { usleep(10_000) }
+        eventually { service.threadCount == 0 }
         #expect(service.threadCount == 0)
         #expect(service.answer(to: .user(2), by: service.deadline() + 1_000_000_000) != nil)
     }

@@ -83,21 +83,12 @@ struct BenchTests {
             defer { _ = Spawn.wait(pid) }
             func inside() -> Bool { ProcFile.text("/proc/self/mounts").contains(" \(directory)/") }
             // Until it is at work on the mount: fixtures are made there first.
-            #expect(isSoon { inside() && self.processes(below: directory).contains("aclfs-load") })
+            #expect(eventually { inside() && self.processes(below: directory).contains("aclfs-load") })
             kill(pid, signal)
-            #expect(isSoon { (try? FileManager.default.contentsOfDirectory(atPath: directory)) == [] })
+            #expect(eventually { (try? FileManager.default.contentsOfDirectory(atPath: directory)) == [] })
             #expect(!inside())
-            #expect(isSoon { self.processes(below: directory).isEmpty }, "\(processes(below: directory))")
+            #expect(eventually { self.processes(below: directory).isEmpty }, "\(processes(below: directory))")
         }
-    }
-
-    /// Half a minute: under load everything takes its time, and waiting costs nothing when it goes well.
-    private func isSoon(_ holds: () -> Bool) -> Bool {
-        for _ in 0..<600 {
-            if holds() { return true }
-            usleep(50_000)
-        }
-        return false
     }
 
     /// The programs that have something below a directory among their arguments.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// Requests of which the daemon cannot learn the caller's groups: unknown membership allows nothing and fits every deny
@@ -40,7 +41,7 @@ struct BorrowedCredentialTests {
             _ = Spawn.wait(daemon)
             _ = try? Spawn.run(["umount", "-l", fixture.mountpoint])
         }
-        for _ in 0..<3000 where !MountFixture.isMounted(fixture.mountpoint) { usleep(10_000) }
+        eventually { MountFixture.isMounted(fixture.mountpoint) }
         try #require(MountFixture.isMounted(fixture.mountpoint))
         // uid and primary group come with the request; of the rest nothing is known.
         #expect(try opened(fixture, .bob) == "open ok, primary ok, group EACCES, entry EACCES, deny EACCES, user ok")

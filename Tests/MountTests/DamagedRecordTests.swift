@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LinuxSystem
+import TestSupport
 import Testing
 
 /// Decision 2: a stored record that cannot be read refuses everybody, root too, is said once, and is mended on the
@@ -96,7 +97,7 @@ struct DamagedRecordTests {
         let daemon = try Spawn.start(
             [MountTesting.program("aclfs"), "mount", "-f", fixture.backing, fixture.mountpoint],
             descriptors: [-1, output, output])
-        for _ in 0..<500 where !MountFixture.isMounted(fixture.mountpoint) { usleep(10_000) }
+        eventually { MountFixture.isMounted(fixture.mountpoint) }
         let alice = try ActingProcess(.alice)
         for _ in 0..<20 {
             for number in Self.damages.indices { #expect(try alice.call("stat", fixture.path("f\(number)")).word == "EIO") }

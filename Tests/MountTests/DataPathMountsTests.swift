@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// One file through several mounts, whose kernels know nothing of one another's pages (docs/data-path.md).
@@ -26,10 +27,10 @@ struct DataPathMountsTests {
         for round in 0..<50 {
             let (here, there) = ("here\(1000 + round)", "then\(1000 + round)")
             try root.must("pwrite", "1", "0", here)
-            let seen = try eventually(here) { try bob.must("pread", "1", "0") }
+            let seen = try soon(here) { try bob.must("pread", "1", "0") }
             #expect(seen == here, "\(first), \(second)")
             try bob.must("pwrite", "1", "0", there)
-            let back = try eventually(there) { try root.must("pread", "1", "0") }
+            let back = try soon(there) { try root.must("pread", "1", "0") }
             #expect(back == there, "\(first), \(second)")
             try bob.must("hold", "2", other + "/f", String(O_RDONLY), "0")
             #expect(try bob.must("pread", "2", "0") == there)
@@ -63,12 +64,11 @@ struct DataPathMountsTests {
     }
 
     /// Where pages are kept they are dropped right after the reply (docs/coherence.md, "Several mounts").
-    private func eventually(_ wanted: String, _ read: () throws -> String) throws -> String {
+    private func soon(_ wanted: String, _ read: () throws -> String) throws -> String {
         var seen = ""
-        for _ in 0..<200 {
+        try eventually {
             seen = try read()
-            if seen == wanted { break }
-            usleep(1000)
+            return seen == wanted
         }
         return seen
     }

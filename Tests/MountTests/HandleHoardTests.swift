@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// One user opens all that he may; the others go on.
@@ -44,10 +45,7 @@ struct HandleHoardTests {
         #expect(try carol.must("list", fixture.path("d")).isEmpty == false)
         try carol.must("hold", "1", fixture.path("d/1"), String(O_RDONLY), "0")
         // The kernel tells of a closed file when it gets to it; with 64 descriptors her listing may have had the last of her part.
-        for _ in 0..<200 {
-            if try carol.call("create", fixture.path("d/new"), "0644", "0").word != "ENFILE" { break }
-            usleep(10_000)
-        }
+        try eventually { try carol.call("create", fixture.path("d/new"), "0644", "0").word != "ENFILE" }
         try carol.must("stat", fixture.path("d/new"))
         // Who is refused has made nothing.
         let bob = try ActingProcess(.bob)

@@ -104,7 +104,7 @@ final class MountFixture {
         _ = try? Spawn.run(within + [MountTesting.program("aclfs"), "unmount", path])
         if isMounted(path) || !within.isEmpty { _ = try? Spawn.run(within + ["umount", "-l", path]) }
         // A daemon that has ended may wait for init, without a command line.
-        for _ in 0..<100 where !serving.isEmpty && !daemons(of: path).isEmpty { usleep(10_000) }
+        eventually { serving.isEmpty || daemons(of: path).isEmpty }
         for pid in serving where daemons(of: path).contains(pid) { kill(pid, SIGKILL) }
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// Sizes, mounts below and beside, and a mount that is taken away while it is used.
@@ -74,7 +75,7 @@ struct NewcomerMountTests {
         #expect(try alice.must("pread", "1", "0") == "still")
         #expect(MountFixture.daemons(of: fixture.mountpoint) == serving)
         try alice.must("close", "1")
-        for _ in 0..<300 where !MountFixture.daemons(of: fixture.mountpoint).isEmpty { usleep(10_000) }
+        eventually { MountFixture.daemons(of: fixture.mountpoint).isEmpty }
         #expect(MountFixture.daemons(of: fixture.mountpoint) == [])
         #expect(try String(contentsOfFile: fixture.backing + "/f", encoding: .utf8) == "still")
         try fixture.mount()

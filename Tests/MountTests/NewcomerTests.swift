@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// What somebody who has just mounted it does, as the users who would.
@@ -117,7 +118,7 @@ struct NewcomerTests {
         let serving = MountFixture.daemons(of: fixture.mountpoint)
         #expect(serving.count == 1)
         for pid in serving { kill(pid, SIGKILL) }
-        for _ in 0..<200 where try root.call("stat", file).isOK { usleep(10_000) }
+        try eventually { try !root.call("stat", file).isOK }
         #expect(try fixture.unmount().status == 0)
         try fixture.mount()
         #expect(try TestUser.bob.shell("cat \(file)").output == "kept")
@@ -129,7 +130,7 @@ struct NewcomerTests {
             try root.must("stat", fixture.mountpoint)
             for pid in MountFixture.daemons(of: fixture.mountpoint) { kill(pid, SIGKILL) }
             // Until the kernel has closed the dead daemon's connection.
-            for _ in 0..<500 where !MountFixture.daemons(of: fixture.mountpoint).isEmpty { usleep(2000) }
+            eventually { MountFixture.daemons(of: fixture.mountpoint).isEmpty }
             try fixture.mount()
             try root.must("stat", fixture.mountpoint)
         }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// What another local user tries who wants in, or wants to harm.
@@ -84,10 +85,9 @@ struct OutsiderTests {
             try bob.must("close", "1")
         }
         var held: [String] = []
-        for _ in 0..<300 {
+        eventually {
             held = Self.removedFilesHeld(by: fixture)
-            if held.isEmpty { break }
-            usleep(10_000)
+            return held.isEmpty
         }
         #expect(held.isEmpty, "\(held)")
     }

@@ -23,10 +23,10 @@ struct RemountTests {
             is 'the daemon lets execute' 0 "$("$A" status "$T/mnt" | grep -c noexec)"
             # Without a helper: the daemon follows what the kernel says.
             mount -i -o remount,ro "$T/mnt"
-            for i in $(seq 50); do [ "$(explained)" = allowed ] || break; sleep 0.02; done
+            for i in $(seq 1500); do [ "$(explained)" = allowed ] || break; sleep 0.02; done
             is 'without helper, ro' 'denied: EROFS' "$(explained)"
             mount -i -o remount,rw "$T/mnt"
-            for i in $(seq 50); do [ "$(explained)" = allowed ] && break; sleep 0.02; done
+            for i in $(seq 1500); do [ "$(explained)" = allowed ] && break; sleep 0.02; done
             is 'without helper, rw' allowed "$(explained)"
             # One bind mount's flag says nothing of the others.
             mkdir "$T/bind"; mount --bind "$T/mnt" "$T/bind"; mount -o remount,bind,ro "$T/bind"; sleep 0.1

@@ -35,16 +35,16 @@ struct SandboxGrantTests {
                 print("ready", flush=True); open(sys.argv[3]).read(1)
                 ctypes.CDLL(None).syscall(ctypes.c_long(217), listed, ctypes.c_void_p(place), 4096)
             ' "$T/slow/memory" "$T/$1/Users/ann/Letters" "$T/go-$1" >"$T/said-$1" & readers="$readers $!"
-            for i in $(seq 500); do grep -q ready "$T/said-$1" && break; sleep 0.02; done
+            for i in $(seq 1500); do grep -q ready "$T/said-$1" && break; sleep 0.02; done
         }
         slow() {
             for view in "$@"; do prepare "$view"; done
             kill -STOP $server
-            for i in $(seq 500); do cat /proc/$server/task/*/status | grep '^State' | grep -qv T || break; sleep 0.02; done
+            for i in $(seq 1500); do cat /proc/$server/task/*/status | grep '^State' | grep -qv T || break; sleep 0.02; done
             for view in "$@"; do echo x >"$T/go-$view"; done
             # Until each waits for a page, and so holds the directory.
             for reader in $readers; do
-                for i in $(seq 500); do grep -q '_fault' /proc/$reader/stack && break; sleep 0.02; done
+                for i in $(seq 1500); do grep -q '_fault' /proc/$reader/stack && break; sleep 0.02; done
                 is "$reader waits" 0 "$(grep -q _fault /proc/$reader/stack; echo $?)"
             done
         }
@@ -94,7 +94,7 @@ struct SandboxGrantTests {
             "$A" mount -o "$V" "$T/back" "$T/view"
             is 'added' '' "$(add --read-only "$T/view/Users/ann/Letters")"; slow view
             remove "$T/view/Users/ann/Letters" >"$T/removed" 2>&1 & removing=$!
-            for i in $(seq 200); do [ -z "$(ls -A /var/lib/aclfs/grants)" ] && break; sleep 0.02; done
+            for i in $(seq 1500); do [ -z "$(ls -A /var/lib/aclfs/grants)" ] && break; sleep 0.02; done
             is 'the store is written first' '' "$(ls -A /var/lib/aclfs/grants)"
             is 'and free' 0 "$(flock -n /var/lib/aclfs/grants true; echo $?)"
             is 'while the view is told' 0 "$(kill -0 $removing; echo $?)"
@@ -185,7 +185,7 @@ struct SandboxGrantTests {
             "$A" mount "$T/back" "$T/mnt"; "$A" mount -o "$V" "$T/back" "$T/view"
             add --read-only --expires 2s "$T/mnt/alone"; is 'for now' 0 "$(reads alone)"
             holds 'until' "$(grant list "$T/mnt")" 'until 20'
-            for i in $(seq 100); do [ "$(reads alone)" = 1 ] && break; sleep 0.1; done
+            for i in $(seq 500); do [ "$(reads alone)" = 1 ] && break; sleep 0.1; done
             is 'it has ended' 1 "$(reads alone)"
             holds 'and says so' "$(grant list "$T/mnt")" 'ended 20'
             # How a time is written.

@@ -27,13 +27,13 @@ enum SandboxRunScript {
         run() { local who=$1; shift; $who "$A" sandbox run "$P" --bundle "$BUNDLE" --home /home --mount "$SHARE" "$@"; }
         # As ann, in the place of the shell: its process is the command's own.
         become() { exec "$ACT" $ANN $ANN - -- "$A" sandbox run "$P" --bundle "$BUNDLE" --home /home --mount "$SHARE" "$@"; }
-        await() { for i in $(seq 300); do eval "$1" 2>/dev/null && return; sleep 0.02; done; echo "in vain: $1"; }
+        await() { for i in $(seq 1500); do eval "$1" 2>/dev/null && return; sleep 0.02; done; echo "in vain: $1"; }
         # Sandboxes have the mount point among their words, too.
         server() { for p in $(daemon "$SHARE"); do [ "$(tr '\0' '\n' <"/proc/$p/cmdline" | sed -n 2p)" = mount ] && echo "$p"; done | head -1; }
         # How many sessions of FUSE the daemon of the share holds.
         sessions() { ls -l "/proc/$(server)/fd" 2>/dev/null | grep -c /dev/fuse; }
         # Until the views of sandboxes that have ended are gone.
-        settle() { for i in $(seq 200); do [ "$(sessions)" = "$1" ] && return; sleep 0.02; done; echo "sessions: $(sessions), not $1"; }
+        settle() { for i in $(seq 1500); do [ "$(sessions)" = "$1" ] && return; sleep 0.02; done; echo "sessions: $(sessions), not $1"; }
         treasures() {
             echo treasure >"$SHARE/secret"; echo treasure >"$SHARE/sub/secret"; chmod 666 "$SHARE/secret" "$SHARE/sub/secret"
             chown -R $ANN:$ANN "$BACK"

@@ -65,7 +65,7 @@ struct SandboxWallTests {
             #"""
             mkdir "$T/groups" "$T/part" "$T/anew"; mount -t cgroup2 none "$T/groups" || { echo 'no cgroup2 here'; exit; }
             G=aclfs-test-$$; mkdir "$T/groups/$G"; chown -R $ANN:$ANN "$T/groups/$G"; mount --bind "$T/groups/$G" "$T/part"
-            trap 'echo 1 >"$T/groups/$G/cgroup.kill"; for i in $(seq 100); do rmdir "$T/groups/$G" 2>/dev/null && break; sleep 0.02; done; leave' EXIT
+            trap 'echo 1 >"$T/groups/$G/cgroup.kill"; for i in $(seq 1500); do rmdir "$T/groups/$G" 2>/dev/null && break; sleep 0.02; done; leave' EXIT
             (exec "$ACT" $ANN $ANN - -- sleep 1007) & near=$!; await '[ "$(cat /proc/$near/comm)" = sleep ]'
             echo $near >"$T/groups/$G/cgroup.procs"
             # Whoever is inside begins in the same group.

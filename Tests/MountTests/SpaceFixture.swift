@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// Whether file systems can be made in a file and mounted here.
 enum LoopTesting {
@@ -103,12 +104,10 @@ final class SpaceFixture {
 
     /// Waits until no gap is being looked at.
     func untilNothingWaits() throws {
-        for _ in 0..<500 {
-            let said = try Spawn.run([MountTesting.program("aclfs"), "status", mount?.mountpoint ?? ""]).output
-            if said.contains("files_waiting 0") { return }
-            usleep(10_000)
+        let ended = try eventually {
+            try Spawn.run([MountTesting.program("aclfs"), "status", mount?.mountpoint ?? ""]).output.contains("files_waiting 0")
         }
-        throw FixtureError("there are still files whose gaps wait")
+        if !ended { throw FixtureError("there are still files whose gaps wait") }
     }
 
     /// Says what a script gives on both; `$D` is the directory.

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LinuxSystem
+import TestSupport
 import Testing
 
 /// A quota binds through the mount as it does without it, at the same size and with the same error (docs/zerofill.md).
@@ -84,12 +85,10 @@ struct SpaceQuotaTests {
 
     private func untilNothingWaits(_ fixture: QuotaFixture) throws {
         let mountpoint = try #require(fixture.mount).mountpoint
-        for _ in 0..<500 {
-            let said = try Spawn.run([MountTesting.program("aclfs"), "status", mountpoint]).output
-            if said.contains("files_waiting 0") { return }
-            usleep(10_000)
+        let ended = try eventually {
+            try Spawn.run([MountTesting.program("aclfs"), "status", mountpoint]).output.contains("files_waiting 0")
         }
-        throw FixtureError("there are still files whose gaps wait")
+        if !ended { throw FixtureError("there are still files whose gaps wait") }
     }
 
     private func occupied(_ path: String) throws -> Int {

@@ -112,7 +112,7 @@ struct TransportTests {
                 if [ $round = 3 ]; then kill -9 $(daemon "$T/mnt"); sleep 0.2; fi
                 if [ $round = 4 ]; then kill $(daemon "$T/mnt"); fi
                 umount -l "$T/mnt" 2>/dev/null; wait
-                for i in $(seq 200); do [ -z "$(daemon "$T/mnt")" ] && break; sleep 0.05; done
+                for i in $(seq 500); do [ -z "$(daemon "$T/mnt")" ] && break; sleep 0.05; done
                 is "round $round: the daemon has ended" '' "$(daemon "$T/mnt")"
                 is "round $round: nothing is mounted" 0 "$(mounted "$T/mnt")"
             done

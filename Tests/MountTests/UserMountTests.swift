@@ -68,7 +68,7 @@ struct UserMountTests {
             is 'permitted' 0 "$(zed "$A" mount -o allow_other "$T/zed/back" "$T/mnt" >/dev/null 2>&1; echo $?)"
             is 'others see it' 0 "$(other ls "$T/mnt" >/dev/null 2>&1; echo $?)"
             # A daemon that is told to end takes its mount away.
-            kill $(daemon "$T/mnt"); for i in $(seq 100); do [ "$(mounted "$T/mnt")" = 0 ] && break; sleep 0.02; done
+            kill $(daemon "$T/mnt"); for i in $(seq 1500); do [ "$(mounted "$T/mnt")" = 0 ] && break; sleep 0.02; done
             is 'ended by a signal' 0 "$(mounted "$T/mnt")"
             # A dead one is healed by the user who made it.
             zed "$A" mount "$T/zed/back" "$T/mnt" 2>/dev/null; kill_daemon "$T/mnt"

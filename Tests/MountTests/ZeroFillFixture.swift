@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LinuxSystem
+import TestSupport
 import Testing
 
 /// A file system to stand behind the mount.
@@ -100,11 +101,7 @@ final class ZeroFillFixture {
 
     /// Zeros are written soon after close(2), when the kernel has given the last handle up.
     func untilFilled(_ name: String, from start: Int = 0) throws -> [Range<Int>] {
-        for _ in 0..<500 {
-            let holes = try holes(name, from: start)
-            if holes.isEmpty { return [] }
-            usleep(4000)
-        }
+        try eventually { try holes(name, from: start).isEmpty }
         return try holes(name, from: start)
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// A program that waits in close(2) for the room of a large gap is not held there: a signal ends the wait, and what is
@@ -33,11 +34,7 @@ struct ZeroFillInterruptTests {
     }
 
     private static func await(_ what: String, _ condition: () throws -> Bool) throws {
-        for _ in 0..<2000 {
-            if try condition() { return }
-            usleep(5000)
-        }
-        throw FixtureError("in vain: \(what)")
+        guard try eventually(condition) else { throw FixtureError("in vain: \(what)") }
     }
 
     /// A program that has made its gap and closes when told.

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LinuxSystem
+import TestSupport
 import Testing
 
 /// Gaps that a program leaves are filled when it closes (docs/zerofill.md).
@@ -31,10 +32,7 @@ struct ZeroFillTests {
         #expect(try Int(fixture.status("f", onMount: true).st_blocks) * 512 >= Self.megabyte)
         #expect(try fixture.untilFilled("f") == [])
         // The time comes back after the last hole is gone, with the filler's last step.
-        for _ in 0..<500 {
-            if try fixture.statusNumber("files_waiting") == 0 { break }
-            usleep(4000)
-        }
+        try eventually { try fixture.statusNumber("files_waiting") == 0 }
         let after = try fixture.status("f").st_mtim
         #expect(after.tv_sec == before.tv_sec && after.tv_nsec == before.tv_nsec, "the time is the program's")
         #expect(try read(fixture, "f") == Data(count: Self.megabyte) + Data("x".utf8))
@@ -64,7 +62,7 @@ struct ZeroFillTests {
         try process.must("ftruncate", "1", String(5 * Self.megabyte))
         try process.must("close", "1")
         #expect(try fixture.occupied("f") >= 5 * Self.megabyte)
-        for _ in 0..<200 where try fixture.holes("f").first?.lowerBound ?? 0 < Self.megabyte { usleep(5000) }
+        try eventually { try fixture.holes("f").first?.lowerBound ?? 0 >= Self.megabyte }
         #expect(try fixture.holes("f") == [Self.megabyte + 4096..<5 * Self.megabyte])
     }
 
@@ -105,8 +103,7 @@ struct ZeroFillTests {
         let punch = String(AllocateFlag.punchHole | AllocateFlag.keepSize)
         try process.must("fallocate", "1", punch, "65536", "65536")
         try process.must("close", "1")
-        for _ in 0..<200 where try fixture.holes("f").first?.lowerBound == 0 { usleep(5000) }
-        for _ in 0..<200 where try fixture.holes("f").count > 1 { usleep(5000) }
+        try eventually { try fixture.holes("f") == [65_536..<131_072] }
         #expect(try fixture.holes("f") == [65_536..<131_072])
     }
 
@@ -198,13 +195,13 @@ struct ZeroFillTests {
             try process.must("ftruncate", "1", String(asked))
             let start = Date()
             #expect(try process.call("close", "1").word == "ENOSPC")
-            #expect(Date().timeIntervalSince(start) < 2)
+            #expect(Date().timeIntervalSince(start) < 10)
             #expect(try Int(fixture.status("f", onMount: true).st_size) == asked)
             #expect(try process.must("hold", "3", fixture.path("f"), String(O_RDONLY), "0") == "")
             #expect(try process.call("pread", "3", "0").isOK)
             try process.must("close", "3")
             // What was reserved in vain is given back.
-            for _ in 0..<200 where try fixture.occupied("f") > 65_536 { usleep(5000) }
+            try eventually { try fixture.occupied("f") <= 65_536 }
             let occupied = try fixture.occupied("f")
             // Blocks of the extent tree may remain.
             #expect(occupied <= 65_536, "\(gap) \(free) \(asked)")
@@ -224,7 +221,7 @@ struct ZeroFillTests {
             try process.must("close", "1")
         }
         try process.must("stat", fixture.mount.mountpoint)
-        #expect(Date().timeIntervalSince(start) < 1)
+        #expect(Date().timeIntervalSince(start) < 10)
         #expect(try fixture.untilFilled("f") == [])
         for number in 0..<5 {
             let file = open(fixture.backingPath("f"), O_RDONLY)
