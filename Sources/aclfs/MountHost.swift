@@ -78,8 +78,8 @@ final class MountHost: Sendable {
         } catch {
             fileSystem.disconnect()
             // What another mount's kernel keeps must be taken back first, and somebody does not let it go.
-            let reason = error == .timedout ? "a listing on another mount of this directory is not read to its end" : "\(error)"
-            throw MountFailure(status: MountExit.systemError, message: "cannot serve: \(reason)")
+            let reason = error == .timedout ? "a listing on another mount of this directory is not read to its end" : nil
+            throw MountFailure(status: MountExit.systemError, message: "cannot serve: \(reason ?? Self.text(error))")
         }
         let isAdmitted = withGrantsHeld {
             if let profile, profile.bundle != nil {
@@ -155,7 +155,11 @@ final class MountHost: Sendable {
     }
 
     private static func failure(_ what: String, _ error: Errno) -> MountFailure {
-        MountFailure(status: MountExit.systemError, message: "\(what): \(error)")
+        MountFailure(status: MountExit.systemError, message: "\(what): \(text(error))")
+    }
+
+    private static func text(_ error: Errno) -> String {
+        error == .again ? "\(error); how many threads may this user have (ulimit -u)?" : "\(error)"
     }
 
     /// As many threads as processors serve best; two at least, so that one slow request never stands alone.
@@ -259,7 +263,11 @@ extension MountHost {
     /// A signal that asks the daemon to end takes its mounts away first, but none that another one covers now.
     func awaitSignals() throws(MountFailure) {
         try Self.onEndSignals { [self] in
-            let all = state.withLock { $0.served }
+            let all = state.withLock { state in
+                // Before the first is served, none is any more.
+                if state.served.isEmpty { state.isEnding = true }
+                return state.served
+            }
             // A sandbox holds the mounts that it covers; taking them away here does not end them.
             let areHeld = all.contains { $0.mount.view != nil }
             for served in all {

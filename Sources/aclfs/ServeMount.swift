@@ -29,11 +29,12 @@ extension PreparedMount {
         let attached = try attach(request)
         let host = MountHost(control: control, grants: grants)
         do throws(MountFailure) {
+            // All that may fail for want of threads comes before the mount answers.
+            try host.awaitSignals()
             try host.serve(attached, tree: tree) { isServing in
                 turn?.end()
                 if isServing { readiness?.ready() }
             }
-            try host.awaitSignals()
         } catch {
             attached.detach()
             throw error

@@ -25,6 +25,14 @@ enum Unmounting {
         }
     }
 
+    /// After our own daemon has failed: takes away what it could not, as soon as the kernel knows that nobody serves it.
+    static func clearAfterFailure(_ mountpoint: String) {
+        for _ in 0..<50 where MountTable.entry(at: mountpoint)?.type == "fuse.aclfs" {
+            try? healDead(mountpoint)
+            SystemTime.sleep(milliseconds: 20)
+        }
+    }
+
     static func isDead(_ mountpoint: String) -> Bool {
         var status = stat()
         if stat(mountpoint, &status) != 0 { return saysDead(Errno(rawValue: errno)) }
@@ -44,7 +52,12 @@ enum Unmounting {
         var argv: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
         defer { for word in argv { free(word) } }
         var pid: pid_t = 0
-        let failure = posix_spawn(&pid, program, nil, nil, &argv, environ)
+        var failure = posix_spawn(&pid, program, nil, nil, &argv, environ)
+        // Where processes are limited, threads that are ending still count.
+        for _ in 0..<50 where failure == EAGAIN {
+            SystemTime.sleep(milliseconds: 20)
+            failure = posix_spawn(&pid, program, nil, nil, &argv, environ)
+        }
         if failure != 0 { throw Errno(rawValue: failure) }
         var status: Int32 = 0
         while waitpid(pid, &status, 0) < 0, errno == EINTR {}

@@ -49,7 +49,7 @@ final class MountNamespace {
         kill_daemon() {
             for p in $(daemon "$@"); do kill -9 $p; done
             # Until the kernel has noticed, too.
-            for i in $(seq 100); do
+            for i in $(seq 1500); do
                 stat "$1" 2>&1 | grep -q 'not connected\|Permission denied' && return
                 sleep 0.02
             done

@@ -4,7 +4,7 @@ import Testing
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct UserMountTests {
     /// zed owns the backing directory and the mount point; the program lies where he gets at it.
-    private static let setup = #"""
+    static let setup = #"""
         command -v fusermount3 >/dev/null || { echo 'fusermount3 (package fuse3) is missing'; exit; }
         cp "$A" "$T/bin/aclfs"; A=$T/bin/aclfs
         ln -sf "$A" "$T/sbin/mount.aclfs"; ln -sf "$A" "$T/sbin/mount.fuse.aclfs"
