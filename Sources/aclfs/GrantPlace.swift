@@ -81,7 +81,12 @@ struct GrantPlace: Sendable {
             }
             do throws(Errno) { here = try next() } catch {
                 guard error == .noent else { throw error }
-                do throws(Errno) { try Syscall.mkdirat(here.rawValue, name, mode: mode(ofMissing: index)) } catch {
+                do throws(Errno) {
+                    // Whoever asks for it, it is root's: a thread of the daemon may be nobody for file systems.
+                    try FileSystemUser.asRoot { () throws(Errno) in
+                        try Syscall.mkdirat(here.rawValue, name, mode: mode(ofMissing: index))
+                    }
+                } catch {
                     let isHis = try Syscall.statx(here.rawValue, flags: AtFlag.dontSync).uid == geteuid()
                     switch error {
                     case .exist: break

@@ -26,6 +26,9 @@ struct MountEntry {
     var userID: UInt32? {
         superOptions.first { $0.hasPrefix("user_id=") }.flatMap { UInt32($0.dropFirst("user_id=".count)) }
     }
+
+    /// Of a FUSE mount: whether the kernel lets nobody but whoever mounted it use it. Root is kept out, too.
+    func keepsOut(_ uid: UInt32) -> Bool { (userID ?? 0) != uid && !superOptions.contains("allow_other") }
 }
 
 enum MountTable {

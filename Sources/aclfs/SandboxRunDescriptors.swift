@@ -10,7 +10,8 @@ enum SandboxRunDescriptors {
         for number in 0...2 {
             guard let reason = try reason(against: Int32(number), places) else { continue }
             throw SandboxRunFailure(
-                "\(names[number]) is \(reason), and the command could go on from there; give it a pipe instead (… | cat >FILE)")
+                "\(names[number]) is \(reason), and the command could go on from there; give it a pipe instead "
+                    + (number == 0 ? "(cat FILE | …, or </dev/null)" : "(… | cat >FILE)"))
         }
     }
 

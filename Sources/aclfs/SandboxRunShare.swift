@@ -51,7 +51,7 @@ struct SandboxRunShare {
             return location.entry
         }
         if let here = try? MountLocation([0x2E], isFollowed: true), here.entry.root == "/" { return here.entry }
-        let all = MountTable.entries().filter { $0.type == "fuse.aclfs" && $0.root == "/" }
+        let all = MountTable.entries().filter { $0.type == "fuse.aclfs" && $0.root == "/" && !$0.keepsOut(geteuid()) }
         var shown = all.filter { entry in MountTable.entry(at: entry.path)?.id == entry.id }
         // One share at two places is one.
         if Set(shown.map { $0.device }).count == 1 { shown = Array(shown.prefix(1)) }

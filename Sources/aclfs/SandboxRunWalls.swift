@@ -86,6 +86,8 @@ struct SandboxWalls {
         do throws(Errno) {
             switch found {
             case .hidden: return false
+            // What a view of ours refuses is not seen, and what lies below was mounted where the view stands now.
+            case .closed(let door) where try isOurs(door): return false
             case .closed(let door):
                 // Nobody here may pass; covered, it stays closed should its mode change.
                 try attachNothing(onto: door)
@@ -149,6 +151,10 @@ struct SandboxWalls {
         remember(empty.rawValue)
     }
 
+    private func isOurs(_ object: SharedDescriptor) throws(Errno) -> Bool {
+        ours.contains(try SandboxWalk.mountID(of: object.rawValue))
+    }
+
     private mutating func remember(_ mount: Int32) {
         if let id = try? Syscall.statx(mount, flags: AtFlag.dontSync).mountID { ours.insert(id) }
     }
@@ -156,14 +162,15 @@ struct SandboxWalls {
     // MARK: Besides the share
 
     /// Directories of the system through which a confined program could give itself more: the sockets of daemons. One that
-    /// is not there need not be covered; what cannot be opened for another reason must not stay open either.
+    /// is not there need not be covered; what cannot be opened for another reason must not stay open either. Daemons put
+    /// sockets into directories only: a file or a link of that name, which in /tmp anybody can make, leads to none.
     mutating func hide(_ paths: [String]) throws(SandboxRunFailure) {
         for path in paths {
             let directory: SharedDescriptor
             do throws(Errno) {
-                directory = SharedDescriptor(try Syscall.open(path, OpenFlag.path | OpenFlag.directory))
+                directory = SharedDescriptor(try Syscall.open(path, OpenFlag.path | OpenFlag.directory | OpenFlag.noFollow))
             } catch {
-                if error == .noent { continue }
+                if error == .noent || error == .notdir || error == .loop { continue }
                 throw NamespaceSettings.failure("cannot cover \(path)", error)
             }
             do throws(Errno) { try attachNothing(onto: directory) } catch {

@@ -41,6 +41,8 @@ public struct ModelTree: Sendable {
         /// Somebody has opened it: with a file that may only be appended to, opening for more can be refused with EBUSY
         /// until all others have closed it, and the kernel tells of a close late (docs/data-path.md).
         var wasOpened = false
+        /// Who has opened it to write. The kernel tells of a close late, so they may still have it open.
+        var writers: Set<UInt32> = []
         /// The set-id bits may have gone with an opening for writing, or stayed (docs/data-path.md).
         var mayHaveLostSetID = false
     }

@@ -70,6 +70,16 @@ extension ModelTree {
             }
             if flags.truncates, host.kernelClearsSetID, tree.mayNotStat(number) { others.append(refused) }
             return others
+        case "chown" where words[2] == "-1" && words[3] == "-1":
+            guard host.kernelClearsSetID, let number = tree.changedObject(words, process), kind(number) == "file" else { return [] }
+            var others = tree.mayNotStat(number) ? [refused] : []
+            // As if he wrote, or there was nothing left to clear.
+            if object(number).writers.contains(caller.uid) || object(number).mayHaveLostSetID {
+                tree.clearSetID(number)
+                tree.caller = self.caller
+                others.append(ModelAnswer(word: "ok", value: "", tree: tree))
+            }
+            return others
         case "truncate", "chown", "ftruncate", "pwrite", "write", "fallocate", "copy", "map":
             guard host.kernelClearsSetID, let number = tree.changedObject(words, process), tree.mayNotStat(number)
             else { return [] }

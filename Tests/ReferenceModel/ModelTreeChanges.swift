@@ -9,6 +9,7 @@ extension ModelTree {
             try changeMode(number, words[2])
         case "chown":
             let number = try findObject(path, follows: false)
+            if words[2] == "-1", words[3] == "-1" { return try changeNothing(number) }
             var operation = ModelOperation("chown")
             operation.uid = UInt32(words[2])
             operation.gid = UInt32(words[3])
@@ -28,6 +29,21 @@ extension ModelTree {
         default:
             let number = try findObject(path, follows: false)
             try removeAttribute(words[2], of: number)
+        }
+        return ""
+    }
+
+    /// chown(2) without ids. It changes nothing; but it reaches the file system as what the kernel asks for before somebody
+    /// writes: nothing, or, where the kernel clears set-id bits itself, the mode without them (docs/security.md).
+    private mutating func changeNothing(_ number: Int) throws(Refusal) -> String {
+        let mode = object(number).node.mode
+        guard kind(number) == "file", mode & 0o6000 != 0 else { return "" }
+        if host.kernelClearsSetID {
+            let isGroupBitCleared = mode & 0o2010 == 0o2010
+            let cleared = mode & ~(isGroupBitCleared ? 0o6000 : 0o4000)
+            if cleared != mode { try changeMode(number, String(cleared, radix: 8)) }
+        } else if object(number).writers.contains(caller.uid) {
+            objects[number]?.mayHaveLostSetID = true
         }
         return ""
     }

@@ -17,7 +17,7 @@ extension ModelTree {
             // No umask takes anything of it.
             operation.mode = 0o600
             let made = try create(operation, "file", at: place)
-            objects[made]?.wasOpened = true
+            noteOpening(made, flags)
             return (made, true)
         }
         if flags.creates, kind(number) == "dir" { throw Refusal("EISDIR", "kernel") }
@@ -25,13 +25,18 @@ extension ModelTree {
         operation.flags = flags.words
         try ask(operation, ModelNodes(object: object(number).node))
         guard kind(number) == "file" else { return (number, false) }
-        objects[number]?.wasOpened = true
+        noteOpening(number, flags)
         if flags.truncates {
             resize(number, 0)
         } else if flags.writes, caller.uid != 0, object(number).node.mode & 0o6000 != 0 {
             objects[number]?.mayHaveLostSetID = true
         }
         return (number, false)
+    }
+
+    private mutating func noteOpening(_ number: Int, _ flags: OpenFlags) {
+        objects[number]?.wasOpened = true
+        if flags.writes { objects[number]?.writers.insert(caller.uid) }
     }
 
     mutating func throughHandle(_ words: [String], _ slot: Slot) throws(Refusal) -> String? {

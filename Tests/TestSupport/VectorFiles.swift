@@ -83,8 +83,7 @@ public struct VectorFile: Codable, Sendable {
 
 /// The files of Tests/Vectors, found from where this source file is.
 public enum VectorFiles {
-    static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .appendingPathComponent("Vectors", isDirectory: true)
+    static let folder = Repository.tests.appendingPathComponent("Vectors", isDirectory: true)
 
     public static func vectors() throws -> VectorFile {
         let data = try Data(contentsOf: folder.appendingPathComponent("vectors.json"))

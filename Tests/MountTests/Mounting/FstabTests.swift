@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// mount(8) and umount(8) with our helpers.
@@ -133,10 +134,8 @@ struct FstabTests {
     }
 
     @Test func whatInstallPutsInPlace() throws {
-        let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().path
         let result = try MountNamespace().run(
-            "P='\(package)'\n"
+            "P='\(Repository.top.path)'\n"
                 + #"""
                 make -s -C "$P" install release="$A" DESTDIR="$T/root" || echo 'install failed'
                 # The links are relative, so they hold wherever the tree lies.

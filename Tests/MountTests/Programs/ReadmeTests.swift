@@ -1,20 +1,18 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// The commands of README.md's look at it, one after the other, with the output that stands there.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct ReadmeTests {
-    private static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-
     private struct Example {
         var command: String
         var output: [String]
     }
 
     private func examples() throws -> [Example] {
-        let text = try String(contentsOf: Self.repository.appendingPathComponent("README.md"), encoding: .utf8)
+        let text = try String(contentsOf: Repository.top.appendingPathComponent("README.md"), encoding: .utf8)
         let section = try #require(text.components(separatedBy: "## A look at it\n").last?.components(separatedBy: "\n## ").first)
         var examples: [Example] = []
         for line in section.split(separator: "\n") where line.hasPrefix("    ") {
@@ -77,8 +75,8 @@ struct ReadmeTests {
 
     /// What README says to type is there.
     @Test func theTwoCommandsExist() throws {
-        let makefile = try String(contentsOf: Self.repository.appendingPathComponent("Makefile"), encoding: .utf8)
-        let text = try String(contentsOf: Self.repository.appendingPathComponent("README.md"), encoding: .utf8)
+        let makefile = try String(contentsOf: Repository.top.appendingPathComponent("Makefile"), encoding: .utf8)
+        let text = try String(contentsOf: Repository.top.appendingPathComponent("README.md"), encoding: .utf8)
         for target in ["run", "test", "install"] {
             #expect(text.contains("make \(target)"))
             #expect(makefile.contains("\n\(target):"))

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `sandbox=`, `bundle=`, `home=` and `layout=`: what is taken, what is refused with which words, and that the daemon
@@ -166,13 +167,10 @@ struct SandboxProfileTests {
 /// The look at it of docs/sandbox.md, one command after the other, with the output that stands there.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct SandboxDocumentTests {
-    private static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-
     private func quoted(_ text: String) -> String { "'" + text.replacingOccurrences(of: "'", with: #"'\''"#) + "'" }
 
     @Test func theLookAtItIsTrue() throws {
-        let text = try String(contentsOf: Self.repository.appendingPathComponent("docs/sandbox.md"), encoding: .utf8)
+        let text = try String(contentsOf: Repository.top.appendingPathComponent("docs/sandbox.md"), encoding: .utf8)
         let section = try #require(text.components(separatedBy: "## A look at it\n").last?.components(separatedBy: "\n## ").first)
         var examples: [(command: String, output: [String])] = []
         for line in section.split(separator: "\n") where line.hasPrefix("    ") {
@@ -192,7 +190,7 @@ struct SandboxDocumentTests {
             trap 'aclfs unmount /srv/view; aclfs unmount /srv/share; leave' EXIT
 
             """#
-        script += "cp \(quoted(Self.repository.path))/mount-helpers/sandbox/* /usr/share/aclfs/sandbox\n"
+        script += "cp \(quoted(Repository.top.path))/mount-helpers/sandbox/* /usr/share/aclfs/sandbox\n"
         for example in examples {
             script += "is \(quoted(example.command)) \(quoted(example.output.joined(separator: "\n"))) "
             script += "\"$(\(example.command) 2>&1)\"\n"
@@ -203,7 +201,7 @@ struct SandboxDocumentTests {
 
     @Test func everyInstalledProfileIsGood() throws {
         let result = try MountNamespace().run(
-            "P=\(quoted(Self.repository.path))/mount-helpers/sandbox\n"
+            "P=\(quoted(Repository.top.path))/mount-helpers/sandbox\n"
                 + #"""
                 for profile in "$P"/*; do
                     said=$("$A" sandbox check --bundle org.example.App --layout ios "$profile" 2>&1); is "$profile" 0 $?

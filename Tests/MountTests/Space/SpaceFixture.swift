@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import TestSupport
 
 /// Whether file systems can be made in a file and mounted here.
 enum LoopTesting {
@@ -100,14 +99,6 @@ final class SpaceFixture {
         backing = nil
         mount = nil
         rmdir(images)
-    }
-
-    /// Waits until no gap is being looked at.
-    func untilNothingWaits() throws {
-        let ended = try eventually {
-            try Spawn.run([MountTesting.program("aclfs"), "status", mount?.mountpoint ?? ""]).output.contains("files_waiting 0")
-        }
-        if !ended { throw FixtureError("there are still files whose gaps wait") }
     }
 
     /// Says what a script gives on both; `$D` is the directory.

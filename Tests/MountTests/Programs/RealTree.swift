@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// Whether a program is there for the users of the tests.
@@ -20,10 +21,9 @@ final class RealTree {
         fixture = try MountFixture(options: options)
         native = fixture.top + "/native"
         place = fixture.path("alice")
-        let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().path
         let script = """
             mkdir "\(native)" "\(place)" && chown 501:20 "\(native)" "\(place)"
-            tar -C "\(tests)" --owner=501 --group=20 -cf "\(sources)" ActAs RaceClient && chmod 644 "\(sources)"
+            tar -C "\(Repository.tests.path)" --owner=501 --group=20 -cf "\(sources)" ActAs RaceClient && chmod 644 "\(sources)"
             """
         let result = try Spawn.run(["sh", "-c", script])
         guard result.status == 0 else { throw FixtureError("\(result)") }

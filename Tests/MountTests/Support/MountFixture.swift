@@ -58,8 +58,18 @@ final class MountFixture {
         if let options { try mount(options) }
     }
 
+    /// Ends the mounts whatever state they are in, and the daemons that serve them.
     deinit {
-        for path in mountpoints { Self.end(path, within) }
+        let serving = mountpoints.flatMap { Self.daemons(of: $0) }
+        for path in mountpoints {
+            _ = try? Spawn.run(within + [MountTesting.program("aclfs"), "unmount", path])
+            if Self.isMounted(path) || !within.isEmpty { _ = try? Spawn.run(within + ["umount", "-l", path]) }
+        }
+        // One daemon may serve several. One that has ended may wait for init, without a command line.
+        let paths = mountpoints
+        func left() -> [pid_t] { paths.flatMap { Self.daemons(of: $0) }.filter { serving.contains($0) } }
+        eventually { serving.isEmpty || left().isEmpty }
+        for pid in left() { kill(pid, SIGKILL) }
         // From the backing side: no ACL and no flag stands against it there.
         _ = try? Spawn.run(["rm", "-rf", "--one-file-system", top])
     }
@@ -98,14 +108,12 @@ final class MountFixture {
         return table.split(separator: "\n").contains { $0.contains(" \(path) ") }
     }
 
-    /// Ends a mount whatever state it is in, and the daemon that served it.
-    private static func end(_ path: String, _ within: [String]) {
-        let serving = daemons(of: path)
-        _ = try? Spawn.run(within + [MountTesting.program("aclfs"), "unmount", path])
-        if isMounted(path) || !within.isEmpty { _ = try? Spawn.run(within + ["umount", "-l", path]) }
-        // A daemon that has ended may wait for init, without a command line.
-        eventually { serving.isEmpty || daemons(of: path).isEmpty }
-        for pid in serving where daemons(of: path).contains(pid) { kill(pid, SIGKILL) }
+    /// Waits until no gap is being looked at.
+    func untilNothingWaits() throws {
+        let ended = try eventually {
+            try Spawn.run([MountTesting.program("aclfs"), "status", mountpoint]).output.contains("files_waiting 0")
+        }
+        if !ended { throw FixtureError("there are still files whose gaps wait") }
     }
 
     /// The path of a name on the mount.

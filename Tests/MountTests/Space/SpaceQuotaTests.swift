@@ -1,7 +1,6 @@
 import Foundation
 import Glibc
 import LinuxSystem
-import TestSupport
 import Testing
 
 /// A quota binds through the mount as it does without it, at the same size and with the same error (docs/zerofill.md).
@@ -76,19 +75,11 @@ struct SpaceQuotaTests {
             let status = try Spawn.run(["stat", "-c", "%s", fixture.place + "/f"]).output
             #expect(status == String(count * unit))
             unlink(fixture.place + "/f")
-            try untilNothingWaits(fixture)
+            try fixture.mount?.untilNothingWaits()
             try fixture.settle()
             return result.isOK
         }
         expectSame((native * unit, mount * unit))
-    }
-
-    private func untilNothingWaits(_ fixture: QuotaFixture) throws {
-        let mountpoint = try #require(fixture.mount).mountpoint
-        let ended = try eventually {
-            try Spawn.run([MountTesting.program("aclfs"), "status", mountpoint]).output.contains("files_waiting 0")
-        }
-        if !ended { throw FixtureError("there are still files whose gaps wait") }
     }
 
     private func occupied(_ path: String) throws -> Int {
@@ -115,7 +106,7 @@ struct SpaceQuotaTests {
             expected.replaceSubrange(middle..<middle + 6, with: Data("second".utf8))
             #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == expected, "\(path)")
         }
-        try untilNothingWaits(fixture)
+        try fixture.mount?.untilNothingWaits()
         // What was reserved in vain is given back, and others can have it.
         #expect(try occupied(fixture.backingPlace + "/f") <= 65_536)
         try fixture.settle()
@@ -136,7 +127,7 @@ struct SpaceQuotaTests {
         let filled = try TestUser.alice.shell("cat /dev/zero > \(fixture.place)/rest")
         #expect(filled.output.contains("quota exceeded"))
         try second.must("close", "1")
-        try untilNothingWaits(fixture)
+        try fixture.mount?.untilNothingWaits()
         #expect(try occupied(fixture.backingPlace + "/f") >= 8 * Self.megabyte)
         let zeros = try Data(contentsOf: URL(fileURLWithPath: fixture.place + "/f"))
         #expect(zeros == Data(count: 8 * Self.megabyte))
