@@ -6,7 +6,7 @@ import LinuxSystem
 /// Where a share can be seen besides its mount point: what a sandbox has to cover (docs/sandbox-run.md).
 struct SandboxPlaces {
     /// A directory of some file system, by names from that file system's own root.
-    struct Place {
+    struct Place: Equatable {
         /// As in `MountInfo.device`.
         var device: UInt64
         var names: [[UInt8]]

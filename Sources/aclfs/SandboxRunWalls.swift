@@ -35,6 +35,8 @@ struct SandboxWalls {
         /// From the mount's top.
         var names: [[UInt8]]
         var cover: Cover
+        /// Nothing must come to stand at its path instead.
+        var isStore = false
     }
 
     private enum Cover {
@@ -66,13 +68,14 @@ struct SandboxWalls {
             if place.names.starts(with: root) {
                 return Sight(
                     mount: mount, names: Array(place.names.dropFirst(root.count)),
-                    cover: place.isSource ? .view(below: []) : .nothing)
+                    cover: place.isSource ? .view(below: []) : .nothing, isStore: places.stores.contains(place))
             }
             guard root.starts(with: place.names) else { return nil }
             // What is mounted below the backing directory is seen by the view where it is mounted.
             return Sight(
                 mount: mount, names: [],
-                cover: place.isSource ? .view(below: Array(root.dropFirst(place.names.count))) : .nothing)
+                cover: place.isSource ? .view(below: Array(root.dropFirst(place.names.count))) : .nothing,
+                isStore: places.stores.contains(place))
         }
     }
 
@@ -80,7 +83,7 @@ struct SandboxWalls {
 
     private mutating func cover(_ sight: Sight) throws(SandboxRunFailure) -> Bool {
         let found: SandboxWalk.End
-        do throws(Errno) { found = try SandboxWalk.end(sight.mount, sight.names, uid: uid) } catch {
+        do throws(Errno) { found = try SandboxWalk.end(sight.mount, sight.names, uid: uid, fromRoot: sight.isStore) } catch {
             throw SandboxRunFailure(shown(sight), error)
         }
         do throws(Errno) {

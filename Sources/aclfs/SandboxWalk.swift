@@ -15,13 +15,23 @@ enum SandboxWalk {
         case root
     }
 
-    /// - Parameter names: from the mount's top.
-    static func end(_ mount: MountInfo, _ names: [[UInt8]], uid: UInt32) throws(Errno) -> End {
+    /// - Parameters:
+    ///   - names: from the mount's top.
+    ///   - fromRoot: whether nothing may come to stand at this path instead: then the directories above the mount count, too,
+    ///     which would take it with them.
+    static func end(
+        _ mount: MountInfo, _ names: [[UInt8]], uid: UInt32, fromRoot: Bool = false
+    ) throws(Errno) -> End {
         let top = SharedDescriptor(try Syscall.open("/", OpenFlag.path | OpenFlag.directory))
         var current = top
         for name in mount.path.pathNames {
             switch try step(current, name) {
-            case .to(let next): current = next
+            case .to(let next):
+                // What something is mounted on stays where it is.
+                if fromRoot, try mountID(of: next.rawValue) == mountID(of: current.rawValue), isMovable(in: current, uid: uid) {
+                    return .movable(next)
+                }
+                current = next
             case .closed: return current === top ? .hidden : .closed(current)
             case .nowhere: return .hidden
             }

@@ -153,7 +153,7 @@ struct SandboxGrantTests {
             refused 2 'either --read-only or --read-write' add "$T/mnt/alone"
             refused 2 'either --read-only or --read-write' add --read-only --read-write "$T/mnt/alone"
             refused 2 'expected a bundle identifier' grant add --bundle a/b --read-only "$T/mnt/alone"
-            refused 2 'expected 30m, 12h, 7d' add --read-only --expires tomorrow "$T/mnt/alone"
+            refused 2 'expected 30s, 30m, 12h, 7d' add --read-only --expires tomorrow "$T/mnt/alone"
             refused 2 'has passed' add --read-only --expires 2001-01-01 "$T/mnt/alone"
             refused 1 'No such file' add --read-only "$T/mnt/none" "$T/mnt/alone"
             refused 2 'only root and whoever mounted' setpriv --reuid 61743 --regid 61743 --clear-groups \

@@ -86,6 +86,69 @@ struct SandboxWallTests {
         #expect(result.output == "done", "\(result)")
     }
 
+    /// Whoever asks first: the daemon's threads are nobody for file systems.
+    @Test func theStoreOfGrantsIsMadeAsRoots() throws {
+        let result = try run(
+            #"""
+            is 'none yet' 0 "$(ls -A /var/lib | wc -l)"
+            is 'it runs' ran "$(run as_root -- echo ran </dev/null 2>&1)"
+            is 'owner and mode' '0 755 0 700' "$(stat -c '%u %a' /var/lib/aclfs /var/lib/aclfs/grants | xargs)"
+            settle 1
+            is 'grants are kept there' '' "$("$A" sandbox grant add --bundle org.example.App --read-only "$SHARE/sub" 2>&1)"
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
+    /// Also where it lies on a file system of its own: with the directory above moved away, another could be made.
+    @Test(arguments: ["nothing", "a mount"]) func thePathOfTheStoreStays(_ between: String) throws {
+        let result = try run(
+            #"""
+            state=$SCRATCH/local/state; ann mkdir -p "$state"
+            [ "BETWEEN" = nothing ] || mount -t tmpfs -o mode=755,uid=$ANN tmpfs "$state"
+            export XDG_STATE_HOME=$state
+            said=$(run ann -- sh -c "mv $SCRATCH/local $SCRATCH/gone; mkdir -p $state/aclfs/grants; touch $state/aclfs/grants/x; echo ran" 2>&1)
+            holds 'it runs' "$said" ran
+            is 'it stays' "$SCRATCH/local" "$(echo "$SCRATCH"/*)"
+            is 'nothing in it' "" "$(ls -A "$state/aclfs/grants")"
+            settle 1
+            """#.replacing("BETWEEN", with: between))
+        #expect(result.output == "done", "\(result)")
+    }
+
+    /// In /tmp anybody makes any name: it leads to no socket.
+    @Test(arguments: ["touch NAME", "ln -s /tmp NAME", "ln -s nowhere NAME", "mkdir -m 700 NAME", "mkfifo NAME"])
+    func aNameInTmpStopsNobody(_ squatting: String) throws {
+        let result = try run(
+            #"""
+            name=/tmp/aclfs-$ANN; "$ACT" 64321 64321 - -- sh -c 'SQUAT'
+            is 'it runs' ran "$(run ann -- sh -c "ls -d $SHARE >/dev/null && echo ran" 2>&1)"
+            rm -rf "$name"; settle 1
+            """#.replacing("SQUAT", with: squatting.replacing("NAME", with: "'$name'")))
+        #expect(result.output == "done", "\(result)")
+    }
+
+    /// On a directory of his own on the share, which the view does not show.
+    @Test(arguments: ["ann", "as_root"]) func anothersMountOnTheShareStopsNobody(_ who: String) throws {
+        let result = try run(
+            #"""
+            cp /etc/passwd "$T/passwd"; echo 'zed:x:64321:64321::/nonexistent:/bin/sh' >>"$T/passwd"
+            mount --bind "$T/passwd" /etc/passwd
+            mknod -m 666 "$T/fuse" c 10 229; mount --bind "$T/fuse" /dev/fuse
+            mkdir "$SHARE/evil" "$T/his" "$T/home"; chown 64321:64321 "$SHARE/evil" "$T/his" "$T/home"; chmod 700 "$T/his"
+            zed() { "$ACT" 64321 64321 - -- "$@"; }
+            for place in "$SHARE/evil" "$T/home"; do
+                is 'his mount' 0 "$(zed "$A" mount "$T/his" "$place" 2>&1 | grep -v 'metadata is kept'; echo ${PIPESTATUS[0]})"
+                is "$place: it runs" ran "$(run WHO -- echo ran 2>&1)"
+                # Not one that could be meant.
+                is "$place: without a name" ran "$(cd / && WHO "$A" sandbox run "$P" -- echo ran 2>&1)"
+                is 'not inside' '' "$(run WHO -- ls "$place" 2>/dev/null)"
+                zed "$A" unmount "$place"
+            done
+            settle 1; rm -rf /tmp/aclfs-64321
+            """#.replacing("WHO", with: who))
+        #expect(result.output == "done", "\(result)")
+    }
+
     /// Views that are refused again and again push out nothing that the share and other views refused; once they have ended
     /// they take no more room than one that lives.
     @Test func aFloodOfDenialsHidesNoOthers() throws {
