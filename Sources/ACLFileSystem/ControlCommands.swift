@@ -210,7 +210,7 @@ extension ControlServer {
                 "options",
                 .array(
                     (fileSystem.options.words(volume: fileSystem.volume) + facts.kernelWords()).map { .string($0) })),
-            .init("sandbox", sandbox),
+            .init("sandbox", sandbox), .init("running_sandboxes", .integer(Int64(facts.runningSandboxes()))),
             .init("source_reachable_by", .string(facts.sourceReach())),
             .init("paths", .object(facts.paths())),
             .init("cache", .object(fileSystem.cache.members)),

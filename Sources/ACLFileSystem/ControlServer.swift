@@ -22,6 +22,9 @@ public final class ControlServer: Sendable {
         /// anybody's about views of this one.
         public var daemon: @Sendable (JSON, [SharedDescriptor], ControlSocket.Peer) -> DaemonAnswer = { _, _, _ in .notMine }
 
+        /// How many views of this mount commands run in.
+        public var runningSandboxes: @Sendable () -> Int = { 0 }
+
         /// What is granted to applications, for all mounts of the daemon; the user who asks.
         public var grants: @Sendable (GrantOrder, UInt32) -> DaemonAnswer = { _, _ in .notMine }
 

@@ -188,10 +188,7 @@ struct ExplainRun<C: Credential> {
     }
 
     private func existing(_ name: [UInt8], in directory: Loaded) throws(Errno) -> Loaded? {
-        do { return try resolve(name, in: directory) } catch {
-            if error == .noent { return nil }
-            throw error
-        }
+        try name.withCName { (name) throws(Errno) in try fileSystem.childIfThere(name, of: directory) }
     }
 
     /// The directory that holds the last name, after a search of each on the way; `nil` = one refused.

@@ -182,6 +182,14 @@ extension FileSystem {
         try load(tree.resolve(name, in: parent.descriptor, parent.status), parent.standing.below(name))
     }
 
+    /// nil if there is no such name.
+    func childIfThere(_ name: UnsafePointer<CChar>, of parent: Loaded) throws(Errno) -> Loaded? {
+        do { return try child(name, of: parent) } catch {
+            if error == .noent { return nil }
+            throw error
+        }
+    }
+
     /// Asks the authorizer; a denial is counted and becomes the operation's errno.
     /// - Parameters:
     ///   - subject: the object that a denial is remembered by.

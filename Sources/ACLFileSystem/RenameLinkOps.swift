@@ -17,7 +17,7 @@ extension FileSystem {
             let source = try load(parent)
             let destination = parent == newParent ? source : try load(newParent)
             let object = try child(name, of: source)
-            let target = try existing(newName, in: destination)
+            let target = try childIfThere(newName, of: destination)
             if exchanges, target == nil { throw .noent }
             if flags & RenameFlag.noReplace != 0, target != nil { throw .exist }
             let objects = Parts(
@@ -51,13 +51,6 @@ extension FileSystem {
             if !exchanges, let target, target.status.nlink <= 1 || target.facts.kind == .directory {
                 tree.forgetDescriptor(of: target.object)
             }
-        }
-    }
-
-    private func existing(_ name: UnsafePointer<CChar>, in directory: Loaded) throws(Errno) -> Loaded? {
-        do { return try child(name, of: directory) } catch {
-            if error == .noent { return nil }
-            throw error
         }
     }
 

@@ -14,6 +14,7 @@ public final class Share: Sendable {
     let dataPaths = DataPathTable()
     private let mounts = Mutex<[FileSystem]>([])
     private let isShared = Atomic<Bool>(false)
+    private let joining = Mutex(())
     /// How many directories have moved, with all that is below them, or gone: what was found out about places before is
     /// out of date.
     let moves = Atomic<UInt64>(0)
@@ -27,17 +28,23 @@ public final class Share: Sendable {
     /// Never from a thread that answers requests.
     /// - Throws: `timedout` if somebody keeps a listing from being used; then the mount must not be served.
     func join(_ fileSystem: FileSystem) throws(Errno) {
+        // One after the other: whoever comes second relies on what the first has taken back.
+        try joining.withLock { _ throws(Errno) in try joinNext(fileSystem) }
+    }
+
+    private func joinNext(_ fileSystem: FileSystem) throws(Errno) {
         let all = mounts.withLock { mounts in
             mounts.append(fileSystem)
             return mounts
         }
-        guard all.count > 1 else { return }
+        // Where there were several, each is told already of what the others change, and no listing hands out objects.
+        guard all.count > 1, !hasSeveralMounts else { return }
         lock.withWriteLock { isShared.store(true, ordering: .sequentiallyConsistent) }
         do throws(Errno) {
             for mount in all { try mount.stopCaching() }
         } catch {
             leave(fileSystem)
-            // Those that were several before go on as such; what was not taken back is still known.
+            // What was not taken back is still known.
             for mount in all where mount !== fileSystem { mount.cache.resume(.severalMounts) }
             throw error
         }
@@ -46,12 +53,14 @@ public final class Share: Sendable {
     }
 
     func leave(_ fileSystem: FileSystem) {
-        let left = mounts.withLock { mounts in
-            mounts.removeAll { $0 === fileSystem }
-            return mounts
+        mounts.withLock { $0.removeAll { $0 === fileSystem } }
+        let left = lock.withWriteLock { () -> [FileSystem] in
+            // One may have come meanwhile, and relies on it.
+            let left = mounts.withLock { $0 }
+            if left.count <= 1 { isShared.store(false, ordering: .sequentiallyConsistent) }
+            return left
         }
         guard left.count <= 1 else { return }
-        lock.withWriteLock { isShared.store(false, ordering: .sequentiallyConsistent) }
         for mount in left { mount.cache.resume(.severalMounts) }
     }
 

@@ -71,7 +71,9 @@ final class BackupList<Files: BackupFiles> {
                 item, endsInNUL: arguments.endsInNUL, workingDirectory: workingDirectory)
         else {
             return complain(
-                path(item), "no pattern of \(arguments.format.rawValue) hits this name alone; it stays in the backup")
+                path(item),
+                "no pattern of \(arguments.format.rawValue) hits this name alone; it stays in the backup"
+                    + (arguments.format == .lines ? " (-0 would list it)" : ""))
         }
         pending += isShown && text.last == UInt8(ascii: "\n") ? Array("\(escapedName(text.dropLast()))\n".utf8) : text
         if pending.count > 1 << 16 { flush() }

@@ -210,6 +210,11 @@ extension MountHost {
         state.withLock { $0.served.filter { $0.mount.view == nil }.map { ($0.mount, $0.tree) } }
     }
 
+    /// How many views of this mount there are for `aclfs sandbox run`.
+    func views(of fileSystem: FileSystem) -> Int {
+        state.withLock { $0.served.filter { $0.mount.view?.base === fileSystem }.count }
+    }
+
     /// One of the views that a user may have at a time; given back when it is gone.
     final class ViewRoom: Sendable {
         private let host: MountHost

@@ -90,7 +90,8 @@ struct PreparedMount {
             throw refuse(
                 "\(source): its file system keeps no extended attributes, so there is no place for ACLs and flags")
         }
-        printError("aclfs: \(source): metadata is kept in user.aclfs, which only files and directories can hold")
+        printError("aclfs: \(source): metadata is kept in user.aclfs, which only files and directories can hold: links and "
+                + "special files have no entries and no flags there")
         return "user.aclfs"
     }
 

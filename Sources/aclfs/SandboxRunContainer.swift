@@ -26,7 +26,11 @@ struct SandboxRunContainer {
             for directory in ContainerLayout.directories {
                 _ = try self.directory(directory.utf8.pathNames, from: data, madeBelow: 0)
             }
-        } catch { printError("aclfs: warning: the container \(escapedName(path)) is not complete and cannot be made so: \(error)") }
+        } catch {
+            printError(
+                "aclfs: warning: the container \(escapedName(path)) is not complete and cannot be made so: \(error)"
+                    + (home.isEmpty ? "; does the user's home lie elsewhere (--home)?" : ""))
+        }
     }
 
     private func open(_ path: [UInt8]) throws(Errno) -> SharedDescriptor {

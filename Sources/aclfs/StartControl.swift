@@ -77,6 +77,10 @@ enum ControlDirectory {
             default: return host.answer(request, descriptors)
             }
         }
+        facts.runningSandboxes = { [weak host, weak fileSystem] in
+            guard let host, let fileSystem else { return 0 }
+            return host.views(of: fileSystem)
+        }
         facts.grants = { [weak host] order, user in host?.answer(order, on: tree, by: user) ?? .notMine }
         let complete = facts
         do throws(Errno) {

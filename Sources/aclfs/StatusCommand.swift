@@ -82,6 +82,7 @@ enum StatusCommand {
             ],
             ["  options:", (status["options"]?.array ?? []).compactMap(\.string).joined(separator: ",")],
             ["  sandbox:", status["sandbox"].map { sandbox($0) } ?? "?"],
+            ["  running sandboxes:", status["running_sandboxes"].map { shown($0) } ?? "?"],
             ["  source reachable by:", escapedName((status["source_reachable_by"]?.string ?? "?").utf8)],
             ["  paths:", members(.object(numbers))],
             ["  cache:", members(status["cache"])],
@@ -90,7 +91,7 @@ enum StatusCommand {
             ["  decisions allowed:", status["counters"]?["allowed"].map { shown($0) } ?? "?"],
             ["  decisions denied:", members(status["counters"]?["denied"])],
         ]
-        rows.insert(contentsOf: ways.map { ["    \($0.name)", shown($0.value)] }, at: 5)
+        rows.insert(contentsOf: ways.map { ["    \($0.name)", shown($0.value)] }, at: 6)
         for row in rows { printBytes(Array(row.joined(separator: " ").utf8)) }
     }
 }
