@@ -24,6 +24,8 @@ fishdir := $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 profiledir := $(DESTDIR)$(PREFIX)/share/aclfs/sandbox
 profiles := $(notdir $(wildcard mount-helpers/sandbox/*.entitlements))
 unitdir := $(DESTDIR)$(PREFIX)/lib/systemd/system
+docdir := $(DESTDIR)$(PREFIX)/share/doc/aclfs
+docs := $(wildcard README.md CHANGELOG.md docs/*.md docs/decisions/*.md)
 
 .PHONY: help run test test-long test-threads bench bench-quick bench-costs bench_programs lint build release
 .PHONY: dependencies install uninstall clean
@@ -116,7 +118,7 @@ bench-costs: bench_programs
 
 install:
 	@[ -x $(release) ] || { echo 'make install: build first: make release' >&2; exit 1; }
-	install -d '$(bindir)' '$(sbindir)' '$(man1dir)' '$(man8dir)' '$(bashdir)' '$(zshdir)' '$(fishdir)' '$(unitdir)' '$(profiledir)'
+	install -d '$(bindir)' '$(sbindir)' '$(man1dir)' '$(man8dir)' '$(bashdir)' '$(zshdir)' '$(fishdir)' '$(unitdir)' '$(profiledir)' '$(docdir)/docs/decisions'
 	install -m 0755 $(release) '$(bindir)/aclfs'
 	ln -sfn ../bin/aclfs '$(sbindir)/mount.aclfs'
 	ln -sfn ../bin/aclfs '$(sbindir)/mount.fuse.aclfs'
@@ -127,6 +129,7 @@ install:
 	install -m 0644 docs/completions/_aclfs '$(zshdir)/_aclfs'
 	install -m 0644 docs/completions/aclfs.fish '$(fishdir)/aclfs.fish'
 	install -m 0644 $(addprefix mount-helpers/sandbox/,$(profiles)) '$(profiledir)'
+	for file in $(docs); do install -m 0644 "$$file" "$(docdir)/$$file"; done
 	sed 's,/usr/bin/aclfs,$(PREFIX)/bin/aclfs,g' mount-helpers/aclfs@.service >'$(unitdir)/aclfs@.service'
 	chmod 0644 '$(unitdir)/aclfs@.service'
 
@@ -134,6 +137,8 @@ uninstall:
 	rm -f '$(bindir)/aclfs' '$(sbindir)/mount.aclfs' '$(sbindir)/mount.fuse.aclfs'
 	rm -f '$(man1dir)/aclfs.1' '$(man8dir)/mount.aclfs.8' '$(man8dir)/mount.fuse.aclfs.8'
 	rm -f '$(bashdir)/aclfs' '$(zshdir)/_aclfs' '$(fishdir)/aclfs.fish' '$(unitdir)/aclfs@.service'
+	cd '$(docdir)' 2>/dev/null && rm -f $(docs) && rmdir -p --ignore-fail-on-non-empty docs/decisions || :
+	rmdir --ignore-fail-on-non-empty '$(docdir)' 2>/dev/null || :
 	cd '$(profiledir)' 2>/dev/null && rm -f $(profiles) || :
 	rmdir --ignore-fail-on-non-empty '$(profiledir)' '$(dir $(profiledir))' 2>/dev/null || :
 

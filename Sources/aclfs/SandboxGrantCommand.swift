@@ -94,10 +94,12 @@ enum SandboxGrantCommand {
         var rows: [[String]] = []
         var values: [JSON] = []
         var seen: Set<String> = []
+        // A daemon tells of all lists that it cannot read, on each of its mounts.
+        var problems: Set<String> = []
         do throws(ControlError) {
             for location in try places(arguments.mountpoint?.bytes) {
                 let found: [JSON]
-                do throws(ControlError) { found = try grants(location, arguments.bundle, &seen) } catch {
+                do throws(ControlError) { found = try grants(location, arguments.bundle, &seen, &problems) } catch {
                     // Mounts of others are not ours to ask about, unless one is named.
                     if arguments.mountpoint != nil { throw error }
                     continue
@@ -114,7 +116,7 @@ enum SandboxGrantCommand {
         } else {
             for line in ExplainTable.lines(rows) { printBytes(Array(line.utf8)) }
         }
-        return 0
+        return problems.isEmpty ? 0 : 1
     }
 
     /// One mount, or all: unconfined ones first, because their paths lead there.
@@ -125,7 +127,7 @@ enum SandboxGrantCommand {
 
     /// - Parameter seen: the directories whose grants are known already.
     private static func grants(
-        _ location: MountLocation, _ bundle: String?, _ seen: inout Set<String>
+        _ location: MountLocation, _ bundle: String?, _ seen: inout Set<String>, _ problems: inout Set<String>
     ) throws(ControlError) -> [JSON] {
         let client = try location.client()
         var found: [JSON] = []
@@ -138,7 +140,9 @@ enum SandboxGrantCommand {
             }
             if found.isEmpty {
                 guard seen.insert("\(location.entry.userID ?? 0) \(answer["tree"]?.string ?? "")").inserted else { return [] }
-                for problem in answer["problems"]?.array ?? [] { printError("aclfs: \(problem.string ?? "")") }
+                for problem in answer["problems"]?.array ?? [] where problems.insert(problem.string ?? "").inserted {
+                    printError("aclfs: \(problem.string ?? "")")
+                }
             }
             found += part
             if part.isEmpty || found.count >= total { return found }

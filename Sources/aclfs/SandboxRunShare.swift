@@ -116,6 +116,8 @@ struct SandboxRunShare {
             let (owner, asking) = (other.userID ?? 0, geteuid())
             // Whoever keeps others out, root among them, need not be reached by them at all.
             guard owner == 0 || owner == asking || other.superOptions.contains("allow_other") else { return true }
+            // Nor is a walk through somebody else's mount.
+            if (try? MountInfo.ofThisProcess())?.strangersMount(above: other.id, uid: asking) != nil { return true }
             var shown: SharedDescriptor?
             if asking != 0, asking != owner {
                 // As `places` is told: to who reaches the mount.

@@ -51,7 +51,13 @@ struct SandboxWalls {
             table = try MountInfo.ofThisProcess()
         } catch { throw SandboxRunFailure("/proc/self/mountinfo", error) }
         for mount in table where !ours.contains(mount.id) {
-            for sight in sights(of: mount) where try cover(sight) { return true }
+            for sight in sights(of: mount) {
+                let isCovered =
+                    if let outer = table.strangersMount(above: mount.id, uid: uid), !ours.contains(outer.id) {
+                        try cover(Sight(mount: outer, names: [], cover: .nothing))
+                    } else { try cover(sight) }
+                if isCovered { return true }
+            }
         }
         return false
     }

@@ -145,10 +145,12 @@ struct FstabTests {
                 is 'the same' 0 "$("$T/root/usr/sbin/mount.aclfs" "$T/back" "$T/mnt" -n -o rw 2>&1; echo $?)"
                 umount "$T/mnt"
                 is 'manual' 2 "$(ls "$T/root/usr/share/man/man8" | wc -l)"
+                is 'documents' "$(ls "$P/docs/"*.md | wc -l)" "$(ls "$T/root/usr/share/doc/aclfs/docs/"*.md | wc -l)"
                 is 'profiles' "$(ls "$P/mount-helpers/sandbox")" "$(ls "$T/root/usr/share/aclfs/sandbox")"
                 is 'the unit' 1 "$(grep -c '^ExecStart=/usr/bin/aclfs mount' "$T/root/usr/lib/systemd/system/aclfs@.service")"
                 make -s -C "$P" uninstall DESTDIR="$T/root"
                 is 'nothing is left' 0 "$(find "$T/root" ! -type d | wc -l)"
+                is 'nor a directory of ours' '' "$(find "$T/root" -name aclfs)"
                 """#)
         #expect(result.output == "done", "\(result)")
     }

@@ -261,6 +261,9 @@ struct SandboxGrantTests {
             "$A" mount -o "$V" "$T/back" "$T/view"
             is 'nothing counts' 1 "$(reads alone)"
             holds 'said' "$(grant list "$T/view")" "grants in $file do not count: its checksum does not fit"
+            "$A" mount -o "$V" "$T/back" "$T/view2"
+            is 'said once' 1 "$("$A" sandbox grant list 2>&1 >/dev/null | grep -c 'does not fit')"
+            is 'and by the status' 1 "$(status "$A" sandbox grant list)"; umount "$T/view2"
             holds 'nothing is put on top' "$(add --read-only "$T/view/alone")" 'move the file away and grant anew'
             echo '{"v":2}' >"$file"; holds 'of a later version' "$(grant list "$T/view")" 'it is of version 2, and this aclfs knows 1'
             umount "$T/view"; cat "$T/kept" >"$file"; "$A" mount -o "$V" "$T/back" "$T/view"; is 'whole again' 0 "$(reads alone)"

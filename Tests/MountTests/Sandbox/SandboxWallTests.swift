@@ -149,6 +149,28 @@ struct SandboxWallTests {
         #expect(result.output == "done", "\(result)")
     }
 
+    /// Which answer nobody, one in the other: whoever walked through the outer one would wait for ever.
+    @Test(arguments: ["ann", "as_root"]) func anothersStoppedMountsStopNobody(_ who: String) throws {
+        let result = try run(
+            #"""
+            cp /etc/passwd "$T/passwd"; echo 'zed:x:64321:64321::/nonexistent:/bin/sh' >>"$T/passwd"
+            mount --bind "$T/passwd" /etc/passwd; echo user_allow_other >"$T/fuse.conf"; mount --bind "$T/fuse.conf" /etc/fuse.conf
+            mknod -m 666 "$T/fuse" c 10 229; mount --bind "$T/fuse" /dev/fuse
+            mkdir "$T/his" "$T/his/sub" "$T/other" "$T/home"; chown -R 64321:64321 "$T/his" "$T/other" "$T/home"; chmod 700 "$T/his" "$T/other"
+            zed() { "$ACT" 64321 64321 - -- "$@"; }
+            zed "$A" mount -o allow_other "$T/his" "$T/home" 2>/dev/null; is 'the outer' 0 $?
+            zed "$A" mount -o allow_other "$T/other" "$T/home/sub" 2>/dev/null; is 'the inner' 0 $?
+            stopped="$(daemon "$T/home") $(daemon "$T/home/sub")"; kill -STOP $stopped
+            (run WHO -- echo ran >"$T/said" 2>&1) & running=$!
+            await '[ -s "$T/said" ]'; is 'it runs' ran "$(cat "$T/said")"
+            kill -CONT $stopped; wait $running
+            is 'neither is seen' '' "$(run WHO -- find "$T/home" -mindepth 1 2>/dev/null)"
+            zed "$A" unmount "$T/home/sub"; zed "$A" unmount "$T/home"
+            settle 1; rm -rf /tmp/aclfs-64321
+            """#.replacing("WHO", with: who))
+        #expect(result.output == "done", "\(result)")
+    }
+
     /// Views that are refused again and again push out nothing that the share and other views refused; once they have ended
     /// they take no more room than one that lives.
     @Test func aFloodOfDenialsHidesNoOthers() throws {
