@@ -30,6 +30,7 @@ extension ModelTree {
             answer = ModelAnswer(word: "ok", value: value, tree: tree)
         } catch {
             answer = ModelAnswer(word: error.errno, value: "", tree: self)
+            answer.tree.noteRefusal(words, process, by: caller)
         }
         answer.tree.caller = self.caller
         return [answer] + others(words, caller, process, answer)
@@ -91,6 +92,18 @@ extension ModelTree {
             return [refused]
         default: return []
         }
+    }
+
+    /// The kernel clears set-id bits before it asks to write or to allocate, and the answer may be no (docs/security.md).
+    private mutating func noteRefusal(_ words: [String], _ process: Int, by caller: ModelCredential) {
+        guard ["pwrite", "write", "fallocate", "ftruncate", "copy", "map"].contains(words[0]) else { return }
+        let before = self.caller
+        self.caller = caller
+        defer { self.caller = before }
+        guard let number = changedObject(words, process), kind(number) == "file", object(number).node.mode & 0o6000 != 0,
+            object(number).writers.contains(caller.uid)
+        else { return }
+        objects[number]?.mayHaveLostSetID = true
     }
 
     private func mayNotStat(_ number: Int) -> Bool { !allows(["readattr", "readsecurity"], on: number) }
