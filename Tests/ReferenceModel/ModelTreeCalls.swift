@@ -100,9 +100,10 @@ extension ModelTree {
         let before = self.caller
         self.caller = caller
         defer { self.caller = before }
-        guard let number = changedObject(words, process), kind(number) == "file", object(number).node.mode & 0o6000 != 0,
-            object(number).writers.contains(caller.uid)
+        guard let number = changedObject(words, process), kind(number) == "file", object(number).node.mode & 0o6000 != 0
         else { return }
+        // What is copied to may have been opened before the copy was refused.
+        guard words[0] == "copy" || object(number).writers.contains(caller.uid) else { return }
         objects[number]?.mayHaveLostSetID = true
     }
 
