@@ -81,6 +81,16 @@ extension ModelTree {
                 others.append(ModelAnswer(word: "ok", value: "", tree: tree))
             }
             return others
+        case "chmod", "fchmod":
+            // What takes set-id bits and nothing else away looks like the kernel's own request before somebody writes.
+            guard host.kernelClearsSetID, let number = tree.changedObject(words, process), kind(number) == "file",
+                object(number).writers.contains(caller.uid), let mode = UInt16(words[2], radix: 8)
+            else { return [] }
+            let now = object(number).node.mode
+            guard mode != now, mode | 0o6000 == now | 0o6000, mode & 0o6000 & ~now == 0 else { return [] }
+            tree.objects[number]?.node.mode = mode
+            tree.caller = self.caller
+            return [ModelAnswer(word: "ok", value: "", tree: tree)]
         case "truncate", "chown", "ftruncate", "pwrite", "write", "fallocate", "copy", "map":
             guard host.kernelClearsSetID, let number = tree.changedObject(words, process), tree.mayNotStat(number)
             else { return [] }
@@ -111,7 +121,7 @@ extension ModelTree {
 
     private func changedObject(_ words: [String], _ process: Int) -> Int? {
         switch words[0] {
-        case "truncate": return try? find(words[1], follows: true).object
+        case "truncate", "chmod": return try? find(words[1], follows: true).object
         case "chown": return try? find(words[1], follows: false).object
         case "copy": return try? find(words[2], follows: true).object
         default: return handles[Slot(process: process, number: Int(words[1]) ?? 0)]?.object
