@@ -42,17 +42,22 @@ final class KernelCache: Sendable {
 
     private let state = Mutex(State())
     private let mode: MountOptions.CacheMode
-    /// Called when something falls due earlier than the clock thread knows.
-    private let wake = Mutex<(@Sendable () -> Void)?>(nil)
+    /// A closure in a structure: a generic container that holds one bare wraps it anew at each access.
+    private struct Alarm {
+        var ring: (@Sendable () -> Void)?
+    }
+
+    /// Rung when something falls due earlier than the clock thread knows.
+    private let alarm = Mutex(Alarm())
 
     init(_ mode: MountOptions.CacheMode) { self.mode = mode }
 
     /// The way to the kernel, as soon as there is one.
     func connect(_ notifier: Notifier) { state.withLock { $0.notifier = notifier } }
 
-    func onEarlierDeadline(_ body: @escaping @Sendable () -> Void) { wake.withLock { $0 = body } }
+    func onEarlierDeadline(_ body: @escaping @Sendable () -> Void) { alarm.withLock { $0.ring = body } }
 
-    func wakeClock() { wake.withLock { $0 }?() }
+    func wakeClock() { alarm.withLock { $0.ring }?() }
 
     /// From now on the option holds. Before, nothing is handed out.
     func begin(hasEpoch: Bool) {
