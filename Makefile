@@ -81,7 +81,7 @@ define run_tests
 	    echo 'No test was skipped.'; \
 	fi; \
 	if [ "$$status" -ne 0 ]; then \
-	    echo; echo 'What failed:'; grep -E -A 4 '✘ .* recorded an issue|[Ff]atal error|error: ' .build/test.log | sed -n 1,80p; \
+	    echo; echo 'What failed:'; grep -E -A 4 '✘ .* recorded an issue|[Ff]atal error|error: ' .build/test.log | sed -n 1,80p || :; \
 	fi; \
 	if [ "$$status" -eq 124 ] || [ "$$status" -eq 137 ]; then echo 'tests: stopped after $(1) seconds' >&2; fi; \
 	$(3) exit "$$status"
