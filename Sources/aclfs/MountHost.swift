@@ -100,7 +100,7 @@ final class MountHost: Sendable {
         }
         guard isAdmitted else {
             abandon()
-            throw Self.failure("cannot serve", .again)
+            throw MountFailure(status: MountExit.systemError, message: "cannot serve: the daemon is ending")
         }
         do throws(Errno) {
             _ = try Thread.start(name: "aclfs-session") { [self] in

@@ -4,6 +4,15 @@ import Testing
 /// Walls of `aclfs sandbox run` against what reaches beyond files: signals, the control of connections, the log of denials.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct SandboxWallTests {
+    /// Another user, who may mount.
+    private static let zed = #"""
+        cp /etc/passwd "$T/passwd"; echo 'zed:x:64321:64321::/nonexistent:/bin/sh' >>"$T/passwd"
+        mount --bind "$T/passwd" /etc/passwd
+        mknod -m 666 "$T/fuse" c 10 229; mount --bind "$T/fuse" /dev/fuse
+        zed() { "$ACT" 64321 64321 - -- "$@"; }
+
+        """#
+
     private func run(_ script: String) throws -> CommandResult {
         try SandboxRunScript.run(#""$A" mount "$BACK" "$SHARE" >/dev/null 2>&1; treasures"# + "\n" + script)
     }
@@ -130,12 +139,8 @@ struct SandboxWallTests {
     /// On a directory of his own on the share, which the view does not show.
     @Test(arguments: ["ann", "as_root"]) func anothersMountOnTheShareStopsNobody(_ who: String) throws {
         let result = try run(
-            #"""
-            cp /etc/passwd "$T/passwd"; echo 'zed:x:64321:64321::/nonexistent:/bin/sh' >>"$T/passwd"
-            mount --bind "$T/passwd" /etc/passwd
-            mknod -m 666 "$T/fuse" c 10 229; mount --bind "$T/fuse" /dev/fuse
+            Self.zed + #"""
             mkdir "$SHARE/evil" "$T/his" "$T/home"; chown 64321:64321 "$SHARE/evil" "$T/his" "$T/home"; chmod 700 "$T/his"
-            zed() { "$ACT" 64321 64321 - -- "$@"; }
             for place in "$SHARE/evil" "$T/home"; do
                 is 'his mount' 0 "$(zed "$A" mount "$T/his" "$place" 2>&1 | grep -v 'metadata is kept'; echo ${PIPESTATUS[0]})"
                 is "$place: it runs" ran "$(run WHO -- echo ran 2>&1)"
@@ -152,12 +157,9 @@ struct SandboxWallTests {
     /// Which answer nobody, one in the other: whoever walked through the outer one would wait for ever.
     @Test(arguments: ["ann", "as_root"]) func anothersStoppedMountsStopNobody(_ who: String) throws {
         let result = try run(
-            #"""
-            cp /etc/passwd "$T/passwd"; echo 'zed:x:64321:64321::/nonexistent:/bin/sh' >>"$T/passwd"
-            mount --bind "$T/passwd" /etc/passwd; echo user_allow_other >"$T/fuse.conf"; mount --bind "$T/fuse.conf" /etc/fuse.conf
-            mknod -m 666 "$T/fuse" c 10 229; mount --bind "$T/fuse" /dev/fuse
+            Self.zed + #"""
+            echo user_allow_other >"$T/fuse.conf"; mount --bind "$T/fuse.conf" /etc/fuse.conf
             mkdir "$T/his" "$T/his/sub" "$T/other" "$T/home"; chown -R 64321:64321 "$T/his" "$T/other" "$T/home"; chmod 700 "$T/his" "$T/other"
-            zed() { "$ACT" 64321 64321 - -- "$@"; }
             zed "$A" mount -o allow_other "$T/his" "$T/home" 2>/dev/null; is 'the outer' 0 $?
             zed "$A" mount -o allow_other "$T/other" "$T/home/sub" 2>/dev/null; is 'the inner' 0 $?
             stopped="$(daemon "$T/home") $(daemon "$T/home/sub")"; kill -STOP $stopped
