@@ -28,7 +28,7 @@ struct DeniedSubject {
     let name: [UInt8]?
 
     init(_ object: BackingObject, name: [UInt8]? = nil) {
-        (kept, held, self.name) = object.isPinned ? (nil, object, name) : (object, nil, name)
+        (kept, held, self.name) = object.mayHoldDescriptor ? (nil, object, name) : (object, nil, name)
     }
 
     var object: BackingObject? { kept ?? held }

@@ -70,6 +70,10 @@ public final class Share: Sendable {
         return mounts.withLock { $0 }.allSatisfy { $0.backingIDs.areUsable }
     }
 
+    func forEachMount(_ body: (FileSystem) -> Void) {
+        for mount in mounts.withLock({ $0 }) { body(mount) }
+    }
+
     func forEachOther(than fileSystem: FileSystem, _ body: (FileSystem) -> Void) {
         guard hasSeveralMounts else { return }
         for mount in mounts.withLock({ $0 }) where mount !== fileSystem { body(mount) }

@@ -83,6 +83,12 @@ extension FileSystem {
     /// The node by which an object is shown under a name; counts one look-up. A file has a node for each zone in which it
     /// has a name: what may be done with it under one says nothing about another.
     func enter(_ child: Loaded, named name: UnsafePointer<CChar>?, below parent: Loaded) -> Node {
+        let node = chosenNode(of: child, named: name, below: parent)
+        if node.object.mayHoldDescriptor { note(name, below: parent, of: node, child.descriptor) }
+        return node
+    }
+
+    private func chosenNode(of child: Loaded, named name: UnsafePointer<CChar>?, below parent: Loaded) -> Node {
         guard let view, let policy = child.standing.policy else { return nodes.enter(child.object) }
         guard child.facts.kind != .directory else {
             let node = nodes.enter(child.object)
@@ -132,6 +138,7 @@ extension Share {
         _ object: Loaded, from source: Loaded, _ name: UnsafePointer<CChar>, to destination: Loaded,
         _ newName: UnsafePointer<CChar>, through fileSystem: FileSystem
     ) {
+        noteMove(of: object, to: newName, in: destination)
         guard object.facts.kind != .directory else {
             moves.wrappingAdd(1, ordering: .sequentiallyConsistent)
             for mount in confinedMounts where mount !== fileSystem {
@@ -149,6 +156,7 @@ extension Share {
 
     /// A name has gone.
     func hasRemoved(_ object: Loaded, _ name: UnsafePointer<CChar>, from directory: Loaded) {
+        noteRemoval(of: object)
         guard object.facts.kind != .directory else {
             moves.wrappingAdd(1, ordering: .sequentiallyConsistent)
             return

@@ -17,21 +17,25 @@ public struct ObjectKey: Hashable, Sendable {
     public func _rawHashValue(seed: Int) -> Int { NumberHash.spread(inode, seed: seed) }
 }
 
-/// An object of the backing directory. It is addressed by its handle, or by a descriptor that is kept
-/// where the file system has no handles; never by a path.
+/// An object of the backing directory. It is addressed by its handle; by its last name where the daemon may not open
+/// handles, and only if its handle says that it is the same; or by a descriptor that is kept. Never by a path.
 public final class BackingObject: Sendable {
     public let key: ObjectKey
     public let kind: ObjectKind
-    /// Held for the object's life where no handle can bring it back.
-    let pinned: SharedDescriptor?
+    let wayBack: WayBack
     /// Something is mounted on this directory that is no part of the tree: it shows nothing and takes nothing (I7).
     public let isCovered = Atomic<Bool>(false)
 
-    /// It is an open descriptor as long as it is known.
-    public var isPinned: Bool { pinned != nil }
+    /// It may be an open descriptor as long as it is known.
+    public var mayHoldDescriptor: Bool {
+        switch wayBack {
+        case .handle: false
+        case .name, .pinned: true
+        }
+    }
 
-    init(key: ObjectKey, kind: ObjectKind, pinned: SharedDescriptor?) {
-        (self.key, self.kind, self.pinned) = (key, kind, pinned)
+    init(key: ObjectKey, kind: ObjectKind, wayBack: WayBack) {
+        (self.key, self.kind, self.wayBack) = (key, kind, wayBack)
     }
 }
 

@@ -23,8 +23,9 @@ public final class BackingTree: Sendable {
     let changeTimes = ChangeTimes()
     let attributeSpaces = AttributeSpaces()
     let damagedRecords: DamagedRecords
-    /// One real descriptor for each file system of the tree: what open_by_handle_at(2) asks for.
-    private let mounts = Mutex<[UInt64: SharedDescriptor]>([:])
+    let ownersAccess = OwnersAccess()
+    /// For each file system of the tree one real descriptor: what open_by_handle_at(2) asks for. nil where it is refused.
+    private let mounts = Mutex<[UInt64: SharedDescriptor?]>([:])
     private let rootDescriptor: SharedDescriptor
     private let followsMounts: Bool
     /// The root's file system as if nothing were mounted below it; nil without the privilege to make one.
@@ -49,9 +50,9 @@ public final class BackingTree: Sendable {
         // With its handle, so that it is the same object in the tree of a directory above.
         let handle = try? Syscall.nameToHandle(shared.rawValue)
         root = BackingObject(
-            key: ObjectKey(device: status.device, inode: status.inode, handle: handle), kind: .directory, pinned: shared)
-        let device = status.device
-        mounts.withLock { $0[device] = shared }
+            key: ObjectKey(device: status.device, inode: status.inode, handle: handle), kind: .directory,
+            wayBack: .pinned(shared))
+        if let handle { opensHandles(of: status.device, trying: handle, shared) }
         cache.insert(shared, for: root)
     }
 
@@ -66,9 +67,9 @@ public final class BackingTree: Sendable {
     /// A descriptor (O_PATH unless pinned otherwise) of the object.
     /// - Throws: `noent` if it no longer exists.
     public func descriptor(of object: BackingObject) throws(Errno) -> SharedDescriptor {
-        if let pinned = object.pinned { return pinned }
-        if let cached = cache.find(object) { return cached }
-        guard let handle = object.key.handle, let mount = mounts.withLock({ $0[object.key.device] }) else {
+        if let descriptor = atHand(object) { return descriptor }
+        if case .name(let known) = object.wayBack { return try openByName(object, known) }
+        guard let handle = object.key.handle, let mount = mounts.withLock({ $0[object.key.device] ?? nil }) else {
             throw .io
         }
         do {
@@ -80,6 +81,11 @@ public final class BackingTree: Sendable {
             // ESTALE would make the kernel repeat the walk with rules that ours do not cover (COHERENCE R9).
             throw error == .stale ? .noent : error
         }
+    }
+
+    func atHand(_ object: BackingObject) -> SharedDescriptor? {
+        if case .pinned(let descriptor) = object.wayBack { return descriptor }
+        return cache.find(object)
     }
 
     /// What a name in a directory means now. Symbolic links are not followed.
@@ -173,27 +179,31 @@ public final class BackingTree: Sendable {
         if status.device == root.key.device, status.inode == root.key.inode {
             return ResolvedObject(object: root, descriptor: descriptor, status: status)
         }
-        let handle = handle(of: descriptor, status)
-        let key = ObjectKey(device: status.device, inode: status.inode, handle: handle)
+        let handle = try? Syscall.nameToHandle(descriptor.rawValue)
         let object = BackingObject(
-            key: key, kind: ObjectKind(typeBits: status.mode), pinned: handle == nil ? descriptor : nil)
-        if handle != nil { cache.insert(descriptor, for: object) }
+            key: ObjectKey(device: status.device, inode: status.inode, handle: handle),
+            kind: ObjectKind(typeBits: status.mode), wayBack: wayBack(to: handle, descriptor, status))
+        if case .pinned = object.wayBack {} else { cache.insert(descriptor, for: object) }
         return ResolvedObject(object: object, descriptor: descriptor, status: status)
     }
 
-    /// The object's handle, if its file system can open by one; nil means that descriptors must be kept.
-    private func handle(of descriptor: SharedDescriptor, _ status: FileStatus) -> FileHandle? {
-        guard let handle = try? Syscall.nameToHandle(descriptor.rawValue) else { return nil }
-        if mounts.withLock({ $0[status.device] }) != nil { return handle }
+    private func wayBack(to handle: FileHandle?, _ descriptor: SharedDescriptor, _ status: FileStatus) -> WayBack {
+        guard let handle else { return .pinned(descriptor) }
+        if let mount = mounts.withLock({ $0[status.device] }) { return mount == nil ? .name(KnownName()) : .handle }
         // The first object of a file system mounted below: only a directory can stand for the mount.
         guard status.isDirectory,
             let real = try? Syscall.reopen(
                 descriptor.rawValue, OpenFlag.readOnly | OpenFlag.directory | OpenFlag.nonBlock)
-        else { return nil }
-        let shared = SharedDescriptor(real)
-        guard (try? Syscall.openByHandle(shared.rawValue, handle, OpenFlag.path)) != nil else { return nil }
-        mounts.withLock { $0[status.device] = shared }
-        return handle
+        else { return .pinned(descriptor) }
+        return opensHandles(of: status.device, trying: handle, SharedDescriptor(real)) ? .handle : .name(KnownName())
+    }
+
+    /// - Parameter mount: a real descriptor of a directory there.
+    @discardableResult
+    private func opensHandles(of device: UInt64, trying handle: FileHandle, _ mount: SharedDescriptor) -> Bool {
+        let isOpened = (try? Syscall.openByHandle(mount.rawValue, handle, OpenFlag.path)) != nil
+        mounts.withLock { $0[device] = .some(isOpened ? mount : nil) }
+        return isOpened
     }
 
     /// Drops a cached descriptor, so that a removed object's space is given back.

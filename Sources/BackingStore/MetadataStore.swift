@@ -94,7 +94,7 @@ extension BackingTree {
             do throws(Errno) {
                 let count =
                     switch place {
-                    case .object(let descriptor): try Syscall.getxattr(.any(descriptor), metadataName, into: buffer)
+                    case .object(let descriptor): try value(of: descriptor, into: buffer)
                     case .named(let directory, let name):
                         try Syscall.getxattrat(directory, name, metadataName, into: buffer)
                     }
@@ -111,9 +111,24 @@ extension BackingTree {
         }
     }
 
+    /// Who may not read an object may still list the names of its attributes: what is not among them is not there.
+    private func value(of descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) throws(Errno) -> Int {
+        do throws(Errno) { return try Syscall.getxattr(.any(descriptor), metadataName, into: buffer) } catch {
+            guard error == .acces else { throw error }
+            guard try Syscall.listxattr(.any(descriptor)).contains(Array(metadataName.utf8)) else { throw .nodata }
+        }
+        return try ownersAccess.with(OwnersAccess.reading, on: descriptor) { () throws(Errno) in
+            try Syscall.getxattr(.any(descriptor), metadataName, into: buffer)
+        }
+    }
+
     /// Replaces the record in one call; an empty record is the absence of the attribute.
     /// - Throws: `nospc` or `dquot` if it does not fit; then nothing has changed.
     public func write(_ record: MetadataRecord, to descriptor: Int32) throws(Errno) {
+        try ownersAccess.with(OwnersAccess.writing, on: descriptor) { () throws(Errno) in try store(record, on: descriptor) }
+    }
+
+    private func store(_ record: MetadataRecord, on descriptor: Int32) throws(Errno) {
         if record.isEmpty {
             do { try Syscall.removexattr(.any(descriptor), metadataName) } catch {
                 if error != .nodata && error != .opnotsupp { throw error }
