@@ -1,6 +1,6 @@
 // AUTHORIZATION.md 6: which values may be set at all, before any right is asked; and what a change does.
 
-extension Inquiry where C: ~Copyable {
+extension Inquiry {
     /// The legality of an attribute change's values; nil = legal.
     mutating func illegalChange(_ operation: Operation, _ nodes: Nodes, isOwner: Bool) -> Decision? {
         guard let object = nodes.object else { return nil }

@@ -2,7 +2,7 @@
 ///
 /// `authorize` is the single entry: structural conditions, sandbox, legality of the values, then each
 /// check of the operation through the stages of AUTHORIZATION.md 3.4. Nothing else decides permissions.
-public struct Inquiry<C: Credential & ~Copyable, P: SandboxPolicy, O: EvaluationObserver>: ~Copyable {
+public struct Inquiry<C: Credential, P: SandboxPolicy, O: EvaluationObserver> {
     public var credential: C
     public let volume: VolumeState
     public let sandbox: P
@@ -16,7 +16,7 @@ public struct Inquiry<C: Credential & ~Copyable, P: SandboxPolicy, O: Evaluation
     }
 }
 
-extension Inquiry where C: ~Copyable {
+extension Inquiry {
     /// Decides one operation on the given objects.
     public mutating func authorize(_ operation: Operation, _ nodes: Nodes) -> Decision {
         if operation.changesOwnership, volume.unknown99, !credential.isRoot {
@@ -156,7 +156,8 @@ extension Inquiry where C: ~Copyable {
         var stage = Stage.implicit
         // Requests that ask nothing but the flags are satisfied by them.
         var rights = check.rights.subtracting([.linkTarget, .checkImmutable])
-        let isOwner = ownership(of: object) == .member
+        let owner = ownership(of: object)
+        let isOwner = owner == .member
         // What the owner always has, and what taking ownership includes.
         if isOwner, !rights.isDisjoint(with: [.readSecurity, .writeSecurity]) {
             let given = rights.intersection([.readSecurity, .writeSecurity])
@@ -214,7 +215,7 @@ extension Inquiry where C: ~Copyable {
             observer.stage(.implicit, granted: leftover)
             return .allow(.implicit)
         }
-        let decision = modeDecision(bits, object, as: check.role)
+        let decision = modeDecision(bits, object, as: check.role, owner: owner)
         if decision.isAllowed { observer.stage(decision.stage, granted: leftover) }
         return decision
     }

@@ -3,7 +3,7 @@
 /// The uid or gid of imported volumes that stands for whoever asks (Q16).
 let unknownID: UInt32 = 99
 
-extension Inquiry where C: ~Copyable {
+extension Inquiry {
     /// The facts a new object starts with. `gid` is the caller's effective group.
     public func newObject(
         _ request: CreationRequest, in parent: ObjectFacts, gid: UInt32

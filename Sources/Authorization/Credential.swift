@@ -4,7 +4,7 @@ public enum Membership: Sendable, Hashable { case member, notMember, unknown }
 
 /// Who asks. The evaluator is generic over this, so that a test's fixed table, a command's directory
 /// look-up and the server's lazily read group list are the same code path without an existential.
-public protocol Credential: ~Copyable {
+public protocol Credential {
     /// The identity in force for this request (effective, or real for access(2)).
     var uid: UInt32 { get }
     /// The caller's group in force, nil if nobody can say; what gid 99 stands for (10, Q16).
@@ -15,7 +15,7 @@ public protocol Credential: ~Copyable {
     mutating func membership(of guid: GUID) -> Membership
 }
 
-extension Credential where Self: ~Copyable {
+extension Credential {
     @inlinable public var isRoot: Bool { uid == 0 }
     public mutating func membership(of guid: GUID) -> Membership { .notMember }
     @inlinable public var effectiveGroup: UInt32? { nil }

@@ -14,7 +14,7 @@ enum DeleteByEntries {
     case silent
 }
 
-extension Inquiry where C: ~Copyable {
+extension Inquiry {
     mutating func deleteByEntries(
         _ object: ObjectFacts, _ role: NodeRole, _ parent: ObjectFacts, _ parentRole: NodeRole
     ) -> DeleteByEntries {
@@ -35,7 +35,7 @@ extension Inquiry where C: ~Copyable {
     mutating func deleteByMode(
         _ object: ObjectFacts, _ parent: ObjectFacts, _ parentRole: NodeRole
     ) -> Decision {
-        let decision = modeDecision(2, parent, as: parentRole)
+        let decision = modeDecision(2, parent, as: parentRole, owner: ownership(of: parent))
         if !decision.isAllowed { return decision }
         if parent.mode.contains(.sticky), ownership(of: object) != .member, ownership(of: parent) != .member {
             return .deny(.EACCES, .sticky)

@@ -7,7 +7,7 @@ enum ScanResult {
     case undecided(Rights, lastAllowing: Int?)
 }
 
-extension Inquiry where C: ~Copyable {
+extension Inquiry {
     /// The walk of AUTHORIZATION.md 3.7. A deny counts against everything *requested*, granted already
     /// or not; an allow only against what is still *outstanding*.
     mutating func scan(_ requested: Rights, _ object: ObjectFacts, as role: NodeRole) -> ScanResult {

@@ -12,6 +12,7 @@ func modeBits(for rights: Rights) -> UInt16 {
 }
 
 extension FileMode {
+    @inline(__always)
     func grants(_ bits: UInt16, to modeClass: ModeClass) -> Bool {
         let shift: UInt16 =
             switch modeClass {
@@ -23,11 +24,12 @@ extension FileMode {
     }
 }
 
-extension Inquiry where C: ~Copyable {
+extension Inquiry {
     /// Exactly one class decides, without fall-through (3.10). Where it cannot be learned which, every
     /// class that it could be must grant.
-    mutating func modeDecision(_ bits: UInt16, _ object: ObjectFacts, as role: NodeRole) -> Decision {
-        let owner = ownership(of: object)
+    mutating func modeDecision(
+        _ bits: UInt16, _ object: ObjectFacts, as role: NodeRole, owner: Membership
+    ) -> Decision {
         if owner == .member { return verdict(bits, object, role, .owner) }
         if owner == .unknown { return undecidedClass(bits, object, role, mayBeOwner: true) }
         let group = object.mode.grants(bits, to: .group)

@@ -42,9 +42,10 @@ public struct SandboxProfile: Sendable, Hashable {
         guard let most = entitlements.userSelected else { return [] }
         return grants.filter { $0.bundle == bundle && $0.counts(at: time) }.map { grant in
             let access = min(grant.access, most)
+            // The key is the one that stands in the profile, also where the grant goes less far.
             return EntitledPlace(
                 path: grant.path, isDirectory: grant.isDirectory, access: access,
-                key: "com.apple.security.files.user-selected.\(access.word) (granted)")
+                key: "com.apple.security.files.user-selected.\(most.word) (granted\(access == most ? "" : " \(access.word)"))")
         }
     }
 }

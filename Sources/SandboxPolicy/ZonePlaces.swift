@@ -77,7 +77,7 @@ extension ZoneKind {
         case .readWrite, .container, .documents: "read and write"
         case .purgeable: "read and write, not backed up"
         case .containerTop: "list, no new names"
-        case .bundle: "read and execute"
+        case .bundle: "read and execute, not backed up"
         case .inbox: "read and delete"
         }
     }

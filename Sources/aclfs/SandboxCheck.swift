@@ -87,6 +87,7 @@ enum SandboxCheck {
         }
         let rows = table.places.map { [escapedName($0.text), $0.kind.text, $0.source ?? ""] }
         for row in ExplainTable.lines(rows + [["everything else", ZoneKind.outside.text, ""]]) { line(row) }
+        if profile.bundle == nil { line("no container: that is an application's (--bundle ID)") }
         if let most = profile.entitlements.userSelected {
             line("granted with 'aclfs sandbox grant add': \(most == .readOnly ? "read" : "read and write") at most")
         }

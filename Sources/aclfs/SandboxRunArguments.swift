@@ -11,7 +11,7 @@ struct SandboxRunArguments: ParsableCommand {
     var profile: ByteWord
     @Option(help: ArgumentHelp("The application's bundle identifier; its container comes with it.", valueName: "ID"))
     var bundle: ByteWord?
-    @Option(help: ArgumentHelp("Where its user's home is, from the mount's top.", valueName: "PATH"))
+    @Option(help: ArgumentHelp("Where its user's home is, from the mount's top, which it is by default.", valueName: "PATH"))
     var home: ByteWord?
     @Option(help: ArgumentHelp("How the container is divided: macos or ios.", valueName: "LAYOUT"))
     var layout: ByteWord?

@@ -156,6 +156,19 @@ import Testing
         #expect(try rights([key: .flag(true)], grant(expires: 101)).contains(.read))
     }
 
+    /// What explain names stands in the profile.
+    @Test func aGrantIsExplainedByTheKeyOfTheProfile() throws {
+        let stem = "com.apple.security.files.user-selected."
+        let path = names("Users/ann/letters")
+        func source(_ key: String, _ access: EntitledAccess) throws -> String? {
+            let grant = Grant(bundle: "org.example.App", path: path, isDirectory: true, access: access, expires: nil)
+            return zone("Users/ann/letters/one", in: try table([stem + key: .flag(true)], grants: [grant])).source
+        }
+        #expect(try source("read-only", .readWrite) == stem + "read-only (granted)")
+        #expect(try source("read-write", .readWrite) == stem + "read-write (granted)")
+        #expect(try source("read-write", .readOnly) == stem + "read-write (granted read-only)")
+    }
+
     @Test func aProfileComesBackFromItsMessage() throws {
         let values: [String: EntitlementValue] = sandboxed.merging([
             "com.apple.security.files.user-selected.read-write": .flag(true),
