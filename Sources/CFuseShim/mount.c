@@ -79,11 +79,13 @@ static char *helper_options(const char *source, uint32_t flags, const char *extr
 	if (!name)
 		return NULL;
 	/* The helper adds nosuid and nodev by itself. */
-	int n = asprintf(&options, "fsname=%s,subtype=aclfs%s%s%s%s%s%s", name,
+	int n = asprintf(&options, "fsname=%s,subtype=aclfs%s%s%s%s%s%s%s%s", name,
 			 flags & ACLFS_FUSE_MOUNT_ALLOW_OTHER ? ",allow_other" : "",
 			 flags & ACLFS_FUSE_MOUNT_READ_ONLY ? ",ro" : "",
 			 flags & ACLFS_FUSE_MOUNT_NOEXEC ? ",noexec" : "",
-			 flags & ACLFS_FUSE_MOUNT_NOATIME ? ",noatime" : "", extra && *extra ? "," : "",
+			 flags & ACLFS_FUSE_MOUNT_NOATIME ? ",noatime" : "",
+			 flags & ACLFS_FUSE_MOUNT_SYNC ? ",sync" : "",
+			 flags & ACLFS_FUSE_MOUNT_DIRSYNC ? ",dirsync" : "", extra && *extra ? "," : "",
 			 extra ? extra : "");
 	free(name);
 	return n < 0 ? NULL : options;

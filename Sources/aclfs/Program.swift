@@ -42,7 +42,7 @@ enum Program {
             if word.contains("/") || word.hasPrefix("-") || isDirectory(word) {
                 return MountCommand.runPlain(arguments)
             }
-            printError("aclfs: unknown command '\(word)'\(Usage.suggestion(for: word)); see aclfs --help")
+            printError("aclfs: unknown command '\(word)'\(Usage.suggestion(for: word)), and no directory has that name; see aclfs --help")
             return 2
         }
     }

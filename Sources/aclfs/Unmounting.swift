@@ -61,6 +61,7 @@ enum Unmounting {
         if failure != 0 { throw Errno(rawValue: failure) }
         var status: Int32 = 0
         while waitpid(pid, &status, 0) < 0, errno == EINTR {}
-        if status != 0 { throw .perm }
+        // It tells by words alone: what is still there although it is the caller's is in use.
+        if status != 0 { throw MountTable.entry(at: mountpoint)?.userID == getuid() ? .busy : .perm }
     }
 }

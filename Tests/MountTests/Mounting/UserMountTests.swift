@@ -59,12 +59,19 @@ struct UserMountTests {
             refused metadata=trusted 'metadata=trusted needs root'
             refused suid "option 'suid' needs root"
             refused dev "option 'dev' needs root"
+            refused nosymfollow "option 'nosymfollow' needs root: fusermount3 does not pass it"
+            refused nodiratime "option 'nodiratime' needs root"
             echo "$T/zed/back  $T/mnt  aclfs  users,noauto,suid,dev  0 0" >/etc/fstab
             said=$(zed mount "$T/mnt" 2>&1); is fstab 1 $?
             holds 'fstab says why' "$said" "needs root"
             is 'nothing is mounted' 0 "$(mounted "$T/mnt")"
             echo '#user_allow_other' >"$T/fuse.conf"; refused allow_other 'needs root, or'
             echo user_allow_other >"$T/fuse.conf"
+            is 'with flags' 0 "$(zed "$A" mount -o sync,dirsync,noatime,noexec "$T/zed/back" "$T/mnt" >/dev/null 2>&1; echo $?)"
+            for flag in sync dirsync noatime noexec; do holds "$flag" ",$(options "$T/mnt")," ",$flag,"; done
+            said=$(zed sh -c "cd $T/mnt && $A unmount $T/mnt" 2>&1); is 'in use' 32 $?
+            holds 'why' "$said" 'busy (EBUSY); files are open'
+            zed "$A" unmount "$T/mnt"
             is 'permitted' 0 "$(zed "$A" mount -o allow_other "$T/zed/back" "$T/mnt" >/dev/null 2>&1; echo $?)"
             is 'others see it' 0 "$(other ls "$T/mnt" >/dev/null 2>&1; echo $?)"
             # A daemon that is told to end takes its mount away.
