@@ -1,4 +1,5 @@
 import ACLFormats
+import BackingStore
 import FuseSession
 import LinuxSystem
 import Synchronization
@@ -9,9 +10,10 @@ final class BackingIDs: Sendable {
         var notifier: Notifier?
         var obstacle: String?
         var said: Set<Int32> = []
+        var idle = IdleBackingIDs()
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     /// Not before the kernel has agreed, and not after it has refused for good.
     private let isOn = Atomic<Bool>(false)
     private let report: @Sendable (String) -> Void
@@ -34,8 +36,11 @@ final class BackingIDs: Sendable {
 
     /// An id for a file; nil if the kernel does not give one, which is said once. The kernel opens and uses the file with
     /// the rights of the calling thread: never to be called while it acts for root (decision 14).
-    func open(_ descriptor: Int32) -> Int32? {
-        guard areUsable, let notifier = state.withLock({ $0.notifier }) else { return nil }
+    func open(_ key: ObjectKey, _ descriptor: Int32) -> Int32? {
+        guard areUsable else { return nil }
+        let (known, notifier) = state.withLock { ($0.idle.take(key), $0.notifier) }
+        if let known { return known }
+        guard let notifier else { return nil }
         let id = notifier.openBacking(descriptor)
         if id > 0 {
             opened.add(1, ordering: .relaxed)
@@ -46,9 +51,25 @@ final class BackingIDs: Sendable {
         return nil
     }
 
-    func close(_ id: Int32) {
-        closed.add(1, ordering: .relaxed)
-        state.withLock { $0.notifier }?.closeBacking(id)
+    var idleCount: Int { state.withLock { $0.idle.count } }
+
+    /// Nobody has the file open any more.
+    /// - Parameter isRemoved: it has no name, so nobody will open it again, and its space is to be given back.
+    func leave(_ id: Int32, of key: ObjectKey, isRemoved: Bool) {
+        if isRemoved { return close([id]) }
+        close(state.withLock { $0.idle.insert(id, of: key) })
+    }
+
+    /// An id holds its file as a descriptor does: none is kept of what was removed.
+    func drop(_ key: ObjectKey) {
+        if let id = state.withLock({ $0.idle.take(key) }) { close([id]) }
+    }
+
+    private func close(_ ids: [Int32]) {
+        if ids.isEmpty { return }
+        closed.add(UInt64(ids.count), ordering: .relaxed)
+        guard let notifier = state.withLock({ $0.notifier }) else { return }
+        for id in ids { notifier.closeBacking(id) }
     }
 
     private func note(_ error: Errno) {

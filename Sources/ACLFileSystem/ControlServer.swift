@@ -2,7 +2,6 @@ import ACLFormats
 import Authorization
 import Identity
 import LinuxSystem
-import Synchronization
 
 /// Answers the messages of docs/control.md on a socket of its own threads, apart from those that serve
 /// requests: a slow or hostile client costs the mount nothing.
@@ -58,7 +57,7 @@ public final class ControlServer: Sendable {
     /// is given to no other while we live.
     private let name: SharedDescriptor
     private let socket: ControlSocket
-    private let clientCounts = Mutex<[UInt32: Int]>([:])
+    private let clientCounts = Lock<[UInt32: Int]>([:])
 
     /// Binds `path`; what lies there is left over from a mount that has gone.
     public init(_ fileSystem: FileSystem, at path: String, owner: UInt32, facts: MountFacts) throws(Errno) {

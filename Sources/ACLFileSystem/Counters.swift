@@ -1,10 +1,11 @@
 import Authorization
+import LinuxSystem
 import Synchronization
 
 /// What `aclfs status` shows. Each number only grows in the life of a mount.
 public final class Counters: Sendable {
     private let allowed = Atomic<UInt64>(0)
-    private let denied = Mutex<[String: UInt64]>([:])
+    private let denied = Lock<[String: UInt64]>([:])
 
     let opensCached = Atomic<UInt64>(0)
     let opensPassthrough = Atomic<UInt64>(0)

@@ -46,9 +46,11 @@ extension FileSystem {
     /// Joins the way of an object's data.
     /// - Throws: `busy` as `DataPathTable.join` does.
     func joinDataPath(_ object: Loaded, _ demand: DataDemand) throws(Errno) -> DataPathShare {
-        try share.dataPaths.join(
+        let way = try share.dataPaths.join(
             object.object.key, demand, on: backingIDs, everyMount: share.everyMountPasses(self),
             object.descriptor.rawValue)
+        if object.status.nlink == 0 { share.dataPaths.noteRemoval(of: object.object.key) }
+        return way
     }
 
     /// Once: it is no answer that a program expects of open(2).
@@ -86,6 +88,7 @@ extension FileSystem {
             .init("opens_cached", number(counters.opensCached.load(ordering: .relaxed))),
             .init("opens_uncached", number(counters.opensSeen.load(ordering: .relaxed))),
             .init("backing_ids_opened", number(backingIDs.opened.load(ordering: .relaxed))),
+            .init("backing_ids_idle", number(UInt64(backingIDs.idleCount))),
             .init("backing_ids_closed", number(backingIDs.closed.load(ordering: .relaxed))),
             .init("backing_ids_refused", number(backingIDs.refused.load(ordering: .relaxed))),
         ]

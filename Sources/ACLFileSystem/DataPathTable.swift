@@ -51,6 +51,8 @@ final class DataPathTable: Sendable {
         /// There was a handle through which the kernel may let a program change the file without a word to us or to its
         /// own attributes.
         var wasMappable = false
+        /// It has lost its last name.
+        var isRemoved = false
         /// One for each mount that has it open.
         var registrations: [Registration] = []
     }
@@ -59,10 +61,17 @@ final class DataPathTable: Sendable {
         /// Files that were opened in a way that allows a mapping.
         var mappable = 0
         /// No handle is left, but perhaps a mapping.
-        var left = LeftMappings()
+        var left = LeftMappings(remembering: 2048)
+
+        var suspects: Int { left.count + mappable }
+    }
+    /// Part of the table: what happens to an object holds up only those that share its part, because the kernel is asked
+    /// with the lock held.
+    private final class Part: Sendable {
+        let state = Lock(State())
     }
 
-    private let state = Mutex(State())
+    private let parts = (0..<32).map { _ in Part() }
     /// Objects that are open and mappable, or are in `left`.
     private let suspects = Atomic<Int>(0)
     private let passed = Atomic<Bool>(false)
@@ -78,9 +87,9 @@ final class DataPathTable: Sendable {
     func join(
         _ key: ObjectKey, _ demand: DataDemand, on mount: BackingIDs, everyMount: Bool, _ descriptor: Int32
     ) throws(Errno) -> DataPathShare {
-        try state.withLock { state throws(Errno) in
+        try withPart(of: key) { state throws(Errno) in
             var file = state.files[key] ?? first(&state, key, demand, on: mount, everyMount: everyMount, descriptor)
-            let path = try Self.path(in: &file, demand, on: mount, descriptor)
+            let path = try Self.path(in: &file, key, demand, on: mount, descriptor)
             let share = DataPathShare(
                 self, key, mount, path, isMappable: path.backingID != nil && demand.isMappable,
                 changesUnseen: file.isPassthrough)
@@ -90,9 +99,20 @@ final class DataPathTable: Sendable {
                 file.wasMappable = true
             }
             state.files[key] = file
-            count(state)
             return share
         }
+    }
+
+    private func withPart<Value>(of key: ObjectKey, _ body: (inout State) throws(Errno) -> Value) throws(Errno) -> Value {
+        let place = NumberHash.spread(key.inode ^ key.device, seed: 0)
+        var result = Result<Value, Errno>.failure(.io)
+        parts[Int(UInt(bitPattern: place) % UInt(parts.count))].state.withLock { state in
+            let before = state.suspects
+            result = Result { () throws(Errno) in try body(&state) }
+            let change = state.suspects - before
+            if change != 0 { suspects.add(change, ordering: .sequentiallyConsistent) }
+        }
+        return try result.get()
     }
 
     /// The way of an object that nobody has open.
@@ -100,7 +120,7 @@ final class DataPathTable: Sendable {
         _ state: inout State, _ key: ObjectKey, _ demand: DataDemand, on mount: BackingIDs, everyMount: Bool,
         _ descriptor: Int32
     ) -> File {
-        if demand.allowsPassthrough, !demand.mustNotBeMapped, everyMount, let id = mount.open(descriptor) {
+        if demand.allowsPassthrough, !demand.mustNotBeMapped, everyMount, let id = mount.open(key, descriptor) {
             passed.store(true, ordering: .sequentiallyConsistent)
             return File(isPassthrough: true, registrations: [Registration(mount: mount, id: id)])
         }
@@ -109,12 +129,8 @@ final class DataPathTable: Sendable {
         return File(isPassthrough: isMapped, registrations: isMapped ? [Registration(mount: mount, id: nil)] : [])
     }
 
-    private func count(_ state: State) {
-        suspects.store(state.left.count + state.mappable, ordering: .sequentiallyConsistent)
-    }
-
     private static func path(
-        in file: inout File, _ demand: DataDemand, on mount: BackingIDs, _ descriptor: Int32
+        in file: inout File, _ key: ObjectKey, _ demand: DataDemand, on mount: BackingIDs, _ descriptor: Int32
     ) throws(Errno) -> DataPath {
         guard file.isPassthrough else {
             return demand.isUncached || demand.mustNotBeMapped ? .direct : .cached
@@ -124,7 +140,7 @@ final class DataPathTable: Sendable {
         // Whoever cannot be kept from mapping it must wait until nobody on this mount has it open this way.
         if mustNotMap, let known, file.registrations[known].id != nil { throw .busy }
         if known == nil {
-            file.registrations.append(Registration(mount: mount, id: mustNotMap ? nil : mount.open(descriptor)))
+            file.registrations.append(Registration(mount: mount, id: mustNotMap ? nil : mount.open(key, descriptor)))
         }
         let index = known ?? file.registrations.count - 1
         file.registrations[index].opens += 1
@@ -134,20 +150,29 @@ final class DataPathTable: Sendable {
     }
 
     fileprivate func leave(_ key: ObjectKey, _ mount: BackingIDs) {
-        state.withLock { state in
-            guard var file = state.files[key] else { return }
+        let unused = try? withPart(of: key) { state throws(Errno) -> (id: Int32, isRemoved: Bool)? in
+            guard var file = state.files[key] else { return nil }
+            var unused: (id: Int32, isRemoved: Bool)?
             file.opens -= 1
             if let index = file.registrations.firstIndex(where: { $0.mount === mount }) {
                 file.registrations[index].opens -= 1
-                if file.registrations[index].opens == 0, let id = file.registrations.remove(at: index).id { mount.close(id) }
+                if file.registrations[index].opens == 0, let id = file.registrations.remove(at: index).id {
+                    unused = (id, file.isRemoved)
+                }
             }
             state.files[key] = file.opens > 0 ? file : nil
             if file.opens == 0, file.wasMappable {
                 state.mappable -= 1
                 state.left.insert(key)
             }
-            count(state)
+            return unused
         }
+        if let unused = unused ?? nil { mount.leave(unused.id, of: key, isRemoved: unused.isRemoved) }
+    }
+
+    /// A file has lost its last name.
+    func noteRemoval(of key: ObjectKey) {
+        try? withPart(of: key) { state throws(Errno) in state.files[key]?.isRemoved = true }
     }
 
     /// Whether attributes of the object may change without the kernel's noticing: stores into a mapping of the backing
@@ -155,12 +180,11 @@ final class DataPathTable: Sendable {
     /// - Parameter descriptor: of the object, a regular file; O_PATH is enough.
     func changesUnseen(_ key: ObjectKey, _ descriptor: Int32) -> Bool {
         guard suspects.load(ordering: .sequentiallyConsistent) > 0 else { return false }
-        return state.withLock { state in
+        let changes = try? withPart(of: key) { state throws(Errno) in
             if let file = state.files[key] { return file.wasMappable }
-            let isMapped = state.left.mayBeMapped(key, descriptor)
-            count(state)
-            return isMapped
+            return state.left.mayBeMapped(key, descriptor)
         }
+        return changes ?? true
     }
 }
 

@@ -126,8 +126,8 @@ final class DenialLog: Sendable {
     }
 
     static let capacity = 1000
-    private let ring = Mutex(Ring())
-    private let lines = Mutex(Lines())
+    private let ring = Lock(Ring())
+    private let lines = Lock(Lines())
     private let sequence = Atomic<UInt64>(0)
 
     /// Texts are made when somebody asks; a refusal itself costs one slot.

@@ -38,13 +38,13 @@ public final class FileSystem: Sendable {
     let forgetting = ForgettingQueue()
     /// Without `allow_other` the kernel lets nobody else in.
     let soleUser: SoleUser?
-    private let agreed = Mutex<Negotiated?>(nil)
-    private let clock = Mutex<CacheClock?>(nil)
+    private let agreed = Lock<Negotiated?>(nil)
+    private let clock = Lock<CacheClock?>(nil)
     /// Names for texts. Membership has threads of its own, so that texts never stand in its way.
     let accounts = AccountService()
     public let counters = Counters()
     let denials = DenialLog()
-    private let volumeState: Mutex<VolumeState>
+    private let volumeState: Lock<VolumeState>
     /// Of a view: the mount whose volume this is, too.
     let base: FileSystem?
     /// Random, so that a file handle of an earlier mount does not open another object (I8).
@@ -66,7 +66,7 @@ public final class FileSystem: Sendable {
         groups = GroupCache(milliseconds: options.groupsCache, directory: options.directoryGroups)
         cache = KernelCache(options.cache)
         soleUser = options.allowOther ? nil : SoleUser(uid: geteuid(), gid: getegid())
-        volumeState = Mutex(options.volume)
+        volumeState = Lock(options.volume)
     }
 
     /// Gives the way to the kernel, once and before it is served.

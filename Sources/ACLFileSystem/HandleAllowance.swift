@@ -1,5 +1,4 @@
 import LinuxSystem
-import Synchronization
 
 /// How many descriptors the open handles of all mounts of this daemon may take: never those by which objects are
 /// found and callers are known, and for one user never all of them. So whoever opens all that he may stops himself,
@@ -25,7 +24,7 @@ final class HandleAllowance: Sendable {
 
     let total: Int
     let forOneUser: Int
-    private let taken = Mutex(Taken())
+    private let taken = Lock(Taken())
 
     /// - Parameters:
     ///   - limit: descriptors that the process may hold.

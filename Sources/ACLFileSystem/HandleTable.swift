@@ -23,12 +23,12 @@ final class OpenFile: Sendable {
     }
     /// Of the file while this handle can write: what is known about its gaps.
     var growth: Growth? { entered.withLock { $0 } }
-    private let entered = Mutex<Growth?>(nil)
+    private let entered = Lock<Growth?>(nil)
     /// Opened with the handle, unless it is for reading and its data does not come here.
     private let opened: SharedDescriptor?
-    private let openedLater = Mutex<SharedDescriptor?>(nil)
+    private let openedLater = Lock<SharedDescriptor?>(nil)
     /// Opened O_APPEND on first use; on it, positions do not count.
-    private let appender = Mutex<(SharedDescriptor, HandleAllowance.Portion)?>(nil)
+    private let appender = Lock<(SharedDescriptor, HandleAllowance.Portion)?>(nil)
     private let portion: HandleAllowance.Portion
     var openedBy: UInt32 { portion.uid }
 
@@ -82,7 +82,7 @@ final class OpenDirectory: Sendable {
     let node: Node
     let descriptor: SharedDescriptor
     /// Held while a listing moves the descriptor's position.
-    let position = Mutex(())
+    let position = Lock(())
     let listing: UnusedListing
     private let portion: HandleAllowance.Portion
 
@@ -97,7 +97,7 @@ final class OpenDirectory: Sendable {
 final class UnusedListing: Sendable {
     private let node: Node
     private let cache: KernelCache
-    private let isOutstanding = Mutex(false)
+    private let isOutstanding = Lock(false)
 
     init(of node: Node, _ cache: KernelCache) { (self.node, self.cache) = (node, cache) }
     deinit { isUsed() }
@@ -127,7 +127,7 @@ final class HandleTable: Sendable {
         var entries: [HandleID: Entry] = [:]
         var next: UInt64 = 1
     }
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     func add(_ file: OpenFile) -> HandleID { add(.file(file)) }
     func add(_ directory: OpenDirectory) -> HandleID { add(.directory(directory)) }

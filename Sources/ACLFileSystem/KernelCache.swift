@@ -40,7 +40,7 @@ final class KernelCache: Sendable {
         }
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let mode: MountOptions.CacheMode
     /// A closure in a structure: a generic container that holds one bare wraps it anew at each access.
     private struct Alarm {
@@ -48,7 +48,7 @@ final class KernelCache: Sendable {
     }
 
     /// Rung when something falls due earlier than the clock thread knows.
-    private let alarm = Mutex(Alarm())
+    private let alarm = Lock(Alarm())
 
     init(_ mode: MountOptions.CacheMode) { self.mode = mode }
 

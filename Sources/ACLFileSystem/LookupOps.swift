@@ -62,7 +62,7 @@ extension FileSystem {
     func forgetLookups(of id: NodeID, _ count: UInt64) {
         // A removed file that is looked at while it is open is in the tree's cache again.
         let object = nodes.forget(id, count)
-        if let object { tree.forgetDescriptorIfRemoved(object) }
+        if let object, !tree.forgetDescriptorIfRemoved(object) { backingIDs.drop(object.key) }
         if let view, nodes.find(id) == nil { view.forget(id) }
     }
 

@@ -12,7 +12,7 @@ final class MountsBelow: Sendable {
     }
 
     private let isNonEmpty = Atomic<Bool>(false)
-    private let names = Mutex<Set<GuardedName>>([])
+    private let names = Lock<Set<GuardedName>>([])
 
     var exist: Bool { isNonEmpty.load(ordering: .relaxed) }
 

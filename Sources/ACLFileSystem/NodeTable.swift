@@ -79,7 +79,7 @@ final class NodeTable: Sendable {
             node.sibling = nil
         }
     }
-    private let state = Mutex(State())
+    private let state = Lock(State())
     let root: Node
 
     init(root: BackingObject) {

@@ -1,6 +1,5 @@
 import FuseSession
 import LinuxSystem
-import Synchronization
 
 /// The thread for notifications that take a lock of the kernel's on a directory. They wait for every unanswered
 /// request there, so no thread that answers requests may send them (R15).
@@ -12,8 +11,8 @@ final class Notices: Sendable {
 
     private let queue = WorkQueue<Notice>(capacity: 1024)
     private let content = WorkQueue<NodeID>(capacity: .max)
-    private let contentQueued = Mutex<Set<NodeID>>([])
-    private let notifier = Mutex<Notifier?>(nil)
+    private let contentQueued = Lock<Set<NodeID>>([])
+    private let notifier = Lock<Notifier?>(nil)
 
     /// - Parameter notifier: to the kernel whose locks are taken.
     func start(_ notifier: Notifier) throws(Errno) {
@@ -62,7 +61,7 @@ final class Notices: Sendable {
     }
 
     /// The barrier that is under way; it may wait for ever.
-    private let barrier = Mutex<Monitor<Bool>?>(nil)
+    private let barrier = Lock<Monitor<Bool>?>(nil)
 
     /// Returns when the kernel has used every listing of these directories that was answered before (R4).
     /// - Throws: `timedout`: whoever reads a listing into memory that never answers holds the directory's lock.

@@ -47,7 +47,7 @@ final class ForgettingQueue: Sendable {
     }
 
     private static let capacity = 4096
-    private let candidates = Mutex<[Candidate]>([])
+    private let candidates = Lock<[Candidate]>([])
 
     /// - Returns: whether it falls due earlier than all others; nothing happens if the node waits already.
     func add(_ node: Node, _ name: UnsafePointer<CChar>, in parent: NodeID) -> Bool {

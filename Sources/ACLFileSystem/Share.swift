@@ -12,9 +12,9 @@ public final class Share: Sendable {
     let handleAllowance = HandleAllowance()
     let growing = GrowingFiles()
     let dataPaths = DataPathTable()
-    private let mounts = Mutex<[FileSystem]>([])
+    private let mounts = Lock<[FileSystem]>([])
     private let isShared = Atomic<Bool>(false)
-    private let joining = Mutex(())
+    private let joining = Lock(())
     /// How many directories have moved, with all that is below them, or gone: what was found out about places before is
     /// out of date.
     let moves = Atomic<UInt64>(0)

@@ -3,7 +3,6 @@ import BackingStore
 import FuseSession
 import LinuxSystem
 import SandboxPolicy
-import Synchronization
 
 /// What confines a mount: the profile with its grants, and where the objects that the kernel knows stand. A mount without
 /// one has nothing of this, and asks for it once for each object that it loads.
@@ -17,16 +16,16 @@ final class View: Sendable {
         var hasExpired = false
     }
 
-    private let state: Mutex<State>
-    let places = Mutex<[NodeID: Place]>([:])
+    private let state: Lock<State>
+    let places = Lock<[NodeID: Place]>([:])
     /// Held while a node is chosen for a name of a file, so that one zone has one.
-    let choosing = Mutex(())
+    let choosing = Lock(())
     /// Nanoseconds after which a place is looked at anew, because others may change the backing directory.
     let trust: UInt64
 
     init(_ profile: SandboxProfile, _ cache: MountOptions.CacheMode) {
         self.profile = profile
-        state = Mutex(State(policy: CompiledPolicy(profile, [], at: SystemTime.now().sec)))
+        state = Lock(State(policy: CompiledPolicy(profile, [], at: SystemTime.now().sec)))
         trust =
             switch cache {
             case .strict, .seconds(0): 0

@@ -157,6 +157,10 @@ extension Share {
     /// A name has gone.
     func hasRemoved(_ object: Loaded, _ name: UnsafePointer<CChar>, from directory: Loaded) {
         noteRemoval(of: object)
+        if object.status.isRegular, object.status.nlink <= 1 {
+            dataPaths.noteRemoval(of: object.object.key)
+            forEachMount { $0.backingIDs.drop(object.object.key) }
+        }
         guard object.facts.kind != .directory else {
             moves.wrappingAdd(1, ordering: .sequentiallyConsistent)
             return

@@ -37,9 +37,9 @@ final class Growth: Sendable {
     let key: ObjectKey
     /// Held for each act that must not meet zeros being written: opening for writing, changing attributes, and each
     /// piece of the fill. Before the metadata lock, never after.
-    private let exclusion = Mutex(())
+    private let exclusion = Lock(())
     private let waiting = Atomic<Int>(0)
-    let state = Mutex(State())
+    let state = Lock(State())
     /// Who holds this value; changed only under the table's mutex.
     fileprivate nonisolated(unsafe) var holders = 0
 
@@ -100,7 +100,7 @@ final class Growth: Sendable {
 
 /// The files that grow, and what was done about their gaps.
 final class GrowingFiles: Sendable {
-    private let growths = Mutex<[ObjectKey: Growth]>([:])
+    private let growths = Lock<[ObjectKey: Growth]>([:])
     let reservedBytes = Atomic<UInt64>(0)
     let writtenBytes = Atomic<UInt64>(0)
     /// Files in which a gap stays a hole: no room, or the backing file system cannot reserve.

@@ -1,7 +1,6 @@
 import ACLFormats
 import Authorization
 import LinuxSystem
-import Synchronization
 
 /// How much a file system lets all attributes of one object take together, counted as ext4 counts: for each
 /// attribute 16 bytes, its name without the prefix, and its value, the last two rounded up together and alone to 4.
@@ -92,7 +91,7 @@ extension AttributeSpace {
 
 /// The attribute spaces of a tree's file systems, each learned once.
 final class AttributeSpaces: Sendable {
-    private let spaces = Mutex<[UInt64: AttributeSpace]>([:])
+    private let spaces = Lock<[UInt64: AttributeSpace]>([:])
 
     /// - Parameter learn: asked outside the lock; twice at most for one device, with the same answer.
     func space(

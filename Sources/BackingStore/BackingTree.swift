@@ -25,7 +25,7 @@ public final class BackingTree: Sendable {
     let damagedRecords: DamagedRecords
     let ownersAccess = OwnersAccess()
     /// For each file system of the tree one real descriptor: what open_by_handle_at(2) asks for. nil where it is refused.
-    private let mounts = Mutex<[UInt64: SharedDescriptor?]>([:])
+    private let mounts = Lock<[UInt64: SharedDescriptor?]>([:])
     private let rootDescriptor: SharedDescriptor
     private let followsMounts: Bool
     /// The root's file system as if nothing were mounted below it; nil without the privilege to make one.
@@ -210,11 +210,14 @@ public final class BackingTree: Sendable {
     public func forgetDescriptor(of object: BackingObject) { cache.remove(object) }
 
     /// The same where it is not known whether the object was removed.
-    public func forgetDescriptorIfRemoved(_ object: BackingObject) {
-        guard let descriptor = cache.find(object) else { return }
+    /// - Returns: whether its descriptor is still kept.
+    @discardableResult
+    public func forgetDescriptorIfRemoved(_ object: BackingObject) -> Bool {
+        guard let descriptor = cache.find(object) else { return false }
         // What cannot be told of need not be kept either.
-        if let status = try? Syscall.statx(descriptor.rawValue, flags: AtFlag.dontSync), status.nlink > 0 { return }
+        if let status = try? Syscall.statx(descriptor.rawValue, flags: AtFlag.dontSync), status.nlink > 0 { return true }
         cache.remove(object)
+        return false
     }
 
     /// The number shown for an object: its inode number, made unique across file systems of the tree.

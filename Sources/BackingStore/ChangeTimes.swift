@@ -1,5 +1,4 @@
 import LinuxSystem
-import Synchronization
 
 /// Whether a ctime tells one state of an object from every other (docs/coherence.md, R17).
 final class ChangeTimes: Sendable {
@@ -15,7 +14,7 @@ final class ChangeTimes: Sendable {
     private static let tick: Int64 = 20_000_000
     private static let wholeSecondTick: Int64 = 2_000_000_000
     /// Of the file systems of a tree, which are few.
-    private let trusts = Mutex<[(device: UInt64, trust: Trust)]>([])
+    private let trusts = Lock<[(device: UInt64, trust: Trust)]>([])
 
     /// Asked after the object was read.
     /// - Parameter descriptor: of an object on that device.

@@ -1,6 +1,5 @@
 import ACLFormats
 import LinuxSystem
-import Synchronization
 
 /// Why an object's record cannot be had.
 enum RecordProblem: Error {
@@ -18,7 +17,7 @@ enum RecordProblem: Error {
 /// Says of every object with a record that cannot be had that it is so, once for each state of the object: whoever
 /// asks again and again must not fill the log (docs/decisions/0002-fail-closed-records.md).
 final class DamagedRecords: Sendable {
-    private let said = Mutex<[ObjectKey: Timespec]>([:])
+    private let said = Lock<[ObjectKey: Timespec]>([:])
     private let limit = 1024
     private let metadataName: String
     private let report: @Sendable (String) -> Void

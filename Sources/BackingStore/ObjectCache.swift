@@ -1,6 +1,5 @@
 import ACLFormats
 import LinuxSystem
-import Synchronization
 
 /// A record and the ctime that the object had before it was read.
 struct KeptRecord: Sendable {
@@ -51,7 +50,7 @@ final class ObjectCache: Sendable {
             return position
         }
     }
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let capacity: Int
 
     init(capacity: Int) { self.capacity = max(capacity, 16) }

@@ -1,6 +1,5 @@
 import Glibc
 import LinuxSystem
-import Synchronization
 
 /// Access to records for a daemon that is an ordinary user.
 ///
@@ -14,7 +13,7 @@ final class OwnersAccess: Sendable {
 
     private let user = geteuid()
     /// Two at once would take each other's bits for the object's own.
-    private let turn = Mutex(())
+    private let turn = Lock(())
 
     /// Tries `body`, and once more with these bits if it is refused and the object is ours.
     func with<Value>(_ bits: UInt32, on descriptor: Int32, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {

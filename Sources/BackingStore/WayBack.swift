@@ -1,5 +1,4 @@
 import LinuxSystem
-import Synchronization
 
 /// How an object is opened again when its descriptor is no longer cached.
 enum WayBack: Sendable {
@@ -21,7 +20,7 @@ final class KnownName: Sendable {
         /// It has lost its name, or never had one, and the kernel still knows it.
         case held(SharedDescriptor)
     }
-    let state = Mutex(State.unknown)
+    let state = Lock(State.unknown)
 }
 
 extension BackingObject {

@@ -315,6 +315,16 @@ int32_t aclfs_rwlock_init(void *lock) {
   return -code;
 }
 
+int32_t aclfs_mutex_init(void *lock) {
+  pthread_mutexattr_t kind;
+  pthread_mutexattr_init(&kind);
+  /* What is guarded is given back soon: it is worth a look or two before sleeping. */
+  pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_ADAPTIVE_NP);
+  int code = pthread_mutex_init(lock, &kind);
+  pthread_mutexattr_destroy(&kind);
+  return -code;
+}
+
 int32_t aclfs_fork_daemon(int32_t *pipe_end) {
   int ends[2];
   /* Text that still waits in stdio's buffers would otherwise be written twice. */

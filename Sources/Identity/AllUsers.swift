@@ -1,9 +1,9 @@
 import Glibc
-import Synchronization
+import LinuxSystem
 
 extension AccountDatabase {
     /// getpwent(3) keeps its place for the whole process.
-    private static let enumeration = Mutex(())
+    private static let enumeration = Lock(())
 
     /// Every user that the databases are willing to enumerate; network directories often are not.
     public static func allUsers() -> [User] {

@@ -1,6 +1,5 @@
 import Authorization
 import LinuxSystem
-import Synchronization
 
 /// What the directory service says about users' groups (`groups=directory`), nested groups included.
 ///
@@ -22,7 +21,7 @@ public final class DirectoryGroups: Sendable {
     private let service: AccountService
     private let lifetime: UInt64
     private let limit: Int
-    private let users = Mutex<[UInt32: Learned]>([:])
+    private let users = Lock<[UInt32: Learned]>([:])
 
     /// `milliseconds`: how long a list may be used (`groups_cache`); 0 = each request asks anew.
     public init(_ service: AccountService, milliseconds: UInt32, limit: Int = 4096) {

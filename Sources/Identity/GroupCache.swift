@@ -1,5 +1,4 @@
 import LinuxSystem
-import Synchronization
 
 /// Supplementary groups of threads, kept for a moment: reading them costs more than a request does.
 ///
@@ -21,7 +20,7 @@ public final class GroupCache: Sendable {
     private let lifetime: UInt64
     private let limit: Int
     private let unmapped: UInt32?
-    private let entries = Mutex<[Key: Entry]>([:])
+    private let entries = Lock<[Key: Entry]>([:])
     /// What users' processes do not say about their groups (`groups=directory`); `nil` = processes alone count.
     let directory: DirectoryGroups?
 

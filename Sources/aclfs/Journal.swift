@@ -1,11 +1,11 @@
 import ACLFormats
 import Glibc
-import Synchronization
+import LinuxSystem
 
 /// What is to be known of a running mount, one line each: on standard error in the foreground, in syslog from
 /// the daemon, whose standard error ends with its readiness.
 enum Journal {
-    private static let usesSyslog = Mutex(false)
+    private static let usesSyslog = Lock(false)
 
     /// To be called in the daemon.
     static func useSyslog() {

@@ -3,7 +3,6 @@ import BackingStore
 import FuseSession
 import Glibc
 import LinuxSystem
-import Synchronization
 
 /// mount.aclfs and mount.fuse.aclfs.
 enum MountHelper {
@@ -104,9 +103,9 @@ enum MountCommand {
 
 /// The daemon's line to the waiting command, used once, from whichever thread knows first.
 final class ReadinessLine: Sendable {
-    private let line: Mutex<Daemon.Readiness?>
+    private let line: Lock<Daemon.Readiness?>
 
-    init(_ readiness: consuming Daemon.Readiness) { line = Mutex(readiness) }
+    init(_ readiness: consuming Daemon.Readiness) { line = Lock(readiness) }
 
     func ready() {
         guard let readiness = line.withLock({ $0.take() }) else { return }

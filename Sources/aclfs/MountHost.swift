@@ -4,7 +4,6 @@ import FuseSession
 import Glibc
 import LinuxSystem
 import SandboxPolicy
-import Synchronization
 
 /// The mounts that this process serves: of one backing directory, or of directories one inside the other. The first is
 /// its own, later ones are handed over by the commands that made them (docs/architecture.md, "One daemon").
@@ -27,15 +26,15 @@ final class MountHost: Sendable {
     static let viewsOfOneUser = 8
 
     /// How many views each user has. A lock of its own: one may end while the other is held.
-    private let views = Mutex<[UInt32: Int]>([:])
+    private let views = Lock<[UInt32: Int]>([:])
     private let share = Share()
-    private let state = Mutex(State())
+    private let state = Lock(State())
     /// Gets an item whenever a mount has ended.
     private let ended = WorkQueue<Void>(capacity: .max)
     private let control: String?
     let store: GrantStore
     /// Held while grants change, and while a mount begins with those there are.
-    private let granting = Mutex(())
+    private let granting = Lock(())
 
     /// - Parameter control: the directory of the control sockets, if there may be any.
     init(control: String?, grants: GrantStore) { (self.control, store) = (control, grants) }

@@ -1,15 +1,14 @@
 import Glibc
 import LinuxSystem
-import Synchronization
 import ToolSupport
 
 /// One mount of a user comes about after the other, so that two commands do not both find that nobody serves their
 /// directory yet. A lock on a file that lies beside the control sockets.
 final class MountTurn: Sendable {
     private static let patience: UInt64 = 10_000_000_000
-    private let file: Mutex<SharedDescriptor?>
+    private let file: Lock<SharedDescriptor?>
 
-    private init(_ file: SharedDescriptor) { self.file = Mutex(file) }
+    private init(_ file: SharedDescriptor) { self.file = Lock(file) }
 
     /// nil where there is no such place, or if another mount holds its turn for too long; then both go their own way.
     static func take() -> MountTurn? {

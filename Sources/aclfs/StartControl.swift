@@ -4,12 +4,11 @@ import BackingStore
 import FuseSession
 import Glibc
 import LinuxSystem
-import Synchronization
 import ToolSupport
 
 /// What the kernel agreed to, known once it has introduced itself.
 final class NegotiatedPaths: Sendable {
-    private let agreed = Mutex<Negotiated?>(nil)
+    private let agreed = Lock<Negotiated?>(nil)
     private let masked: Set<String>
     private let isStrict: Bool
     private let passthrough: MountOptions.Passthrough

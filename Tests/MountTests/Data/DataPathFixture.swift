@@ -12,11 +12,12 @@ extension MountFixture {
         return Int(said[range.upperBound...].prefix { $0.isNumber }) ?? -1
     }
 
-    /// Backing ids that are not given back yet, once all RELEASEs have come or some time has passed.
+    /// Backing ids of files that are open, once all RELEASEs have come or some time has passed.
     func idsLeft(at path: String? = nil) throws -> Int {
         var left = 0
         for _ in 0..<200 {
             left = try dataNumber("backing_ids_opened", at: path) - dataNumber("backing_ids_closed", at: path)
+                - dataNumber("backing_ids_idle", at: path)
             if left == 0 { break }
             usleep(5000)
         }

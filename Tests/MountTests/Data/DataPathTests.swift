@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// Data that goes from the kernel to the backing file by itself, and the rules that keep it right (docs/data-path.md).
@@ -217,9 +218,34 @@ struct DataPathTests {
         let root = try TestUser.root.run("bash", "-c", script)
         #expect(root.status == 0, "\(root)")
         #expect(try fixture.idsLeft() == 0)
-        #expect(try fixture.dataNumber("backing_ids_opened") >= 600)
+        #expect(try fixture.dataNumber("backing_ids_opened") >= 300)
         #expect(try fixture.dataNumber("backing_ids_refused") == 0)
+        // None is kept of what is gone, or it would keep its space.
+        #expect(try fixture.dataNumber("backing_ids_idle") > 0)
+        try TestUser.root.run("sh", "-c", "rm '\(fixture.mountpoint)'/*").check()
+        #expect(try eventually { try fixture.dataNumber("backing_ids_idle") == 0 })
         _ = file
+    }
+
+    /// Files are opened again more often than not, and their ids are kept for it: a bounded number.
+    @Test func idsAreKeptForTheNextOpen() throws {
+        let fixture = try MountFixture()
+        let file = try make(fixture, "f")
+        let reader = try ActingProcess(.bob)
+        for _ in 0..<100 {
+            try reader.must("hold", "1", file, String(O_RDONLY), "0")
+            try reader.must("close", "1")
+            #expect(try fixture.idsLeft() == 0)
+        }
+        let opened = try fixture.dataNumber("backing_ids_opened")
+        #expect(opened == 1)
+        // Another file under the name has an id of its own.
+        try TestUser.root.run("sh", "-c", "cd '\(fixture.mountpoint)'; echo other >g; mv g f; cat f >/dev/null").check()
+        #expect(try fixture.dataNumber("backing_ids_opened") == 2)
+        try TestUser.root.run("sh", "-c", "cd '\(fixture.mountpoint)'; for i in $(seq 2000); do : >n$i; cat n$i; done").check()
+        #expect(try fixture.idsLeft() == 0)
+        let idle = try fixture.dataNumber("backing_ids_idle")
+        #expect(idle >= 512 && idle <= 1024, "\(idle)")
     }
 
     @Test func anUnnamedFileIsReadAndWritten() throws {

@@ -1,0 +1,30 @@
+import BackingStore
+
+/// Ids of files that nobody has open any more, kept because most files are opened again: to register a file and to take it
+/// back costs as much as the rest of an open. Those that were not used for the longest time go first, many at once.
+struct IdleBackingIDs {
+    /// At least so many are kept, at most twice as many.
+    static let most = 512
+
+    private var young: [ObjectKey: Int32] = [:]
+    private var old: [ObjectKey: Int32] = [:]
+
+    var count: Int { young.count + old.count }
+
+    mutating func take(_ key: ObjectKey) -> Int32? {
+        if young.isEmpty, old.isEmpty { return nil }
+        return young.removeValue(forKey: key) ?? old.removeValue(forKey: key)
+    }
+
+    /// - Returns: what is to be given back for it.
+    mutating func insert(_ id: Int32, of key: ObjectKey) -> [Int32] {
+        var given: [Int32] = []
+        if let other = take(key) { given.append(other) }
+        if young.count >= Self.most {
+            given += old.values
+            (old, young) = (young, [:])
+        }
+        young[key] = id
+        return given
+    }
+}
