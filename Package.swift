@@ -96,7 +96,7 @@ let package = Package(
         .testTarget(
             name: "MountTests", dependencies: ["TestSupport", "ReferenceModel", "LinuxSystem", "Authorization", "ACLFormats"],
             swiftSettings: strict),
-        .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem"], swiftSettings: strict),
+        .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "IdentityTests", dependencies: ["Identity", "Authorization", "ACLFormats", "LinuxSystem", "TestSupport"],
             swiftSettings: strict),
@@ -106,7 +106,7 @@ let package = Package(
                 "ACLFileSystem", "Authorization", "SandboxPolicy", "LinuxSystem", "BackingStore", "FuseSession",
             ], swiftSettings: strict),
         .testTarget(
-            name: "FuseSessionTests", dependencies: ["FuseSession", "TestSupport"], swiftSettings: strict),
+            name: "FuseSessionTests", dependencies: ["FuseSession", "LinuxSystem", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "ToolSupportTests", dependencies: ["ToolSupport", "Authorization", "ACLFormats", "LinuxSystem"],
             swiftSettings: strict),

@@ -1,5 +1,5 @@
 import Glibc
-import Synchronization
+import LinuxSystem
 import TestSupport
 import Testing
 
@@ -12,7 +12,7 @@ private final class HelloHandler: RequestHandler, @unchecked Sendable {
     static let birth: Int64 = 1_000_000_007
     static let tmpfile = NodeID(3)
 
-    let seen = Mutex(Seen())
+    let seen = Lock(Seen())
     let gate = Gate()
 
     /// Has another thread say that there is no such name.
@@ -239,7 +239,7 @@ private final class LiveMount: Sendable {
     private let thread: pthread_t
 
     private final class Outcome: Sendable {
-        let error = Mutex<SessionError?>(nil)
+        let error = Lock<SessionError?>(nil)
         let session: Session
         init(_ session: Session) { self.session = session }
     }

@@ -1,5 +1,4 @@
 import Glibc
-import Synchronization
 import Testing
 
 @testable import LinuxSystem
@@ -49,7 +48,7 @@ struct ProcessTests {
 
     @Test("a thread runs under its name and is joined")
     func threads() throws {
-        let seen = Mutex<[UInt8]>([])
+        let seen = Lock<[UInt8]>([])
         let thread = try Thread.start(name: "a-rather-long-name", stackSize: 1 << 20) {
             let text = try? Syscall.readAll(path: "/proc/self/task/\(Syscall.threadID)/comm")
             seen.withLock { $0 = text ?? [] }
