@@ -1,4 +1,5 @@
 import ACLFormats
+import Glibc
 import LinuxSystem
 
 /// Why a daemon gave no answer, or a refusal.
@@ -14,10 +15,12 @@ public struct ControlClient: Sendable {
     private let socket: ControlSocket
 
     /// - Parameters:
-    ///   - owner: who mounted; an answer of anybody else but root is not believed.
+    ///   - owner: who mounted; an answer of anybody else but root is not believed, nor one from another user namespace, where
+    ///     a confined command has its user's id.
     ///   - patience: milliseconds. By default long, for the daemon may ask account databases on the network.
     public init(device: String, owner: UInt32, patience: UInt32 = 30_000) throws(ControlError) {
         var last = Errno.noent
+        var isElsewhere = false
         for directory in ControlPlace.directories(of: owner) {
             do throws(Errno) {
                 let socket = try ControlSocket.connect(
@@ -27,13 +30,32 @@ public struct ControlClient: Sendable {
                     last = .perm
                     continue
                 }
+                guard Self.isAtHome(socket, owner) else {
+                    isElsewhere = true
+                    continue
+                }
                 self.socket = socket
                 return
             } catch { last = error == .noent ? last : error }
         }
+        guard !isElsewhere else {
+            throw ControlError(
+                "the mount's daemon cannot be asked: who answers is in another user namespace, such as that of aclfs sandbox run, "
+                    + "or cannot be looked at, and is not believed")
+        }
         // Such a command finds the directory of the sockets covered.
         let inside = last == .noent ? " (inside aclfs sandbox run there is nobody to ask)" : ""
         throw ControlError("the mount's daemon cannot be asked: \(last.text)\(inside)")
+    }
+
+    /// Whether who listens may be taken for the daemon.
+    private static func isAtHome(_ socket: ControlSocket, _ owner: UInt32) -> Bool {
+        switch socket.seenUserNamespace {
+        case .ours, .alike: true
+        case .another: false
+        // With root's id nobody but root listens in root's directory; to root himself everything is shown.
+        case nil: owner == 0 && geteuid() != 0
+        }
     }
 
     /// One message and its answer's result.

@@ -15,7 +15,13 @@ struct SandboxWalls {
     private var ours: Set<UInt64> = []
     private let uid = geteuid()
 
-    init(places: SandboxPlaces, view: Int32) { (self.places, self.view) = (places, view) }
+    /// Besides the share: where grants are kept and where control sockets lie. Nothing must come to stand at their paths
+    /// instead.
+    private let kept: [SandboxPlaces.Place]
+
+    init(places: SandboxPlaces, sockets: [SandboxPlaces.Place], view: Int32) {
+        (self.places, self.view, kept) = (places, view, places.stores + sockets)
+    }
 
     /// More steps than any mount table needs; each covers something.
     private static let most = 10_000
@@ -35,8 +41,7 @@ struct SandboxWalls {
         /// From the mount's top.
         var names: [[UInt8]]
         var cover: Cover
-        /// Nothing must come to stand at its path instead.
-        var isStore = false
+        var isKept = false
     }
 
     private enum Cover {
@@ -70,18 +75,18 @@ struct SandboxWalls {
         if let served = places.mounts.first(where: { $0.device == mount.device }) {
             return [Sight(mount: mount, names: [], cover: served.isSame ? .view(below: root) : .nothing)]
         }
-        return (places.backing + places.stores).filter { $0.device == mount.device }.compactMap { place in
+        return (places.backing + kept).filter { $0.device == mount.device }.compactMap { place in
             if place.names.starts(with: root) {
                 return Sight(
                     mount: mount, names: Array(place.names.dropFirst(root.count)),
-                    cover: place.isSource ? .view(below: []) : .nothing, isStore: places.stores.contains(place))
+                    cover: place.isSource ? .view(below: []) : .nothing, isKept: kept.contains(place))
             }
             guard root.starts(with: place.names) else { return nil }
             // What is mounted below the backing directory is seen by the view where it is mounted.
             return Sight(
                 mount: mount, names: [],
                 cover: place.isSource ? .view(below: Array(root.dropFirst(place.names.count))) : .nothing,
-                isStore: places.stores.contains(place))
+                isKept: kept.contains(place))
         }
     }
 
@@ -89,7 +94,7 @@ struct SandboxWalls {
 
     private mutating func cover(_ sight: Sight) throws(SandboxRunFailure) -> Bool {
         let found: SandboxWalk.End
-        do throws(Errno) { found = try SandboxWalk.end(sight.mount, sight.names, uid: uid, fromRoot: sight.isStore) } catch {
+        do throws(Errno) { found = try SandboxWalk.end(sight.mount, sight.names, uid: uid, fromRoot: sight.isKept) } catch {
             throw SandboxRunFailure(shown(sight), error)
         }
         do throws(Errno) {
@@ -166,25 +171,5 @@ struct SandboxWalls {
 
     private mutating func remember(_ mount: Int32) {
         if let id = try? Syscall.statx(mount, flags: AtFlag.dontSync).mountID { ours.insert(id) }
-    }
-
-    // MARK: Besides the share
-
-    /// Directories of the system through which a confined program could give itself more: the sockets of daemons. One that
-    /// is not there need not be covered; what cannot be opened for another reason must not stay open either. Daemons put
-    /// sockets into directories only: a file or a link of that name, which in /tmp anybody can make, leads to none.
-    mutating func hide(_ paths: [String]) throws(SandboxRunFailure) {
-        for path in paths {
-            let directory: SharedDescriptor
-            do throws(Errno) {
-                directory = SharedDescriptor(try Syscall.open(path, OpenFlag.path | OpenFlag.directory | OpenFlag.noFollow))
-            } catch {
-                if error == .noent || error == .notdir || error == .loop { continue }
-                throw NamespaceSettings.failure("cannot cover \(path)", error)
-            }
-            do throws(Errno) { try attachNothing(onto: directory) } catch {
-                throw NamespaceSettings.failure("cannot cover \(path)", error)
-            }
-        }
     }
 }
