@@ -6,6 +6,10 @@ import LinuxSystem
 public struct ControlError: Error, Sendable {
     /// The errno's name that the daemon answered; `nil` if it did not.
     public var code: String?
+    /// Whether somebody listens who may be the daemon: one that stands still, or is of another version.
+    public var isHeard = false
+    /// Whether he took longer than the caller's patience.
+    public var isLate = false
     public var message: String
     public init(_ message: String, code: String? = nil) { (self.message, self.code) = (message, code) }
 }
@@ -84,9 +88,15 @@ public struct ControlClient: Sendable {
             }
             handed = received
             do { answer = try JSONText.parse(bytes) } catch { throw Errno.io }
-        } catch { throw ControlError("the mount's daemon does not answer: \(error.text)") }
+        } catch {
+            var failure = ControlError("the mount's daemon does not answer: \(error.text)")
+            (failure.isHeard, failure.isLate) = (true, error == .again)
+            throw failure
+        }
         if answer["ok"]?.bool == true, let result = answer["result"] { return (result, handed) }
-        throw ControlError(
+        var failure = ControlError(
             answer["message"]?.string ?? "the mount's daemon refused", code: answer["error"]?.string)
+        failure.isHeard = true
+        throw failure
     }
 }

@@ -60,14 +60,14 @@ struct SandboxSocketTests {
             # pose NAME WORD… : the words come before the command.
             pose() { local name=$D/$1; shift; "$ACT" $ANN $ANN - -- "$@" "$ESCAPE" pose "$name" "$T/heard" & posing=$!; await '[ -S "$name" ]'; : >"$T/heard"; }
             silence() { kill $posing; wait $posing 2>/dev/null; }
-            pose 0-55.sock
+            pose 0-1.sock
             ann "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1; holds 'heard' "$(cat "$T/heard")" '2 {"v":1,"command":"serve"'
             silence; ann fusermount3 -u -z "$SHARE"
             for way in '-Ur' '-Uc'; do
-                pose 0-55.sock unshare $way
+                pose 0-1.sock unshare $way
                 ann "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1; is "$way: it is mounted" home "$(ann ls "$SHARE" | grep home)"
                 is "$way: it heard" '' "$(cat "$T/heard")"
-                silence; rm "$D/0-55.sock"
+                silence; rm "$D/0-1.sock"
                 name=$(cd "$D" && ls | grep sock); mv "$D/$name" "$D/away"
                 pose "$name" unshare $way
                 holds "$way: asked" "$(ann "$A" status "$SHARE" 2>&1)" 'another user namespace'
