@@ -33,6 +33,17 @@ public struct MountInfo: Sendable {
         self.device == device || FileSystemType.ofManyDevices[type].map { self.type.elementsEqual($0.utf8) } ?? false
     }
 
+    /// Of a FUSE mount: who mounted it, and so serves it.
+    public var mounter: UInt32? {
+        guard type.starts(with: "fuse".utf8) else { return nil }
+        let label = "user_id="
+        let word = superOptions.split(separator: UInt8(ascii: ",")).first { $0.starts(with: label.utf8) }
+        return word.flatMap { UInt32(String(decoding: $0.dropFirst(label.utf8.count), as: UTF8.self)) }
+    }
+
+    /// Whether a FUSE server answers there who is neither root's nor this user's, if he answers.
+    public func isStrangers(to uid: UInt32) -> Bool { mounter.map { $0 != 0 && $0 != uid } ?? false }
+
     init?(line: ArraySlice<UInt8>) {
         let fields = line.split(separator: UInt8(ascii: " "))
         guard fields.count > 8, let dash = fields.dropFirst(6).firstIndex(where: { $0.elementsEqual("-".utf8) }),

@@ -10,10 +10,12 @@ struct SandboxRunPlaces {
     private var unrelated: Set<UInt64> = []
     /// Other users of whom one daemon did not answer in time; nobody waits for another.
     private var silent: Set<UInt32> = []
+    private var seen = SandboxMounts()
 
     /// - Parameter own: what the share's daemon told.
     init(_ own: SandboxPlaces) throws(SandboxRunFailure) {
         all = own
+        do throws(Errno) { try seen.read() } catch { throw SandboxRunFailure("/proc/self/mountinfo", error) }
         let others = Dictionary(grouping: Self.mounts(), by: \.device)
         for (number, entries) in others {
             guard let device = DeviceNumber.parse(number), !all.mounts.contains(where: { $0.device == device })
@@ -57,15 +59,12 @@ struct SandboxRunPlaces {
             guard owner == 0 || owner == asking || other.superOptions.contains("allow_other"), !silent.contains(owner) else {
                 return true
             }
-            // Nor is a walk through somebody else's mount.
-            if (try? MountInfo.ofThisProcess())?.strangersMount(above: other.id, uid: asking) != nil { return true }
+            guard let top = top(of: other) else { continue }
             var shown: SharedDescriptor?
             if asking != 0, asking != owner {
                 // As `places` is told: to who reaches the mount.
-                guard other.root == "/",
-                    let top = try? Syscall.open(other.path, OpenFlag.path | OpenFlag.directory | OpenFlag.noFollow)
-                else { continue }
-                shown = SharedDescriptor(top)
+                guard other.root == "/" else { continue }
+                shown = top
             }
             do throws(ControlError) {
                 let answer = try SandboxRunQuestion(device: other.device, owner: owner, patience: 2000)
@@ -77,5 +76,14 @@ struct SandboxRunPlaces {
             }
         }
         return true
+    }
+
+    /// nil where it is not seen, or behind what somebody else serves.
+    private mutating func top(of entry: MountEntry) -> SharedDescriptor? {
+        guard let mount = seen.table.first(where: { $0.id == entry.id }) else { return nil }
+        switch try? SandboxWalk.end(mount, [], among: &seen, uid: geteuid()) {
+        case .visible(let top): return top
+        default: return nil
+        }
     }
 }

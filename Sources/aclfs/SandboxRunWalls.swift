@@ -13,6 +13,7 @@ struct SandboxWalls {
     let view: Int32
     private var isViewAttached = false
     private var ours: Set<UInt64> = []
+    private var mounts = SandboxMounts()
     private let uid = geteuid()
 
     /// Besides the share: where grants are kept and where control sockets lie. Nothing must come to stand at their paths
@@ -51,18 +52,9 @@ struct SandboxWalls {
 
     /// - Returns: false if nothing is left to cover.
     private mutating func coverNext() throws(SandboxRunFailure) -> Bool {
-        let table: [MountInfo]
-        do throws(Errno) {
-            table = try MountInfo.ofThisProcess()
-        } catch { throw SandboxRunFailure("/proc/self/mountinfo", error) }
-        for mount in table where !ours.contains(mount.id) {
-            for sight in sights(of: mount) {
-                let isCovered =
-                    if let outer = table.strangersMount(above: mount.id, uid: uid), !ours.contains(outer.id) {
-                        try cover(Sight(mount: outer, names: [], cover: .nothing))
-                    } else { try cover(sight) }
-                if isCovered { return true }
-            }
+        do throws(Errno) { try mounts.read() } catch { throw SandboxRunFailure("/proc/self/mountinfo", error) }
+        for mount in mounts.table where !ours.contains(mount.id) {
+            for sight in sights(of: mount) where try cover(sight) { return true }
         }
         return false
     }
@@ -94,9 +86,9 @@ struct SandboxWalls {
 
     private mutating func cover(_ sight: Sight) throws(SandboxRunFailure) -> Bool {
         let found: SandboxWalk.End
-        do throws(Errno) { found = try SandboxWalk.end(sight.mount, sight.names, uid: uid, fromRoot: sight.isKept) } catch {
-            throw SandboxRunFailure(shown(sight), error)
-        }
+        do throws(Errno) {
+            found = try SandboxWalk.end(sight.mount, sight.names, among: &mounts, uid: uid, fromRoot: sight.isKept)
+        } catch { throw SandboxRunFailure(shown(sight), error) }
         do throws(Errno) {
             switch found {
             case .hidden: return false
@@ -109,6 +101,9 @@ struct SandboxWalls {
                 // Moved to below a bind mount, it would show what lies in it without its cover. A mount's top stays.
                 let copy = try Syscall.cloneTree(directory.rawValue)
                 try Syscall.attach(mount: copy.rawValue, onto: directory.rawValue)
+            case .strangers(let outer):
+                // What lies below is not looked for.
+                try attachNothing(onto: outer)
             case .root:
                 throw Errno.busy
             case .visible(let object):

@@ -1,0 +1,39 @@
+import Foundation
+import Testing
+
+/// Mounts of another user whose servers answer nobody: who is not their user waits for none.
+@Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
+struct SandboxStrangerTests {
+    private func run(_ script: String) throws -> CommandResult {
+        try SandboxRunScript.run(
+            SandboxSocketTests.users + #"""
+            mkdir "$T/his" "$T/other" "$T/home" "$T/home/sub"; chown -R $ZED:$ZED "$T/his" "$T/other" "$T/home"; chmod 700 "$T/his" "$T/other"
+            # finishes NAME COMMAND… : what it says is in said.
+            finishes() { local name=$1; shift; rm -f "$T/over"; ("$@" >"$T/said" 2>&1; echo $? >"$T/over") & await '[ -s "$T/over" ]'; [ -s "$T/over" ] || echo "$name hangs"; }
+            stop() { stopped=$(daemon "$1"); is 'it is served' 1 "$(echo "$stopped" | wc -w)"; kill -STOP $stopped; }
+            go_on() { kill -CONT $stopped; wait; }
+
+            """# + script)
+    }
+
+    private static let mounted = #"""
+        "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1; treasures
+
+        """#
+
+    /// The table of mounts does not tell that the outer one was mounted later.
+    @Test(arguments: ["ann", "as_root"], ["", "-o allow_other"])
+    func overAMountOfHis(_ who: String, _ options: String) throws {
+        let result = try run(
+            Self.mounted + #"""
+            zed "$A" mount OPTIONS "$T/his" "$T/home/sub" 2>/dev/null; is 'the inner' 0 $?
+            zed "$A" mount -o allow_other "$T/other" "$T/home" 2>/dev/null; is 'the outer' 0 $?
+            stop "$T/home"
+            finishes 'it' run WHO -- echo ran; is 'it runs' ran "$(cat "$T/said")"
+            go_on
+            is 'neither is seen' '' "$(run WHO -- find "$T/home" -mindepth 1 2>/dev/null)"
+            settle 1; zed fusermount3 -u "$T/home"; zed fusermount3 -u "$T/home/sub"
+            """#.replacing("OPTIONS", with: options).replacing("WHO", with: who))
+        #expect(result.output == "done", "\(result)")
+    }
+}
