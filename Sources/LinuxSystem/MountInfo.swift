@@ -1,3 +1,17 @@
+extension Syscall {
+    /// The mount that any descriptor was opened through. By the kernel's own notes on the descriptor: a FUSE mount that keeps
+    /// others out refuses them even its attributes.
+    public static func mountID(of descriptor: Int32) throws(Errno) -> UInt64 {
+        let text = try readAll(path: "/proc/self/fdinfo/\(descriptor)")
+        let label = "mnt_id:"
+        for line in text.split(separator: 0x0A) where line.starts(with: label.utf8) {
+            let digits = line.dropFirst(label.utf8.count).drop { $0 == 0x09 || $0 == 0x20 }
+            if let id = UInt64(String(decoding: digits, as: UTF8.self)) { return id }
+        }
+        throw .nosys
+    }
+}
+
 /// One line of /proc/self/mountinfo (proc(5)), as far as it is needed. Paths are bytes.
 public struct MountInfo: Sendable {
     public var id: UInt64

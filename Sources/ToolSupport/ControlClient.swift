@@ -25,10 +25,9 @@ public struct ControlClient: Sendable {
     public init(device: String, owner: UInt32, patience: UInt32 = 30_000) throws(ControlError) {
         var last = Errno.noent
         var isElsewhere = false
-        for directory in ControlPlace.directories(of: owner) {
+        for directory in ControlPlace.found(of: owner) {
             do throws(Errno) {
-                let socket = try ControlSocket.connect(
-                    to: "\(directory)/\(ControlPlace.name(device: device))", milliseconds: patience)
+                let socket = try ControlPlace.connect(in: directory, device: device, milliseconds: patience)
                 let peer = try socket.peer()
                 guard peer.uid == owner || peer.uid == 0 else {
                     last = .perm

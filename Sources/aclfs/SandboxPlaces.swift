@@ -80,7 +80,7 @@ extension SandboxPlaces {
 extension SandboxPlaces.Place {
     /// Where what any descriptor is open on lies, by the mount table of this process.
     init(of object: Int32) throws(Errno) {
-        let id = try SandboxWalk.mountID(of: object)
+        let id = try Syscall.mountID(of: object)
         let path = try Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/fd/\(object)")
         guard let mount = try MountInfo.ofThisProcess().first(where: { $0.id == id }), path.isInside(mount.path) else {
             throw .noent

@@ -35,7 +35,7 @@ enum SandboxRunSockets {
         guard let found = try object(name, in: directory) else { return nil }
         // In /tmp anybody makes any name. Daemons take no file or link for their directory; one of his own he could replace.
         if try !SandboxWalk.isDirectory(found.rawValue),
-            try Syscall.statx(found.rawValue, flags: AtFlag.dontSync).uid != geteuid()
+            (try? Syscall.statx(found.rawValue, flags: AtFlag.dontSync))?.uid != geteuid()
         { return nil }
         return try SandboxPlaces.Place(of: found.rawValue)
     }

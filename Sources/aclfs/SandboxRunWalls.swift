@@ -161,7 +161,7 @@ struct SandboxWalls {
     }
 
     private func isOurs(_ object: SharedDescriptor) throws(Errno) -> Bool {
-        ours.contains(try SandboxWalk.mountID(of: object.rawValue))
+        ours.contains(try Syscall.mountID(of: object.rawValue))
     }
 
     private mutating func remember(_ mount: Int32) {

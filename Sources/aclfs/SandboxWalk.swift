@@ -28,12 +28,12 @@ enum SandboxWalk {
         let top = SharedDescriptor(try Syscall.open("/", OpenFlag.path | OpenFlag.directory))
         var current = top
         // Of the mount that we are on.
-        var number = try mountID(of: top.rawValue)
+        var number = try Syscall.mountID(of: top.rawValue)
         for name in mount.path.pathNames {
             if try mounts.isStrangers(number) { return .strangers(current) }
             switch try step(current, name) {
             case .to(let next):
-                let nextNumber = try mountID(of: next.rawValue)
+                let nextNumber = try Syscall.mountID(of: next.rawValue)
                 // What something is mounted on stays where it is.
                 if fromRoot, nextNumber == number, isMovable(in: current, uid: uid) { return .movable(next) }
                 (current, number) = (next, nextNumber)
@@ -50,7 +50,7 @@ enum SandboxWalk {
             case .closed: return current === top ? .hidden : .closed(current)
             case .nowhere: return .hidden
             }
-            guard try mountID(of: next.rawValue) == mount.id else { return .hidden }
+            guard try Syscall.mountID(of: next.rawValue) == mount.id else { return .hidden }
             if index < names.count - 1, isMovable(in: current, uid: uid) { return .movable(next) }
             current = next
         }
@@ -88,18 +88,7 @@ enum SandboxWalk {
         }
     }
 
-    /// By the kernel's own notes on the descriptor: a FUSE mount that keeps others out refuses them even its attributes.
-    static func mountID(of descriptor: Int32) throws(Errno) -> UInt64 {
-        let text = try Syscall.readAll(path: "/proc/self/fdinfo/\(descriptor)")
-        let label = "mnt_id:"
-        for line in text.split(separator: 0x0A) where line.starts(with: label.utf8) {
-            let digits = line.dropFirst(label.utf8.count).drop { $0 == 0x09 || $0 == 0x20 }
-            if let id = UInt64(String(decoding: digits, as: UTF8.self)) { return id }
-        }
-        throw .nosys
-    }
-
-    /// As above, without asking whoever serves it.
+    /// Without asking whoever serves it.
     static func isDirectory(_ object: Int32) throws(Errno) -> Bool {
         do throws(Errno) {
             _ = try Syscall.open("/proc/self/fd/\(object)", OpenFlag.path | OpenFlag.directory)

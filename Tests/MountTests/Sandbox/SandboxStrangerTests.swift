@@ -36,4 +36,35 @@ struct SandboxStrangerTests {
             """#.replacing("OPTIONS", with: options).replacing("WHO", with: who))
         #expect(result.output == "done", "\(result)")
     }
+
+    @Test(arguments: ["ann", "as_root"], ["$Z", "/run/user/$ZED"])
+    func overHisControlSockets(_ who: String, _ place: String) throws {
+        let result = try run(
+            #"""
+            mount -t tmpfs -o mode=755 tmpfs /run; mkdir -p "/run/user/$ZED"; chown $ZED:$ZED "/run/user/$ZED"
+            """# + "\n" + Self.mounted + #"""
+            zed "$A" mount -o allow_other "$T/his" "$T/home" 2>/dev/null; is 'his mount' 0 $?
+            zed "$A" mount -o allow_other "$T/other" "PLACE" 2>/dev/null; is 'over it' 0 $?
+            stop "PLACE"
+            finishes 'run' run WHO -- echo ran; is 'it runs' ran "$(cat "$T/said")"
+            finishes 'list' WHO "$A" sandbox list
+            finishes 'grant list' WHO "$A" sandbox grant list
+            go_on; settle 1; zed fusermount3 -u "PLACE"; zed fusermount3 -u "$T/home"
+            """#.replacing("PLACE", with: place).replacing("WHO", with: who))
+        #expect(result.output == "done", "\(result)")
+    }
+
+    /// He was first in /tmp.
+    @Test func whereHerControlSocketsWouldLie() throws {
+        let result = try run(
+            #"""
+            zed mkdir "$D"; zed "$A" mount -o allow_other "$T/other" "$D" 2>/dev/null; is 'his mount' 0 $?
+            stop "$D"
+            finishes 'mount' ann "$A" mount "$BACK" "$SHARE"; is 'it is mounted' home "$(ann ls "$SHARE" | grep home)"
+            finishes 'status' ann "$A" status "$SHARE"
+            finishes 'run' run ann -- echo ran; is 'nothing is run' 2 "$(cat "$T/over")"
+            go_on; ann fusermount3 -u -z "$SHARE"; zed fusermount3 -u "$D"
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
 }
