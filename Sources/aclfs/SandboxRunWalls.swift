@@ -5,8 +5,8 @@ import LinuxSystem
 /// The first namespace: everything through which the share or its backing directory can be seen is covered, by the view
 /// where it shows the same, by an empty directory elsewhere.
 ///
-/// Nothing here is trusted to stay as it was looked at: after each cover the mount table is read anew, until there is
-/// nothing left to do, and that is the proof.
+/// Nothing here is trusted to stay as it was looked at: when all that the mount table shows is covered it is read anew, until
+/// there is nothing left to do, and that is the proof.
 struct SandboxWalls {
     let places: SandboxPlaces
     /// Of the view, attached nowhere at first.
@@ -28,7 +28,12 @@ struct SandboxWalls {
     private static let most = 10_000
 
     mutating func raise() throws(SandboxRunFailure) {
-        for _ in 0..<Self.most where try !coverNext() { return }
+        var count = 0
+        while count < Self.most {
+            let covered = try coverAll()
+            if covered == 0 { return }
+            count += covered
+        }
         throw SandboxRunFailure("the mount table does not come to rest; is something mounting all the time?")
     }
 
@@ -50,13 +55,25 @@ struct SandboxWalls {
         case nothing
     }
 
-    /// - Returns: false if nothing is left to cover.
-    private mutating func coverNext() throws(SandboxRunFailure) -> Bool {
+    /// All that one reading of the table shows.
+    /// - Returns: how much there was to cover.
+    private mutating func coverAll() throws(SandboxRunFailure) -> Int {
         do throws(Errno) { try mounts.read() } catch { throw SandboxRunFailure("/proc/self/mountinfo", error) }
+        var count = 0
         for mount in mounts.table where !ours.contains(mount.id) {
-            for sight in sights(of: mount) where try cover(sight) { return true }
+            for sight in sights(of: mount) {
+                steps: while count < Self.most {
+                    switch try cover(sight) {
+                    case .notSeen: break steps
+                    case .covered:
+                        count += 1
+                        break steps
+                    case .onTheWay: count += 1
+                    }
+                }
+            }
         }
-        return false
+        return count
     }
 
     private func sights(of mount: MountInfo) -> [Sight] {
@@ -84,16 +101,22 @@ struct SandboxWalls {
 
     // MARK: One place
 
-    private mutating func cover(_ sight: Sight) throws(SandboxRunFailure) -> Bool {
+    private enum Outcome {
+        case notSeen, covered
+        /// Something above it, and there may be more.
+        case onTheWay
+    }
+
+    private mutating func cover(_ sight: Sight) throws(SandboxRunFailure) -> Outcome {
         let found: SandboxWalk.End
         do throws(Errno) {
             found = try SandboxWalk.end(sight.mount, sight.names, among: &mounts, uid: uid, fromRoot: sight.isKept)
         } catch { throw SandboxRunFailure(shown(sight), error) }
         do throws(Errno) {
             switch found {
-            case .hidden: return false
+            case .hidden: return .notSeen
             // What a view of ours refuses is not seen, and what lies below was mounted where the view stands now.
-            case .closed(let door) where try isOurs(door): return false
+            case .closed(let door) where try isOurs(door): return .notSeen
             case .closed(let door):
                 // Nobody here may pass; covered, it stays closed should its mode change.
                 try attachNothing(onto: door)
@@ -111,8 +134,9 @@ struct SandboxWalls {
                 case .nothing: try attachNothing(onto: object)
                 case .view(let names): try attachView(names, onto: object)
                 }
+                return .covered
             }
-            return true
+            return .onTheWay
         } catch {
             if case .root = found {
                 throw SandboxRunFailure("\(shown(sight)) is the root directory here, which nothing can be mounted over")

@@ -67,4 +67,20 @@ struct SandboxStrangerTests {
             """#)
         #expect(result.output == "done", "\(result)")
     }
+
+    /// However many there are: each is looked at twice and not once for each of the others.
+    @Test func overManyOfHis() throws {
+        let result = try run(
+            Self.mounted + #"""
+            zed "$A" mount "$T/his" "$T/home" 2>/dev/null; is 'his mount' 0 $?
+            one() { local start=$(date +%s%N); run ann -- true; echo $((($(date +%s%N) - start) / 1000000)); }
+            few=$(one; one); few=$(echo "$few" | sort -n | head -1)
+            for i in $(seq 200); do mkdir "$T/many$i"; mount --bind "$T/home" "$T/many$i"; done
+            many=$(one)
+            is "$few ms, with 200 more $many ms" yes "$([ "$many" -lt $((few * 5 + 2500)) ] && echo yes)"
+            is 'none is seen' '' "$(run ann -- sh -c "ls $T/many1 $T/many200" 2>&1 | grep -v : | xargs)"
+            settle 1; for i in $(seq 200); do umount "$T/many$i"; done; zed fusermount3 -u "$T/home"
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
 }
