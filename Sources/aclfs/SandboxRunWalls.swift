@@ -41,6 +41,11 @@ struct SandboxWalls {
     /// them, and by cgroup.kill or cgroup.freeze the processes of control groups that are delegated to him.
     private static let controls = ["fusectl", "cgroup", "cgroup2"]
 
+    /// What is or lies below /proc is going to lie behind the sandbox's own.
+    private static func showsProcesses(_ mount: MountInfo) -> Bool {
+        mount.type.elementsEqual("proc".utf8) && !mount.path.isInside(Array("/proc".utf8))
+    }
+
     /// A place of one mount where something is seen that must not be.
     private struct Sight {
         var mount: MountInfo
@@ -78,7 +83,7 @@ struct SandboxWalls {
 
     private func sights(of mount: MountInfo) -> [Sight] {
         let root = mount.root.pathNames
-        if Self.controls.contains(where: { mount.type.elementsEqual($0.utf8) }) {
+        if Self.controls.contains(where: { mount.type.elementsEqual($0.utf8) }) || Self.showsProcesses(mount) {
             return [Sight(mount: mount, names: [], cover: .nothing)]
         }
         if let served = places.mounts.first(where: { $0.device == mount.device }) {
