@@ -20,6 +20,9 @@
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
 #endif
+#ifndef PIDFD_GET_USER_NAMESPACE
+#define PIDFD_GET_USER_NAMESPACE _IO(0xFF, 9)
+#endif
 
 _Static_assert(aclfs_CLONE_NEWUSER == CLONE_NEWUSER && aclfs_CLONE_NEWNS == CLONE_NEWNS, "");
 _Static_assert(aclfs_CLONE_NEWPID == CLONE_NEWPID && aclfs_CLONE_NEWIPC == CLONE_NEWIPC, "");
@@ -104,6 +107,8 @@ int32_t aclfs_control_peer_process(int32_t fd) {
   socklen_t size = sizeof process;
   return getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &process, &size) < 0 ? -errno : process;
 }
+
+int32_t aclfs_user_namespace(int32_t process) { return answer(ioctl(process, PIDFD_GET_USER_NAMESPACE, 0)); }
 
 int32_t aclfs_is_process_alive(int32_t process) {
   if (syscall(SYS_pidfd_send_signal, process, 0, NULL, 0) == 0 || errno == EPERM) return 1;

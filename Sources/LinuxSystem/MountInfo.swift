@@ -1,3 +1,17 @@
+extension Syscall {
+    /// The mount that any descriptor was opened through. By the kernel's own notes on the descriptor: a FUSE mount that keeps
+    /// others out refuses them even its attributes.
+    public static func mountID(of descriptor: Int32) throws(Errno) -> UInt64 {
+        let text = try readAll(path: "/proc/self/fdinfo/\(descriptor)")
+        let label = "mnt_id:"
+        for line in text.split(separator: 0x0A) where line.starts(with: label.utf8) {
+            let digits = line.dropFirst(label.utf8.count).drop { $0 == 0x09 || $0 == 0x20 }
+            if let id = UInt64(String(decoding: digits, as: UTF8.self)) { return id }
+        }
+        throw .nosys
+    }
+}
+
 /// One line of /proc/self/mountinfo (proc(5)), as far as it is needed. Paths are bytes.
 public struct MountInfo: Sendable {
     public var id: UInt64
@@ -32,6 +46,17 @@ public struct MountInfo: Sendable {
     public func mayHold(device: UInt64, type: UInt64) -> Bool {
         self.device == device || FileSystemType.ofManyDevices[type].map { self.type.elementsEqual($0.utf8) } ?? false
     }
+
+    /// Of a FUSE mount: who mounted it, and so serves it.
+    public var mounter: UInt32? {
+        guard type.starts(with: "fuse".utf8) else { return nil }
+        let label = "user_id="
+        let word = superOptions.split(separator: UInt8(ascii: ",")).first { $0.starts(with: label.utf8) }
+        return word.flatMap { UInt32(String(decoding: $0.dropFirst(label.utf8.count), as: UTF8.self)) }
+    }
+
+    /// Whether a FUSE server answers there who is neither root's nor this user's, if he answers.
+    public func isStrangers(to uid: UInt32) -> Bool { mounter.map { $0 != 0 && $0 != uid } ?? false }
 
     init?(line: ArraySlice<UInt8>) {
         let fields = line.split(separator: UInt8(ascii: " "))

@@ -1,20 +1,27 @@
 import CLinux
 
-/// In which user namespace who connected lives. In another an id says less: a confined program has the id of its user, and
-/// must not use his rights over a mount (docs/sandbox-run.md).
+/// In which user namespace the other end lives. In another an id says less: a confined program has the id of its user, and
+/// must not use his rights over a mount, nor answer as his daemon (docs/sandbox-run.md).
 public enum PeerUserNamespace: Hashable, Sendable {
     case ours
-    /// It may not be looked at, as another user's; the ids that it knows are the same as here.
+    /// It may not be looked at, as another user's; the ids that it knows are the same as here, and so many that no ordinary
+    /// user makes a namespace that knows them.
     case alike
     /// Or it cannot be found out.
     case another
 }
 
 extension ControlSocket {
-    public var peerUserNamespace: PeerUserNamespace {
-        guard let peer = try? peer(), peer.pid > 0 else { return .another }
+    /// Of who connected, or of who listens.
+    public var peerUserNamespace: PeerUserNamespace { seenUserNamespace ?? .another }
+
+    /// nil if nothing of the process is seen: where /proc hides those of others, or from within a process namespace.
+    public var seenUserNamespace: PeerUserNamespace? {
+        guard let peer = try? peer() else { return .another }
         let process: SharedDescriptor?
         do throws(Errno) { process = try handle() } catch { return .another }
+        if let process, let theirs = try? Self.userNamespace(of: process) { return Self.compared(theirs) }
+        guard peer.pid > 0 else { return nil }
         let found = Self.userNamespace(of: peer.pid)
         // The number was the peer's while it was looked at only if the peer lives still.
         if let process, aclfs_is_process_alive(process.rawValue) != 1 { return .another }
@@ -30,15 +37,33 @@ extension ControlSocket {
         return SharedDescriptor(rawValue: process)
     }
 
-    private static func userNamespace(of pid: Int32) -> PeerUserNamespace {
+    /// Errors: before Linux 6.11, and of a process that may not be looked at.
+    private static func userNamespace(of process: SharedDescriptor) throws(Errno) -> FileStatus {
+        let namespace = aclfs_user_namespace(process.rawValue)
+        guard namespace >= 0 else { throw Errno(rawValue: -namespace) }
+        return try Syscall.statx(OwnedDescriptor(rawValue: namespace).rawValue)
+    }
+
+    private static func compared(_ theirs: FileStatus) -> PeerUserNamespace {
         guard let ours = try? Syscall.statxAt(Syscall.workingDirectory, "/proc/self/ns/user", flags: 0) else { return .another }
+        return (ours.device, ours.inode) == (theirs.device, theirs.inode) ? .ours : .another
+    }
+
+    private static func userNamespace(of pid: Int32) -> PeerUserNamespace? {
         if let theirs = try? Syscall.statxAt(Syscall.workingDirectory, "/proc/\(pid)/ns/user", flags: 0) {
-            return (ours.device, ours.inode) == (theirs.device, theirs.inode) ? .ours : .another
+            return compared(theirs)
         }
-        // Everybody may read which ids it knows.
-        guard let ourMap = try? Syscall.readAll(path: "/proc/self/uid_map"),
-            let theirMap = try? Syscall.readAll(path: "/proc/\(pid)/uid_map")
-        else { return .another }
-        return ourMap == theirMap ? .alike : .another
+        guard let ourMap = try? Syscall.readAll(path: "/proc/self/uid_map") else { return .another }
+        // Everybody who sees it may read which ids it knows.
+        guard let theirMap = try? Syscall.readAll(path: "/proc/\(pid)/uid_map") else { return nil }
+        return ourMap == theirMap && !isOfOne(ourMap) ? .alike : .another
+    }
+
+    /// A map of one id is what anybody may write for a namespace of his own.
+    private static func isOfOne(_ map: [UInt8]) -> Bool {
+        let lines = map.split(separator: UInt8(ascii: "\n"))
+        guard lines.count == 1 else { return lines.isEmpty }
+        let count = lines[0].split(separator: UInt8(ascii: " ")).last.map { String(decoding: $0, as: UTF8.self) }
+        return count.flatMap { UInt64($0) } ?? 1 <= 1
     }
 }

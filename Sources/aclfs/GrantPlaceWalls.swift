@@ -8,12 +8,6 @@ extension GrantPlace {
     /// - Returns: nil if it is not there and this user cannot make it.
     func wall() throws(Errno) -> SandboxPlaces.Place? {
         guard let directory = try made() else { return nil }
-        let id = try Syscall.statx(directory.rawValue, flags: AtFlag.dontSync).mountID
-        let path = try Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/fd/\(directory.rawValue)")
-        guard let mount = try MountInfo.ofThisProcess().first(where: { $0.id == id }), path.isInside(mount.path) else {
-            throw .noent
-        }
-        let below = path.pathNames.dropFirst(mount.path.pathNames.count)
-        return .init(device: mount.device, names: mount.root.pathNames + below, isSource: false)
+        return try .init(of: directory.rawValue)
     }
 }

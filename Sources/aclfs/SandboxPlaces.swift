@@ -78,6 +78,17 @@ extension SandboxPlaces {
 }
 
 extension SandboxPlaces.Place {
+    /// Where what any descriptor is open on lies, by the mount table of this process.
+    init(of object: Int32) throws(Errno) {
+        let id = try Syscall.mountID(of: object)
+        let path = try Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/fd/\(object)")
+        guard let mount = try MountInfo.ofThisProcess().first(where: { $0.id == id }), path.isInside(mount.path) else {
+            throw .noent
+        }
+        let below = path.pathNames.dropFirst(mount.path.pathNames.count)
+        self.init(device: mount.device, names: mount.root.pathNames + below, isSource: false)
+    }
+
     fileprivate var path: JSON.Member { JSON.path([0x2F] + Array(names.joined(separator: [0x2F]))) }
 }
 

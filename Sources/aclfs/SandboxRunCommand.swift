@@ -31,7 +31,8 @@ enum SandboxRunCommand {
         let profile = try profile(arguments, share.mountpoint)
         for warning in MountProfile.warnings(of: profile) { printError("aclfs: warning: \(warning)") }
         let places = try share.places()
-        try SandboxRunDescriptors.check(places)
+        try SandboxRunDescriptors.check(places.all)
+        let sockets = try SandboxRunSockets.places(apartFrom: places.all)
         let container = SandboxRunContainer(profile, mountpoint: Array(share.mountpoint.utf8))
         container?.make()
         let start = workingDirectory()
@@ -40,9 +41,8 @@ enum SandboxRunCommand {
         let mask = holdSignals()
         try enterFirstNamespaces(share)
         let shown = try view.descriptor()
-        var walls = SandboxWalls(places: try share.places(with: view), view: shown.rawValue)
+        var walls = SandboxWalls(places: try share.places(with: view, places), sockets: sockets, view: shown.rawValue)
         try walls.raise()
-        try walls.hide(ControlPlace.directories(of: 0) + ControlPlace.directories(of: geteuid()))
         try checkShare(share, shown)
         container?.setEnvironment()
 

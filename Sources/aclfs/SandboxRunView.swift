@@ -23,6 +23,16 @@ struct SandboxRunView {
         var helper: Int32
     }
 
+    private static let temporaryName = "view-"
+
+    /// Whether a mount is one that some `aclfs sandbox run` of the caller's hands over just now.
+    static func isTemporary(_ entry: MountEntry) -> Bool {
+        guard entry.path.split(separator: "/").last?.hasPrefix(temporaryName) == true else { return false }
+        return ControlPlace.directories(of: geteuid()).contains { directory in
+            entry.path.hasPrefix(((try? MountPath.real(directory)) ?? directory) + "/" + temporaryName)
+        }
+    }
+
     /// Its descriptor, to be called once and in our own mount namespace.
     func descriptor() throws(SandboxRunFailure) -> SharedDescriptor {
         if let mount { return mount }
@@ -49,7 +59,7 @@ struct SandboxRunView {
     ) throws(SandboxRunFailure) -> SandboxRunView {
         let path: String
         do throws(Errno) {
-            path = try MountPath.real(try ControlPlace.prepareDirectory()) + "/view-\(getpid())"
+            path = try MountPath.real(try ControlPlace.prepareDirectory()) + "/\(temporaryName)\(getpid())"
             _ = rmdir(path)
             try Syscall.mkdirat(Syscall.workingDirectory, path, mode: 0o700)
         } catch { throw SandboxRunFailure("no directory for the view", error) }

@@ -5,23 +5,35 @@ import LinuxSystem
 /// The first namespace: everything through which the share or its backing directory can be seen is covered, by the view
 /// where it shows the same, by an empty directory elsewhere.
 ///
-/// Nothing here is trusted to stay as it was looked at: after each cover the mount table is read anew, until there is
-/// nothing left to do, and that is the proof.
+/// Nothing here is trusted to stay as it was looked at: when all that the mount table shows is covered it is read anew, until
+/// there is nothing left to do, and that is the proof.
 struct SandboxWalls {
     let places: SandboxPlaces
     /// Of the view, attached nowhere at first.
     let view: Int32
     private var isViewAttached = false
     private var ours: Set<UInt64> = []
+    private var mounts = SandboxMounts()
     private let uid = geteuid()
 
-    init(places: SandboxPlaces, view: Int32) { (self.places, self.view) = (places, view) }
+    /// Besides the share: where grants are kept and where control sockets lie. Nothing must come to stand at their paths
+    /// instead.
+    private let kept: [SandboxPlaces.Place]
+
+    init(places: SandboxPlaces, sockets: [SandboxPlaces.Place], view: Int32) {
+        (self.places, self.view, kept) = (places, view, places.stores + sockets)
+    }
 
     /// More steps than any mount table needs; each covers something.
     private static let most = 10_000
 
     mutating func raise() throws(SandboxRunFailure) {
-        for _ in 0..<Self.most where try !coverNext() { return }
+        var count = 0
+        while count < Self.most {
+            let covered = try coverAll()
+            if covered == 0 { return }
+            count += covered
+        }
         throw SandboxRunFailure("the mount table does not come to rest; is something mounting all the time?")
     }
 
@@ -29,14 +41,18 @@ struct SandboxWalls {
     /// them, and by cgroup.kill or cgroup.freeze the processes of control groups that are delegated to him.
     private static let controls = ["fusectl", "cgroup", "cgroup2"]
 
+    /// What is or lies below /proc is going to lie behind the sandbox's own.
+    private static func showsProcesses(_ mount: MountInfo) -> Bool {
+        mount.type.elementsEqual("proc".utf8) && !mount.path.isInside(Array("/proc".utf8))
+    }
+
     /// A place of one mount where something is seen that must not be.
     private struct Sight {
         var mount: MountInfo
         /// From the mount's top.
         var names: [[UInt8]]
         var cover: Cover
-        /// Nothing must come to stand at its path instead.
-        var isStore = false
+        var isKept = false
     }
 
     private enum Cover {
@@ -44,59 +60,68 @@ struct SandboxWalls {
         case nothing
     }
 
-    /// - Returns: false if nothing is left to cover.
-    private mutating func coverNext() throws(SandboxRunFailure) -> Bool {
-        let table: [MountInfo]
-        do throws(Errno) {
-            table = try MountInfo.ofThisProcess()
-        } catch { throw SandboxRunFailure("/proc/self/mountinfo", error) }
-        for mount in table where !ours.contains(mount.id) {
+    /// All that one reading of the table shows.
+    /// - Returns: how much there was to cover.
+    private mutating func coverAll() throws(SandboxRunFailure) -> Int {
+        do throws(Errno) { try mounts.read() } catch { throw SandboxRunFailure("/proc/self/mountinfo", error) }
+        var count = 0
+        for mount in mounts.table where !ours.contains(mount.id) {
             for sight in sights(of: mount) {
-                let isCovered =
-                    if let outer = table.strangersMount(above: mount.id, uid: uid), !ours.contains(outer.id) {
-                        try cover(Sight(mount: outer, names: [], cover: .nothing))
-                    } else { try cover(sight) }
-                if isCovered { return true }
+                steps: while count < Self.most {
+                    switch try cover(sight) {
+                    case .notSeen: break steps
+                    case .covered:
+                        count += 1
+                        break steps
+                    case .onTheWay: count += 1
+                    }
+                }
             }
         }
-        return false
+        return count
     }
 
     private func sights(of mount: MountInfo) -> [Sight] {
         let root = mount.root.pathNames
-        if Self.controls.contains(where: { mount.type.elementsEqual($0.utf8) }) {
+        if Self.controls.contains(where: { mount.type.elementsEqual($0.utf8) }) || Self.showsProcesses(mount) {
             return [Sight(mount: mount, names: [], cover: .nothing)]
         }
         if let served = places.mounts.first(where: { $0.device == mount.device }) {
             return [Sight(mount: mount, names: [], cover: served.isSame ? .view(below: root) : .nothing)]
         }
-        return (places.backing + places.stores).filter { $0.device == mount.device }.compactMap { place in
+        return (places.backing + kept).filter { $0.device == mount.device }.compactMap { place in
             if place.names.starts(with: root) {
                 return Sight(
                     mount: mount, names: Array(place.names.dropFirst(root.count)),
-                    cover: place.isSource ? .view(below: []) : .nothing, isStore: places.stores.contains(place))
+                    cover: place.isSource ? .view(below: []) : .nothing, isKept: kept.contains(place))
             }
             guard root.starts(with: place.names) else { return nil }
             // What is mounted below the backing directory is seen by the view where it is mounted.
             return Sight(
                 mount: mount, names: [],
                 cover: place.isSource ? .view(below: Array(root.dropFirst(place.names.count))) : .nothing,
-                isStore: places.stores.contains(place))
+                isKept: kept.contains(place))
         }
     }
 
     // MARK: One place
 
-    private mutating func cover(_ sight: Sight) throws(SandboxRunFailure) -> Bool {
+    private enum Outcome {
+        case notSeen, covered
+        /// Something above it, and there may be more.
+        case onTheWay
+    }
+
+    private mutating func cover(_ sight: Sight) throws(SandboxRunFailure) -> Outcome {
         let found: SandboxWalk.End
-        do throws(Errno) { found = try SandboxWalk.end(sight.mount, sight.names, uid: uid, fromRoot: sight.isStore) } catch {
-            throw SandboxRunFailure(shown(sight), error)
-        }
+        do throws(Errno) {
+            found = try SandboxWalk.end(sight.mount, sight.names, among: &mounts, uid: uid, fromRoot: sight.isKept)
+        } catch { throw SandboxRunFailure(shown(sight), error) }
         do throws(Errno) {
             switch found {
-            case .hidden: return false
+            case .hidden: return .notSeen
             // What a view of ours refuses is not seen, and what lies below was mounted where the view stands now.
-            case .closed(let door) where try isOurs(door): return false
+            case .closed(let door) where try isOurs(door): return .notSeen
             case .closed(let door):
                 // Nobody here may pass; covered, it stays closed should its mode change.
                 try attachNothing(onto: door)
@@ -104,6 +129,9 @@ struct SandboxWalls {
                 // Moved to below a bind mount, it would show what lies in it without its cover. A mount's top stays.
                 let copy = try Syscall.cloneTree(directory.rawValue)
                 try Syscall.attach(mount: copy.rawValue, onto: directory.rawValue)
+            case .strangers(let outer):
+                // What lies below is not looked for.
+                try attachNothing(onto: outer)
             case .root:
                 throw Errno.busy
             case .visible(let object):
@@ -111,8 +139,9 @@ struct SandboxWalls {
                 case .nothing: try attachNothing(onto: object)
                 case .view(let names): try attachView(names, onto: object)
                 }
+                return .covered
             }
-            return true
+            return .onTheWay
         } catch {
             if case .root = found {
                 throw SandboxRunFailure("\(shown(sight)) is the root directory here, which nothing can be mounted over")
@@ -161,30 +190,10 @@ struct SandboxWalls {
     }
 
     private func isOurs(_ object: SharedDescriptor) throws(Errno) -> Bool {
-        ours.contains(try SandboxWalk.mountID(of: object.rawValue))
+        ours.contains(try Syscall.mountID(of: object.rawValue))
     }
 
     private mutating func remember(_ mount: Int32) {
         if let id = try? Syscall.statx(mount, flags: AtFlag.dontSync).mountID { ours.insert(id) }
-    }
-
-    // MARK: Besides the share
-
-    /// Directories of the system through which a confined program could give itself more: the sockets of daemons. One that
-    /// is not there need not be covered; what cannot be opened for another reason must not stay open either. Daemons put
-    /// sockets into directories only: a file or a link of that name, which in /tmp anybody can make, leads to none.
-    mutating func hide(_ paths: [String]) throws(SandboxRunFailure) {
-        for path in paths {
-            let directory: SharedDescriptor
-            do throws(Errno) {
-                directory = SharedDescriptor(try Syscall.open(path, OpenFlag.path | OpenFlag.directory | OpenFlag.noFollow))
-            } catch {
-                if error == .noent || error == .notdir || error == .loop { continue }
-                throw NamespaceSettings.failure("cannot cover \(path)", error)
-            }
-            do throws(Errno) { try attachNothing(onto: directory) } catch {
-                throw NamespaceSettings.failure("cannot cover \(path)", error)
-            }
-        }
     }
 }

@@ -96,7 +96,7 @@ extension MountHost {
     /// mounts do not stand.
     private static func reachedMount(_ descriptor: Int32, _ mount: AttachedMount) -> MountEntry? {
         guard let flags = try? Syscall.openFlags(of: descriptor), flags & OpenFlag.path != 0,
-            let id = try? SandboxWalk.mountID(of: descriptor),
+            let id = try? Syscall.mountID(of: descriptor),
             let path = try? Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/fd/\(descriptor)"),
             let entry = MountTable.entries().first(where: { $0.id == id && $0.device == mount.device && $0.root == "/" })
         else { return nil }

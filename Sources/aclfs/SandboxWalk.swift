@@ -11,6 +11,8 @@ enum SandboxWalk {
         case closed(SharedDescriptor)
         /// A directory on the way that the caller could move elsewhere, and what lies in it with it.
         case movable(SharedDescriptor)
+        /// The top of a mount on the way that another user serves, who need not answer: nobody goes on from there.
+        case strangers(SharedDescriptor)
         case visible(SharedDescriptor)
         case root
     }
@@ -19,32 +21,36 @@ enum SandboxWalk {
     ///   - names: from the mount's top.
     ///   - fromRoot: whether nothing may come to stand at this path instead: then the directories above the mount count, too,
     ///     which would take it with them.
+    ///   - mounts: is read anew where it does not know what is met.
     static func end(
-        _ mount: MountInfo, _ names: [[UInt8]], uid: UInt32, fromRoot: Bool = false
+        _ mount: MountInfo, _ names: [[UInt8]], among mounts: inout SandboxMounts, uid: UInt32, fromRoot: Bool = false
     ) throws(Errno) -> End {
         let top = SharedDescriptor(try Syscall.open("/", OpenFlag.path | OpenFlag.directory))
         var current = top
+        // Of the mount that we are on.
+        var number = try Syscall.mountID(of: top.rawValue)
         for name in mount.path.pathNames {
+            if try mounts.isStrangers(number) { return .strangers(current) }
             switch try step(current, name) {
             case .to(let next):
+                let nextNumber = try Syscall.mountID(of: next.rawValue)
                 // What something is mounted on stays where it is.
-                if fromRoot, try mountID(of: next.rawValue) == mountID(of: current.rawValue), isMovable(in: current, uid: uid) {
-                    return .movable(next)
-                }
-                current = next
+                if fromRoot, nextNumber == number, isMovable(in: current, uid: uid) { return .movable(next) }
+                (current, number) = (next, nextNumber)
             case .closed: return current === top ? .hidden : .closed(current)
             case .nowhere: return .hidden
             }
         }
-        guard try isOn(mount, current) else { return .hidden }
+        guard number == mount.id else { return .hidden }
         for (index, name) in names.enumerated() {
+            if try mounts.isStrangers(number) { return .strangers(current) }
             let next: SharedDescriptor
             switch try step(current, name) {
             case .to(let found): next = found
             case .closed: return current === top ? .hidden : .closed(current)
             case .nowhere: return .hidden
             }
-            guard try isOn(mount, next) else { return .hidden }
+            guard try Syscall.mountID(of: next.rawValue) == mount.id else { return .hidden }
             if index < names.count - 1, isMovable(in: current, uid: uid) { return .movable(next) }
             current = next
         }
@@ -82,22 +88,7 @@ enum SandboxWalk {
         }
     }
 
-    private static func isOn(_ mount: MountInfo, _ object: SharedDescriptor) throws(Errno) -> Bool {
-        try mountID(of: object.rawValue) == mount.id
-    }
-
-    /// By the kernel's own notes on the descriptor: a FUSE mount that keeps others out refuses them even its attributes.
-    static func mountID(of descriptor: Int32) throws(Errno) -> UInt64 {
-        let text = try Syscall.readAll(path: "/proc/self/fdinfo/\(descriptor)")
-        let label = "mnt_id:"
-        for line in text.split(separator: 0x0A) where line.starts(with: label.utf8) {
-            let digits = line.dropFirst(label.utf8.count).drop { $0 == 0x09 || $0 == 0x20 }
-            if let id = UInt64(String(decoding: digits, as: UTF8.self)) { return id }
-        }
-        throw .nosys
-    }
-
-    /// As above, without asking whoever serves it.
+    /// Without asking whoever serves it.
     static func isDirectory(_ object: Int32) throws(Errno) -> Bool {
         do throws(Errno) {
             _ = try Syscall.open("/proc/self/fd/\(object)", OpenFlag.path | OpenFlag.directory)

@@ -295,10 +295,12 @@ int32_t aclfs_signal_descriptor(const int32_t *numbers, uint32_t count);
 int32_t aclfs_next_signal(int32_t fd, int32_t *code);
 /* F_GETFL. */
 int32_t aclfs_descriptor_flags(int32_t fd);
-/* A pidfd of whoever connected; -ENOPROTOOPT before Linux 6.5. */
+/* A pidfd of whoever connected, or listens; -ENOPROTOOPT before Linux 6.5. */
 int32_t aclfs_control_peer_process(int32_t fd);
 /* Of a pidfd: 1 or 0. */
 int32_t aclfs_is_process_alive(int32_t process);
+/* The user namespace of a pidfd's process, as a descriptor. Fails before Linux 6.11, and for who may not look at the process. */
+int32_t aclfs_user_namespace(int32_t process);
 
 #pragma clang assume_nonnull end
 

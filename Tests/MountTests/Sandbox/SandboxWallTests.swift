@@ -95,6 +95,26 @@ struct SandboxWallTests {
         #expect(result.output == "done", "\(result)")
     }
 
+    /// As a changed root has one; also a bind mount of a part.
+    @Test(arguments: ["ann", "as_root"]) func aSecondProcIsCovered(_ who: String) throws {
+        let result = try run(
+            #"""
+            mkdir -p "$T/jail/proc" "$T/part" "$T/closed/proc"; mount -t proc proc "$T/jail/proc"; mount -t proc proc "$T/closed/proc"; chmod 700 "$T/closed"
+            (exec "$ACT" $ANN $ANN - -- sleep 1008) & near=$!; await '[ "$(cat /proc/$near/comm)" = sleep ]'
+            mount --bind "/proc/$near" "$T/part"; touch "$T/file"; mount --bind "/proc/$near/oom_score_adj" "$T/file"
+            is 'outside' sleep "$(WHO cat "$T/jail/proc/$near/comm")"
+            for place in "$T/jail/proc/$near" "$T/part" "$T/closed/proc/$near"; do
+                is "inside $place" 'nothing' "$(run WHO -- sh -c "cat $place/comm $place/status; echo nothing" 2>/dev/null)"
+                run WHO -- sh -c "echo 900 >$place/oom_score_adj; umount -l $T/jail/proc $place; echo 900 >$place/oom_score_adj" >/dev/null 2>&1
+            done
+            run WHO -- sh -c "echo 900 >$T/file" >/dev/null 2>&1
+            is 'as it was' 0 "$(cat "/proc/$near/oom_score_adj")"
+            is 'its own' sh "$(run WHO -- sh -c 'cat /proc/$$/comm')"
+            settle 1; umount "$T/file" "$T/part" "$T/jail/proc" "$T/closed/proc"; kill $near; wait 2>/dev/null
+            """#.replacing("WHO", with: who))
+        #expect(result.output == "done", "\(result)")
+    }
+
     /// Whoever asks first: the daemon's threads are nobody for file systems.
     @Test func theStoreOfGrantsIsMadeAsRoots() throws {
         let result = try run(

@@ -1,0 +1,89 @@
+import ACLFormats
+import Glibc
+import LinuxSystem
+import ToolSupport
+
+/// What the daemons of all mounts told that is to be covered, before there were namespaces.
+struct SandboxRunPlaces {
+    private(set) var all: SandboxPlaces
+    /// Mounts of other daemons that show nothing of the share.
+    private var unrelated: Set<UInt64> = []
+    /// Other users of whom one daemon did not answer in time; nobody waits for another.
+    private var silent: Set<UInt32> = []
+    private var seen = SandboxMounts()
+
+    /// - Parameter own: what the share's daemon told.
+    init(_ own: SandboxPlaces) throws(SandboxRunFailure) {
+        all = own
+        do throws(Errno) { try seen.read() } catch { throw SandboxRunFailure("/proc/self/mountinfo", error) }
+        let others = Dictionary(grouping: Self.mounts(), by: \.device)
+        for (number, entries) in others {
+            guard let device = DeviceNumber.parse(number), !all.mounts.contains(where: { $0.device == device })
+            else { continue }
+            if mayShow(entries) {
+                all.mounts.append(.init(device: device, isSame: false))
+            } else {
+                unrelated.insert(device)
+            }
+        }
+        all.stores += try SandboxRunStores.places(besides: own)
+    }
+
+    private static func mounts() -> [MountEntry] { MountTable.entries().filter { $0.type == "fuse.aclfs" } }
+
+    /// - Parameter newest: what the share's daemon told at last.
+    func all(with newest: SandboxPlaces) throws(SandboxRunFailure) -> SandboxPlaces {
+        var places = newest
+        places.backing += all.backing.filter { !newest.backing.contains($0) }
+        places.stores += all.stores.filter { !newest.stores.contains($0) }
+        places.mounts += all.mounts.filter { old in !newest.mounts.contains { $0.device == old.device } }
+        // What was mounted meanwhile nobody has been asked about.
+        for entry in Self.mounts() {
+            guard let device = DeviceNumber.parse(entry.device), !unrelated.contains(device),
+                !places.mounts.contains(where: { $0.device == device })
+            else { continue }
+            guard entry.userID ?? 0 != geteuid() || SandboxRunView.isTemporary(entry) else {
+                throw SandboxRunFailure("\(entry.path) was mounted meanwhile; try again")
+            }
+            places.mounts.append(.init(device: device, isSame: false))
+        }
+        return places
+    }
+
+    /// A daemon that does not say no may show it; then its mount is covered, which asks nothing of it.
+    /// - Parameter entries: of one mount, at all places where it stands.
+    private mutating func mayShow(_ entries: [MountEntry]) -> Bool {
+        for other in entries {
+            let (owner, asking) = (other.userID ?? 0, geteuid())
+            // Whoever keeps others out, root among them, need not be reached by them at all.
+            guard owner == 0 || owner == asking || other.superOptions.contains("allow_other"), !silent.contains(owner) else {
+                return true
+            }
+            guard let top = top(of: other) else { continue }
+            var shown: SharedDescriptor?
+            if asking != 0, asking != owner {
+                // As `places` is told: to who reaches the mount.
+                guard other.root == "/" else { continue }
+                shown = top
+            }
+            do throws(ControlError) {
+                let answer = try SandboxRunQuestion(device: other.device, owner: owner, patience: 2000)
+                    .ask("shows", [.init("places", all.json)], with: shown.map { [$0.rawValue] } ?? [])
+                if let shows = answer.result["shows"]?.bool { return shows }
+            } catch {
+                if error.isLate, owner != asking, owner != 0 { silent.insert(owner) }
+                if !error.isHeard { return true }
+            }
+        }
+        return true
+    }
+
+    /// nil where it is not seen, or behind what somebody else serves.
+    private mutating func top(of entry: MountEntry) -> SharedDescriptor? {
+        guard let mount = seen.table.first(where: { $0.id == entry.id }) else { return nil }
+        switch try? SandboxWalk.end(mount, [], among: &seen, uid: geteuid()) {
+        case .visible(let top): return top
+        default: return nil
+        }
+    }
+}

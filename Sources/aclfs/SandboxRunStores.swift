@@ -1,0 +1,74 @@
+import ACLFormats
+import Glibc
+import LinuxSystem
+import ToolSupport
+
+/// Where the caller's grants are kept: by his environment, and by the daemons of other mounts of his, each of which may have been
+/// started in another.
+enum SandboxRunStores {
+    /// - Parameter share: what its own daemon told.
+    static func places(besides share: SandboxPlaces) throws(SandboxRunFailure) -> [SandboxPlaces.Place] {
+        try byEnvironment(besides: share) + ofOtherDaemons(besides: share)
+    }
+
+    private static func byEnvironment(besides share: SandboxPlaces) throws(SandboxRunFailure) -> [SandboxPlaces.Place] {
+        // Without HOME no daemon that is started like this command keeps any.
+        guard let own = try? GrantPlace.prepare() else { return [] }
+        do throws(Errno) {
+            let device = try Syscall.statx(own.base.rawValue, flags: AtFlag.dontSync).device
+            // What lies on the share itself is closed in the view, or is seen as the profile says.
+            if share.mounts.contains(where: { $0.device == device }) { return [] }
+            return try own.wall().map { [$0] } ?? []
+        } catch {
+            throw SandboxRunFailure("nobody can say where \(own.path), which keeps the grants, has to be covered", error)
+        }
+    }
+
+    /// One that does not answer may keep them anywhere.
+    private static func ofOtherDaemons(besides share: SandboxPlaces) throws(SandboxRunFailure) -> [SandboxPlaces.Place] {
+        var stores: [SandboxPlaces.Place] = []
+        var answered = Set(share.mounts.map { DeviceNumber.text($0.device) })
+        func ask(_ device: String) throws(ControlError) {
+            if answered.contains(device) { return }
+            let answer = try SandboxRunQuestion(device: device, owner: geteuid(), patience: 10_000).ask("places").result
+            guard let told = SandboxPlaces(answer), answer["stores"] != nil else {
+                throw ControlError("its daemon's answer is not understood; is it another version?", code: Errno.inval.name)
+            }
+            stores += told.stores
+            answered.formUnion(told.mounts.map { DeviceNumber.text($0.device) })
+            answered.insert(device)
+        }
+        for mount in ownMounts() {
+            do throws(ControlError) { try ask(mount.device) } catch {
+                // It may have ended meanwhile.
+                if !error.isHeard, isGone(mount) { continue }
+                throw failure("\(mount.path): the daemon of this mount of yours", error)
+            }
+        }
+        // One may serve another mount namespace and keep its grants here.
+        for device in ControlPlace.devices(of: geteuid()) {
+            do throws(ControlError) { try ask(device) } catch {
+                // A socket may be left over from a mount that has gone.
+                if error.isHeard { throw failure("a daemon of yours, of the mount \(device),", error) }
+            }
+        }
+        return stores
+    }
+
+    private static func ownMounts() -> [MountEntry] {
+        MountTable.entries().filter {
+            $0.type == "fuse.aclfs" && ($0.userID ?? 0) == geteuid() && !SandboxRunView.isTemporary($0)
+        }
+    }
+
+    /// Or dead: then it keeps grants no more.
+    private static func isGone(_ mount: MountEntry) -> Bool {
+        !ownMounts().contains { $0.device == mount.device } || Unmounting.isDead(mount.path)
+    }
+
+    private static func failure(_ who: String, _ error: ControlError) -> SandboxRunFailure {
+        SandboxRunFailure(
+            "\(who) does not say where it keeps grants, which the command must not change (\(error.message)); let it go on, or "
+                + "unmount it")
+    }
+}

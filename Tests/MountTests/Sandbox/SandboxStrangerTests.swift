@@ -1,0 +1,86 @@
+import Foundation
+import Testing
+
+/// Mounts of another user whose servers answer nobody: who is not their user waits for none.
+@Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
+struct SandboxStrangerTests {
+    private func run(_ script: String) throws -> CommandResult {
+        try SandboxRunScript.run(
+            SandboxSocketTests.users + #"""
+            mkdir "$T/his" "$T/other" "$T/home" "$T/home/sub"; chown -R $ZED:$ZED "$T/his" "$T/other" "$T/home"; chmod 700 "$T/his" "$T/other"
+            # finishes NAME COMMAND… : what it says is in said.
+            finishes() { local name=$1; shift; rm -f "$T/over"; ("$@" >"$T/said" 2>&1; echo $? >"$T/over") & await '[ -s "$T/over" ]'; [ -s "$T/over" ] || echo "$name hangs"; }
+            stop() { stopped=$(daemon "$1"); is 'it is served' 1 "$(echo "$stopped" | wc -w)"; kill -STOP $stopped; }
+            go_on() { kill -CONT $stopped; wait; }
+
+            """# + script)
+    }
+
+    private static let mounted = #"""
+        "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1; treasures
+
+        """#
+
+    /// The table of mounts does not tell that the outer one was mounted later.
+    @Test(arguments: ["ann", "as_root"], ["", "-o allow_other"])
+    func overAMountOfHis(_ who: String, _ options: String) throws {
+        let result = try run(
+            Self.mounted + #"""
+            zed "$A" mount OPTIONS "$T/his" "$T/home/sub" 2>/dev/null; is 'the inner' 0 $?
+            zed "$A" mount -o allow_other "$T/other" "$T/home" 2>/dev/null; is 'the outer' 0 $?
+            stop "$T/home"
+            finishes 'it' run WHO -- echo ran; is 'it runs' ran "$(cat "$T/said")"
+            go_on
+            is 'neither is seen' '' "$(run WHO -- find "$T/home" -mindepth 1 2>/dev/null)"
+            settle 1; zed fusermount3 -u "$T/home"; zed fusermount3 -u "$T/home/sub"
+            """#.replacing("OPTIONS", with: options).replacing("WHO", with: who))
+        #expect(result.output == "done", "\(result)")
+    }
+
+    @Test(arguments: ["ann", "as_root"], ["$Z", "/run/user/$ZED"])
+    func overHisControlSockets(_ who: String, _ place: String) throws {
+        let result = try run(
+            #"""
+            mount -t tmpfs -o mode=755 tmpfs /run; mkdir -p "/run/user/$ZED"; chown $ZED:$ZED "/run/user/$ZED"
+            """# + "\n" + Self.mounted + #"""
+            zed "$A" mount -o allow_other "$T/his" "$T/home" 2>/dev/null; is 'his mount' 0 $?
+            zed "$A" mount -o allow_other "$T/other" "PLACE" 2>/dev/null; is 'over it' 0 $?
+            stop "PLACE"
+            finishes 'run' run WHO -- echo ran; is 'it runs' ran "$(cat "$T/said")"
+            finishes 'list' WHO "$A" sandbox list
+            finishes 'grant list' WHO "$A" sandbox grant list
+            go_on; settle 1; zed fusermount3 -u "PLACE"; zed fusermount3 -u "$T/home"
+            """#.replacing("PLACE", with: place).replacing("WHO", with: who))
+        #expect(result.output == "done", "\(result)")
+    }
+
+    /// He was first in /tmp.
+    @Test func whereHerControlSocketsWouldLie() throws {
+        let result = try run(
+            #"""
+            zed mkdir "$D"; zed "$A" mount -o allow_other "$T/other" "$D" 2>/dev/null; is 'his mount' 0 $?
+            stop "$D"
+            finishes 'mount' ann "$A" mount "$BACK" "$SHARE"; is 'it is mounted' home "$(ann ls "$SHARE" | grep home)"
+            finishes 'status' ann "$A" status "$SHARE"
+            finishes 'run' run ann -- echo ran; is 'nothing is run' 2 "$(cat "$T/over")"
+            go_on; ann fusermount3 -u -z "$SHARE"; zed fusermount3 -u "$D"
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
+    /// However many there are: each is looked at twice and not once for each of the others.
+    @Test func overManyOfHis() throws {
+        let result = try run(
+            Self.mounted + #"""
+            zed "$A" mount "$T/his" "$T/home" 2>/dev/null; is 'his mount' 0 $?
+            one() { local start=$(date +%s%N); run ann -- true; echo $((($(date +%s%N) - start) / 1000000)); }
+            few=$(one; one); few=$(echo "$few" | sort -n | head -1)
+            for i in $(seq 200); do mkdir "$T/many$i"; mount --bind "$T/home" "$T/many$i"; done
+            many=$(one)
+            is "$few ms, with 200 more $many ms" yes "$([ "$many" -lt $((few * 5 + 2500)) ] && echo yes)"
+            is 'none is seen' '' "$(run ann -- sh -c "ls $T/many1 $T/many200" 2>&1 | grep -v : | xargs)"
+            settle 1; for i in $(seq 200); do umount "$T/many$i"; done; zed fusermount3 -u "$T/home"
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+}
