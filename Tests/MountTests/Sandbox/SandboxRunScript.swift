@@ -3,12 +3,14 @@
 enum SandboxRunScript {
     static func run(_ script: String) throws -> CommandResult {
         try MountNamespace().run(
-            "ESCAPE=\(MountTesting.program("aclfs-escape"))\nBUNDLE=org.example.App\n" + setup + script)
+            "ESCAPE=\(MountTesting.program("aclfs-escape"))\nBUNDLE=org.example.App\n" + setup + script
+                // What a sandbox makes where her sockets would lie.
+                + "\nrmdir \"/tmp/aclfs-$ANN\" 2>/dev/null")
     }
 
     private static let setup = #"""
-        # Where root's daemons keep grants.
-        mount -t tmpfs -o mode=755 tmpfs /var/lib
+        # Where root's daemons keep grants and have their sockets: those of other tests may stand still.
+        mount -t tmpfs -o mode=755 tmpfs /var/lib; mount -t tmpfs -o mode=755 tmpfs /run
         # Nobody else's, so that her processes can be counted.
         ANN=$((71000 + $$ % 20000))
         cp "$A" "$T/bin/aclfs"; cp "$ESCAPE" "$T/bin/aclfs-escape"; A=$T/bin/aclfs; ESCAPE=$T/bin/aclfs-escape
