@@ -41,7 +41,9 @@ extension ControlSocket {
     private static func userNamespace(of process: SharedDescriptor) throws(Errno) -> FileStatus {
         let namespace = aclfs_user_namespace(process.rawValue)
         guard namespace >= 0 else { throw Errno(rawValue: -namespace) }
-        return try Syscall.statx(OwnedDescriptor(rawValue: namespace).rawValue)
+        // Bound: what is made in the middle of an expression may be closed before the call.
+        let descriptor = OwnedDescriptor(rawValue: namespace)
+        return try Syscall.statx(descriptor.rawValue)
     }
 
     private static func compared(_ theirs: FileStatus) -> PeerUserNamespace {

@@ -71,25 +71,41 @@ static bool chattr(const char *path, const char *change)
     return succeeded;
 }
 
-// Sends a message of docs/control.md to the daemon of a mount.
+// Sends a message of docs/control.md to the daemon of a mount. The count of bytes of the answer; -1 without one.
+static ssize_t control_answer(const struct sockaddr_un *name, const char *message, char *text, size_t room)
+{
+    int control = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    size_t length = strlen(message);
+    bool asked = connect(control, (const struct sockaddr *)name, sizeof *name) == 0
+        && send(control, message, length, 0) == (ssize_t)length;
+    ssize_t count = asked ? recv(control, text, room - 1, 0) : -1;
+    int failure = errno;
+    close(control);
+    errno = failure;
+    if (count >= 0) text[count] = 0;
+    return count;
+}
+
+// Where processors are scarce the daemon notices late that earlier clients have gone, and says: try again.
 static bool control_message(const char *mountpoint, const char *message)
 {
     struct stat st;
     if (stat(mountpoint, &st)) return false;
     struct sockaddr_un name = {.sun_family = AF_UNIX};
     snprintf(name.sun_path, sizeof name.sun_path, "/run/aclfs/%u-%u.sock", major(st.st_dev), minor(st.st_dev));
-    int control = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     char text[4096];
-    int length = snprintf(text, sizeof text, "%s", message);
-    bool answered = connect(control, (struct sockaddr *)&name, sizeof name) == 0
-        && send(control, text, (size_t)length, 0) == length;
-    ssize_t count = answered ? recv(control, text, sizeof text - 1, 0) : -1;
-    int failure = errno;
-    close(control);
-    errno = count < 0 ? failure : EPROTO;
-    if (count < 0) return false;
-    text[count] = 0;
-    return strstr(text, "\"ok\":true") != NULL;
+    for (int attempt = 0; attempt < 200; attempt++) {
+        if (control_answer(&name, message, text, sizeof text) < 0) {
+            if (errno != ECONNRESET && errno != EPIPE) return false;
+        } else if (!strstr(text, "too many clients")) {
+            if (strstr(text, "\"ok\":true")) return true;
+            dprintf(2, "aclfs-race: %s: %s\n", message, text);
+            break;
+        }
+        usleep(10000);
+    }
+    errno = EPROTO;
+    return false;
 }
 
 // As `aclfs mount -o remount` asks.
