@@ -1,4 +1,5 @@
 import CLinux
+import Glibc
 
 /// Going into the background: the command waits until the daemon reports that it serves, or why it cannot.
 public enum Daemon {
@@ -52,6 +53,30 @@ public enum Daemon {
                 }
                 rest = rest.dropFirst(Int(count))
             }
+        }
+    }
+
+    /// Goes on in a thread of its own, while the calling one waits: what Swift's runtime remembers of a forked process's first
+    /// thread is its parent's number, by which it takes locks of its own (`swift_once`, tables of types). Where such a thread meets
+    /// another one at a lock, both spin for ever.
+    public static func runInFreshThread(_ body: @escaping () -> Int32) -> Int32 {
+        final class Work: @unchecked Sendable {
+            let body: () -> Int32
+            var status: Int32 = 2
+            init(_ body: @escaping () -> Int32) { self.body = body }
+        }
+        let work = Work(body)
+        do throws(Errno) {
+            let thread = try Thread.start(name: "aclfs") { work.status = work.body() }
+            // Signals are for the threads that expect them.
+            var all = sigset_t()
+            sigfillset(&all)
+            pthread_sigmask(SIG_BLOCK, &all, nil)
+            thread.join()
+            return work.status
+        } catch {
+            // Without room for a thread it would not get far, but it can say so.
+            return body()
         }
     }
 
