@@ -69,6 +69,12 @@ extension BackingTree {
             throw .io
         }
         keep(record, of: object, status, descriptor)
+        // Reading may have moved the ctime itself; without this each look at the object would, again and again.
+        if ownersAccess.isNeeded(toRead: status),
+            let after = try? Syscall.statx(descriptor.rawValue, flags: AtFlag.dontSync), after.mode == status.mode
+        {
+            keepRecord(of: object, before: status, after: after, descriptor)
+        }
         return record
     }
 

@@ -15,6 +15,9 @@ final class OwnersAccess: Sendable {
     /// Two at once would take each other's bits for the object's own.
     private let turn = Lock(())
 
+    /// Whether the owner's own bit is missing on an object of ours.
+    func isNeeded(toRead status: FileStatus) -> Bool { user != 0 && status.uid == user && status.mode & Self.reading == 0 }
+
     /// Tries `body`, and once more with these bits if it is refused and the object is ours.
     func with<Value>(_ bits: UInt32, on descriptor: Int32, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {
         do throws(Errno) { return try body() } catch {
