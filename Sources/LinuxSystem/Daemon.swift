@@ -58,7 +58,7 @@ public enum Daemon {
 
     /// Goes on in a thread of its own, while the calling one waits: what Swift's runtime remembers of a forked process's first
     /// thread is its parent's number, by which it takes locks of its own (`swift_once`, tables of types). Where such a thread meets
-    /// another one at a lock, both spin for ever.
+    /// another one at a lock, both spin for ever. The one that waits keeps what it was to file systems (`FileSystemUser`); it touches none.
     public static func runInFreshThread(_ body: @escaping () -> Int32) -> Int32 {
         final class Work: @unchecked Sendable {
             let body: () -> Int32
