@@ -41,8 +41,8 @@ enum Unmounting {
         return statvfs(mountpoint, &fileSystem) != 0 && saysDead(Errno(rawValue: errno))
     }
 
-    /// The second is what a request gets that is under way while the daemon dies.
-    static func saysDead(_ error: Errno) -> Bool { error == .notconn || error.rawValue == ECONNABORTED }
+    /// The second and the third are what requests get that are under way while the daemon dies: on a ring first the third.
+    static func saysDead(_ error: Errno) -> Bool { [ENOTCONN, ECONNABORTED, ECANCELED].contains(error.rawValue) }
 
     /// It says itself what it does not like. Its place is not taken from PATH, which is the caller's.
     private static func throughHelper(_ mountpoint: String, lazily: Bool) throws(Errno) {

@@ -126,7 +126,7 @@ struct NewcomerTests {
 
     /// Also while the kernel still knows the attributes of the mount's top.
     @Test func aDeadMountIsHealedAtOnce() throws {
-        for _ in 0..<5 {
+        for _ in 0..<25 {
             try root.must("stat", fixture.mountpoint)
             for pid in MountFixture.daemons(of: fixture.mountpoint) { kill(pid, SIGKILL) }
             // Until the kernel has closed the dead daemon's connection.
