@@ -138,6 +138,13 @@ def show(result):
         print(f"\n{title}\n{tables.aligned(rows)}")
 
 
+def end_if_stopped(lost):
+    """A signal that comes while the interpreter finalizes an object: what its handler raises is dropped there."""
+    if issubclass(lost.exc_type, SystemExit):
+        os._exit(lost.exc_value.code)
+    sys.__unraisablehook__(lost)
+
+
 def main(words):
     settings = arguments(words)
     if settings.list:
@@ -147,6 +154,7 @@ def main(words):
     # A stop ends like an interruption: what was mounted is taken away before the process ends.
     for each in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, lambda number, _: sys.exit(128 + number))
+    sys.unraisablehook = end_if_stopped
     # Whoever started this may have blocked them, for itself.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
     try:

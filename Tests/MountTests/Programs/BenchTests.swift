@@ -85,10 +85,27 @@ struct BenchTests {
             #expect(eventually { inside() && self.processes(below: directory).contains("aclfs-load") })
             kill(pid, signal)
             // What it wrote is written back first.
-            #expect(eventually(within: 150) { (try? FileManager.default.contentsOfDirectory(atPath: directory)) == [] })
+            expectNothingIsLeft(of: pid, in: directory)
             #expect(!inside())
             #expect(eventually { self.processes(below: directory).isEmpty }, "\(processes(below: directory))")
         }
+    }
+
+    private func expectNothingIsLeft(of pid: pid_t, in directory: String) {
+        let isEmpty = eventually(within: 150) { (try? FileManager.default.contentsOfDirectory(atPath: directory)) == [] }
+        if !isEmpty { Issue.record(Comment(rawValue: whatIsLeft(of: pid, below: directory))) }
+    }
+
+    /// Who holds things up, and where in the kernel.
+    private func whatIsLeft(of pid: pid_t, below directory: String) -> String {
+        let mounts = ProcFile.text("/proc/self/mounts").split(separator: "\n").filter { $0.contains(" \(directory)/") }
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        let processes = names.compactMap { pid_t($0) }.compactMap { other -> String? in
+            let line = ProcFile.text("/proc/\(other)/cmdline").replacing("\0", with: " ")
+            guard line.contains(directory) || other == pid else { return nil }
+            return "\(other) \(line): \(ProcFile.text("/proc/\(other)/stack"))"
+        }
+        return (mounts.map(String.init) + processes).joined(separator: "\n")
     }
 
     /// The programs that have something below a directory among their arguments.
