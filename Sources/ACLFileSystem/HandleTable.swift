@@ -22,15 +22,20 @@ final class OpenFile: Sendable {
         return mode
     }
     /// Of the file while this handle can write: what is known about its gaps.
-    var growth: Growth? { entered.withLock { $0 } }
-    private let entered = Lock<Growth?>(nil)
+    var growth: Growth? { later.withLock { $0.growth } }
     /// Opened with the handle, unless it is for reading and its data does not come here.
     private let opened: SharedDescriptor?
-    private let openedLater = Lock<SharedDescriptor?>(nil)
-    /// Opened O_APPEND on first use; on it, positions do not count.
-    private let appender = Lock<(SharedDescriptor, HandleAllowance.Portion)?>(nil)
+    private let later = Lock(Later())
     private let portion: HandleAllowance.Portion
     var openedBy: UInt32 { portion.uid }
+
+    /// What a handle gets after it was granted.
+    private struct Later {
+        var growth: Growth?
+        var descriptor: SharedDescriptor?
+        /// Opened O_APPEND on first use; on it, positions do not count.
+        var appender: (SharedDescriptor, HandleAllowance.Portion)?
+    }
 
     init(
         node: Node, place: SharedDescriptor, descriptor: SharedDescriptor?, _ portion: HandleAllowance.Portion,
@@ -44,17 +49,17 @@ final class OpenFile: Sendable {
     }
 
     /// Before the handle is known to anybody else.
-    func enter(_ growth: Growth?) { entered.withLock { $0 = growth } }
+    func enter(_ growth: Growth?) { later.withLock { $0.growth = growth } }
 
     /// Of the backing file, with the access mode of the handle.
     func descriptor() throws(Errno) -> SharedDescriptor {
         if let opened { return opened }
-        return try openedLater.withLock { later throws(Errno) in
-            if let later { return later }
+        return try later.withLock { later throws(Errno) in
+            if let descriptor = later.descriptor { return descriptor }
             let descriptor = SharedDescriptor(
                 try Syscall.reopen(
                     place.rawValue, OpenFlag.readOnly | OpenFlag.nonBlock | OpenFlag.noControllingTerminal))
-            later = descriptor
+            later.descriptor = descriptor
             return descriptor
         }
     }
@@ -66,12 +71,12 @@ final class OpenFile: Sendable {
     }
 
     func appendingDescriptor() throws(Errno) -> SharedDescriptor {
-        try appender.withLock { appender throws(Errno) in
-            if let appender { return appender.0 }
+        try later.withLock { later throws(Errno) in
+            if let appender = later.appender { return appender.0 }
             let second = try portion.another()
             let descriptor = SharedDescriptor(
                 try Syscall.reopen(place.rawValue, OpenFlag.writeOnly | OpenFlag.append))
-            appender = (descriptor, second)
+            later.appender = (descriptor, second)
             return descriptor
         }
     }

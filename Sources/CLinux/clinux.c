@@ -315,14 +315,9 @@ int32_t aclfs_rwlock_init(void *lock) {
   return -code;
 }
 
-int32_t aclfs_mutex_init(void *lock) {
-  pthread_mutexattr_t kind;
-  pthread_mutexattr_init(&kind);
+void aclfs_mutex_init(void *lock) {
   /* What is guarded is given back soon: it is worth a look or two before sleeping. */
-  pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_ADAPTIVE_NP);
-  int code = pthread_mutex_init(lock, &kind);
-  pthread_mutexattr_destroy(&kind);
-  return -code;
+  *(pthread_mutex_t *)lock = (pthread_mutex_t)PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 }
 
 int32_t aclfs_fork_daemon(int32_t *pipe_end) {

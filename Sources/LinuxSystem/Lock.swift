@@ -9,23 +9,21 @@ import Glibc
 /// - It knows its owner by a thread number that is asked for once. In a process that was forked the first thread goes on under its
 ///   parent's number, and where it meets another thread both wait, or spin, for ever: a daemon of ours is forked.
 public struct Lock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private let value: UnsafeMutablePointer<Value>
+    /// The mutex and behind it the value: one piece of memory, because each open file has locks.
+    private let memory: UnsafeMutableRawPointer
 
     public init(_ value: consuming sending Value) {
-        mutex = .allocate(capacity: 1)
-        mutex.initialize(to: pthread_mutex_t())
-        let answer = aclfs_mutex_init(mutex)
-        precondition(answer == 0, "a lock could not be made")
-        self.value = .allocate(capacity: 1)
-        self.value.initialize(to: value)
+        precondition(MemoryLayout<Value>.alignment <= MemoryLayout<max_align_t>.alignment, "malloc(3) aligns for C's types")
+        guard let memory = malloc(Self.offset + MemoryLayout<Value>.size) else { fatalError("no memory for a lock") }
+        self.memory = memory
+        aclfs_mutex_init(mutex)
+        (memory + Self.offset).initializeMemory(as: Value.self, to: value)
     }
 
     deinit {
         pthread_mutex_destroy(mutex)
-        mutex.deallocate()
-        value.deinitialize(count: 1)
-        value.deallocate()
+        guarded.deinitialize(count: 1)
+        free(memory)
     }
 
     @inline(__always)
@@ -34,6 +32,14 @@ public struct Lock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
     ) throws(Failure) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
-        return try body(&value.pointee)
+        return try body(&guarded.pointee)
     }
+
+    private static var offset: Int {
+        let alignment = MemoryLayout<Value>.alignment
+        return (MemoryLayout<pthread_mutex_t>.size + alignment - 1) / alignment * alignment
+    }
+
+    private var mutex: UnsafeMutablePointer<pthread_mutex_t> { memory.assumingMemoryBound(to: pthread_mutex_t.self) }
+    private var guarded: UnsafeMutablePointer<Value> { (memory + Self.offset).assumingMemoryBound(to: Value.self) }
 }

@@ -225,7 +225,7 @@ void aclfs_name_thread(const char *name);
 /* A lock whose writers are not starved by readers; `lock` is a pthread_rwlock_t. */
 int32_t aclfs_rwlock_init(void *lock);
 /// Initialises a pthread_mutex_t that spins for a moment before it sleeps.
-int32_t aclfs_mutex_init(void *lock);
+void aclfs_mutex_init(void *lock);
 
 /* Forks twice and leaves the terminal's session. Returns 1 in the original process, with the end of a
  * pipe to read what the daemon reports, and 0 in the daemon, with the end to write it. */
