@@ -39,6 +39,11 @@ int32_t aclfs_attach_mount(int32_t mount, int32_t place) {
   return answer(syscall(SYS_move_mount, mount, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH));
 }
 
+int32_t aclfs_forbid_devices(void) {
+  struct mount_attr attributes = {.attr_set = MOUNT_ATTR_NODEV};
+  return answer(syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &attributes, sizeof attributes));
+}
+
 int32_t aclfs_small_mount(int32_t writable) {
   int fs = (int)syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC);
   if (fs < 0) return -errno;

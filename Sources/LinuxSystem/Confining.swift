@@ -50,6 +50,9 @@ extension Syscall {
         OwnedDescriptor(rawValue: try value(aclfs_small_mount(isWritable ? 1 : 0)))
     }
 
+    /// On all mounts of this namespace; those that are attached later decide for themselves. Errors: nosys before Linux 5.12.
+    public static func forbidDevices() throws(Errno) { try value(aclfs_forbid_devices()) }
+
     /// Before any thread is started. 0 in the new process.
     public static func fork() throws(Errno) -> Int32 { try value(aclfs_fork()) }
 

@@ -25,7 +25,7 @@ enum NamespaceSettings {
         ["user", "mnt", "pid", "ipc"].map { kind in
             Setting(
                 path: "user/max_\(kind)_namespaces", forbids: { value, _ in value == 0 }, isFinal: true,
-                remedy: "it must not be 0")
+                remedy: kind == "mnt" ? "it must not be 0, as it is inside aclfs sandbox run" : "it must not be 0")
         } + [
             Setting(
                 path: "kernel/unprivileged_userns_clone", forbids: { value, isRoot in value == 0 && !isRoot }, isFinal: true,

@@ -57,6 +57,11 @@ struct SandboxRunInside {
             try Syscall.unshare(NamespaceKind.user | NamespaceKind.mount | NamespaceKind.ipc)
             try Syscall.mapOnly(uid: uid, gid: gid)
         }
+        // Mount points keep their names only where they are attached: in a mount namespace whose old tree was detached anybody inside
+        // could rename what is pinned, or remove what is covered, through a descriptor from before.
+        try step("cannot forbid further mount namespaces") { () throws(Errno) in
+            try Syscall.limitNamespaces("mnt", to: 0)
+        }
         // The line becomes 3, the only one beyond the standard ones.
         if line != 3 { dup2(line, 3) }
         try step("cannot close inherited descriptors") { () throws(Errno) in

@@ -95,7 +95,8 @@ static void own_namespaces(int more)
     char map[64];
     uid_t uid = geteuid();
     gid_t gid = getegid();
-    if (unshare(CLONE_NEWUSER | CLONE_NEWNS | more)) {
+    // What is tried next may still help where there are no mount namespaces.
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS | more) && unshare(CLONE_NEWUSER | more)) {
         fprintf(stderr, "unshare: %s\n", strerror(errno));
         exit(3);
     }
@@ -215,12 +216,10 @@ static void overlay(void)
     for (size_t i = 0; i < 2; i++) {
         char options[8192];
         snprintf(options, sizeof options, "lowerdir=%s:%s", parent(paths[i]), scratch);
-        mount("overlay", at, "overlay", 0, options);
-        look(below(at, last(paths[i])));
+        if (mount("overlay", at, "overlay", 0, options) == 0) look(below(at, last(paths[i])));
         umount2(at, MNT_DETACH);
         snprintf(options, sizeof options, "lowerdir=%s:%s", paths[i], scratch);
-        mount("overlay", at, "overlay", 0, options);
-        look(at);
+        if (mount("overlay", at, "overlay", 0, options) == 0) look(at);
         umount2(at, MNT_DETACH);
     }
 }
@@ -264,6 +263,48 @@ static void pivot(void)
         unmount();
     }
     look_everywhere();
+}
+
+// Covers and mount points hold names only in namespaces that they are attached in. A tree that is attached nowhere any more is
+// reached by descriptors from before.
+static void detach_above(const char *path, const char *up)
+{
+    const char *name = last(up), *rest = path + strlen(up), *at = place();
+    int holder = open(parent(up), O_PATH | O_DIRECTORY);
+    mkdirat(holder, "free", 0700);
+    int room = openat(holder, "free", O_PATH | O_DIRECTORY);
+    int clone = (int)syscall(SYS_open_tree, room, "", AT_EMPTY_PATH | OPEN_TREE_CLONE);
+    if (clone < 0 || mount("tmpfs", at, "tmpfs", 0, NULL) || chdir(at) || mkdir("old", 0700) || mkdir("free", 0700)
+        || syscall(SYS_move_mount, clone, "", AT_FDCWD, "free", MOVE_MOUNT_F_EMPTY_PATH)
+        || syscall(SYS_pivot_root, ".", "old") || chdir("/") || umount2("/old", MNT_DETACH))
+        goto out;
+    if (*rest == 0 && unlinkat(holder, name, AT_REMOVEDIR) == 0) {
+        mkdirat(holder, name, 0777);
+        found("removed", path);
+    }
+    if (renameat(holder, name, room, name) == 0) {
+        look(below(below("/free", name), rest));
+        renameat(room, name, holder, name);
+    }
+out:
+    unlinkat(holder, "free", AT_REMOVEDIR);
+}
+
+static void detach(void)
+{
+    const char *const paths[] = { share, backing };
+    for (size_t i = 0; i < 2; i++)
+        for (const char *up = paths[i]; up[1]; up = parent(up)) {
+            if (fork() == 0) {
+                own_namespaces(0);
+                detach_above(paths[i], up);
+                fflush(stdout);
+                _exit(escaped);
+            }
+            int status = 0;
+            wait(&status);
+            if (status) escaped = true;
+        }
 }
 
 static void change_root(void)
@@ -459,14 +500,21 @@ static void descriptors(void)
     }
 }
 
-static void disks(void)
+static void disks_in(const char *directory)
 {
-    DIR *devices = opendir("/dev");
+    DIR *devices = opendir(directory);
     for (struct dirent *entry; devices && (entry = readdir(devices));) {
         struct stat status;
         if (fstatat(dirfd(devices), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) || !S_ISBLK(status.st_mode)) continue;
-        if (openat(dirfd(devices), entry->d_name, O_RDONLY) >= 0) found("opened", entry->d_name);
+        if (openat(dirfd(devices), entry->d_name, O_RDONLY) >= 0) found("opened", below(directory, entry->d_name));
     }
+}
+
+static void disks(void)
+{
+    disks_in("/dev");
+    // As a changed root has them.
+    disks_in(below(scratch, "dev"));
     struct stat status;
     stat("/", &status);
     const char *node = below(scratch, "disk");
@@ -520,7 +568,7 @@ static const struct way {
     { "plain", plain }, { "relative", relative }, { "unmount", unmount },
     { "unmount-in-namespaces", unmount_in_namespaces }, { "bind-parents", bind_parents }, { "bind-trees", bind_trees },
     { "clone-parents", clone_parents }, { "move-away", move_away }, { "overlay", overlay },
-    { "rename-ancestors", rename_ancestors }, { "exchange-ancestors", exchange_ancestors }, { "pivot", pivot },
+    { "rename-ancestors", rename_ancestors }, { "exchange-ancestors", exchange_ancestors }, { "pivot", pivot }, { "detach", detach },
     { "change-root", change_root }, { "processes", processes }, { "namespaces", namespaces }, { "trace", trace },
     { "open-handle", open_handle }, { "descriptors", descriptors }, { "disks", disks }, { "sockets", sockets },
     { "privileges", privileges }, { "remount", remount }, { "keys", keys }, { "type", type },

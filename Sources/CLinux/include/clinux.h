@@ -280,6 +280,8 @@ int32_t aclfs_clone_tree(int32_t fd);
 int32_t aclfs_attach_mount(int32_t mount, int32_t place);
 /* A new tmpfs, attached nowhere: to be filled, or empty and read-only. */
 int32_t aclfs_small_mount(int32_t writable);
+/* On no mount of this namespace devices can be opened any more. -ENOSYS before Linux 5.12. */
+int32_t aclfs_forbid_devices(void);
 /* fork(2), before any thread is started. */
 int32_t aclfs_fork(void);
 /* The signal that the calling process gets when its parent ends; 0 = none. */

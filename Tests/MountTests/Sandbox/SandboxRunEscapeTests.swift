@@ -24,6 +24,10 @@ struct SandboxRunEscapeTests {
                 is "$way leaves things" '' "$(ls -d "$SHARE"/planted "$BACK"/planted 2>/dev/null)"
                 is "$way leaves the share" treasure "$(cat "$SHARE/secret")"
             done
+            mkdir "$SCRATCH/dev"; mount --bind /dev "$SCRATCH/dev"
+            is 'disks elsewhere' kept "$(run WHO -- "$ESCAPE" disks $words 2>&1)"
+            [ WHO = ann ] || holds 'disks unconfined' "$(WHO "$ESCAPE" disks $words)" "opened $SCRATCH/dev/"
+            umount "$SCRATCH/dev"
             # What a key, a terminal, a namespace's handle or shared memory from outside would give.
             places="$SHARE $BACK $SCRATCH $outsider"
             other() { WHO "$ESCAPE" with-key "$A" sandbox run "$P" --mount "$SHARE" -- "$ESCAPE" "$@"; }

@@ -178,7 +178,7 @@ struct SandboxRunTests {
             refused 'another setting' 'user.max_pid_namespaces=0' \
                 'unshare -Ur sh -c "echo 0 >/proc/sys/user/max_pid_namespaces; \"$A\" sandbox run \"$P\" --mount \"$SHARE\" -- true"'
             # From another user namespace nothing is answered but the version.
-            refused 'in a sandbox' 'cannot be asked' 'run ann -- "$A" sandbox run "$P" -- true'
+            refused 'in a sandbox' 'as it is inside aclfs sandbox run' 'run ann -- "$A" sandbox run "$P" -- true'
             refused 'in a namespace' 'another user namespace' 'unshare -Ur "$A" status "$SHARE"'
             mkdir "$T/jail"; mount --rbind / "$T/jail"
             refused 'a changed root' 'chroot' 'unshare --root="$T/jail" "$A" sandbox run "$P" --mount "$SHARE" -- true'
