@@ -214,7 +214,14 @@ struct ExplainRun<C: Credential> {
                     isWayClosed = true
                     // The directory may be searched, only not for this name (docs/sandbox-zones.md, Z5).
                     if case .sandbox? = steps.last?.decision.stage, directory.standing.rights.contains(.search) {
-                        steps[steps.count - 1].place.depth = depth + 1
+                        let (denied, looked) = (denial, considered)
+                        var refusal = steps.removeLast()
+                        if !isAsked, !ask(.rights(.search), Parts(object: directory), [.object: place], word: "search") {
+                            steps.removeLast()
+                        }
+                        refusal.place.depth = depth + 1
+                        steps.append(refusal)
+                        (denial, considered) = (denied, looked)
                     }
                     return nil
                 }

@@ -1,3 +1,4 @@
+import ACLFormats
 import SandboxPolicy
 
 /// What `-o` says of a sandbox. Whoever mounts reads the profile itself; the daemon gets it compiled.
@@ -46,6 +47,13 @@ extension MountOptions {
 
     /// What only all words together show.
     public func checkTogether() throws(MountOptionError) {
+        for word in sandbox.words {
+            let name = word.prefix { $0 != "=" } + "="
+            // Elsewhere the last one counts. Here it could open what the first one closes.
+            guard let first = given.first(where: { $0.hasPrefix(name) && $0 != word }) else { continue }
+            throw MountOptionError(
+                description: "options '\(escapedName(first.utf8))' and '\(escapedName(word.utf8))' contradict each other; say one of them")
+        }
         if sandbox.profile == nil, let word = sandbox.words.first {
             throw MountOptionError(
                 description: "option '\(word)' says nothing without a profile: add sandbox=PROFILE, or leave it out")

@@ -18,10 +18,12 @@ struct ContainerRule {
 }
 
 extension ContainerLayout {
-    /// Whether a text is one name that can stand for an application.
+    /// Whether a text can stand for an application: words of letters, digits, - and _ of ASCII, joined by single dots.
     public static func isIdentifier(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.count < 256 && text != "." && text != ".."
-            && !text.utf8.contains { $0 == 0x2F || $0 < 0x20 || $0 == 0x7F }
+        text.utf8.count < 256
+            && text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { word in
+                !word.isEmpty && word.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") }
+            }
     }
 
     /// - Throws: if the identifier could lead out of its place.

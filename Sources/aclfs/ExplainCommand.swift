@@ -129,7 +129,8 @@ enum ExplainCommand {
         } else {
             let mounts = MountTable.entries().filter { $0.type == "fuse.aclfs" }
             guard Set(mounts.map(\.device)).count == 1, let only = mounts.first else {
-                throw ControlError(mounts.isEmpty ? "there is no aclfs mount" : "several mounts; name one")
+                let paths = mounts.map { escapedName($0.path.utf8) }.joined(separator: ", ")
+                throw ControlError(mounts.isEmpty ? "there is no aclfs mount" : "several mounts; name one: \(paths)")
             }
             mount = only
         }

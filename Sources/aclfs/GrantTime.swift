@@ -2,7 +2,7 @@ import Glibc
 
 /// When a grant ends, as people write it.
 enum GrantTime {
-    static let forms = "30s, 30m, 12h, 7d, '2026-12-31 18:00' (here), 2026-12-31T18:00:00Z or @SECONDS"
+    static let forms = "30s, 30m, 12h, 7d, '2026-12-31 18:00' (local time), 2026-12-31 (its beginning), 2026-12-31T18:00:00Z or @SECONDS"
 
     /// Seconds since 1970; nil if it is no time.
     static func seconds(_ text: String, now: Int64) -> Int64? {

@@ -22,7 +22,7 @@ enum SandboxCheck {
         let table: ZoneTable
         do {
             profile = try SandboxProfile.read(
-                name, bundle: options.sandbox.bundle, home: MountProfile.home(options.sandbox.home ?? "/", []),
+                name, bundle: options.sandbox.bundle, home: home(options.sandbox.home ?? "/"),
                 layout: options.sandbox.layout ?? .macos)
             table = try compiled(profile)
         } catch { return refuse(error, name, arguments.json) }
@@ -40,6 +40,12 @@ enum SandboxCheck {
             show(profile, table, paths)
         }
         return 0
+    }
+
+    /// As `mount` and `sandbox run` take it: a path through a mount point means the same from that mount's top.
+    private static func home(_ said: String) -> [[UInt8]] {
+        let tops = MountTable.entries().filter { $0.type == "fuse.aclfs" && $0.path != "/" }.map(\.path)
+        return MountProfile.home(said, tops.sorted { $0.utf8.count > $1.utf8.count })
     }
 
     /// Paths are counted from a mount's top, also where no mount is; that one leads through a mount point is seen in it alone.

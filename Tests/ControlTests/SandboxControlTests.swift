@@ -63,6 +63,10 @@ struct SandboxControlTests {
         for path in ["/Downloads/x", "/Music", "\(mount.share)2/Downloads"] {
             #expect(!said(path).contains("mount point"), "\(said(path))")
         }
+        // A home is taken as mounting takes it.
+        func container(_ home: String) -> String { mount.aclfs("sandbox", "check", "--bundle", "a.b", "--home", home, profile).output }
+        #expect(container("\(mount.share)/Users/ann") == container("/Users/ann"))
+        #expect(container("/Users/ann").contains("\n/Users/ann/Library/Containers/a.b/Data"))
     }
 
     @Test func malformedGrantsAreRefused() throws {

@@ -153,7 +153,9 @@ struct SandboxGrantTests {
             refused 2 'neither a file nor a directory' add --read-only "$T/mnt/pipe"
             refused 2 'either --read-only or --read-write' add "$T/mnt/alone"
             refused 2 'either --read-only or --read-write' add --read-only --read-write "$T/mnt/alone"
-            refused 2 'expected a bundle identifier' grant add --bundle a/b --read-only "$T/mnt/alone"
+            for bundle in a/b '*' 'a b' a..b .a a. '' ; do
+                refused 2 'expected a bundle identifier' grant add --bundle "$bundle" --read-only "$T/mnt/alone"
+            done
             refused 2 'expected 30s, 30m, 12h, 7d' add --read-only --expires tomorrow "$T/mnt/alone"
             refused 2 'has passed' add --read-only --expires 2001-01-01 "$T/mnt/alone"
             refused 1 'No such file' add --read-only "$T/mnt/none" "$T/mnt/alone"

@@ -64,6 +64,9 @@ struct SandboxProfileTests {
             refused 1 "sandbox=$P,layout=ios" "add bundle=ID"
             refused 1 "sandbox=$P,bundle=a/b" "expected a bundle identifier"
             refused 1 "sandbox=$P,bundle=.." "expected a bundle identifier"
+            refused 1 "sandbox=$P,bundle=*" "expected a bundle identifier"
+            refused 1 "sandbox=$P,sandbox=other" "options 'sandbox=$P' and 'sandbox=other' contradict each other"
+            refused 1 "sandbox=$P,bundle=a.b,bundle=c.d" "options 'bundle=a.b' and 'bundle=c.d' contradict each other"
             refused 1 "sandbox=$P,home=/a/../b" "without . and .."
             # One that is not there would be an empty container.
             mkdir -p "$T/back/Users/ann"; echo text >"$T/back/Users/file"; ln -s ann "$T/back/Users/link"
