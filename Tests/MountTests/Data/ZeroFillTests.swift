@@ -292,6 +292,8 @@ struct ZeroFillTests {
         let file = open(fixture.backingPath(name), O_WRONLY | O_CREAT, 0o666)
         ftruncate(file, run % 2 == 0 ? 300_000 : 0)
         close(file)
+        // A daemon that has yet to end takes a new mount of the same directory, with its counts.
+        let reserved = try fixture.statusNumber("reserved_bytes")
         let result = try fixture.gaps("random", String(seed), "60", "3", fixture.path(name))
         let numbers = result.output.split(separator: " ").compactMap { Int($0) }
         try #require(result.status == 0 && numbers.count == 2, "ACLFS_SEED=\(seed): \(result)")
@@ -299,7 +301,7 @@ struct ZeroFillTests {
         switch mode {
         case "write": #expect(try fixture.untilFilled(name, from: oldEnd) == [], "ACLFS_SEED=\(seed)")
         case "allocate": #expect(try fixture.occupied(name) + 4096 >= end - oldEnd, "ACLFS_SEED=\(seed)")
-        default: #expect(try fixture.statusNumber("reserved_bytes") == 0)
+        default: #expect(try fixture.statusNumber("reserved_bytes") == reserved)
         }
         // Many of them do not fit.
         unlink(fixture.path(name))
