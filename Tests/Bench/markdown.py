@@ -4,8 +4,14 @@ import os
 import tables
 
 
+def name(result):
+    """The backing file system, and the options of aclfs if there were some."""
+    options = result["settings"].get("options")
+    return result["machine"]["backing"]["type"] + (f", {options}" if options else "")
+
+
 def section(result):
-    parts = [f"### {result['machine']['backing']['type']}", "", *[f"- {line}" for line in tables.summary(result)], ""]
+    parts = [f"### {name(result)}", "", *[f"- {line}" for line in tables.summary(result)], ""]
     for title, rows in tables.all_of(result):
         parts += [f"#### {title}", "", *_table(rows), ""]
     return "\n".join(parts).rstrip() + "\n"
@@ -36,7 +42,7 @@ def write(path, result):
             document = file.read()
     except FileNotFoundError:
         document = "# Performance\n"
-    changed = placed(document, result["machine"]["backing"]["type"], section(result))
+    changed = placed(document, name(result), section(result))
     with open(path + ".new", "w", encoding="utf-8") as file:
         file.write(changed)
     os.replace(path + ".new", path)
