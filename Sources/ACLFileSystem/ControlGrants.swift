@@ -19,7 +19,11 @@ extension ControlServer {
         try requireOutside(peer)
         let order: GrantOrder
         switch request["command"]?.string {
-        case "grant-add": order = .add(try newGrant(request))
+        case "grant-add":
+            let grant = try newGrant(request)
+            // Who grants at several places wants to know first whether it can be done at all of them.
+            if request["check"]?.bool == true { return .object([]) }
+            order = .add(grant)
         case "grant-remove":
             order = .remove(
                 bundle: try bundle(request), path: try path(request, "path"), below: request["below"]?.bool == true)

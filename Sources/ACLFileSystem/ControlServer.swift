@@ -128,14 +128,16 @@ public final class ControlServer: Sendable {
         var peer = peer
         // As root, whose daemon's threads may be seen as somebody who may look at nobody.
         peer.userNamespace = (try? FileSystemUser.asRoot { () throws(Errno) in client.peerUserNamespace }) ?? .another
+        // Anybody else's are not even taken: to close one may wait for ever for whoever serves it.
+        let mayHand = isMaster(peer) && peer.userNamespace != .another
+        if mayHand { client.takeDescriptors() }
         while true {
             var answer: JSON
             var handed: [SharedDescriptor] = []
             do throws(Errno) {
-                // Descriptors from within a sandbox are not even looked at.
-                if peer.userNamespace == .another {
+                if !mayHand {
                     guard let message = try client.receive(limit: JSONText.maximumSize) else { return }
-                    answer = self.answer(to: message, peer)
+                    answer = self.answer(to: message, peer, [], handing: &handed)
                 } else {
                     guard let (message, descriptors) = try client.receiveWithDescriptors(limit: JSONText.maximumSize)
                     else { return }
@@ -157,11 +159,6 @@ public final class ControlServer: Sendable {
                 }
             } catch { return }
         }
-    }
-
-    func answer(to message: [UInt8], _ peer: ControlSocket.Peer) -> JSON {
-        var handed: [SharedDescriptor] = []
-        return answer(to: message, peer, [], handing: &handed)
     }
 
     private func answer(

@@ -22,6 +22,13 @@ public func escapedName(_ bytes: some Collection<UInt8>) -> String {
     return String(decoding: shown, as: UTF8.self)
 }
 
+/// A text that somebody else wrote, names that are escaped already among it: what could act on a terminal is shown as
+/// `escapedName` shows it, and a backslash stays one.
+public func escapedText(_ text: String) -> String {
+    text.utf8.split(separator: UInt8(ascii: "\\"), omittingEmptySubsequences: false).map { escapedName($0) }
+        .joined(separator: "\\")
+}
+
 /// Whether every byte would be shown as it is: what decides between `path` and `path_b64` in JSON.
 public func isShownUnescaped(_ bytes: some Collection<UInt8>) -> Bool {
     escapedName(bytes).utf8.elementsEqual(bytes)

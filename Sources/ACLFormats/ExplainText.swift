@@ -15,18 +15,20 @@ extension Explanation {
             for entry in considered {
                 if entry.place != shown { lines.append("entries of \(escapedName(path(entry.place))):") }
                 shown = entry.place
-                lines.append(" \(entry.index): \(entry.entry)  (\(entry.effect))")
+                lines.append(" \(entry.index): \(escapedText(entry.entry))  (\(escapedText(entry.effect)))")
             }
         }
-        lines += notes.map { "note: \($0)" }
-        lines.append(denial.map { "denied: \($0)" } ?? "allowed")
+        lines += notes.map { "note: \(escapedText($0))" }
+        lines.append(denial.map { "denied: \(escapedText($0))" } ?? "allowed")
         return lines
     }
 }
 
 /// Columns two blanks apart; the last of a line is not padded.
 public enum ExplainTable {
+    /// - Parameter rows: may come from another user's daemon; nothing in them acts on a terminal.
     public static func lines(_ rows: [[String]]) -> [String] {
+        let rows = rows.map { $0.map { escapedText($0) } }
         var widths: [Int] = []
         for row in rows {
             for (column, cell) in row.enumerated() {

@@ -10,6 +10,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+/* Linux 6.16; older headers do not have it. */
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83
+#endif
+
 /* Fills an address; a path that does not fit is refused, never cut. */
 static int32_t address_of(const char *path, struct sockaddr_un *address) {
   size_t length = strlen(path);
@@ -26,6 +31,8 @@ int32_t aclfs_control_listen(const char *path, int32_t backlog) {
   if (result < 0) return result;
   int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (fd < 0) return -errno;
+  /* Inherited by what is accepted, also by connections that nobody has accepted yet. */
+  aclfs_control_take_descriptors(fd, 0);
   if (bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || chmod(path, 0666) < 0 ||
       listen(fd, backlog) < 0) {
     result = -errno;
@@ -46,6 +53,8 @@ int32_t aclfs_control_connect(const char *path, uint32_t milliseconds) {
   if (result < 0) return result;
   int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (fd < 0) return -errno;
+  /* Before there is anybody who could send one. */
+  aclfs_control_take_descriptors(fd, 0);
   /* A server that was stopped accepts nobody; connecting waits no longer than sending does. */
   result = aclfs_control_timeout(fd, milliseconds);
   if (result == 0 && connect(fd, (struct sockaddr *)&address, sizeof address) < 0) result = -errno;
@@ -73,8 +82,15 @@ int32_t aclfs_control_timeout(int32_t fd, uint32_t milliseconds) {
   return 0;
 }
 
+void aclfs_control_take_descriptors(int32_t fd, int32_t yes) {
+  int value = yes;
+  /* What an older kernel does not know it does not do. */
+  setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &value, sizeof value);
+}
+
 int64_t aclfs_control_receive(int32_t fd, void *buffer, uint64_t size) {
-  /* MSG_TRUNC: the true length, so that a message that was cut is known as one. */
+  /* Without room for them the kernel drops descriptors that came along; nobody closes them, which could wait for whoever
+     serves them. MSG_TRUNC: the true length, so that a message that was cut is known as one. */
   ssize_t count = recv(fd, buffer, size, MSG_TRUNC);
   if (count < 0) return -errno;
   return (uint64_t)count > size ? -EMSGSIZE : count;

@@ -46,7 +46,11 @@ public final class ControlSocket: Sendable {
         try value(aclfs_control_timeout(descriptor.rawValue, milliseconds))
     }
 
-    /// One message, `nil` at the end. A longer one than `limit` is lost and throws msgsize.
+    /// Lets the other end send descriptors, which from the beginning it must not: to close one may wait for ever for whoever
+    /// serves it. Before Linux 6.16 anybody may send them; `receive` does not take them, `receiveWithDescriptors` does.
+    public func takeDescriptors() { aclfs_control_take_descriptors(descriptor.rawValue, 1) }
+
+    /// One message, `nil` at the end. Descriptors that came along are dropped by the kernel. A longer one than `limit` is lost and throws msgsize.
     public func receive(limit: Int) throws(Errno) -> [UInt8]? {
         var buffer = [UInt8](repeating: 0, count: limit)
         let count = Int(try repeating { aclfs_control_receive(descriptor.rawValue, &buffer, UInt64(limit)) })

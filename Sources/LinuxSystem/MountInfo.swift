@@ -3,12 +3,14 @@ extension Syscall {
     /// others out refuses them even its attributes.
     public static func mountID(of descriptor: Int32) throws(Errno) -> UInt64 {
         let text = try readAll(path: "/proc/self/fdinfo/\(descriptor)")
-        let label = "mnt_id:"
-        for line in text.split(separator: 0x0A) where line.starts(with: label.utf8) {
-            let digits = line.dropFirst(label.utf8.count).drop { $0 == 0x09 || $0 == 0x20 }
-            if let id = UInt64(String(decoding: digits, as: UTF8.self)) { return id }
-        }
-        throw .nosys
+        guard let id = descriptorNote("mnt_id:", in: text).flatMap({ UInt64($0) }) else { throw .nosys }
+        return id
+    }
+
+    /// What a file of /proc/PID/fdinfo (proc(5)) has behind a label.
+    static func descriptorNote(_ label: String, in text: [UInt8]) -> String? {
+        guard let line = text.split(separator: 0x0A).first(where: { $0.starts(with: label.utf8) }) else { return nil }
+        return String(decoding: line.dropFirst(label.utf8.count).drop { $0 == 0x09 || $0 == 0x20 }, as: UTF8.self)
     }
 }
 

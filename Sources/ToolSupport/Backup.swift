@@ -58,7 +58,7 @@ public func runBackup<Files: BackupFiles>(
     for path in parsed.paths {
         do throws(AttributeFailure) { try perform(path) } catch {
             status = 1
-            sink.complain(path, error.message)
+            sink.complain(path, error.flagsMessage)
         }
     }
     if parsed.wantsJSON { sink.output(JSONText.write(.array(states)) + [UInt8(ascii: "\n")]) }

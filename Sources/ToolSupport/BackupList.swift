@@ -35,7 +35,7 @@ final class BackupList<Files: BackupFiles> {
             if try files.backupState(of: node).isExcluded {
                 return emit(BackupListItem(operand: operand, below: []))
             }
-        } catch { return complain(operand, error.message) }
+        } catch { return complain(operand, error.flagsMessage) }
         if status.isDirectory { walk(node, operand, below: [], device: status.device) }
     }
 
@@ -61,7 +61,7 @@ final class BackupList<Files: BackupFiles> {
         guard status.device == device else { return }
         do throws(AttributeFailure) {
             if try files.isExcluded(node) { return emit(item) }
-        } catch { complain(path(item), error.message) }
+        } catch { complain(path(item), error.flagsMessage) }
         if status.isDirectory { walk(node, item.operand, below: item.below, device: device) }
     }
 

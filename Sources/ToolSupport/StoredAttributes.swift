@@ -16,6 +16,8 @@ public enum AttributeFailure: Error {
         case .text(let text): "unexpected answer of the file system: \(text)"
         }
     }
+    /// Of the flags, which no option of a mount disables.
+    var flagsMessage: String { isUnsupported ? "not on an aclfs mount" : message }
     var isUnsupported: Bool { if case .system(.opnotsupp) = self { true } else { false } }
 }
 

@@ -66,6 +66,12 @@ struct MountLocation {
         var names = path.split(separator: 0x2F).map { Array($0) }.filter { $0 != [0x2E] }
         let start: [UInt8] = path.first == 0x2F ? [0x2F] : [0x2E]
         if names.last == [0x2E, 0x2E] || names.isEmpty { return try real(start + [0x2F] + names.joined(separator: [0x2F])) }
+        // A slash at the end asks for a directory.
+        if path.last == 0x2F {
+            do throws(Errno) { _ = try resolve(path) } catch {
+                if error == .notdir { throw failure(path, error) }
+            }
+        }
         var rest: [[UInt8]] = [names.removeLast()]
         while true {
             do throws(Errno) {
@@ -75,7 +81,7 @@ struct MountLocation {
                 // A sandbox says EPERM.
                 let isClosed = error == .acces || error == .perm || isAsWritten && error == .noent
                 guard isClosed, let name = names.popLast(), name != [0x2E, 0x2E] else {
-                    throw ControlError("\(escapedName(path)): \(error.text)")
+                    throw failure(path, error)
                 }
                 rest.insert(name, at: 0)
             }
@@ -83,7 +89,11 @@ struct MountLocation {
     }
 
     private static func real(_ path: [UInt8]) throws(ControlError) -> [UInt8] {
-        do { return try resolve(path) } catch { throw ControlError("\(escapedName(path)): \(error.text)") }
+        do { return try resolve(path) } catch { throw failure(path, error) }
+    }
+
+    private static func failure(_ path: [UInt8], _ error: Errno) -> ControlError {
+        ControlError("\(escapedName(path)): \(error.text)", code: error.name)
     }
 
     private static func resolve(_ path: [UInt8]) throws(Errno) -> [UInt8] {

@@ -31,6 +31,7 @@ enum Program {
         case "effective": return EffectiveCommand.run()
         case "sandbox": return SandboxCommand.run(byteArguments(after: 2))
         case "status": return StatusCommand.run()
+        case "help" where Usage.isCommand(rest.first): return help(rest)
         case "help", "--help", "-h":
             print(Usage.text)
             return 0
@@ -46,6 +47,17 @@ enum Program {
             return 2
         }
     }
+}
+
+/// `aclfs help X [Y]` is `aclfs X [Y] --help`, and that anew, because the commands read the words of the process.
+private func help(_ words: [String]) -> Int32 {
+    // Behind a command's own words stand names of files, which it is not to touch.
+    let count = ["sandbox": words.dropFirst().first == "grant" ? 3 : 2, "backup": 2][words[0]] ?? 1
+    let line = ["aclfs"] + words.prefix(count).filter { !$0.hasPrefix("-") } + ["--help"]
+    var argv: [UnsafeMutablePointer<CChar>?] = line.map { strdup($0) } + [nil]
+    execv("/proc/self/exe", &argv)
+    print(Usage.text)
+    return 0
 }
 
 private func isDirectory(_ path: String) -> Bool {

@@ -36,14 +36,16 @@ enum SandboxList {
         return isGood ? 0 : 1
     }
 
-    /// Mounts of others are not ours to ask about.
     private static func views() -> [JSON] {
-        MountTable.entries().filter { $0.type == "fuse.aclfs" }.compactMap { mount in
-            guard let client = try? ControlClient(device: mount.device, owner: mount.userID ?? 0),
-                let status = try? client.ask("status"), case .object(let members)? = status["sandbox"]
-            else { return nil }
-            return .object([JSON.path(mount.path.utf8, name: "mountpoint")] + members)
+        var round = MountRound()
+        var views: [JSON] = []
+        for mount in MountRound.mounts() {
+            guard let status = try? round.ask(mount, { (daemon) throws(ControlError) in try daemon.ask("status") }),
+                case .object(let members)? = status["sandbox"]
+            else { continue }
+            views.append(.object([JSON.path(mount.path.utf8, name: "mountpoint")] + members))
         }
+        return views
     }
 
     private static func line(_ text: String) { printBytes(Array(text.utf8)) }

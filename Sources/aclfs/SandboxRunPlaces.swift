@@ -8,8 +8,7 @@ struct SandboxRunPlaces {
     private(set) var all: SandboxPlaces
     /// Mounts of other daemons that show nothing of the share.
     private var unrelated: Set<UInt64> = []
-    /// Other users of whom one daemon did not answer in time; nobody waits for another.
-    private var silent: Set<UInt32> = []
+    private var round = MountRound()
     private var seen = SandboxMounts()
 
     /// - Parameter own: what the share's daemon told.
@@ -55,10 +54,9 @@ struct SandboxRunPlaces {
     private mutating func mayShow(_ entries: [MountEntry]) -> Bool {
         for other in entries {
             let (owner, asking) = (other.userID ?? 0, geteuid())
-            // Whoever keeps others out, root among them, need not be reached by them at all.
-            guard owner == 0 || owner == asking || other.superOptions.contains("allow_other"), !silent.contains(owner) else {
-                return true
-            }
+            // To others than root he tells nothing, and need not be reached by them at all; root does without what they keep
+            // from him.
+            guard !other.isStrangers || asking == 0 && other.superOptions.contains("allow_other") else { return true }
             guard let top = top(of: other) else { continue }
             var shown: SharedDescriptor?
             if asking != 0, asking != owner {
@@ -66,13 +64,17 @@ struct SandboxRunPlaces {
                 guard other.root == "/" else { continue }
                 shown = top
             }
+            let members: [JSON.Member] = [.init("places", all.json)]
             do throws(ControlError) {
-                let answer = try SandboxRunQuestion(device: other.device, owner: owner, patience: 2000)
-                    .ask("shows", [.init("places", all.json)], with: shown.map { [$0.rawValue] } ?? [])
-                if let shows = answer.result["shows"]?.bool { return shows }
+                let answer =
+                    other.isStrangers
+                    ? try round.ask(other) { (daemon) throws(ControlError) in try daemon.ask("shows", members) }
+                    : try SandboxRunQuestion(device: other.device, owner: owner, patience: 2000)
+                        .ask("shows", members, with: shown.map { [$0.rawValue] } ?? []).result
+                if let shows = answer["shows"]?.bool { return shows }
             } catch {
-                if error.isLate, owner != asking, owner != 0 { silent.insert(owner) }
-                if !error.isHeard { return true }
+                // A stranger is asked once: whatever he says but no, and be it that he is busy, his mount is covered.
+                if !error.isHeard || other.isStrangers { return true }
             }
         }
         return true

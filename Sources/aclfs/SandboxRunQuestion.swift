@@ -3,7 +3,7 @@ import Glibc
 import LinuxSystem
 import ToolSupport
 
-/// Questions to one daemon, a connection for each: a daemon ends one that is silent for a second.
+/// Questions to one daemon of the caller's or root's, a connection for each: a daemon ends one that is silent for a second.
 struct SandboxRunQuestion {
     /// Of one of its mounts.
     var device: String
@@ -13,13 +13,13 @@ struct SandboxRunQuestion {
     var patience: UInt32 = 30_000
 
     func ask(
-        _ command: String, _ members: [JSON.Member] = [], with descriptors: [Int32] = []
+        _ command: String, _ members: [JSON.Member] = [], with descriptors: [Int32] = [], mayTake: Bool = false
     ) throws(ControlError) -> (result: JSON, descriptors: [SharedDescriptor]) {
         // A daemon hears eight clients of a user at a time, and turns others away.
         for pause: UInt32 in [20, 50, 100, 200, 400, 800] {
             do throws(ControlError) {
                 return try ControlClient(device: device, owner: owner, patience: patience)
-                    .askForDescriptors(command, members, with: descriptors)
+                    .askForDescriptors(command, members, with: descriptors, mayTake: mayTake)
             } catch {
                 let mayHearLater = error.isHeard && !error.isLate && (error.code == nil || error.code == Errno.again.name)
                 guard mayHearLater else { throw error }
@@ -27,6 +27,6 @@ struct SandboxRunQuestion {
             }
         }
         return try ControlClient(device: device, owner: owner, patience: patience)
-            .askForDescriptors(command, members, with: descriptors)
+            .askForDescriptors(command, members, with: descriptors, mayTake: mayTake)
     }
 }

@@ -23,10 +23,11 @@ struct SandboxRunShare {
 
     /// A question to the share's own daemon.
     static func ask(
-        _ entry: MountEntry, _ command: String, _ members: [JSON.Member] = [], with descriptors: [Int32] = []
+        _ entry: MountEntry, _ command: String, _ members: [JSON.Member] = [], with descriptors: [Int32] = [], mayTake: Bool = false
     ) throws(SandboxRunFailure) -> (result: JSON, descriptors: [SharedDescriptor]) {
         do throws(ControlError) {
-            return try SandboxRunQuestion(device: entry.device, owner: entry.userID ?? 0).ask(command, members, with: descriptors)
+            return try SandboxRunQuestion(device: entry.device, owner: entry.userID ?? 0)
+                .ask(command, members, with: descriptors, mayTake: mayTake)
         } catch { throw SandboxRunFailure("\(entry.path): \(error.message)") }
     }
 

@@ -49,7 +49,7 @@ struct SandboxRunView {
     static func made(
         by entry: MountEntry, _ profile: SandboxProfile, _ top: SharedDescriptor
     ) throws(SandboxRunFailure) -> SandboxRunView {
-        let (answer, descriptors) = try ask(entry, [.init("profile", profile.json)], [top.rawValue])
+        let (answer, descriptors) = try ask(entry, [.init("profile", profile.json)], [top.rawValue], mayTake: true)
         guard let mount = descriptors.first else { throw SandboxRunFailure("\(entry.path): the daemon gave no view") }
         return SandboxRunView(places: answer, mount: mount, temporary: nil)
     }
@@ -85,9 +85,9 @@ struct SandboxRunView {
     }
 
     private static func ask(
-        _ entry: MountEntry, _ members: [JSON.Member], _ descriptors: [Int32]
+        _ entry: MountEntry, _ members: [JSON.Member], _ descriptors: [Int32], mayTake: Bool = false
     ) throws(SandboxRunFailure) -> (JSON, [SharedDescriptor]) {
-        let answer = try SandboxRunShare.ask(entry, "view", members, with: descriptors)
+        let answer = try SandboxRunShare.ask(entry, "view", members, with: descriptors, mayTake: mayTake)
         guard let places = answer.result["places"] else {
             throw SandboxRunFailure("\(entry.path): its daemon's answer is not understood; is it another version?")
         }

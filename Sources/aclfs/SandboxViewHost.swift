@@ -10,6 +10,17 @@ import SandboxPolicy
 /// Anybody may ask: a view only takes away from what he reaches through the mount already, which he shows by a descriptor
 /// of the mount's top.
 extension MountHost {
+    /// That descriptor: sent, or of who may send none the number that it has there.
+    static func shown(
+        _ request: JSON, _ sent: [SharedDescriptor], _ peer: ControlSocket.Peer, on mount: AttachedMount
+    ) -> [SharedDescriptor] {
+        guard sent.isEmpty, peer.userNamespace != .another, let number = request["top"]?.integer else { return sent }
+        let tops = Set(MountTable.entries().filter { $0.device == mount.device && $0.root == "/" }.map { $0.id })
+        // As root: what others have open is shown to him, if to anybody.
+        let top = try? FileSystemUser.asRoot { () throws(Errno) in peer.named(by: number) { tops.contains($0) } }
+        return top.flatMap { $0 }.map { [$0] } ?? []
+    }
+
     /// Told to root, to whoever mounted, and to who reaches the mount: whoever may make a sandbox has to know what
     /// to cover. That fsname= shows another source in the mount table makes no secret of it.
     func places(

@@ -69,10 +69,11 @@ enum ControlDirectory {
             kernelWords: { watch.entry.map { KernelMountFlags($0).shown } ?? [] })
         facts.daemon = { [weak host, weak fileSystem] request, descriptors, peer in
             guard let host, let fileSystem else { return .notMine }
+            func shown() -> [SharedDescriptor] { MountHost.shown(request, descriptors, peer, on: mount) }
             switch request["command"]?.string {
-            case "places": return host.places(of: mount, to: peer, showing: descriptors)
-            case "shows": return host.shows(request, of: mount, to: peer, showing: descriptors)
-            case "view": return host.view(request, descriptors, peer, of: mount, fileSystem)
+            case "places": return host.places(of: mount, to: peer, showing: shown())
+            case "shows": return host.shows(request, of: mount, to: peer, showing: shown())
+            case "view": return host.view(request, shown(), peer, of: mount, fileSystem)
             default: return host.answer(request, descriptors)
             }
         }

@@ -15,21 +15,23 @@ enum StatusCommand {
     }
 
     private static func perform(_ arguments: StatusArguments) throws(ControlError) -> Int32 {
-        var mounts: [MountEntry]
+        let mounts: [MountEntry]
+        // Whoever names another user's mount waits for it.
+        var round = MountRound(patience: arguments.mountpoint == nil ? 2000 : 30_000)
         if let path = arguments.mountpoint {
             mounts = [try MountLocation(path.bytes, isFollowed: true).entry]
         } else {
-            mounts = MountTable.entries().filter { $0.type == "fuse.aclfs" }
+            mounts = MountRound.mounts()
         }
         var answers: [JSON] = []
         var exit: Int32 = 0
         for mount in mounts {
             do throws(ControlError) {
-                let answer = try ControlClient(device: mount.device, owner: mount.userID ?? 0).ask("status")
+                let answer = try round.ask(mount) { (daemon) throws(ControlError) in try daemon.ask("status") }
                 answers.append(answer)
                 if !arguments.json { show(answer, mount) }
             } catch {
-                let remedy = Unmounting.isDead(mount.path) ? "; it died: aclfs unmount takes its mount away" : ""
+                let remedy = Unmounting.isDead(mount) ? "; it died: aclfs unmount takes its mount away" : ""
                 printError("aclfs: \(escapedName(mount.path.utf8)): \(error.message)\(remedy)")
                 exit = arguments.mountpoint == nil ? 1 : 2
             }
@@ -92,6 +94,6 @@ enum StatusCommand {
             ["  decisions denied:", members(status["counters"]?["denied"])],
         ]
         rows.insert(contentsOf: ways.map { ["    \($0.name)", shown($0.value)] }, at: 6)
-        for row in rows { printBytes(Array(row.joined(separator: " ").utf8)) }
+        for row in rows { printBytes(Array(escapedText(row.joined(separator: " ")).utf8)) }
     }
 }

@@ -33,6 +33,15 @@ enum Unmounting {
         }
     }
 
+    /// As below; false where it lies on, or behind, what another user serves: nobody goes there, he need not answer.
+    static func isDead(_ mount: MountEntry) -> Bool {
+        let path = Array(mount.path.utf8)
+        guard let table = try? MountInfo.ofThisProcess(),
+            !table.contains(where: { $0.isStrangers(to: geteuid()) && (path == $0.path || path.starts(with: $0.path + [0x2F])) })
+        else { return false }
+        return isDead(mount.path)
+    }
+
     static func isDead(_ mountpoint: String) -> Bool {
         var status = stat()
         if stat(mountpoint, &status) != 0 { return saysDead(Errno(rawValue: errno)) }

@@ -28,6 +28,8 @@ enum Usage {
         return lines.joined(separator: "\n")
     }
 
+    static func isCommand(_ word: String?) -> Bool { commands.contains { $0.name == word } }
+
     static func suggestion(for word: String) -> String {
         let near = commands.map(\.name).filter { $0.hasPrefix(word.prefix(2)) }
         return near.first.map { ", did you mean '\($0)'?" } ?? ""

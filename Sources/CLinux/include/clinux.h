@@ -243,7 +243,10 @@ int32_t aclfs_control_connect(const char *path, uint32_t milliseconds);
 int32_t aclfs_control_peer(int32_t fd, int32_t *pid, uint32_t *uid, uint32_t *gid);
 /* For each receive and each send. */
 int32_t aclfs_control_timeout(int32_t fd, uint32_t milliseconds);
-/* One message; 0 at the end of the connection, -EMSGSIZE for one longer than the buffer. */
+/* Whether the other end may send descriptors; from the beginning it may not, before Linux 6.16 it always may. */
+void aclfs_control_take_descriptors(int32_t fd, int32_t yes);
+/* One message without the descriptors that came along; 0 at the end of the connection, -EMSGSIZE for one longer than the
+ * buffer. */
 int64_t aclfs_control_receive(int32_t fd, void *buffer, uint64_t size);
 int64_t aclfs_control_send(int32_t fd, const void *buffer, uint64_t size);
 /* With descriptors, ACLFS_CONTROL_DESCRIPTORS at most; those received close on exec and are the caller's. */

@@ -44,4 +44,18 @@ struct MountStatusTests {
             """#)
         #expect(result.output == "done", "\(result)")
     }
+
+    /// A copy of the mount table, as a sandbox has it, has a mount several times at one place.
+    @Test func eachMountOnce() throws {
+        let result = try MountNamespace().run(
+            #"""
+            "$A" mount "$T/back" "$T/mnt"; mount --bind "$T/mnt" "$T/mnt"; mkdir "$T/else"; mount --bind "$T/mnt" "$T/else"
+            is 'at one place' 1 "$("$A" status | grep -c "^$T/mnt:")"; is 'elsewhere' 1 "$("$A" status | grep -c "^$T/else:")"
+            is 'help X' "$("$A" status --help)" "$("$A" help status)"
+            is 'help X Y' "$("$A" sandbox grant add --help)" "$("$A" help sandbox grant add)"
+            is 'help, not a file' "$("$A" chmod --help 2>&1)" "$("$A" help chmod +x "$T/fstab" 2>&1)"
+            umount "$T/else" "$T/mnt" "$T/mnt"
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
 }

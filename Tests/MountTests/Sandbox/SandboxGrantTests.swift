@@ -158,7 +158,18 @@ struct SandboxGrantTests {
             done
             refused 2 'expected 30s, 30m, 12h, 7d' add --read-only --expires tomorrow "$T/mnt/alone"
             refused 2 'has passed' add --read-only --expires 2001-01-01 "$T/mnt/alone"
-            refused 1 'No such file' add --read-only "$T/mnt/none" "$T/mnt/alone"
+            # All of them or none.
+            refused 2 'none: No such file or directory' add --read-only "$T/mnt/alone" "$T/mnt/none"
+            refused 2 "$T/mnt/pipe: neither a file nor a directory" add --read-only "$T/mnt/alone" "$T/mnt/pipe"
+            refused 2 'nothing was granted' add --read-only "$T/mnt/alone" "$T/mnt/pipe"
+            refused 2 'not on an aclfs mount; nothing was granted' add --read-only "$T/mnt/alone" "$T/fstab"
+            refused 2 'Not a directory' add --read-only "$T/mnt/alone/"
+            refused 2 'Not a directory' grant remove --bundle org.example.App "$T/mnt/alone/"
+            is 'nothing is granted' '' "$(grant list)"
+            # Who may not ask is told so, for each mount.
+            refused 1 "$T/mnt: only root and whoever mounted may ask this" \
+                setpriv --reuid 61743 --regid 61743 --clear-groups "$A" sandbox grant list
+            refused 0 '' add --read-only "$T/mnt/alone"
             refused 2 'only root and whoever mounted' setpriv --reuid 61743 --regid 61743 --clear-groups \
                 "$A" sandbox grant add --bundle a.b --read-only "$T/mnt/alone"
             refused 2 'another user namespace' unshare -r "$A" sandbox grant add --bundle a.b --read-only "$T/mnt/alone"
