@@ -85,7 +85,8 @@ extension FileSystem {
     }
 
     /// The kernel's request before somebody writes names nothing, and chown(2) without ids looks the same: who holds no
-    /// handle to write through changes nothing by it, as on macOS (AUTHORIZATION.md 6.3).
+    /// handle to write through changes nothing by it, as on macOS (AUTHORIZATION.md 6.3). RELEASE comes behind close(2), so a file
+    /// that was closed a moment ago may count as open still: then the bits go, which is less access.
     private func isBeforeWriting(_ changes: SetAttributes, to object: Loaded, _ caller: Caller) -> Bool {
         guard changes.size == nil, changes.uid == nil, changes.gid == nil, let node = object.node else { return false }
         return handles.hasWritableFile(of: node, openedBy: caller.uid)
