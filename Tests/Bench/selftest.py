@@ -131,6 +131,12 @@ class CleaningUp(unittest.TestCase):
                         file.write(text)
             self.assertEqual(list(reaper.abandoned(parent)), [f"{parent}/{reaper.PREFIX}dead"])
 
+    def test_a_process_may_end_while_it_is_looked_at(self):
+        child = subprocess.Popen(["true"])
+        child.wait()
+        self.assertEqual(reaper.program(child.pid), "")
+        self.assertTrue(reaper.program(os.getpid()).startswith("python"))
+
     def test_the_reaper_waits_for_the_end_and_then_removes(self):
         with tempfile.TemporaryDirectory() as parent:
             top = f"{parent}/top"
