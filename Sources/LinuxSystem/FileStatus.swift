@@ -37,6 +37,8 @@ public struct FileStatus: Hashable, Sendable {
     /// STATX_ATTR bits, and which of them the file system knows.
     public var attributes: UInt64
     public var attributesMask: UInt64
+    /// It is the top of the mount that it was reached through (STATX_ATTR_MOUNT_ROOT, Linux 5.8).
+    public var isMountRoot: Bool { attributes & 0x2000 != 0 }
 
     public var type: UInt32 { mode & FileType.mask }
     public var isDirectory: Bool { type == FileType.directory }

@@ -117,6 +117,20 @@ struct SandboxWalls {
         do throws(Errno) {
             found = try SandboxWalk.end(sight.mount, sight.names, among: &mounts, uid: uid, fromRoot: sight.isKept)
         } catch { throw SandboxRunFailure(shown(sight), error) }
+        let target: (object: SharedDescriptor, isTop: Bool)? =
+            switch found {
+            case .hidden, .root: nil
+            case .closed(let object), .movable(let object): (object, false)
+            case .strangers(let object): (object, true)
+            case .visible(let object): (object, sight.names.isEmpty)
+            }
+        var isLasting = true
+        do throws(Errno) {
+            if let target, !(try isOurs(target.object)) {
+                isLasting = try mounts.keepsCovers(target.object.rawValue, isTop: target.isTop)
+            }
+        } catch { throw SandboxRunFailure(shown(sight), error) }
+        if !isLasting { throw SandboxRunFailure(notLasting(sight)) }
         do throws(Errno) {
             switch found {
             case .hidden: return .notSeen
@@ -154,6 +168,15 @@ struct SandboxWalls {
             }
             throw NamespaceSettings.failure("cannot cover \(shown(sight))", error)
         }
+    }
+
+    private func notLasting(_ sight: Sight) -> String {
+        let remedy =
+            sight.isKept
+            ? "keep them on a local file system (XDG_STATE_HOME for grants, XDG_RUNTIME_DIR for sockets)"
+            : "unmount the bind mount, or let the share's backing directory lie on a local file system"
+        return "\(shown(sight)) would have to be covered, or something above it, on a file system where a cover does not stay (FUSE, "
+            + "aclfs itself, or over a network): \(remedy)"
     }
 
     private func shown(_ sight: Sight) -> String {

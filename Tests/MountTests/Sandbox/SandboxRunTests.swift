@@ -101,13 +101,13 @@ struct SandboxRunTests {
         let result = try run(
             #"""
             mkdir "$T/copy" "$T/part" "$T/second" "$T/below" "$T/door" "$T/proc" "$T/holder2" "$T/back2"; touch "$T/one"
-            mount --bind "$BACK" "$T/copy"; mount --bind "$SHARE/sub" "$T/part"; mount --bind "$T/holder" "$T/holder2"
+            mount --bind "$BACK" "$T/copy"; mount --bind "$T/holder" "$T/holder2"
             mount --bind "$BACK/sub" "$T/back2"; mount --bind "$BACK/secret" "$T/one"; mount -t proc proc "$T/proc"
             "$A" mount "$BACK" "$T/second" 2>/dev/null; "$A" mount "$BACK/sub" "$T/below" 2>/dev/null
             (exec "$ACT" $ANN $ANN - -- sleep 1002 9<"$SHARE") & outsider=$!
             await '[ "$(cat /proc/$outsider/comm)" = sleep ]'
             for who in ann as_root; do
-                for path in "$SHARE" "$BACK" "$T/copy" "$T/second" "$T/holder2/inner/back" "$T/part" "$T/below" "$T/back2" \
+                for path in "$SHARE" "$BACK" "$T/copy" "$T/second" "$T/holder2/inner/back" "$T/below" "$T/back2" \
                     "$T/holder2/inner/back/sub" "$T/proc/$outsider/root$SHARE" "$T/proc/$outsider/fd/9"; do
                     is "outside $path" treasure "$(cat "$path/secret")"
                     is "$who $path" 'nothing' "$(run $who -- sh -c "cat $path/secret; echo nothing" 2>/dev/null)"
@@ -119,6 +119,10 @@ struct SandboxRunTests {
                     is "$who view $path" 0 "$(run $who -- ls "$path/$CONTAINER/Documents" >/dev/null 2>&1; echo $?)"
                 done
             done
+            # A revocation takes away what is mounted on a name of the share, a cover too.
+            mount --bind "$SHARE/sub" "$T/part"
+            for who in ann as_root; do holds "$who a part" "$(run $who -- true 2>&1)" 'where a cover does not stay'; done
+            umount "$T/part"
             kill $outsider; wait 2>/dev/null; settle 3
             # A directory above it that is closed now stays closed, whatever becomes of its mode.
             mkdir -p "$T/closed/deep"; mount --bind "$T/holder" "$T/closed/deep"; chmod 700 "$T/closed"
