@@ -27,12 +27,12 @@ unitdir := $(DESTDIR)$(PREFIX)/lib/systemd/system
 docdir := $(DESTDIR)$(PREFIX)/share/doc/aclfs
 docs := $(wildcard README.md CHANGELOG.md docs/*.md docs/decisions/*.md)
 
-.PHONY: help run test test-long test-threads bench bench-quick bench-costs bench_programs lint build release
-.PHONY: dependencies install uninstall clean
+.PHONY: help run test test-long test-threads bench bench-quick bench-costs bench_programs layers lint build release
+.PHONY: dependencies clients install uninstall clean
 
 help:
 	@echo 'make run         build aclfs and take the tour on a mount of its own (as root)'
-	@echo 'make test        lint, build and every test that ends within minutes'
+	@echo 'make test        layers, build and every test that ends within minutes'
 	@echo 'make test-long   the same with the long races and random runs; docs/test-runs.md keeps the result'
 	@echo 'make test-threads where threads meet, with ThreadSanitizer, in .build-threads (as root)'
 	@echo 'make bench       what a mount costs, against others, as ratios; docs/performance.md explains it (as root)'
@@ -56,9 +56,11 @@ release: dependencies
 run: release
 	@ACLFS='$(CURDIR)/$(release)' docs/examples/tour.sh
 
-# Style is shown and counted, layers are enforced.
-lint:
+layers:
 	@mount-helpers/check-layers
+
+# Style is shown and counted, layers are enforced.
+lint: layers
 	@if $(SWIFT) format --version >/dev/null 2>&1; then \
 	    findings=$$($(SWIFT) format lint --recursive --parallel Package.swift Sources Tests 2>&1 || :); \
 	    if [ -n "$$findings" ]; then \
@@ -69,11 +71,11 @@ lint:
 	    echo 'style: not looked at, this toolchain has no swift format'; \
 	fi
 
-# $(1) seconds, $(2) environment, $(3) what else is done with $$status. Tests that cannot run here say why; their reasons
+# $(1) seconds, $(2) environment, $(3) what runs the tests, $(4) what else is done with $$status. Tests that cannot run here say why; their reasons
 # are repeated at the end, and so is what failed: it is what a reader of the end of a long log wants.
 define run_tests
 	@mkdir -p .build; status=0; \
-	env $(2) mount-helpers/with-rings timeout --kill-after=30 $(1) $(SWIFT) test 2>&1 | tee .build/test.log || status=$$?; \
+	env $(2) mount-helpers/with-rings timeout --kill-after=30 $(1) $(3) 2>&1 | tee .build/test.log || status=$$?; \
 	echo; \
 	if grep -E '(Test|Suite) .* skipped(\.|: )|recorded a known issue' .build/test.log >.build/skipped.log; then \
 	    echo 'Not run here, and why:'; sort -u .build/skipped.log; \
@@ -84,15 +86,18 @@ define run_tests
 	    echo; echo 'What failed:'; grep -E -A 4 '✘ .* recorded an issue|[Ff]atal error|error: ' .build/test.log | sed -n 1,80p || :; \
 	fi; \
 	if [ "$$status" -eq 124 ] || [ "$$status" -eq 137 ]; then echo 'tests: stopped after $(1) seconds' >&2; fi; \
-	$(3) exit "$$status"
+	$(4) exit "$$status"
 endef
 
-test: lint build
-	$(call run_tests,$(TEST_TIMEOUT),ACLFS_TEST_LONG=0)
+clients:
+	@mount-helpers/install-dependencies clients
+
+test: layers dependencies clients
+	$(call run_tests,$(TEST_TIMEOUT),ACLFS_TEST_LONG=0,mount-helpers/test-side-by-side $(SWIFT))
 
 # Mounts are served by the program that is installed: races are won by speed.
-test-long: lint build release
-	$(call run_tests,$(TEST_LONG_TIMEOUT),ACLFS_TEST_LONG=1 ACLFS_PROGRAM='$(CURDIR)/$(release)',mount-helpers/record-test-run "$$status" .build/test.log;)
+test-long: layers dependencies release clients
+	$(call run_tests,$(TEST_LONG_TIMEOUT),ACLFS_TEST_LONG=1 ACLFS_PROGRAM='$(CURDIR)/$(release)',$(SWIFT) test,mount-helpers/record-test-run "$$status" .build/test.log;)
 
 test-threads: dependencies
 	@SWIFT='$(SWIFT)' mount-helpers/with-rings timeout --kill-after=30 $(TEST_LONG_TIMEOUT) mount-helpers/test-threads

@@ -2,6 +2,8 @@
 import PackageDescription
 
 /// Every target is built with the same strictness; a layer never relaxes it for itself.
+// Millions of cases are made and judged in a test run.
+let quick: [SwiftSetting] = [.unsafeFlags(["-O"], .when(configuration: .debug))]
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
@@ -66,10 +68,10 @@ let package = Package(
             ], swiftSettings: strict),
 
         .target(
-            name: "ReferenceModel", path: "Tests/ReferenceModel", swiftSettings: strict),
+            name: "ReferenceModel", path: "Tests/ReferenceModel", swiftSettings: strict + quick),
         .target(
             name: "TestSupport", dependencies: ["Authorization", "ReferenceModel"], path: "Tests/TestSupport",
-            swiftSettings: strict),
+            swiftSettings: strict + quick),
         .testTarget(
             name: "SandboxPolicyTests", dependencies: ["SandboxPolicy", "Authorization"], swiftSettings: strict),
         .testTarget(
@@ -103,7 +105,7 @@ let package = Package(
         .testTarget(
             name: "ACLFileSystemTests",
             dependencies: [
-                "ACLFileSystem", "Authorization", "SandboxPolicy", "LinuxSystem", "BackingStore", "FuseSession",
+                "ACLFileSystem", "Authorization", "SandboxPolicy", "LinuxSystem", "BackingStore", "FuseSession", "TestSupport",
             ], swiftSettings: strict),
         .testTarget(
             name: "FuseSessionTests", dependencies: ["FuseSession", "LinuxSystem", "TestSupport"], swiftSettings: strict),

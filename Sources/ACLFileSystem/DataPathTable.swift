@@ -181,7 +181,8 @@ final class DataPathTable: Sendable {
     func changesUnseen(_ key: ObjectKey, _ descriptor: Int32) -> Bool {
         guard suspects.load(ordering: .sequentiallyConsistent) > 0 else { return false }
         let changes = try? withPart(of: key) { state throws(Errno) in
-            if let file = state.files[key] { return file.wasMappable }
+            if state.files[key]?.wasMappable == true { return true }
+            // Whoever has it open without mapping it does not end the mappings of others.
             return state.left.mayBeMapped(key, descriptor)
         }
         return changes ?? true

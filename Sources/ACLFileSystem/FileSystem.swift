@@ -44,17 +44,22 @@ public final class FileSystem: Sendable {
     let accounts = AccountService()
     public let counters = Counters()
     let denials = DenialLog()
+    /// What is judged is written to; nil: to none. That of the mount for its views, too.
+    let audit: AuditLog?
     private let volumeState: Lock<VolumeState>
     /// Of a view: the mount whose volume this is, too.
     let base: FileSystem?
     /// Random, so that a file handle of an earlier mount does not open another object (I8).
     let generation = UInt64.random(in: 1...UInt64(UInt32.max))
 
-    /// - Parameter share: of the other mounts of the same backing tree.
+    /// - Parameters:
+    ///   - share: of the other mounts of the same backing tree.
+    ///   - audit: ended with the mount.
     public init(
         tree: BackingTree, options: MountOptions, share: Share = Share(), profile: SandboxProfile? = nil,
-        base: FileSystem? = nil, report: @escaping @Sendable (String) -> Void = { _ in }
+        base: FileSystem? = nil, audit: AuditLog? = nil, report: @escaping @Sendable (String) -> Void = { _ in }
     ) {
+        self.audit = base.map { $0.audit } ?? audit
         self.base = base
         view = profile.map { View($0, options.cache) }
         self.share = share
@@ -102,10 +107,14 @@ public final class FileSystem: Sendable {
     public func disconnect() {
         share.leave(self)
         base?.denials.end(generation)
+        if base == nil { audit?.end() }
         share.growing.filler.settle(milliseconds: 1000)
         clock.withLock { $0.take() }?.stop()
         notices.stop()
     }
+
+    /// Somebody has moved the log of decisions away.
+    public func reopenAudit() { if base == nil { audit?.reopen() } }
 
     /// The volume's state in force.
     public var volume: VolumeState { base?.volume ?? volumeState.withLock { $0 } }
@@ -206,18 +215,29 @@ extension FileSystem {
             remember(decision, of: operation, caller, subject, named: name, in: directory, rule: rule)
             throw denial.errno
         }
+        if let audit, audit.takesAllowed {
+            audit.add(.init(kept: kept(decision, operation, caller, subject, name, directory, nil), tid: caller.tid, fileSystem: self))
+        }
+    }
+
+    private func kept(
+        _ decision: Decision, _ operation: Operation, _ caller: Caller, _ subject: Loaded,
+        _ name: UnsafePointer<CChar>?, _ directory: BackingObject?, _ rule: String?
+    ) -> DenialLog.Kept {
+        DenialLog.Kept(
+            time: SystemTime.now().sec, uid: caller.uid, operation: operation,
+            inode: tree.shownInode(device: subject.status.device, inode: subject.status.inode),
+            subject: DeniedSubject(directory ?? subject.object, name: name.map { Array($0.bytes) }), decision: decision,
+            rule: rule)
     }
 
     func remember(
         _ decision: Decision, of operation: Operation, _ caller: Caller, _ subject: Loaded,
         named name: UnsafePointer<CChar>?, in directory: BackingObject?, rule: String?
     ) {
-        var kept = DenialLog.Kept(
-            time: SystemTime.now().sec, uid: caller.uid, operation: operation,
-            inode: tree.shownInode(device: subject.status.device, inode: subject.status.inode),
-            subject: DeniedSubject(directory ?? subject.object, name: name.map { Array($0.bytes) }), decision: decision,
-            rule: rule)
+        var kept = kept(decision, operation, caller, subject, name, directory, rule)
         denials.add(kept)
+        audit?.add(.init(kept: kept, tid: caller.tid, fileSystem: self))
         // Nobody else can ask the mount of a confined command.
         guard let base else { return }
         kept.view = generation
@@ -247,12 +267,16 @@ extension FileSystem {
             realIDsCount: realIDsCount)
     }
 
-    func attributes(_ status: FileStatus) -> ObjectAttributes {
-        ObjectAttributes(
+    func attributes(of object: Loaded) -> ObjectAttributes {
+        let status = object.status
+        let modification =
+            object.object.kind == .file
+            ? share.growing.times.modification(of: object.object.key, status, object.descriptor.rawValue) : status.mtime
+        return ObjectAttributes(
             ino: tree.shownInode(device: status.device, inode: status.inode), mode: status.mode,
             nlink: status.nlink, uid: status.uid, gid: status.gid, size: status.size, blocks: status.blocks,
             blksize: status.blksize, rdev: status.rdev, accessTime: Timestamp(status.atime),
-            modificationTime: Timestamp(status.mtime), changeTime: Timestamp(status.ctime),
+            modificationTime: Timestamp(modification), changeTime: Timestamp(status.ctime),
             birthTime: status.hasBirthTime ? Timestamp(status.btime) : nil)
     }
 }

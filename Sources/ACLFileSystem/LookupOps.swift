@@ -75,7 +75,7 @@ extension FileSystem {
             if let handle, let file = try? handles.file(handle), file.node.id == id,
                 !decide(.stat, parts, caller).isAllowed
             {
-                return ShownAttributes(attributes: attributes(object.status), validFor: 0)
+                return ShownAttributes(attributes: attributes(of: object), validFor: 0)
             }
             try permit(.stat, parts, caller, about: object)
             return shown(object)

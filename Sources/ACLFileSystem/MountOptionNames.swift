@@ -11,7 +11,7 @@ extension MountOptions {
     static let withValue = [
         "securelevel", "groups", "groups_cache", "metadata", "xattr_names", "special", "fsname", "source_mode",
         "cache", "kernel_features", "passthrough", "transport", "zerofill", "zerofill_max", "sandbox", "bundle", "home",
-        "layout",
+        "layout", "audit", "audit_log", "audit_limit",
     ]
     /// SELinux's, which the kernel understands or refuses.
     static let contextNames: Set<String> = ["context", "fscontext", "defcontext", "rootcontext"]
@@ -26,7 +26,6 @@ extension MountOptions {
     /// Options that are to come, each with the one value that says what happens until then; "" if there is none.
     static let later: [String: String] = [
         "export": "", "identities": "", "rootsquash": "", "posixacl": "off",
-        "audit": "off", "audit_log": "", "audit_limit": "",
     ]
 
     func unavailable(_ word: String, of name: String? = nil) -> MountOptionError {

@@ -22,7 +22,7 @@ extension MountOptions {
         if allowOther { words.append("allow_other") }
         if requirePrivateSource { words.append("source_mode=require-private") }
         if let fsname { words.append("fsname=\(fsname)") }
-        words += sandbox.words
+        words += sandbox.words + audit.words
         let masked = Set(maskedKernelFeatures).sorted().map { "-\($0)" }
         if !masked.isEmpty { words.append("kernel_features=\(masked.joined(separator: ":"))") }
         return words

@@ -37,6 +37,7 @@ public struct MountOptions: Sendable {
     public var fsname: String?
     public var requirePrivateSource = false
     public var sandbox = SandboxWords()
+    public var audit = AuditWords()
     /// Kernel features to pretend away, for tests.
     public var maskedKernelFeatures: [String] = []
 
@@ -167,6 +168,7 @@ public struct MountOptions: Sendable {
                 maskedKernelFeatures.append(String(feature.dropFirst()))
             }
         case "sandbox", "bundle", "home", "layout": try applySandbox(name, value)
+        case "audit", "audit_log", "audit_limit": try applyAudit(name, value)
         case _ where MountOptions.later[name] != nil:
             guard MountOptions.later[name] == value else { throw unavailable("\(name)=\(value)", of: name) }
         case _ where MountOptions.flags.contains(name) || name == "default_permissions":

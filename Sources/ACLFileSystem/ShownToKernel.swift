@@ -38,7 +38,7 @@ extension FileSystem {
         let isNew = isNewHere(child.object)
         let node = enter(child, named: name, below: parent)
         return Entry(
-            node: node.id, generation: generation, attributes: attributes(child.status),
+            node: node.id, generation: generation, attributes: attributes(of: child),
             attributesValidFor: isNew ? 0 : attributeTime(child),
             entryValidFor: entryTime(node, named: name, below: parent))
     }
@@ -46,7 +46,7 @@ extension FileSystem {
     /// An object that has no name.
     func unnamedEntry(_ object: Loaded, in directory: Loaded) -> Entry {
         let node = enter(object, named: nil, below: directory)
-        return Entry(node: node.id, generation: generation, attributes: attributes(object.status))
+        return Entry(node: node.id, generation: generation, attributes: attributes(of: object))
     }
 
     /// Seconds that a name is good for: none unless everybody may search its directory, and none for an object that
@@ -77,12 +77,12 @@ extension FileSystem {
 
     func shown(_ object: Loaded) -> ShownAttributes {
         ShownAttributes(
-            attributes: attributes(object.status), validFor: isForAll(object) ? cache.times.attributes : 0)
+            attributes: attributes(of: object), validFor: isForAll(object) ? cache.times.attributes : 0)
     }
 
     func shownAfterChange(_ object: Loaded) -> ShownAttributes {
         ShownAttributes(
-            attributes: attributes(object.status), validFor: isForAll(object) ? cache.timeOfChangedAttributes : 0)
+            attributes: attributes(of: object), validFor: isForAll(object) ? cache.timeOfChangedAttributes : 0)
     }
 
     /// Seconds that the attributes in an entry are good for. Two look-ups of an object by different names are not
@@ -95,7 +95,13 @@ extension FileSystem {
     /// Whether everybody may see the attributes, and the kernel sees to it that they stay true.
     private func isForAll(_ object: Loaded) -> Bool {
         everybodyHolds([.readAttributes, .readSecurity], on: object) && !changesElsewhere(object.object)
-            && !(object.status.isRegular && share.dataPaths.changesUnseen(object.object.key, object.descriptor.rawValue))
+            && !(object.status.isRegular && changesUnseen(object))
+    }
+
+    /// A file's data or times may change without the kernel's knowledge.
+    private func changesUnseen(_ object: Loaded) -> Bool {
+        share.growing.times.isShown(object.object.key)
+            || share.dataPaths.changesUnseen(object.object.key, object.descriptor.rawValue)
     }
 }
 

@@ -9,6 +9,8 @@ final class CompiledPolicy: Sendable {
     let expires: Int64?
     /// Why nothing passes anywhere; nil where the profile could be compiled.
     let fault: EntitlementProblem?
+    /// Whether a grant could let something pass.
+    let takesGrants: Bool
 
     init(_ profile: SandboxProfile, _ grants: [Grant], at time: Int64) {
         // A profile that cannot be compiled was refused before the mount; one that its grants make too large lets nothing
@@ -17,6 +19,7 @@ final class CompiledPolicy: Sendable {
             table = try profile.table(grants: grants, at: time)
             fault = nil
         } catch { (table, fault) = (.nothing, error) }
+        takesGrants = profile.takesGrants
         expires = profile.nextExpiry(of: grants, after: time)
     }
 }
@@ -64,7 +67,8 @@ struct Standing: Sendable {
     var rule: String {
         guard let policy, let zone else { return "its place is not known" }
         if let source = policy.table[zone].source { return source }
-        return policy.table[zone].kind == .passage ? "only the way to other places" : "no key reaches this place"
+        if policy.table[zone].kind == .passage { return "only the way to other places" }
+        return policy.takesGrants ? "no key reaches this place, and nothing here is granted" : "no key reaches this place"
     }
 }
 

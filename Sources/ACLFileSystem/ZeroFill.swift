@@ -19,27 +19,41 @@ extension FileSystem {
         let size = try Syscall.statx(gaps.descriptor).size
         let state = growth.state.withLock { state in
             state.payerIsRoot = state.isRoots && caller.uid == 0
+            state.user = caller.uid
+            if state.hasMovedTime || size > state.examinedEnd { state.closes += 1 }
             return state
         }
+        if state.closes > 1 { share.growing.times.leaveMoved(growth.key) }
         guard size > state.examinedEnd else { return wantZeros(growth) }
         // What does not fit is found out before anything is taken.
-        if try gaps.exceedRoom(in: state.examinedEnd..<size, state.leftAlone, forRoot: state.payerIsRoot) { throw .nospc }
+        try checkRoom(gaps, state.examinedEnd..<size, state)
+        // What is stored through a mapping is neither seen nor announced by a close.
+        let movesTime =
+            state.writers > 1 || state.closes > 1 || share.dataPaths.changesUnseen(growth.key, file.place.rawValue)
         defer {
+            share.growing.times.close(growth.key)
             wantZeros(growth)
             if growth.state.withLock({ $0.hasGaps }) { takeBackAttributes(of: file.node) }
         }
+        var askedAt = SystemTime.monotonic()
         while true {
             var step = FillStep.done
             do throws(Errno) {
                 step = try growth.alone { () throws(Errno) in
-                    try gaps.reserveNext(growth, share.growing, asRoot: state.payerIsRoot)
+                    // What somebody appends meanwhile is for his own close.
+                    try gaps.reserveNext(
+                        growth, upTo: size, share.growing, asRoot: state.payerIsRoot, movesTime: movesTime)
                 }
             } catch {
                 growth.reservedInVain(state.examinedEnd..<size)
                 throw error
             }
             switch step {
-            case .more: if isInterrupted() { throw .intr }
+            case .more:
+                let now = SystemTime.monotonic()
+                guard now - askedAt >= 10_000_000 else { continue }
+                askedAt = now
+                if isInterrupted() { throw .intr }
             case .impossible:
                 if options.zeroFill == .allocate { share.growing.countLeft() }
                 return
@@ -48,6 +62,16 @@ extension FileSystem {
                 return
             }
         }
+    }
+
+    private func checkRoom(_ gaps: Gaps, _ range: Range<UInt64>, _ state: Growth.State) throws(Errno) {
+        for _ in 0..<20 {
+            guard try gaps.exceedRoom(in: range, state.leftAlone, forRoot: state.payerIsRoot) else { return }
+            // A file that was removed while its gaps are filled has its room until the next look at it.
+            guard share.growing.filler.count > 0 else { break }
+            SystemTime.sleep(milliseconds: 5)
+        }
+        throw .nospc
     }
 
     private func wantZeros(_ growth: Growth) {
@@ -62,6 +86,7 @@ extension FileSystem {
         guard let file, let growth = file.growth else { return }
         let size = (try? Syscall.statx(file.place.rawValue).size) ?? 0
         if options.zeroFill != .off { wantZeros(growth) }
+        setTimeBack(growth, file)
         let isDue = growth.state.withLock { state in
             state.writers -= 1
             state.closedEnd = size
@@ -78,10 +103,25 @@ extension FileSystem {
         // Not the handle itself: it could write, and would never be alone.
         let node = file.node
         let job = FillJob(
-            growth: growth, place: file.place, files: share.growing, mayBeMapped: share.dataPaths.hasPassed
+            growth: growth, place: file.place, files: share.growing, mayBeMapped: { [share] in share.dataPaths.hasPassed }
         ) { [self] in takeBackAttributes(of: node) }
         // The job holds the growth from here on.
         share.growing.filler.add(job)
+    }
+
+    /// The time that the file's close moved.
+    private func setTimeBack(_ growth: Growth, _ file: OpenFile) {
+        guard growth.state.withLock({ $0.writers == 1 && $0.hasMovedTime }) else { return }
+        let times = share.growing.times
+        var isSet = false
+        growth.alone {
+            if growth.state.withLock({ $0.writers == 1 && $0.closes == 1 }) {
+                isSet = times.setBack(growth.key, file.place.rawValue)
+            } else {
+                times.leaveMoved(growth.key)
+            }
+        }
+        if isSet { takeBackAttributes(of: file.node) }
     }
 
     /// Runs what opens a file for writing: zeros are not written meanwhile, nor until its RELEASE.
@@ -89,6 +129,7 @@ extension FileSystem {
         _ node: Node, _ caller: Caller, _ open: (Growth) throws(Errno) -> Opening
     ) throws(Errno) -> Opening {
         let growth = share.growing.hold(node.object.key)
+        share.growing.times.awaitRelease(node.object.key)
         do throws(Errno) {
             let opening = try growth.alone { () throws(Errno) in try open(growth) }
             if (try? handles.file(opening.handle))?.growth == nil { share.growing.drop(growth) }
@@ -106,6 +147,7 @@ extension FileSystem {
     /// - Returns: what is known of the file, if the handle can write.
     func entering(_ growth: Growth?, size: UInt64, _ intent: OpenIntent, _ caller: Caller) throws(Errno) -> Growth? {
         guard let growth else { return nil }
+        share.growing.times.leaveMoved(growth.key)
         guard intent.contains(.write) else {
             growth.truncated(to: size, byRoot: caller.uid == 0)
             return nil
@@ -129,6 +171,7 @@ extension FileSystem {
         guard node.object.kind == .file else { return try body() }
         let growth = share.growing.hold(node.object.key)
         defer { share.growing.drop(growth) }
+        share.growing.times.awaitRelease(node.object.key)
         return try growth.alone { () throws(Errno) in
             let value = try body()
             if let size { growth.truncated(to: size, byRoot: caller.uid == 0) }

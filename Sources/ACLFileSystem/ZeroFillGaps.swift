@@ -56,7 +56,9 @@ struct Gaps {
         let blocks = forRoot && FileSystemUser.restrictedID != nil ? status.bfree : status.bavail
         let room = blocks.multipliedReportingOverflow(by: max(status.frsize, 1)).partialValue
         var (start, needed) = (range.lowerBound, UInt64(0))
-        while let hole = try first(in: start..<range.upperBound) {
+        // Whoever made more of them is told by the piece that does not fit, and holds no thread here.
+        for _ in 0..<4096 {
+            guard let hole = try first(in: start..<range.upperBound) else { break }
             start = hole.upperBound
             var rest = hole
             while let free = leftAlone.firstFree(in: rest) {
@@ -68,19 +70,22 @@ struct Gaps {
         return false
     }
 
-    /// Reserves one gap or a piece of it. Changes no byte and no size, so others may write meanwhile. Run alone.
-    /// - Parameter end: gaps past it are not looked at; nil: the end of the file.
-    func reserveNext(_ growth: Growth, upTo end: UInt64? = nil, _ files: GrowingFiles, asRoot: Bool) throws(Errno) -> FillStep {
+    /// Reserves one gap or a piece of it, or several small ones: each on its own, tens of thousands of them would hold a
+    /// close and its thread for seconds. Changes no byte and no size, so others may write meanwhile. Run alone.
+    /// - Parameters:
+    ///   - end: gaps past it are not looked at.
+    ///   - movesTime: others can write, which moves it, too.
+    func reserveNext(
+        _ growth: Growth, upTo end: UInt64, _ files: GrowingFiles, asRoot: Bool, movesTime: Bool = false
+    ) throws(Errno) -> FillStep {
         let state = growth.state.withLock { $0 }
         let status = try Syscall.statx(descriptor)
-        let limit = min(status.size, end ?? .max)
-        guard let hole = try first(in: state.examinedEnd..<max(limit, state.examinedEnd)) else {
-            growth.state.withLock { $0.examinedEnd = max($0.examinedEnd, limit) }
-            return .done
-        }
-        guard let gap = state.leftAlone.firstFree(in: hole) else {
-            growth.state.withLock { $0.examinedEnd = hole.upperBound }
-            return .more
+        let limit = min(status.size, end)
+        let range = state.examinedEnd..<max(limit, state.examinedEnd)
+        guard let part = state.leftAlone.firstFree(in: range), let gap = try first(in: part) else {
+            let end = state.leftAlone.firstFree(in: range)?.upperBound ?? range.upperBound
+            growth.state.withLock { $0.examinedEnd = max($0.examinedEnd, end) }
+            return end < range.upperBound ? .more : .done
         }
         growth.state.withLock { $0.hasGaps = true }
         // Writing would take its capabilities away.
@@ -88,12 +93,25 @@ struct Gaps {
             growth.state.withLock { $0.examinedEnd = max($0.examinedEnd, limit) }
             return .impossible
         }
-        let length = min(gap.upperBound - gap.lowerBound, state.pace.piece)
+        var length = min(gap.upperBound - gap.lowerBound, state.pace.piece)
+        if state.pieces >= ReservingPace.single {
+            // On data it has no effect.
+            length = max(length, min(part.upperBound - gap.lowerBound, ReservingPace.least))
+        }
         let began = SystemTime.monotonic()
-        do throws(Errno) {
+        func reserve() throws(Errno) {
             try spend(asRoot) { () throws(Errno) in
                 try Syscall.fallocate(
                     descriptor, mode: AllocateFlag.keepSize, offset: Int64(gap.lowerBound), length: Int64(length))
+            }
+        }
+        do throws(Errno) {
+            if movesTime {
+                try reserve()
+            } else {
+                let isClose = state.writers > 0
+                if isClose { growth.state.withLock { $0.hasMovedTime = true } }
+                try files.times.kept(of: growth.key, status, descriptor, isClose: isClose) { () throws(Errno) in try reserve() }
             }
         } catch {
             if error == .intr { return .more }
@@ -102,10 +120,11 @@ struct Gaps {
             return .impossible
         }
         let took = SystemTime.monotonic() - began
-        if state.writers <= 1 { restoreTime(status) }
-        files.reservedBytes.add(length, ordering: .relaxed)
+        let blocks = (try? Syscall.statx(descriptor).blocks) ?? status.blocks
+        if blocks > status.blocks { files.reservedBytes.add((blocks - status.blocks) * 512, ordering: .relaxed) }
         growth.state.withLock { state in
             state.examinedEnd = gap.lowerBound + length
+            state.pieces += 1
             state.pace.took(took, for: length)
         }
         return .more
@@ -117,8 +136,6 @@ struct Gaps {
         let state = growth.state.withLock { $0 }
         guard state.writers == 0, let largest = state.writtenUpTo else { return .giveWay }
         let status = try Syscall.statx(descriptor)
-        // Nobody will see it again, and its space is wanted back.
-        guard status.nlink > 0 else { return .done }
         guard !hasCapability else { return .impossible }
         let end = min(status.size, state.examinedEnd)
         let start = max(state.filledEnd, state.oldEnd)
@@ -134,11 +151,12 @@ struct Gaps {
             return .more
         }
         let length = Int(min(gap.upperBound - gap.lowerBound, writtenAtOnce))
-        let count = try spend(asRoot) { () throws(Errno) in
-            try Syscall.pwrite(
-                descriptor, UnsafeRawBufferPointer(rebasing: zeros[..<length]), offset: Int64(gap.lowerBound))
+        let count = try files.times.kept(of: growth.key, status, descriptor, isClose: false) { () throws(Errno) in
+            try spend(asRoot) { () throws(Errno) in
+                try Syscall.pwrite(
+                    descriptor, UnsafeRawBufferPointer(rebasing: zeros[..<length]), offset: Int64(gap.lowerBound))
+            }
         }
-        restoreTime(status)
         guard count > 0 else { return .impossible }
         files.writtenBytes.add(UInt64(count), ordering: .relaxed)
         let filled = gap.lowerBound + UInt64(count)
@@ -148,7 +166,7 @@ struct Gaps {
 
     /// Gives back what was reserved in vain. Run alone, and only while nobody can write: a hole holds no data then,
     /// reserved or not.
-    func giveBackNext(_ growth: Growth, _ range: Range<UInt64>) throws(Errno) {
+    func giveBackNext(_ growth: Growth, _ range: Range<UInt64>, _ files: GrowingFiles) throws(Errno) {
         let state = growth.state.withLock { $0 }
         let status = try Syscall.statx(descriptor)
         let end = min(range.upperBound, status.size)
@@ -162,11 +180,12 @@ struct Gaps {
         }
         let length = min(gap.upperBound - gap.lowerBound, state.pace.piece)
         let began = SystemTime.monotonic()
-        try Syscall.fallocate(
-            descriptor, mode: AllocateFlag.keepSize | AllocateFlag.punchHole, offset: Int64(gap.lowerBound),
-            length: Int64(length))
+        try files.times.kept(of: growth.key, status, descriptor, isClose: false) { () throws(Errno) in
+            try Syscall.fallocate(
+                descriptor, mode: AllocateFlag.keepSize | AllocateFlag.punchHole, offset: Int64(gap.lowerBound),
+                length: Int64(length))
+        }
         let took = SystemTime.monotonic() - began
-        restoreTime(status)
         let rest = gap.lowerBound + length
         growth.state.withLock { state in
             state.inVain = rest < range.upperBound ? rest..<range.upperBound : nil
@@ -176,11 +195,6 @@ struct Gaps {
 
     private func spend<Value>(_ asRoot: Bool, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {
         asRoot ? try FileSystemUser.asRoot(body) : try body()
-    }
-
-    /// The program's last change is what the file's time says, not ours.
-    private func restoreTime(_ status: FileStatus) {
-        try? Syscall.utimens(descriptor, access: .omit, modification: .set(status.mtime))
     }
 
     private var hasCapability: Bool {

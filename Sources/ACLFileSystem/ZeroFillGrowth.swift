@@ -19,9 +19,13 @@ final class Growth: Sendable {
         /// Only root opened it for writing or made it longer; then root may pay.
         var isRoots = true
         var payerIsRoot = false
+        /// Who closed it last.
+        var user: UInt32 = 0
         /// Gaps up to this size are written at the last close; nil: none.
         var writtenUpTo: UInt64?
         var pace = ReservingPace()
+        /// How many gaps room was reserved for; when they were many, the next are taken together.
+        var pieces = 0
         /// Here something may have been reserved before there was no more room: to be given back by the last close.
         var inVain: Range<UInt64>?
         /// The end of the file when the last of them went: what it grows by later, without a handle, is no gap of
@@ -32,6 +36,14 @@ final class Growth: Sendable {
         var isInGap = false
         /// Zeros are being written, or will be.
         var isQueued = false
+        /// What the fill writes through; gone as soon as somebody opens the file for writing, of whom a mapping may be left.
+        var filling: SharedDescriptor?
+        /// The room that a close took moved st_mtime since the present writers came.
+        var hasMovedTime = false
+        /// Closes since then: with a second one some process shares the handle.
+        var closes = 0
+        /// How often it was opened for writing.
+        var entered: UInt64 = 0
     }
 
     let key: ObjectKey
@@ -46,9 +58,9 @@ final class Growth: Sendable {
     fileprivate init(key: ObjectKey) { self.key = key }
 
     /// Runs alone among such acts on the file. Waits for one piece of a fill at most.
-    func alone<Value>(_ body: () throws(Errno) -> Value) throws(Errno) -> Value {
+    func alone<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
         waiting.add(1, ordering: .relaxed)
-        return try exclusion.withLock { _ throws(Errno) in
+        return try exclusion.withLock { _ throws(Failure) in
             waiting.subtract(1, ordering: .relaxed)
             return try body()
         }
@@ -59,18 +71,27 @@ final class Growth: Sendable {
 
     /// A handle that can write. Run alone, with the size after opening.
     func enter(size: UInt64, byRoot: Bool) {
+        // Closed after the lock was let go.
+        var filling: SharedDescriptor?
         state.withLock { state in
+            filling = state.filling
+            state.filling = nil
             if state.writers == 0, !state.hasGaps {
+                let (isQueued, entered) = (state.isQueued, state.entered)
                 state = State()
+                (state.isQueued, state.entered) = (isQueued, entered)
                 (state.oldEnd, state.examinedEnd) = (size, size)
             }
+            if state.writers == 0 { (state.hasMovedTime, state.closes) = (false, 0) }
             state.writers += 1
+            state.entered += 1
             (state.filledEnd, state.isInGap) = (0, false)
             state.oldEnd = min(state.oldEnd, size)
             state.examinedEnd = min(state.examinedEnd, size)
             state.leftAlone.cut(at: size)
             if !byRoot { state.isRoots = false }
         }
+        withExtendedLifetime(filling) {}
     }
 
     /// A size was set. Run alone.
@@ -78,11 +99,12 @@ final class Growth: Sendable {
         state.withLock { state in
             state.oldEnd = min(state.oldEnd, size)
             state.examinedEnd = min(state.examinedEnd, size)
+            state.closedEnd = min(state.closedEnd, size)
             state.leftAlone.cut(at: size)
             (state.filledEnd, state.isInGap) = (0, false)
             state.inVain = state.inVain.flatMap { $0.lowerBound < size ? $0.lowerBound..<min($0.upperBound, size) : nil }
             // Whoever makes a file longer that root has open must not spend root's reserve.
-            if !byRoot { state.isRoots = false }
+            if !byRoot { (state.isRoots, state.payerIsRoot) = (false, false) }
         }
     }
 
@@ -106,6 +128,7 @@ final class GrowingFiles: Sendable {
     /// Files in which a gap stays a hole: no room, or the backing file system cannot reserve.
     let left = Atomic<UInt64>(0)
     let filler = ZeroFiller()
+    let times = FillTimes()
 
     /// To be given back by `drop`.
     func hold(_ key: ObjectKey) -> Growth {

@@ -4,6 +4,8 @@
 struct ReservingPace: Sendable {
     static let least: UInt64 = 16 << 20
     static let most: UInt64 = 1 << 30
+    /// Past so many gaps in one file, those within a piece of the least size are reserved together, with the data between them.
+    static let single = 64
     /// In nanoseconds: a piece that takes less may be larger, one that takes more is too large.
     static let quick: UInt64 = 20_000_000
     static let slow: UInt64 = 50_000_000

@@ -35,8 +35,9 @@ struct ByteRanges: Sendable {
         }
     }
 
-    /// The first part of a range that none of these touches; nil if they cover it.
+    /// The first part of a range that none of these touches; nil if they cover it, or if it is empty.
     func firstFree(in range: Range<UInt64>) -> Range<UInt64>? {
+        guard !range.isEmpty else { return nil }
         var start = range.lowerBound
         for taken in ranges where taken.upperBound > start {
             if taken.lowerBound > start { return start..<min(taken.lowerBound, range.upperBound) }

@@ -8,19 +8,20 @@ struct FillJob: Sendable {
     /// O_PATH.
     let place: SharedDescriptor
     let files: GrowingFiles
-    /// A mapping of the backing file may live on without a handle.
-    let mayBeMapped: Bool
+    /// Whether a mapping of the backing file may live on without a handle. Asked again whenever somebody had it open.
+    let mayBeMapped: @Sendable () -> Bool
     /// Tells the kernel that blocks and times have changed.
     let changed: @Sendable () -> Void
-    /// Opened for writing once nobody else can write.
-    fileprivate var descriptor: SharedDescriptor?
+    /// How often the file had been opened for writing at the last step.
+    fileprivate var seen: UInt64?
     fileprivate var isRoomKnown = false
     /// While somebody else can write: when to look again.
     fileprivate var dueAt: UInt64 = 0
     fileprivate var pause: UInt64 = 0
+    fileprivate var heldUpSince: UInt64 = 0
 
     init(
-        growth: Growth, place: SharedDescriptor, files: GrowingFiles, mayBeMapped: Bool,
+        growth: Growth, place: SharedDescriptor, files: GrowingFiles, mayBeMapped: @escaping @Sendable () -> Bool,
         changed: @escaping @Sendable () -> Void
     ) {
         (self.growth, self.place, self.files, self.changed) = (growth, place, files, changed)
@@ -28,9 +29,12 @@ struct FillJob: Sendable {
     }
 
     fileprivate var isHeldUp: Bool { pause > 0 }
+    /// Who closed it.
+    fileprivate var user: UInt32 { growth.state.withLock { $0.user } }
 
     /// Looks again after 1 ms, and up to a second later each time.
     fileprivate mutating func holdUp() {
+        if !isHeldUp { heldUpSince = SystemTime.monotonic() }
         pause = min(max(pause * 2, 1_000_000), 1_000_000_000)
         dueAt = SystemTime.monotonic() + pause
     }
@@ -41,10 +45,22 @@ final class ZeroFiller: Sendable {
     private struct State {
         var jobs: [FillJob] = []
         var isRunning = false
+
+        var busy: Int { jobs.count { !$0.isHeldUp } }
+
+        /// One held-up job too many gives way, of whom has most: his mappings are no reason for others' files to do without.
+        mutating func removeOldestHeldUp() -> FillJob? {
+            guard jobs.count - busy > ZeroFiller.most else { return nil }
+            let held = jobs.indices.filter { jobs[$0].isHeldUp }
+            let counts = Dictionary(held.map { (jobs[$0].user, 1) }, uniquingKeysWith: +)
+            let theirs = held.filter { counts[jobs[$0].user] == counts.values.max() }
+            guard let oldest = theirs.min(by: { jobs[$0].heldUpSince < jobs[$1].heldUpSince }) else { return nil }
+            return jobs.remove(at: oldest)
+        }
     }
     private let state = Monitor(State())
     private static let stepsAtOnce = 32
-    /// Each holds a descriptor.
+    /// That can be worked on; and as many that are held up. Each holds descriptors.
     private static let most = 256
 
     /// Whoever comes when there is enough to do works himself, for one turn: what is larger stays reserved.
@@ -52,13 +68,13 @@ final class ZeroFiller: Sendable {
         if take(job) { return }
         guard let rest = work(on: job) else { return }
         rest.files.countLeft()
-        rest.finish(isFilled: true)
+        rest.end(isFilled: true, always: true)
     }
 
     /// - Returns: whether it was taken.
     private func take(_ job: FillJob) -> Bool {
         state.withLock { state in
-            guard state.jobs.count < Self.most else { return false }
+            guard state.busy < Self.most else { return false }
             state.jobs.append(job)
             if state.isRunning { return true }
             do throws(Errno) {
@@ -96,10 +112,13 @@ final class ZeroFiller: Sendable {
             case .job(let job):
                 let rest = work(on: job)
                 // It stays in its place while it is worked on, so that it counts.
-                state.withLock { state in
+                let removed = state.withLock { state in
                     state.jobs.removeFirst()
                     if let rest { state.jobs.append(rest) }
+                    return state.removeOldestHeldUp()
                 }
+                removed?.files.countLeft()
+                removed?.end(isFilled: false, always: true)
             }
         }
     }
@@ -129,12 +148,10 @@ final class ZeroFiller: Sendable {
             switch step {
             case .more: continue
             case .heldUp: return job
-            case .giveWay: job.finish(isFilled: false)
-            case .done: job.finish(isFilled: true)
-            case .impossible:
-                job.files.countLeft()
-                job.finish(isFilled: true)
+            case .giveWay, .done, .impossible: break
             }
+            if !job.end(isFilled: step != .giveWay) { continue }
+            if step == .impossible { job.files.countLeft() }
             return nil
         }
         return job
@@ -144,27 +161,36 @@ final class ZeroFiller: Sendable {
 extension FillJob {
     /// Opens the file for writing as soon as nobody else can write. A mapping may be left of a handle that has gone:
     /// where the kernel maps the backing file itself, RELEASE does not wait for it.
-    private mutating func openAlone() throws(Errno) -> SharedDescriptor? {
-        if let descriptor { return descriptor }
-        if mayBeMapped {
+    private mutating func openAlone(_ state: Growth.State) throws(Errno) -> SharedDescriptor? {
+        seen = state.entered
+        if let filling = state.filling { return filling }
+        isRoomKnown = false
+        if mayBeMapped() {
             let isOpen = try Syscall.isOpenForWriting(place.rawValue)
             if isOpen { return nil }
         }
         let opened = SharedDescriptor(
             try Syscall.reopen(place.rawValue, OpenFlag.readWrite | OpenFlag.nonBlock | OpenFlag.noControllingTerminal))
-        descriptor = opened
+        growth.state.withLock { $0.filling = opened }
         pause = 0
+        // What was read of a gap that is reserved is in the page cache, and would count as data.
+        if state.oldEnd < state.closedEnd {
+            try? Syscall.dropCached(
+                opened.rawValue, offset: Int64(clamping: state.oldEnd), length: Int64(clamping: state.closedEnd - state.oldEnd))
+        }
         return opened
     }
 
     fileprivate mutating func step() throws(Errno) -> FillStep {
         let state = growth.state.withLock { $0 }
         guard state.writers == 0 else { return .giveWay }
-        guard let descriptor = try openAlone() else {
+        guard let descriptor = try openAlone(state) else {
             holdUp()
             return .heldUp
         }
         let gaps = Gaps(descriptor: descriptor.rawValue)
+        // Nobody will see it again, and its space is wanted back.
+        guard try Syscall.statx(descriptor.rawValue).nlink > 0 else { return .done }
         if let range = state.inVain {
             // close(2) has said that there is no room: the gap stays a hole.
             isRoomKnown = true
@@ -172,7 +198,7 @@ extension FillJob {
                 state.closedEnd = min(state.closedEnd, range.lowerBound)
                 state.examinedEnd = min(state.examinedEnd, range.lowerBound)
             }
-            try gaps.giveBackNext(growth, range)
+            try gaps.giveBackNext(growth, range, files)
             if growth.state.withLock({ $0.inVain == nil }) { files.countLeft() }
             return .more
         }
@@ -203,13 +229,24 @@ extension FillJob {
         return try gaps.writeNext(growth, files, asRoot: state.payerIsRoot)
     }
 
-    /// - Parameter isFilled: nothing is left to be done about its gaps.
-    fileprivate func finish(isFilled: Bool) {
-        growth.state.withLock { state in
-            state.isQueued = false
+    /// - Parameters:
+    ///   - isFilled: nothing is left to be done about its gaps.
+    ///   - always: even if this job should go on.
+    /// - Returns: false: somebody came and went since the last step. He made no job of his own, so this one goes on.
+    @discardableResult
+    fileprivate func end(isFilled: Bool, always: Bool = false) -> Bool {
+        var filling: SharedDescriptor?
+        let ends = growth.state.withLock { state in
+            if !always, state.writers == 0, state.entered != seen { return false }
+            filling = state.filling
+            (state.filling, state.isQueued) = (nil, false)
             if isFilled, state.writers == 0 { state.hasGaps = false }
+            return true
         }
+        guard ends else { return false }
+        withExtendedLifetime(filling) {}
         changed()
         files.drop(growth)
+        return true
     }
 }

@@ -27,8 +27,12 @@ extension Parts {
         if let zone = place.zone, let policy = place.policy, policy.table[zone].isFixed {
             if policy.table[zone].isForDirectory {
                 adding.remove(.addFile)
-                if directory.standing.rights.contains(.addSubdirectory) { adding.insert(.addSubdirectory) }
-                if kind != .directory { reason = "only a directory can be made here" }
+                if directory.standing.rights.contains(.addSubdirectory) {
+                    adding.insert(.addSubdirectory)
+                    if kind != .directory { reason = "only a directory can be made here" }
+                } else {
+                    reason = "it is made through an unconfined mount"
+                }
             } else if kind != .file {
                 (adding, reason) = ([], "only a file can be made here")
             }

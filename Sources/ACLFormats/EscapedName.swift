@@ -40,7 +40,8 @@ private func beginsEscape(_ rest: ArraySlice<UInt8>) -> Bool {
         && hexadecimalDigit(next[3]) != nil
 }
 
-private func isUnsafeToShow(_ scalar: UInt32) -> Bool {
+/// What acts on a terminal, or that nobody sees.
+func isUnsafeToShow(_ scalar: UInt32) -> Bool {
     switch scalar {
     case 0..<0x20, 0x7F..<0xA0: true
     // Arabic letter mark, left-to-right and right-to-left marks, embeddings, overrides, isolates.

@@ -96,13 +96,15 @@ public enum JSONText {
 
     private static func append(_ text: String, to out: inout [UInt8]) {
         out.append(UInt8(ascii: "\""))
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""): out += "\\\"".utf8
-            case UInt8(ascii: "\\"): out += "\\\\".utf8
-            case 0..<0x20, 0x7F:
-                out += "\\u00\(byte < 16 ? "0" : "")\(String(byte, radix: 16))".utf8
-            default: out.append(byte)
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": out += "\\\"".utf8
+            case "\\": out += "\\\\".utf8
+            // People read it on terminals, too.
+            case _ where isUnsafeToShow(scalar.value):
+                let digits = String(scalar.value, radix: 16)
+                out += "\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".utf8
+            default: out += UTF8.encode(scalar).unsafelyUnwrapped
             }
         }
         out.append(UInt8(ascii: "\""))

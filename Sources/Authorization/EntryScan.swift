@@ -18,12 +18,14 @@ extension Inquiry {
         var lastAllowing: Int?
         for index in entries.indices {
             let entry = entries[index]
-            if entry.flags.contains(.onlyInherit) {
-                observer.entryConsidered(role, index, entry, applied: .inheritOnly)
-                continue
-            }
-            guard let kind = entry.kind else {
-                observer.entryConsidered(role, index, entry, applied: .reservedKind)
+            // Both questions with one look: this runs for each entry of a long list.
+            let kind: ACE.Kind
+            switch entry.flagsWord & (0xF | ACEFlags.onlyInherit.rawValue) {
+            case ACE.Kind.allow.rawValue: kind = .allow
+            case ACE.Kind.deny.rawValue: kind = .deny
+            default:
+                observer.entryConsidered(
+                    role, index, entry, applied: entry.flags.contains(.onlyInherit) ? .inheritOnly : .reservedKind)
                 continue
             }
             let named = entry.rights.expandingGenericRights

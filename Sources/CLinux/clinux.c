@@ -182,6 +182,9 @@ int32_t aclfs_truncate(int32_t fd, int64_t size) { return ANSWER(truncate(aclfs_
 int32_t aclfs_fallocate(int32_t fd, int32_t mode, int64_t offset, int64_t length) {
   return ANSWER(fallocate(fd, mode, offset, length));
 }
+int32_t aclfs_drop_cached(int32_t fd, int64_t offset, int64_t length) {
+  return -posix_fadvise(fd, offset, length, POSIX_FADV_DONTNEED);
+}
 int64_t aclfs_lseek(int32_t fd, int64_t offset, int32_t whence) {
   /* A directory offset may have its top bit set; only -1 is a failure. */
   errno = 0;
@@ -288,6 +291,13 @@ int32_t aclfs_get_nofile(uint64_t *soft, uint64_t *hard) {
 int32_t aclfs_set_nofile(uint64_t soft, uint64_t hard) {
   const struct rlimit limit = {.rlim_cur = soft, .rlim_max = hard};
   return ANSWER(setrlimit(RLIMIT_NOFILE, &limit));
+}
+int32_t aclfs_lift_file_size_limit(void) {
+  struct rlimit limit = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+  if (setrlimit(RLIMIT_FSIZE, &limit) == 0) return 0;
+  if (getrlimit(RLIMIT_FSIZE, &limit) < 0) return -errno;
+  limit.rlim_cur = limit.rlim_max;
+  return ANSWER(setrlimit(RLIMIT_FSIZE, &limit));
 }
 int32_t aclfs_chdir(const char *path) { return ANSWER(chdir(path)); }
 uint32_t aclfs_umask(uint32_t mask) { return umask(mask); }

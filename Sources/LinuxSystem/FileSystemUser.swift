@@ -1,4 +1,5 @@
 import CLinux
+import Glibc
 import Synchronization
 
 /// As whom file systems see a thread of root's daemon when it spends space.
@@ -49,6 +50,9 @@ public enum FileSystemUser {
 
     /// The calling thread's fsuid. An id that cannot be set changes nothing.
     public static var current: UInt32 { aclfs_setfsuid(.max) }
+
+    /// Whose files this process makes when it acts as itself.
+    public static var owner: UInt32 { restrictedID == nil ? geteuid() : 0 }
 
     /// Acts as user 0 for file systems, then not any more. Where threads are not restricted it only acts.
     public static func asRoot<Value: ~Copyable>(_ body: () throws(Errno) -> Value) throws(Errno) -> Value {

@@ -60,6 +60,12 @@ public struct MountInfo: Sendable {
     /// Whether a FUSE server answers there who is neither root's nor this user's, if he answers.
     public func isStrangers(to uid: UInt32) -> Bool { mounter.map { $0 != 0 && $0 != uid } ?? false }
 
+    /// Whether a FUSE mount is for its mounter alone, and that is not this user: the kernel refuses anybody else, root as well.
+    public func keepsOut(_ uid: UInt32) -> Bool {
+        guard let mounter, mounter != uid else { return false }
+        return !superOptions.split(separator: UInt8(ascii: ",")).contains { $0.elementsEqual("allow_other".utf8) }
+    }
+
     init?(line: ArraySlice<UInt8>) {
         let fields = line.split(separator: UInt8(ascii: " "))
         guard fields.count > 8, let dash = fields.dropFirst(6).firstIndex(where: { $0.elementsEqual("-".utf8) }),

@@ -192,6 +192,11 @@ extension Syscall {
         try value(aclfs_fallocate(descriptor, mode, offset, length))
     }
 
+    /// Lets clean pages of a range of an open file go.
+    public static func dropCached(_ fd: Int32, offset: Int64, length: Int64) throws(Errno) {
+        try value(aclfs_drop_cached(fd, offset, length))
+    }
+
     /// The new offset. On a directory, offsets are the opaque numbers of `DirectoryEntry.nextOffset`. Errors:
     /// nxio when `Seek.data` or `.hole` starts at or past the end.
     @discardableResult
@@ -338,6 +343,12 @@ extension Syscall {
     public static func setDescriptorLimit(soft: UInt64, hard: UInt64) throws(Errno) {
         try value(aclfs_set_nofile(soft, hard))
     }
+
+    /// Files may become as large as this process may have them, however it was started.
+    public static func liftFileSizeLimit() throws(Errno) { try value(aclfs_lift_file_size_limit()) }
+
+    /// A crash ends the process and starts nothing. First of all in `main`.
+    public static func endWithoutBacktrace() { aclfs_end_without_backtrace() }
 
     public static func chdir(_ path: UnsafePointer<CChar>) throws(Errno) { try value(aclfs_chdir(path)) }
 

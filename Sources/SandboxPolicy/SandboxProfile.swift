@@ -38,6 +38,9 @@ public struct SandboxProfile: Sendable, Hashable {
         grants.filter { $0.bundle == bundle && $0.counts(at: time) }.compactMap { $0.expires }.min()
     }
 
+    /// Whether grants have anything to say: to an application whose profile lets the user indicate places.
+    public var takesGrants: Bool { bundle != nil && entitlements.userSelected != nil }
+
     private func usable(_ grants: [Grant], at time: Int64) -> [EntitledPlace] {
         guard let most = entitlements.userSelected else { return [] }
         return grants.filter { $0.bundle == bundle && $0.counts(at: time) }.map { grant in

@@ -73,12 +73,12 @@ extension ZoneKind {
         switch self {
         case .outside: "nothing"
         case .passage: "pass through"
-        case .readOnly: "read"
-        case .readWrite, .container, .documents: "read and write"
-        case .purgeable: "read and write, not backed up"
+        case .readOnly: "read and execute"
+        case .readWrite, .container, .documents: "read, write and execute"
+        case .purgeable: "read, write and execute, not backed up"
         case .containerTop: "list, no new names"
         case .bundle: "read and execute, not backed up"
-        case .inbox: "read and delete"
+        case .inbox: "read, execute and delete"
         }
     }
 }

@@ -12,6 +12,11 @@ struct ZoneTreeBuilder {
         var isContainer = false
         var holdsApplications = false
         var isClosed = false
+
+        /// What keys and grants name inside a container has no say there, nor a zone of its own.
+        var countsInsideContainer: Bool {
+            isContainer || isClosed || children.values.contains { $0.countsInsideContainer }
+        }
     }
 
     private let top = Place()
@@ -56,6 +61,8 @@ struct ZoneTreeBuilder {
     /// What lets something pass: a key or a container's rule.
     private typealias Source = (kind: ZoneKind, source: String)
 
+    private static let application: Source = (.bundle, "container:AppName.app")
+
     @discardableResult
     private func flatten(
         _ place: Place, above: [Source], insideContainer: Bool, _ zones: inout [ZoneTable.Zone]
@@ -66,16 +73,18 @@ struct ZoneTreeBuilder {
             zones[Int(id.rawValue)].others = id
             return id
         }
+        let isInside = insideContainer || place.isContainer
+        let children = place.children.filter { !isInside || $0.value.countsInsideContainer }
         // Inside a container nothing but its layout counts.
         let below: [Source] = place.isContainer ? place.subtree : insideContainer ? above : above + place.subtree
         let here: [Source] = place.isContainer || insideContainer ? below : below + place.own
         // The top is where every way begins, also where none leads anywhere: a mount can be looked at.
-        let id = try append(zone(here, isPassage: !place.children.isEmpty || place === top), &zones)
-        zones[Int(id.rawValue)].isFixed = !place.children.isEmpty || !place.subtree.isEmpty || !place.own.isEmpty
-        zones[Int(id.rawValue)].isForDirectory = !place.children.isEmpty || !place.subtree.isEmpty
+        let id = try append(zone(here, isPassage: !children.isEmpty || place === top), &zones)
+        zones[Int(id.rawValue)].isFixed = !children.isEmpty || !place.subtree.isEmpty || !place.own.isEmpty
+        zones[Int(id.rawValue)].isForDirectory = !children.isEmpty || !place.subtree.isEmpty
         // The same for everything below that no rule names; a leaf without a rule of its own for one object is that itself.
         let others: ZoneID
-        if place !== top, place.children.isEmpty, place.own.isEmpty, place.subtree.isEmpty, !place.holdsApplications {
+        if place !== top, children.isEmpty, place.own.isEmpty, place.subtree.isEmpty, !place.holdsApplications {
             others = id
         } else {
             others = try append(zone(below.filter { $0.kind != .containerTop }, isPassage: false), &zones)
@@ -83,13 +92,14 @@ struct ZoneTreeBuilder {
         }
         zones[Int(id.rawValue)].others = others
         if place.holdsApplications {
-            let applications = try append(zone([(.bundle, "container:AppName.app")], isPassage: false), &zones)
+            let applications = try append(zone([Self.application], isPassage: false), &zones)
             zones[Int(applications.rawValue)].others = applications
             zones[Int(id.rawValue)].applications = applications
         }
-        for (name, child) in place.children.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+        for (name, child) in children.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+            let isApplication = place.holdsApplications && name.suffix(4).elementsEqual(".app".utf8)
             zones[Int(id.rawValue)].children[name] = try flatten(
-                child, above: below, insideContainer: insideContainer || place.isContainer, &zones)
+                child, above: isApplication ? [Self.application] : below, insideContainer: isInside, &zones)
         }
         return id
     }

@@ -57,7 +57,8 @@ public enum EntitlementsFile {
         do {
             return try PropertyListDecoder().decode([String: DecodedValue].self, from: Data(bytes))
         } catch {
-            throw ProfileProblem(.malformed, "not a property list that can be read\(reason(error))")
+            let fault = PropertyListOutline.declarationFault(of: bytes).map { ": \($0)" } ?? reason(error)
+            throw ProfileProblem(.malformed, "not a property list that can be read\(fault)")
         }
     }
 

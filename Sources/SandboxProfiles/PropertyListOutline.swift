@@ -19,11 +19,13 @@ struct PropertyListOutline {
         if bytes.starts(with: "bplist".utf8) {
             try readBinary(bytes)
         } else {
+            if let name = Self.wideEncoding(of: bytes) { throw Wrong("an XML property list in \(name); \(Self.remedy(name))") }
             let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
             guard let first = bytes[start...].first(where: { $0 > 0x20 }), first == UInt8(ascii: "<") else {
                 throw Wrong("not a property list: neither XML (<plist>…) nor binary (bplist00)")
             }
             guard !bytes.contains(0) else { throw Wrong("an XML property list must be UTF-8 text without NUL bytes") }
+            if let fault = Self.textFault(in: bytes) { throw Wrong("not a property list that can be read: \(fault)") }
             try readXML(bytes[start...])
         }
     }

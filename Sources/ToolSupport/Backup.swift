@@ -5,7 +5,6 @@ import LinuxSystem
 /// - Parameter workingDirectory: as the shell calls it.
 /// - Parameter isTerminal: whether standard output is one.
 public func runBackup(arguments: [[UInt8]], workingDirectory: [UInt8], isTerminal: Bool) -> Int32 {
-    raiseDescriptorLimit()
     return runBackup(
         arguments: arguments, sink: .standard, files: LinuxFiles(), workingDirectory: workingDirectory,
         isTerminal: isTerminal)

@@ -33,7 +33,6 @@ public struct ChflagsArguments: Sendable, Hashable {
 
 /// `aclfs chflags`: macOS' chflags(1) (AUTHORIZATION.md 6.6).
 public func runChflags(arguments: [[UInt8]], sink: OutputSink = .standard) -> Int32 {
-    raiseDescriptorLimit()
     return runChflags(arguments: arguments, sink: sink, files: LinuxFiles())
 }
 
@@ -68,7 +67,7 @@ public func runChflags<Files: ToolFiles>(arguments: [[UInt8]], sink: OutputSink,
         default: sink.line("\(escapedName(path)): 0\(octal(before.rawValue)) -> 0\(octal(after.rawValue))")
         }
     }
-    TreeWalk(files: files, options: parsed.walk, fail: { refuse($0, $1.text) }) { node, path, _ in
+    TreeWalk(files: files, options: parsed.walk, fail: { refuse($0, $1) }) { node, path, _ in
         do throws(AttributeFailure) { try change(node, path) } catch { refuse(path, error.message) }
         return true
     }.run(parsed.paths)

@@ -4,7 +4,6 @@ import LinuxSystem
 
 /// `aclfs chmod`: macOS' chmod(1) with its exit codes (AUTHORIZATION.md 7.5, 7.6, 10: Q9).
 public func runChmod(arguments: [[UInt8]], sink: OutputSink = .standard) -> Int32 {
-    raiseDescriptorLimit()
     let umask = Syscall.umask(0o077)
     Syscall.umask(umask)
     return runChmod(
@@ -58,7 +57,7 @@ private final class Chmod<Files: ToolFiles> {
             return 1
         }
         TreeWalk(
-            files: files, options: arguments.walk, fail: { self.refused($0, $1.text) },
+            files: files, options: arguments.walk, fail: { self.refused($0, $1) },
             visit: { self.perform(task, on: $0, $1, $2, names: names) }
         ).run(arguments.paths)
         return status

@@ -65,6 +65,17 @@ public struct LinuxFiles: ToolFiles {
         try Syscall.listxattr(.any(node.rawValue))
     }
 
+    /// Two descriptors each, and as many are left for the rest.
+    public var openLevels: Int {
+        guard let limit = try? Syscall.descriptorLimit().soft else { return 1 }
+        // Those that the process was started with count, too.
+        var taken = 8
+        if let own = try? open(Array("/proc/self/fd".utf8), followsLink: true), let all = try? names(in: own) {
+            taken = all.count
+        }
+        return max(1, min((Int(clamping: limit) - taken) / 4, 100))
+    }
+
     private func open(_ name: [UInt8], at directory: Int32, followsLink: Bool) throws(Errno) -> SharedDescriptor {
         let flags = OpenFlag.path | OpenFlag.closeOnExec | (followsLink ? 0 : OpenFlag.noFollow)
         let descriptor = try name.withCString { (name) throws(Errno) in
@@ -84,12 +95,5 @@ public struct LinuxFiles: ToolFiles {
         case FileType.blockDevice: .blockDevice
         default: .file
         }
-    }
-}
-
-/// Every level of a tree that is walked holds a descriptor: deep trees need more than the usual 1024.
-public func raiseDescriptorLimit() {
-    if let limit = try? Syscall.descriptorLimit() {
-        try? Syscall.setDescriptorLimit(soft: limit.hard, hard: limit.hard)
     }
 }

@@ -4,7 +4,6 @@ import LinuxSystem
 
 /// `aclfs ls`: macOS' ls(1) as far as AUTHORIZATION.md 7.2 has it.
 public func runLs(arguments: [[UInt8]], sink: OutputSink = .standard) -> Int32 {
-    raiseDescriptorLimit()
     return runLs(
         arguments: arguments, sink: sink, files: LinuxFiles(), names: SystemNames(), clock: .system)
 }
@@ -28,12 +27,15 @@ public func runLs<Files: ToolFiles>(
 }
 
 private final class Listing<Files: ToolFiles, Names: IdentityNames> {
+    /// What is shown of an object. Nothing stays open for it: there may be more of them than a process may open.
     struct Item {
-        var path: [UInt8]
         var shownName: [UInt8]
-        var node: Files.Node
         var status: ObjectStatus
+        /// In the long form.
+        var row: LongRow?
     }
+    private typealias Way = TreeWay<Files, SortedNames<Files.Node>>
+
     let arguments: LsArguments
     let sink: OutputSink
     let files: Files
@@ -53,65 +55,83 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
     /// What is not a directory first, then each directory under its name.
     func run() -> Int32 {
         var items: [Item] = []
-        var directories: [Item] = []
+        var directories: [[UInt8]] = []
         for path in arguments.paths.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
-            guard let item = operand(path) else { continue }
-            if item.status.isDirectory, !arguments.listsDirectories {
-                directories.append(item)
+            guard let (node, status) = attempt(path, { () throws(Errno) in try open(operand: path) }) else { continue }
+            if status.isDirectory, !arguments.listsDirectories {
+                directories.append(path)
             } else {
-                items.append(item)
+                items.append(item(node, path, shown: path, status))
             }
         }
         print(items)
         let isNamed = arguments.paths.count > 1 || arguments.isRecursive
-        for directory in directories { list(directory, isNamed: isNamed, ancestors: []) }
+        for directory in directories { list(directory, isNamed: isNamed) }
         return exitStatus
     }
 
-    private func operand(_ path: [UInt8]) -> Item? {
-        attempt(path) { () throws(Errno) in
-            // The long form shows a link as what it is, the short form shows where it leads.
-            let follows = arguments.followsAll || !arguments.isLong && !arguments.listsDirectories
-            if follows, let node = try? files.open(path, followsLink: true) {
-                return Item(path: path, shownName: path, node: node, status: try files.status(of: node))
+    private func open(operand path: [UInt8]) throws(Errno) -> (Files.Node, ObjectStatus) {
+        // The long form shows a link as what it is, the short form shows where it leads.
+        let follows = arguments.followsAll || !arguments.isLong && !arguments.listsDirectories
+        if follows, let node = try? files.open(path, followsLink: true) { return (node, try files.status(of: node)) }
+        let node = try files.open(path, followsLink: false)
+        return (node, try files.status(of: node))
+    }
+
+    private func open(_ name: [UInt8], in directory: Files.Node) throws(Errno) -> (Files.Node, ObjectStatus) {
+        // A link that leads nowhere is still there.
+        if arguments.followsAll, let node = try? files.open(name, in: directory, followsLink: true) {
+            return (node, try files.status(of: node))
+        }
+        let node = try files.open(name, in: directory, followsLink: false)
+        return (node, try files.status(of: node))
+    }
+
+    /// A directory and, with -R, those below it, each under its name.
+    private func list(_ operand: [UInt8], isNamed: Bool) {
+        guard let (root, status) = attempt(operand, { () throws(Errno) in try open(operand: operand) }) else { return }
+        var way = Way(files, root, of: operand, followsLinks: arguments.followsAll)
+        list(root, named: [], operand, status.identity, isNamed: isNamed, &way)
+        way.walk(fail: { complain($0, $1) }) { way, name, directory in
+            let path = way.path(of: name)
+            guard let (node, status) = attempt(path, { () throws(Errno) in try open(name, in: directory) }) else { return true }
+            if way.contains(status.identity) {
+                complain(path, Errno.loop.text)
+            } else {
+                list(node, named: name, path, status.identity, isNamed: true, &way)
             }
-            let node = try files.open(path, followsLink: false)
-            return Item(path: path, shownName: path, node: node, status: try files.status(of: node))
+            return true
         }
     }
 
-    private func list(_ directory: Item, isNamed: Bool, ancestors: Set<[UInt64]>) {
-        guard var found = attempt(directory.path, { () throws(Errno) in try files.names(in: directory.node) })
-        else { return }
+    /// Shows one directory. Those in it are left to the walk.
+    private func list(
+        _ directory: Files.Node, named name: [UInt8], _ path: [UInt8], _ identity: ObjectIdentity, isNamed: Bool,
+        _ way: inout Way
+    ) {
+        guard var found = attempt(path, { () throws(Errno) in try files.names(in: directory) }) else { return }
         let dot = UInt8(ascii: ".")
         if arguments.names == .visible { found.removeAll { $0.first == dot } }
         if arguments.names == .all { found += [[dot], [dot, dot]] }
-        if isNamed { sink.line((hasPrinted ? "\n" : "") + escapedName(directory.path) + ":") }
+        if isNamed { sink.line((hasPrinted ? "\n" : "") + escapedName(path) + ":") }
         hasPrinted = true
         var items: [Item] = []
         for name in found.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
-            let path = joinedPath(directory.path, name)
-            let item = attempt(path) { () throws(Errno) in
-                // A link that leads nowhere is still there.
-                if arguments.followsAll, let node = try? files.open(name, in: directory.node, followsLink: true) {
-                    return Item(path: path, shownName: name, node: node, status: try files.status(of: node))
-                }
-                let node = try files.open(name, in: directory.node, followsLink: false)
-                return Item(path: path, shownName: name, node: node, status: try files.status(of: node))
-            }
-            if let item { items.append(item) }
+            let path = joinedPath(path, name)
+            do throws(Errno) {
+                let (node, status) = try open(name, in: directory)
+                items.append(item(node, path, shown: name, status))
+            } catch { complain(path, error.text) }
         }
         if arguments.isLong { sink.line("total \(items.reduce(0) { $0 + $1.status.blocks })") }
         print(items)
         guard arguments.isRecursive else { return }
-        let path = ancestors.union([[directory.status.device, directory.status.inode]])
-        for item in items where item.status.isDirectory && item.shownName != [dot] && item.shownName != [dot, dot] {
-            if path.contains([item.status.device, item.status.inode]) {
-                complain(item.path, Errno.loop.text)
-            } else {
-                list(item, isNamed: true, ancestors: path)
-            }
-        }
+        let below = items.filter { $0.status.isDirectory && $0.shownName != [dot] && $0.shownName != [dot, dot] }
+        way.enter(directory, named: name, identity, SortedNames(below.map(\.shownName)))
+    }
+
+    private func item(_ node: Files.Node, _ path: [UInt8], shown name: [UInt8], _ status: ObjectStatus) -> Item {
+        Item(shownName: name, status: status, row: arguments.isLong ? row(node, path, shown: name, status) : nil)
     }
 
     private func print(_ items: [Item]) {
@@ -120,7 +140,7 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
             for item in items { sink.line(escapedName(item.shownName)) }
             return
         }
-        let rows = items.map { row($0) }
+        let rows = items.compactMap(\.row)
         let widths = LongRow.widths(rows)
         for row in rows {
             sink.line(row.text(widths))
@@ -128,11 +148,10 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
         }
     }
 
-    private func row(_ item: Item) -> LongRow {
-        let status = item.status
+    private func row(_ node: Files.Node, _ path: [UInt8], shown name: [UInt8], _ status: ObjectStatus) -> LongRow {
         let acl =
-            readable(item.path) { () throws(AttributeFailure) in try files.acl(of: item.node, names: names) } ?? nil
-        let attributes = listableAttributes(of: item.node)
+            readable(path) { () throws(AttributeFailure) in try files.acl(of: node, names: names) } ?? nil
+        let attributes = listableAttributes(of: node)
         var mark = " "
         if !(acl?.entries.isEmpty ?? true) { mark = "+" }
         // The mark of attributes hides that of an ACL (AUTHORIZATION.md 7.2).
@@ -142,20 +161,20 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
         row.owner = shownID(GUID(user: status.uid), status.uid)
         row.group = shownID(GUID(group: status.gid), status.gid)
         if arguments.showsFlags {
-            let flags = readable(item.path) { () throws(AttributeFailure) in try files.flags(of: item.node) }
+            let flags = readable(path) { () throws(AttributeFailure) in try files.flags(of: node) }
             row.flags = FileFlagsText.shown(flags ?? [])
         }
         row.size =
             status.kind == .characterDevice || status.kind == .blockDevice
             ? "\(status.specialDevice >> 32), \(status.specialDevice & 0xFFFF_FFFF)" : String(status.size)
         row.time = clock.shown(status.modifiedSeconds)
-        row.name = escapedName(item.shownName)
-        if status.kind == .symlink, let target = try? files.linkTarget(of: item.node) {
+        row.name = escapedName(name)
+        if status.kind == .symlink, let target = try? files.linkTarget(of: node) {
             row.name += " -> \(escapedName(target))"
         }
         if arguments.showsAttributes {
             for name in attributes {
-                let size = ((try? files.attribute(name, of: item.node)) ?? nil)?.count ?? 0
+                let size = ((try? files.attribute(name, of: node)) ?? nil)?.count ?? 0
                 row.below.append("\t\(escapedName(name))\t\(size) ")
             }
         }

@@ -19,6 +19,8 @@ public protocol ToolFiles {
     /// Removing what is not there is no error.
     func removeAttribute(_ name: String, of node: Node) throws(Errno)
     func attributeNames(of node: Node) throws(Errno) -> [[UInt8]]
+    /// How many levels of a tree may be held open, each with a node and a listing.
+    var openLevels: Int { get }
 }
 
 /// What stat(2) says, as far as commands show or use it.
@@ -57,4 +59,10 @@ public struct ObjectStatus: Sendable, Hashable {
     }
 
     public var isDirectory: Bool { kind == .directory }
+    var identity: ObjectIdentity { ObjectIdentity(device: device, inode: inode) }
+}
+
+struct ObjectIdentity: Hashable {
+    var device: UInt64
+    var inode: UInt64
 }

@@ -29,65 +29,65 @@ public struct WalkOptions: Sendable, Hashable {
 struct TreeWalk<Files: ToolFiles> {
     let files: Files
     let options: WalkOptions
-    /// What could not be opened or read.
-    let fail: ([UInt8], Errno) -> Void
+    /// What could not be opened or read, and why.
+    let fail: ([UInt8], String) -> Void
     /// Answers whether to go on at all.
     let visit: (Files.Node, [UInt8], ObjectStatus) -> Bool
 
-    private struct Identity: Hashable { var device, inode: UInt64 }
-
     func run(_ operands: [[UInt8]]) {
-        for operand in operands {
-            guard
-                let node = attempt(
-                    operand,
-                    { () throws(Errno) in
-                        try files.open(operand, followsLink: options.followsOperands)
-                    })
-            else { continue }
-            if !walk(node, path: operand, ancestors: [], device: nil) { return }
-        }
+        for operand in operands where !walk(operand) { return }
     }
 
-    private func walk(_ node: Files.Node, path: [UInt8], ancestors: Set<Identity>, device: UInt64?) -> Bool {
-        guard let status = attempt(path, { () throws(Errno) in try files.status(of: node) }) else { return true }
-        if let device, options.staysOnDevice, status.device != device { return true }
+    private func walk(_ operand: [UInt8]) -> Bool {
+        guard let node = attempt(operand, { () throws(Errno) in try files.open(operand, followsLink: options.followsOperands) }),
+            let status = attempt(operand, { () throws(Errno) in try files.status(of: node) })
+        else { return true }
         if status.kind == .symlink, !options.actsOnLinks { return true }
-        let identity = Identity(device: status.device, inode: status.inode)
+        if !visit(node, operand, status) { return false }
+        guard options.isRecursive, status.isDirectory else { return true }
+        var way = TreeWay<Files, SortedNames<Files.Node>>(files, node, of: operand, followsLinks: options.links == .all)
+        enter(node, named: [], status, operand, &way)
+        var goesOn = true
+        way.walk(fail: fail) { way, name, directory in
+            goesOn = meet(name, in: directory, device: status.device, &way)
+            return goesOn
+        }
+        return goesOn
+    }
+
+    private func meet(
+        _ name: [UInt8], in directory: Files.Node, device: UInt64, _ way: inout TreeWay<Files, SortedNames<Files.Node>>
+    ) -> Bool {
+        let path = way.path(of: name)
+        guard
+            let node = attempt(
+                path, { () throws(Errno) in try files.open(name, in: directory, followsLink: options.links == .all) }),
+            let status = attempt(path, { () throws(Errno) in try files.status(of: node) })
+        else { return true }
+        if options.staysOnDevice, status.device != device { return true }
+        if status.kind == .symlink, !options.actsOnLinks { return true }
         // Only links that are followed can lead back to where the walk came from.
-        if ancestors.contains(identity) {
-            fail(path, .loop)
+        if way.contains(status.identity) {
+            fail(path, Errno.loop.text)
             return true
         }
         if !visit(node, path, status) { return false }
-        guard options.isRecursive, status.isDirectory,
-            let names = attempt(path, { () throws(Errno) in try files.names(in: node) })
-        else { return true }
-        for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
-            let below = joinedPath(path, name)
-            guard
-                let child = attempt(
-                    below,
-                    { () throws(Errno) in
-                        try files.open(name, in: node, followsLink: options.links == .all)
-                    })
-            else { continue }
-            let goesOn = walk(
-                child, path: below, ancestors: ancestors.union([identity]), device: device ?? status.device)
-            if !goesOn { return false }
-        }
+        if status.isDirectory { enter(node, named: name, status, path, &way) }
         return true
+    }
+
+    private func enter(
+        _ node: Files.Node, named name: [UInt8], _ status: ObjectStatus, _ path: [UInt8],
+        _ way: inout TreeWay<Files, SortedNames<Files.Node>>
+    ) {
+        guard let names = attempt(path, { () throws(Errno) in try files.names(in: node) }) else { return }
+        way.enter(node, named: name, status.identity, SortedNames(names))
     }
 
     private func attempt<Value>(_ path: [UInt8], _ body: () throws(Errno) -> Value) -> Value? {
         do { return try body() } catch {
-            fail(path, error)
+            fail(path, error.text)
             return nil
         }
     }
-}
-
-func joinedPath(_ directory: [UInt8], _ name: [UInt8]) -> [UInt8] {
-    let slash = UInt8(ascii: "/")
-    return directory.last == slash ? directory + name : directory + [slash] + name
 }

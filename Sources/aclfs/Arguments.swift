@@ -80,9 +80,11 @@ struct GrantAddArguments: ParsableCommand {
         usage: "aclfs sandbox grant add --bundle ID --read-only|--read-write [--expires TIME] PATH ...")
 
     @Option(help: ArgumentHelp("The application.", valueName: "ID")) var bundle: String
-    @Flag(help: "It may read.") var readOnly = false
-    @Flag(help: "It may read and write.") var readWrite = false
+    @Flag(help: "It may read and execute.") var readOnly = false
+    @Flag(help: "It may read, write and execute.") var readWrite = false
+    /// Unconditional: what begins with a dash is told that it is no such time.
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("When it ends: 30m, 12h, 7d, '2026-12-31 18:00', 2026-12-31T18:00:00Z or @SECONDS.", valueName: "TIME"))
     var expires: String?
     @Argument(help: ArgumentHelp("On a mount; a folder with all below it.", valueName: "PATH")) var paths: [ByteWord]

@@ -27,6 +27,9 @@ struct AttachedMount: Sendable {
         var room: MountHost.ViewRoom
     }
 
+    /// The mount point of a view for `aclfs sandbox run`, which stands at no path that the daemon sees.
+    static let nowhere = "(view)"
+
     /// As in `FileStatus.device`.
     var deviceNumber: UInt64? { DeviceNumber.parse(device) }
 

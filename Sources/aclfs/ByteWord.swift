@@ -72,7 +72,7 @@ extension ParsableCommand {
                 printError(error.text)
                 return wrongUse
             }
-            print(error.text)
+            printLine(error.text)
             return 0
         }
     }

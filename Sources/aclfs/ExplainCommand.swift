@@ -129,7 +129,7 @@ enum ExplainCommand {
         } else {
             let mounts = MountTable.entries().filter { $0.type == "fuse.aclfs" }
             guard Set(mounts.map(\.device)).count == 1, let only = mounts.first else {
-                let paths = mounts.map { escapedName($0.path.utf8) }.joined(separator: ", ")
+                let paths = Set(mounts.map(\.path)).sorted().map { escapedName($0.utf8) }.joined(separator: ", ")
                 throw ControlError(mounts.isEmpty ? "there is no aclfs mount" : "several mounts; name one: \(paths)")
             }
             mount = only
@@ -147,6 +147,11 @@ enum ExplainCommand {
             ]
         }
         for line in ExplainTable.lines(rows) { printBytes(Array(line.utf8)) }
+        if denials.contains(where: { $0.path() == nil && $0["gone"]?.bool != true }) {
+            printError(
+                "aclfs: where an inode number stands, there is no path to show: the object has none that is found, or you may not list every "
+                    + "directory on the way to it")
+        }
         if rows.isEmpty { printError("aclfs: no refusal is kept that you may see (root and whoever mounted see all)") }
         return 0
     }
@@ -230,16 +235,5 @@ enum EffectiveCommand {
             printBytes(Array("the way is closed at \(escapedName(location.shown(step.place.depth)))".utf8))
         }
         return 0
-    }
-}
-
-/// A line on standard output.
-func printBytes(_ bytes: [UInt8]) {
-    var rest = (bytes + [0x0A])[...]
-    while !rest.isEmpty {
-        let count = rest.withUnsafeBytes { write(STDOUT_FILENO, $0.baseAddress, $0.count) }
-        // A pipe whose reader has gone wants no more.
-        if count <= 0 { return }
-        rest = rest.dropFirst(count)
     }
 }

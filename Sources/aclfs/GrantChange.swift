@@ -29,7 +29,7 @@ extension MountHost {
                 var problem: Errno?
                 do throws(Errno) { try fileSystem.takeBackAfterChange() } catch { problem = error }
                 let outcome = problem
-                outcomes.withLock { $0.updateValue(outcome, forKey: number) }
+                outcomes.withLock { _ = $0.updateValue(outcome, forKey: number) }
             }
             do throws(Errno) {
                 _ = try Thread.start(name: "aclfs-grants") { takeBack() }

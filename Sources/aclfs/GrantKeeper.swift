@@ -148,8 +148,9 @@ extension MountHost {
     /// What the mounts of the application make of it.
     private func notes(on grant: Grant) -> [String] {
         confined.filter { $0.profile.bundle == grant.bundle }.compactMap { served in
-            if let reason = served.fileSystem.closedBecause { return "the mount on \(served.mountpoint): \(reason)" }
-            let mount = "the mount on \(served.mountpoint) has profile \(served.profile.name), which lets"
+            let which = served.mountpoint == AttachedMount.nowhere ? "a command under aclfs sandbox run" : "the mount on \(served.mountpoint)"
+            if let reason = served.fileSystem.closedBecause { return "\(which): \(reason)" }
+            let mount = "\(which) has profile \(served.profile.name), which lets"
             guard let most = served.profile.entitlements.userSelected else {
                 return "\(mount) no grant pass: it has no key com.apple.security.files.user-selected.…"
             }

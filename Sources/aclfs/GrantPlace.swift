@@ -18,11 +18,24 @@ struct GrantPlace: Sendable {
 
     static func prepare() throws(Errno) -> GrantPlace { try GrantPlace(at: wanted()) }
 
-    private static func wanted() throws(Errno) -> String {
+    /// By the account, whatever the environment says; nil if it has no home.
+    static var usual: String? {
         if geteuid() == 0 { return "/var/lib/aclfs/grants" }
-        func absolute(_ name: String) -> String? {
-            getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
-        }
+        guard let entry = getpwuid(geteuid()), let home = entry.pointee.pw_dir else { return nil }
+        let path = String(cString: home)
+        return path.hasPrefix("/") ? path + "/.local/state/aclfs/grants" : nil
+    }
+
+    private static func absolute(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
+    }
+
+    /// Whether the environment names one besides a home.
+    static var isNamed: Bool { absolute("XDG_STATE_HOME") != nil }
+
+    /// By the environment.
+    static func wanted() throws(Errno) -> String {
+        if geteuid() == 0 { return "/var/lib/aclfs/grants" }
         if let state = absolute("XDG_STATE_HOME") { return state + "/aclfs/grants" }
         guard let home = absolute("HOME") else { throw .noent }
         return home + "/.local/state/aclfs/grants"
@@ -91,7 +104,9 @@ struct GrantPlace: Sendable {
                     switch error {
                     case .exist: break
                     case .rofs, .noent: return nil
-                    case .acces, .perm: if !isHis { return nil } else { throw error }
+                    case .acces, .perm:
+                        // Unless he could move what he may not write to, and make all of it anew.
+                        if !isHis, geteuid() == 0 || Self.isBarred(path) { return nil } else { throw error }
                     default: throw error
                     }
                 }

@@ -4,11 +4,11 @@ import Glibc
 enum GrantTime {
     static let forms = "30s, 30m, 12h, 7d, '2026-12-31 18:00' (local time), 2026-12-31 (its beginning), 2026-12-31T18:00:00Z or @SECONDS"
 
-    /// Seconds since 1970; nil if it is no time.
+    /// Seconds since 1970, which may have passed; nil if it is no time.
     static func seconds(_ text: String, now: Int64) -> Int64? {
-        if text.hasPrefix("@") { return Int64(text.dropFirst()).flatMap { $0 >= 0 ? $0 : nil } }
+        if text.hasPrefix("@") { return Int64(text.dropFirst()) }
         if let unit = text.last, let length: Int64 = ["s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800][unit],
-            let count = Int64(text.dropLast()), count > 0, count < 1 << 32
+            let count = Int64(text.dropLast()), count.magnitude < 1 << 32
         {
             return now + count * length
         }

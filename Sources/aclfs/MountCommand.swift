@@ -17,7 +17,7 @@ enum MountHelper {
 enum MountCommand {
     static func run(_ arguments: [String]) -> Int32 {
         if arguments.contains("--help") || arguments.contains("-h") {
-            print("usage: aclfs mount [-f] [-d] [-o OPTIONS] SOURCE MOUNTPOINT; see mount.aclfs(8)")
+            printLine("usage: aclfs mount [-f] [-d] [-o OPTIONS] SOURCE MOUNTPOINT; see mount.aclfs(8)")
             return 0
         }
         do throws(MountFailure) {

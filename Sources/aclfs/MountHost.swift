@@ -50,7 +50,7 @@ final class MountHost: Sendable {
         let profile = try confining(mount, tree)
         let fileSystem = FileSystem(
             tree: tree, options: mount.options, share: share, profile: profile, base: mount.view?.base,
-            report: { Journal.note($0) })
+            audit: try audit(mount), report: { Journal.note($0) })
         let negotiated = NegotiatedPaths(mount.options)
         let dispatch = RequestDispatch(fileSystem) { agreed in
             negotiated.set(agreed)
@@ -65,7 +65,11 @@ final class MountHost: Sendable {
                 if let feature = KernelFeatures(name: name) { configuration.masked.insert(feature) }
             }
             session = try Session(handler: dispatch, deviceDescriptor: mount.descriptor, configuration: configuration)
-        } catch { throw Self.failure("cannot serve", Errno(rawValue: error.errno)) }
+        } catch {
+            // The log of decisions has a thread.
+            fileSystem.disconnect()
+            throw Self.failure("cannot serve", Errno(rawValue: error.errno))
+        }
         let watch: MountWatch
         let server: ControlServer?
         do throws(Errno) {
@@ -245,28 +249,52 @@ extension MountHost {
     }
 }
 
+// MARK: The log of decisions
+
+extension MountHost {
+    /// Of a view it is the mount's.
+    private func audit(_ mount: AttachedMount) throws(MountFailure) -> AuditLog? {
+        guard mount.options.audit.mode != .off, mount.view == nil else { return nil }
+        do throws(Errno) {
+            return try AuditLog(mount.options.audit, mountpoint: mount.mountpoint, report: { Journal.note($0) })
+        } catch {
+            throw MountFailure(
+                status: MountExit.failed, message: "audit_log=\(mount.options.audit.log ?? ""): \(AuditLog.reason(error))")
+        }
+    }
+
+    /// On SIGHUP, as of all programs whose logs are moved away.
+    private func reopenLogs() {
+        for served in state.withLock({ $0.served }) { served.fileSystem.reopenAudit() }
+    }
+}
+
 // MARK: Signals
 
 extension MountHost {
-    /// Before any thread starts, so that only the waiting one sees them; SIGHUP and SIGPIPE end nothing.
+    /// Before any thread starts, so that only the waiting one sees them; SIGHUP, SIGPIPE and SIGXFSZ end nothing.
     static func holdSignals() throws(MountFailure) {
         signal(SIGHUP, SIG_IGN)
         signal(SIGPIPE, SIG_IGN)
-        var set = endSignals()
+        // `ulimit -f` of the shell that mounted is not its users'; the kernel has asked about theirs.
+        signal(SIGXFSZ, SIG_IGN)
+        try? Syscall.liftFileSizeLimit()
+        var set = awaitedSignals()
         pthread_sigmask(SIG_BLOCK, &set, nil)
     }
 
-    private static func endSignals() -> sigset_t {
+    private static func awaitedSignals() -> sigset_t {
         var set = sigset_t()
         sigemptyset(&set)
         sigaddset(&set, SIGTERM)
         sigaddset(&set, SIGINT)
+        sigaddset(&set, SIGHUP)
         return set
     }
 
     /// A signal that asks the daemon to end takes its mounts away first, but none that another one covers now.
     func awaitSignals() throws(MountFailure) {
-        try Self.onEndSignals { [self] in
+        try Self.onEndSignals(hangUp: { [self] in reopenLogs() }) { [self] in
             let all = state.withLock { state in
                 // Before the first is served, none is any more.
                 if state.served.isEmpty { state.isEnding = true }
@@ -282,15 +310,19 @@ extension MountHost {
         }
     }
 
-    /// Has `body` called, on a thread of its own, for each signal that asks this process to end.
-    static func onEndSignals(_ body: @escaping @Sendable () -> Void) throws(MountFailure) {
+    /// Has `body` called, on a thread of its own, for each signal that asks this process to end, and `hangUp` for each SIGHUP.
+    static func onEndSignals(
+        hangUp: @escaping @Sendable () -> Void = {}, _ body: @escaping @Sendable () -> Void
+    ) throws(MountFailure) {
         try holdSignals()
-        let waiting = endSignals()
+        let waiting = awaitedSignals()
         do throws(Errno) {
             _ = try Thread.start(name: "aclfs-signals") {
                 var waiting = waiting
                 var number: Int32 = 0
-                while sigwait(&waiting, &number) == 0 { body() }
+                while sigwait(&waiting, &number) == 0 {
+                    if number == SIGHUP { hangUp() } else { body() }
+                }
             }
         } catch { throw failure("cannot start a thread", error) }
     }

@@ -1,4 +1,5 @@
 import Glibc
+import LinuxSystem
 import ToolSupport
 
 /// The one executable: a subcommand, the mount-helper grammar under the helpers' names, or
@@ -6,11 +7,12 @@ import ToolSupport
 @main
 enum Program {
     static func main() {
+        Syscall.endWithoutBacktrace()
         let arguments = CommandLine.arguments
         let name = arguments.first?.split(separator: "/").last.map(String.init) ?? "aclfs"
         let rest = Array(arguments.dropFirst())
-        if name == "mount.aclfs" || name == "mount.fuse.aclfs" { exit(MountHelper.run(rest)) }
-        exit(run(rest))
+        if name == "mount.aclfs" || name == "mount.fuse.aclfs" { exit(StandardOutput.exitStatus(after: MountHelper.run(rest))) }
+        exit(StandardOutput.exitStatus(after: run(rest)))
     }
 
     private static func run(_ arguments: [String]) -> Int32 {
@@ -33,10 +35,10 @@ enum Program {
         case "status": return StatusCommand.run()
         case "help" where Usage.isCommand(rest.first): return help(rest)
         case "help", "--help", "-h":
-            print(Usage.text)
+            printLine(Usage.text)
             return 0
         case "version", "--version", "-V":
-            print("aclfs \(Usage.version)")
+            printLine("aclfs \(Usage.version)")
             return 0
         default:
             // mount.fuse3 calls `aclfs SOURCE MOUNTPOINT -o …`.
@@ -56,7 +58,7 @@ private func help(_ words: [String]) -> Int32 {
     let line = ["aclfs"] + words.prefix(count).filter { !$0.hasPrefix("-") } + ["--help"]
     var argv: [UnsafeMutablePointer<CChar>?] = line.map { strdup($0) } + [nil]
     execv("/proc/self/exe", &argv)
-    print(Usage.text)
+    printLine(Usage.text)
     return 0
 }
 
@@ -76,3 +78,7 @@ func printError(_ text: String) {
     let line = Array((text + "\n").utf8)
     _ = write(STDERR_FILENO, line, line.count)
 }
+
+/// A line on standard output. Never through print(), whose errors nobody learns.
+func printBytes(_ bytes: [UInt8]) { StandardOutput.write(bytes + [0x0A]) }
+func printLine(_ text: String) { printBytes(Array(text.utf8)) }

@@ -95,7 +95,8 @@ enum SandboxCheck {
         for row in ExplainTable.lines(rows + [["everything else", ZoneKind.outside.text, ""]]) { line(row) }
         if profile.bundle == nil { line("no container: that is an application's (--bundle ID)") }
         if let most = profile.entitlements.userSelected {
-            line("granted with 'aclfs sandbox grant add': \(most == .readOnly ? "read" : "read and write") at most")
+            let kind = most == .readOnly ? ZoneKind.readOnly : .readWrite
+            line("granted with 'aclfs sandbox grant add': \(kind.text) at most")
         }
     }
 

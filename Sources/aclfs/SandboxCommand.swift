@@ -13,7 +13,7 @@ enum SandboxCommand {
         case "grant": return SandboxGrantCommand.run(rest)
         case "run": return SandboxRunCommand.run(rest)
         case "--help", "-h", "help":
-            print(usage)
+            printLine(usage)
             return 0
         case let word: return unknown(word, in: words, "aclfs sandbox", usage)
         }

@@ -14,7 +14,7 @@ enum SandboxGrantCommand {
         case "list": return GrantListArguments.run(rest, wrongUse: 2, SandboxGrantList.perform)
         case "remove": return GrantRemoveArguments.run(rest, wrongUse: 2, remove)
         case "--help", "-h", "help":
-            print(usage)
+            printLine(usage)
             return 0
         case let word: return SandboxCommand.unknown(word, in: words, "aclfs sandbox grant", usage)
         }
@@ -41,9 +41,11 @@ enum SandboxGrantCommand {
             .init("access", .string((arguments.readOnly ? EntitledAccess.readOnly : .readWrite).word)),
         ]
         if let text = arguments.expires {
-            guard let time = GrantTime.seconds(text, now: SystemTime.now().sec) else {
+            let now = SystemTime.now().sec
+            guard let time = GrantTime.seconds(text, now: now) else {
                 return wrong("--expires \(escapedName(text.utf8)): expected \(GrantTime.forms)")
             }
+            guard time > now else { return wrong("--expires \(escapedName(text.utf8)): that time has passed; nothing was granted") }
             members.append(.init("expires", .integer(time)))
         }
         guard !arguments.paths.isEmpty else { return wrong(noPath) }
@@ -78,13 +80,20 @@ enum SandboxGrantCommand {
         guard isBundle(arguments.bundle) else { return wrongBundle(arguments.bundle) }
         guard !arguments.paths.isEmpty else { return wrong(noPath) }
         return each(arguments.paths) { (path) throws(ControlError) in
-            let location = try MountLocation(path.bytes, isAsWritten: true)
-            _ = try location.client().ask(
-                "grant-remove",
-                [
-                    .init("bundle", .string(arguments.bundle)), JSON.path(location.path),
-                    .init("below", .bool(arguments.below)),
-                ])
+            func ask(_ location: MountLocation) throws(ControlError) {
+                _ = try location.client().ask(
+                    "grant-remove",
+                    [
+                        .init("bundle", .string(arguments.bundle)), JSON.path(location.path),
+                        .init("below", .bool(arguments.below)),
+                    ])
+            }
+            let written = try MountLocation(path.bytes, isAsWritten: true)
+            do throws(ControlError) { try ask(written) } catch {
+                // A link stood for what it leads to when that was granted; the name may lead nowhere by now.
+                guard let led = try? MountLocation(path.bytes, isFollowed: true), led.path != written.path else { throw error }
+                do throws(ControlError) { try ask(led) } catch _ { throw error }
+            }
         } name: { $0 }
     }
 

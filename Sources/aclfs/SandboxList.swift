@@ -1,9 +1,11 @@
 import ACLFormats
+import LinuxSystem
 import SandboxPolicy
 import SandboxProfiles
 import ToolSupport
 
-/// `aclfs sandbox list`: the profiles that have a name, and the mounts that one confines. 1 if a profile is not good.
+/// `aclfs sandbox list`: the profiles that have a name, and the mounts that one confines. 1 if a profile is not good or a mount was not
+/// heard.
 enum SandboxList {
     static func perform(_ arguments: SandboxListArguments) -> Int32 {
         var profiles: [JSON] = []
@@ -25,7 +27,7 @@ enum SandboxList {
             profiles.append(.object(members))
             if !arguments.json { line("\(escapedName(installed.name.utf8))  \(installed.path)\(remark)") }
         }
-        let views = views()
+        let (views, isWhole) = views()
         if arguments.json {
             printBytes(JSONText.write(.object([.init("profiles", .array(profiles)), .init("views", .array(views))])))
         } else {
@@ -33,19 +35,27 @@ enum SandboxList {
                 line("\(escapedName(view.path("mountpoint") ?? [])): \(StatusCommand.sandbox(view))")
             }
         }
-        return isGood ? 0 : 1
+        return isGood && isWhole ? 0 : 1
     }
 
-    private static func views() -> [JSON] {
+    /// - Returns: and whether every mount said what it is that the caller may ask.
+    private static func views() -> ([JSON], isWhole: Bool) {
         var round = MountRound()
         var views: [JSON] = []
+        var isWhole = true
         for mount in MountRound.mounts() {
-            guard let status = try? round.ask(mount, { (daemon) throws(ControlError) in try daemon.ask("status") }),
-                case .object(let members)? = status["sandbox"]
-            else { continue }
-            views.append(.object([JSON.path(mount.path.utf8, name: "mountpoint")] + members))
+            do throws(ControlError) {
+                let status = try round.ask(mount) { (daemon) throws(ControlError) in try daemon.ask("status") }
+                guard case .object(let members)? = status["sandbox"] else { continue }
+                views.append(.object([JSON.path(mount.path.utf8, name: "mountpoint")] + members))
+            } catch {
+                // Of somebody else's mount most may not ask.
+                if error.code == Errno.perm.name { continue }
+                printError("aclfs: \(escapedName(mount.path.utf8)): \(error.message)")
+                isWhole = false
+            }
         }
-        return views
+        return (views, isWhole)
     }
 
     private static func line(_ text: String) { printBytes(Array(text.utf8)) }

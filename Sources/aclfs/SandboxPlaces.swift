@@ -12,6 +12,12 @@ struct SandboxPlaces {
         var names: [[UInt8]]
         /// The backing directory itself; otherwise what is mounted below it.
         var isSource: Bool
+        /// Of the backing directory, so that nothing else is taken for it.
+        var inode: UInt64?
+        /// Done without where a cover would not stay.
+        var isOptional = false
+        /// Closed to the caller: what lies behind it he has no file of.
+        var isDoor = false
     }
 
     /// A mount of the same daemon.
@@ -28,8 +34,10 @@ struct SandboxPlaces {
 }
 
 extension SandboxPlaces {
-    var json: JSON {
-        .object([
+    var json: JSON { .object(members) }
+
+    var members: [JSON.Member] {
+        [
             .init(
                 "backing",
                 .array(
@@ -38,7 +46,7 @@ extension SandboxPlaces {
                             .init("device", .string(DeviceNumber.text(place.device))),
                             place.path,
                             .init("source", .bool(place.isSource)),
-                        ])
+                        ] + (place.inode.map { [.init("inode", .string(String($0)))] } ?? []))
                     })),
             .init("stores", .array(stores.map { .object([.init("device", .string(DeviceNumber.text($0.device))), $0.path]) })),
             .init(
@@ -49,7 +57,7 @@ extension SandboxPlaces {
                             .init("device", .string(DeviceNumber.text(mount.device))), .init("same", .bool(mount.isSame)),
                         ])
                     })),
-        ])
+        ]
     }
 
     /// nil if it says anything that cannot be understood: then nobody knows what to cover.
@@ -60,7 +68,8 @@ extension SandboxPlaces {
             guard let device = place["device"]?.string.flatMap(DeviceNumber.parse), let path = place.path(),
                 let isSource = place["source"]?.bool
             else { return nil }
-            backing.append(Place(device: device, names: path.pathNames, isSource: isSource))
+            let inode = place["inode"]?.string.flatMap { UInt64($0) }
+            backing.append(Place(device: device, names: path.pathNames, isSource: isSource, inode: inode))
         }
         // Another daemon that is asked about somebody's places is told none.
         for store in json["stores"]?.array ?? [] {
@@ -125,13 +134,18 @@ extension SandboxPlaces {
         backing = [
             Place(
                 device: entry.device,
-                names: entry.root.pathNames + path.pathNames.dropFirst(entry.path.pathNames.count), isSource: true)
+                names: entry.root.pathNames + path.pathNames.dropFirst(entry.path.pathNames.count), isSource: true,
+                inode: status.inode)
         ]
-        var below: Set<UInt64> = [entry.id]
-        for mounted in table where below.contains(mounted.parent) && mounted.path.isInside(path) {
+        // The table is in no order: what was moved may stand before what it stands on.
+        var (below, rest): (Set<UInt64>, [MountInfo]) = ([entry.id], table)
+        while let index = rest.firstIndex(where: { below.contains($0.parent) && $0.path.isInside(path) }) {
+            let mounted = rest.remove(at: index)
             // What stands on a mount of ours is no part of the backing directory.
             if mounted.type.elementsEqual("fuse.aclfs".utf8) { continue }
             below.insert(mounted.id)
+            // What was removed is seen nowhere else.
+            if mounted.root.suffix(9).elementsEqual("//deleted".utf8) { continue }
             backing.append(Place(device: mounted.device, names: mounted.root.pathNames, isSource: false))
         }
         mounts = served.compactMap { other in

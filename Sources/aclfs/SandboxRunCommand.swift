@@ -38,7 +38,7 @@ enum SandboxRunCommand {
         let start = workingDirectory()
         let view = try share.view(profile)
 
-        let mask = holdSignals()
+        let signals = SandboxRunSignals.hold()
         try enterFirstNamespaces(share)
         let shown = try view.descriptor()
         var walls = SandboxWalls(places: try share.places(with: view, places), sockets: sockets, view: shown.rawValue)
@@ -48,7 +48,7 @@ enum SandboxRunCommand {
 
         let inside = SandboxRunInside(
             command: command, workingDirectories: [start, container?.path].compactMap { $0 } + [[0x2F]],
-            originalMask: mask, line: -1)
+            signals: signals, line: -1)
         return try startInside(inside)
     }
 
@@ -113,14 +113,6 @@ enum SandboxRunCommand {
         return UnsafeBufferPointer(start: path, count: strlen(path)).map { UInt8(bitPattern: $0) }
     }
 
-    private static func holdSignals() -> sigset_t {
-        var before = sigset_t()
-        var set = SandboxRunSignals.set()
-        sigprocmask(SIG_BLOCK, &set, &before)
-        signal(SIGPIPE, SIG_IGN)
-        return before
-    }
-
     // MARK: Inside the first namespaces
 
     private static func enterFirstNamespaces(_ share: SandboxRunShare) throws(SandboxRunFailure) {
@@ -150,7 +142,9 @@ enum SandboxRunCommand {
     private static func startInside(_ inside: SandboxRunInside) throws(SandboxRunFailure) -> Int32 {
         var inside = inside
         var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw SandboxRunFailure("cannot make a pipe", Errno(rawValue: errno)) }
+        guard socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0, &ends) == 0 else {
+            throw SandboxRunFailure("cannot make a line to the sandbox", Errno(rawValue: errno))
+        }
         let process: Int32
         do throws(Errno) {
             try Syscall.unshare(NamespaceKind.process)
@@ -164,6 +158,7 @@ enum SandboxRunCommand {
         // Nothing here may keep the view alive once the sandbox has ended.
         dup2(ends[0], 3)
         try? Syscall.closeAll(from: 4)
-        return SandboxRunSupervisor(process: process, line: 3).wait()
+        var supervisor = SandboxRunSupervisor(process: process, line: 3)
+        return supervisor.wait()
     }
 }

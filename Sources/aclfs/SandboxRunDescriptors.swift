@@ -15,6 +15,13 @@ enum SandboxRunDescriptors {
         }
     }
 
+    /// A terminal, or a device of memory without contents. Others take commands for disks, the memory or the kernel.
+    private static func isHarmless(_ descriptor: Int32, _ status: FileStatus) -> Bool {
+        if isatty(descriptor) == 1 { return true }
+        // null, zero, full, random, urandom
+        return [3, 5, 7, 8, 9].contains { status.rdev == 1 << 32 | $0 }
+    }
+
     private static func reason(against descriptor: Int32, _ places: SandboxPlaces) throws(SandboxRunFailure) -> String? {
         let status: FileStatus
         do throws(Errno) { status = try Syscall.statx(descriptor, flags: AtFlag.dontSync) } catch {
@@ -25,6 +32,7 @@ enum SandboxRunDescriptors {
         switch status.type {
         case FileType.directory: return "a directory"
         case FileType.blockDevice: return "a block device"
+        case FileType.characterDevice where !isHarmless(descriptor, status): return "a device that is no terminal"
         case FileType.regular: break
         case FileType.symlink: return "a symbolic link"
         // Pipes, sockets and terminals lead to whoever holds their other end.
@@ -34,21 +42,23 @@ enum SandboxRunDescriptors {
         do throws(Errno) {
             let table = try MountInfo.ofThisProcess()
             let path = try Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/fd/\(descriptor)")
-            guard let mount = table.first(where: { $0.id == status.mountID }) else {
-                // Of another namespace, so nobody can say where it lies; a file system of the share's is too near.
-                let type = try Syscall.fileSystemType(descriptor)
-                let isNear = places.backing.contains { place in
-                    guard let shown = table.first(where: { $0.device == place.device }) else {
-                        return place.device == status.device || FileSystemType.ofManyDevices[type] != nil
-                    }
-                    return shown.mayHold(device: status.device, type: type)
-                }
-                return isNear ? "a file of a place that is not seen here" : nil
+            // What was moved out of the part that its mount shows has no path: the kernel tells / of it.
+            if let mount = table.first(where: { $0.id == status.mountID }), !path.pathNames.isEmpty, path.isInside(mount.path) {
+                let names = mount.root.pathNames + path.pathNames.dropFirst(mount.path.pathNames.count)
+                func isIn(_ place: SandboxPlaces.Place) -> Bool { place.device == mount.device && names.starts(with: place.names) }
+                if places.stores.contains(where: { !$0.isDoor && isIn($0) }) { return "a file of the kept grants" }
+                return places.backing.contains(where: isIn) ? "a file in the backing directory" : nil
             }
-            let names = mount.root.pathNames + path.pathNames.dropFirst(mount.path.pathNames.count)
-            func isIn(_ place: SandboxPlaces.Place) -> Bool { place.device == mount.device && names.starts(with: place.names) }
-            if places.stores.contains(where: isIn) { return "a file of the kept grants" }
-            return places.backing.contains(where: isIn) ? "a file in the backing directory" : nil
+            // So has what is of another namespace, and nobody can say where it lies; a file system of the share's is too near, and
+            // one that keeps grants.
+            let type = try Syscall.fileSystemType(descriptor)
+            let isNear = (places.backing + places.stores.filter { !$0.isDoor }).contains { place in
+                guard let shown = table.first(where: { $0.device == place.device }) else {
+                    return place.device == status.device || FileSystemType.ofManyDevices[type] != nil
+                }
+                return shown.mayHold(device: status.device, type: type)
+            }
+            return isNear ? "a file of a place that is not seen here" : nil
         } catch { throw SandboxRunFailure("descriptor \(descriptor)", error) }
     }
 }

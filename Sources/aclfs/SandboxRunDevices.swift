@@ -5,25 +5,30 @@ import LinuxSystem
 enum SandboxRunDevices {
     private static let kept = ["null", "zero", "full", "random", "urandom", "tty"]
 
-    /// Character devices through which a disk or the memory is reached: SCSI and NVMe commands, raw memory.
-    private static let alsoDisks = ["sg", "ng", "bsg", "mem", "kmem", "port"]
+    /// Character devices through which a disk or the memory is reached: SCSI and NVMe commands, flash, raw memory.
+    private static let alsoDisks = ["sg", "ng", "nvme", "mmcblk", "mtd", "ubi", "mem", "kmem", "port"]
 
     /// Root, and members of a group such as `disk`.
-    static var canOpenDisks: Bool {
-        for directory in ["/dev", "/dev/mapper", "/dev/bsg"] {
-            guard let handle = try? Syscall.open(directory, OpenFlag.readOnly | OpenFlag.directory) else { continue }
-            guard let names = try? Syscall.names(handle.rawValue) else { return true }
-            for name in names {
-                let isOpen = try? name.withCString { (name) throws(Errno) in
-                    try isDisk(Syscall.statxAt(handle.rawValue, name).type, String(cString: name), directory)
-                        && (faccessat(handle.rawValue, name, R_OK, AT_EACCESS) == 0
-                            || faccessat(handle.rawValue, name, W_OK, AT_EACCESS) == 0)
-                }
-                if isOpen == true { return true }
-            }
+    static var canOpenDisks: Bool { geteuid() == 0 || canOpenDisks(below: "/dev", depth: 0) }
+
+    /// What a directory does not show counts as a disk.
+    private static func canOpenDisks(below directory: String, depth: Int) -> Bool {
+        guard let handle = try? Syscall.open(directory, OpenFlag.readOnly | OpenFlag.directory | OpenFlag.noFollow) else {
+            return false
         }
-        return geteuid() == 0
+        guard let names = try? Syscall.names(handle.rawValue) else { return true }
+        return names.contains { name in
+            let text = String(decoding: name, as: UTF8.self)
+            guard let type = try? Syscall.statxAt(handle.rawValue, text).type else { return false }
+            if type == FileType.directory {
+                return depth < 3 && !others.contains(text) && canOpenDisks(below: "\(directory)/\(text)", depth: depth + 1)
+            }
+            return isDisk(type, text, directory) && [R_OK, W_OK].contains { faccessat(handle.rawValue, text, $0, AT_EACCESS) == 0 }
+        }
     }
+
+    /// Terminals and the memory of programs.
+    private static let others = ["pts", "shm", "mqueue", "hugepages"]
 
     private static func isDisk(_ type: UInt32, _ name: String, _ directory: String) -> Bool {
         if type == FileType.blockDevice { return true }

@@ -1,13 +1,15 @@
+import ACLFormats
 import Glibc
 import LinuxSystem
 
 /// Why a command is not run: exit 2, and nothing was started.
 struct SandboxRunFailure: Error {
     var message: String
-    init(_ message: String) { self.message = message }
+    /// - Parameter message: with names as they are; what could act on a terminal is escaped here.
+    init(_ message: String) { self.message = escapedText(message) }
 
     /// - Parameter doing: what was tried.
-    init(_ doing: String, _ error: Errno) { message = "\(doing): \(error)" }
+    init(_ doing: String, _ error: Errno) { message = escapedText("\(doing): \(error)") }
 }
 
 /// What a system says of namespaces for its users. Each setting is named as it is called, so that who may can change it.
@@ -48,9 +50,25 @@ enum NamespaceSettings {
 
     /// What need not be tried.
     static func check() throws(SandboxRunFailure) {
+        guard isInOwnProcessNamespace else {
+            throw SandboxRunFailure(
+                "this process, or one that started it, has made a process namespace that it is not in itself, which the kernel allows "
+                    + "once: with unshare(1) add --fork to --pid")
+        }
         guard let found = inForce().first(where: { $0.setting.isFinal }) else { return }
         throw SandboxRunFailure(
             "this system forbids the namespaces that a sandbox is made of: \(found.name)=\(found.value) (\(found.setting.remedy))")
+    }
+
+    /// Whether children come into the process namespace of this process. Another can be made only then; its handle cannot be read
+    /// before the first of them and differs afterwards.
+    private static var isInOwnProcessNamespace: Bool {
+        func handle(_ name: String) -> [UInt8]? { try? Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/ns/\(name)") }
+        guard let own = handle("pid"), let directory = try? Syscall.open("/proc/self/ns", OpenFlag.readOnly | OpenFlag.directory),
+            // Before Linux 4.12 there is no such name.
+            let names = try? Syscall.names(directory.rawValue), names.contains(Array("pid_for_children".utf8))
+        else { return true }
+        return handle("pid_for_children") == own
     }
 
     /// Why a step failed that a user's own namespaces should allow.

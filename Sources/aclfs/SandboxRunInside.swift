@@ -8,8 +8,8 @@ struct SandboxRunInside {
     var command: [[UInt8]]
     /// Best first; the last always is.
     var workingDirectories: [[UInt8]]
-    var originalMask: sigset_t
-    /// Takes the command's wait status; closed without one if it was not started.
+    var signals: SandboxRunSignals
+    /// To the process that was called (`SandboxRunLine`); closed without a word if the command was not started.
     var line: Int32
 
     static let refused: Int32 = 2
@@ -20,30 +20,31 @@ struct SandboxRunInside {
             printError("aclfs: sandbox run: \(error.message)")
             return Self.refused
         }
-        // Neither types he into the caller's terminal (TIOCSTI) nor reaches his process group (kill(0, …)).
+        // Nobody inside reaches the caller's process group (kill(0, …)), nor has his terminal.
         setsid()
-        let child: Int32
+        // Whoever is left behind would read what is typed for the caller's shell.
+        let isAtTerminal = (0...2).contains { isatty($0) == 1 }
+        let (children, child): (SignalDescriptor, Int32)
         do throws(Errno) {
             try Syscall.hideProcess()
+            children = try SignalDescriptor([SIGCHLD])
             child = try Syscall.fork()
         } catch {
             printError("aclfs: sandbox run: cannot start a process: \(error)")
             return Self.refused
         }
         if child == 0 { start() }
+        // Here too: a signal for the group may come first.
+        setpgid(child, child)
         // Whoever reads what the command writes is to see the end of it.
         try? Syscall.silence()
-        return reap(child)
+        return reap(child, children, endsWithCommand: isAtTerminal)
     }
 
     // MARK: Doors
 
     private func close() throws(SandboxRunFailure) {
-        try step("cannot mount a /proc of its own") { () throws(Errno) in
-            try Syscall.mount(
-                source: "proc", target: "/proc", type: "proc",
-                flags: MountFlag.noSetID | MountFlag.noDevices | MountFlag.noExec)
-        }
+        try SandboxRunProc.mount()
         if SandboxRunDevices.canOpenDisks {
             try step("cannot make a /dev without disks") { () throws(Errno) in try SandboxRunDevices.replace() }
         }
@@ -76,6 +77,11 @@ struct SandboxRunInside {
             // Nobody is left behind if the one who waits for us is killed.
             try Syscall.endWithParent(SIGKILL)
         }
+        do throws(Errno) { try TerminalFilter.install() } catch {
+            throw SandboxRunFailure(
+                "cannot forbid typing into the caller's terminal: \(error); the kernel must have seccomp filters "
+                    + "(CONFIG_SECCOMP_FILTER), and a container must allow them")
+        }
         guard isAwaited else { throw SandboxRunFailure("whoever started it is gone") }
     }
 
@@ -94,8 +100,9 @@ struct SandboxRunInside {
 
     private func start() -> Never {
         for directory in workingDirectories where chdir(Self.characters(directory)) == 0 { break }
-        var mask = originalMask
-        sigprocmask(SIG_SETMASK, &mask, nil)
+        // What a terminal would send, to all that the command runs in the foreground, goes there.
+        setpgid(0, 0)
+        signals.restore()
         var words: [UnsafeMutablePointer<CChar>?] = command.map { strdup(Self.characters($0)) } + [nil]
         if let program = words[0] { execvp(program, &words) }
         let error = Errno(rawValue: errno)
@@ -106,62 +113,51 @@ struct SandboxRunInside {
 
     private static func characters(_ bytes: [UInt8]) -> [CChar] { bytes.map { CChar(bitPattern: $0) } + [0] }
 
-    private func reap(_ command: Int32) -> Int32 {
-        var set = SandboxRunSignals.set()
-        var isRunning = true
-        var report = SandboxRunReport()
+    /// Until nobody is left, or until nobody may be.
+    /// - Parameter endsWithCommand: what the command leaves behind ends with init, which ends with the command.
+    private func reap(_ command: Int32, _ children: SignalDescriptor, endsWithCommand: Bool) -> Int32 {
+        var line: Int32 = 3
+        var ended: Int32?
         while true {
             var status: Int32 = 0
             let pid = waitpid(-1, &status, WNOHANG)
-            if pid == command { (isRunning, report.status) = (false, status) }
+            if pid == command { ended = status }
             if pid > 0 { continue }
-            report.isLast = pid < 0
-            if !isRunning, !report.isSent {
-                // Those who stay live on; the command that started all this need not.
-                try? Syscall.endWithParent(0)
-                report.send()
+            if let status = ended {
+                let isLast = pid < 0 || endsWithCommand
+                // Those who stay live on; the process that started all this need not.
+                if !isLast { try? Syscall.endWithParent(0) }
+                SandboxRunNews.ended(status: status, isLast: isLast).send(line)
+                if isLast { return 0 }
+                Glibc.close(line)
+                (ended, line) = (nil, -1)
             }
             if pid < 0 { return 0 }
-            var info = siginfo_t()
-            let number = sigwaitinfo(&set, &info)
-            // The terminal's own have reached the command, too.
-            if number > 0, number != SIGCHLD, isRunning { kill(command, number) }
+            var waited = [
+                pollfd(fd: line, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: children.rawValue, events: Int16(POLLIN), revents: 0),
+            ]
+            if poll(&waited, 2, -1) < 0 { continue }
+            if waited[1].revents != 0 { _ = try? children.next() }
+            if waited[0].revents == 0 { continue }
+            if let order = SandboxRunOrder.receive(line) { obey(order, command) } else { line = -1 }
         }
     }
-}
 
-/// What is said of a command that has ended.
-struct SandboxRunReport {
-    /// As wait(2) has it.
-    var status: Int32 = 0
-    /// Whether nobody else is left in the sandbox.
-    var isLast = false
-    private(set) var isSent = false
-
-    mutating func send() {
-        isSent = true
-        let words = [status, isLast ? 1 : 0]
-        _ = write(3, words, 8)
-        close(3)
+    /// While there is a line the command has not been waited for, so that its number is nobody else's.
+    private func obey(_ order: SandboxRunOrder, _ command: Int32) {
+        switch order {
+        case .signal(let number, let toGroup): kill(toGroup ? -command : command, number)
+        case .stop:
+            SandboxRunHalt.stop(command)
+            // What ends at that signal is told of as an end.
+            if hasEnded(command) { SandboxRunHalt.go() } else { SandboxRunNews.stopped.send(3) }
+        case .go: SandboxRunHalt.go()
+        }
     }
 
-    /// nil if the other end has gone without a word.
-    static func receive(_ line: Int32) -> SandboxRunReport? {
-        var words: [Int32] = [0, 0]
-        guard read(line, &words, 8) == 8 else { return nil }
-        return SandboxRunReport(status: words[0], isLast: words[1] == 1)
-    }
-}
-
-/// The signals that are meant for the command, and reach it through those who wait for it.
-enum SandboxRunSignals {
-    static let numbers = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH]
-
-    /// With SIGCHLD, which tells of children.
-    static func set() -> sigset_t {
-        var set = sigset_t()
-        sigemptyset(&set)
-        for number in numbers + [SIGCHLD] { sigaddset(&set, number) }
-        return set
+    private func hasEnded(_ command: Int32) -> Bool {
+        var info = siginfo_t()
+        return waitid(P_PID, id_t(command), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_signo == SIGCHLD
     }
 }

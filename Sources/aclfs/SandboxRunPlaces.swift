@@ -83,7 +83,7 @@ struct SandboxRunPlaces {
     /// nil where it is not seen, or behind what somebody else serves.
     private mutating func top(of entry: MountEntry) -> SharedDescriptor? {
         guard let mount = seen.table.first(where: { $0.id == entry.id }) else { return nil }
-        switch try? SandboxWalk.end(mount, [], among: &seen, uid: geteuid()) {
+        switch try? SandboxWalk(mount, [], among: &seen, uid: geteuid()).end {
         case .visible(let top): return top
         default: return nil
         }

@@ -16,10 +16,12 @@ struct SandboxRunShare {
         let owner = entry.userID ?? 0
         guard owner == 0 || owner == geteuid() else {
             throw SandboxRunFailure(
-                "\(entry.path) is the mount of user \(owner), whose daemon cannot make mounts for others; only that user can "
+                "\(Self.name(entry)) is the mount of user \(owner), whose daemon cannot make mounts for others; only that user can "
                     + "confine a command on it")
         }
     }
+
+    private static func name(_ entry: MountEntry) -> String { escapedName(entry.path.utf8) }
 
     /// A question to the share's own daemon.
     static func ask(
@@ -28,7 +30,7 @@ struct SandboxRunShare {
         do throws(ControlError) {
             return try SandboxRunQuestion(device: entry.device, owner: entry.userID ?? 0)
                 .ask(command, members, with: descriptors, mayTake: mayTake)
-        } catch { throw SandboxRunFailure("\(entry.path): \(error.message)") }
+        } catch { throw SandboxRunFailure("\(name(entry)): \(error.message)") }
     }
 
     private static func entry(_ path: [UInt8]?) throws(SandboxRunFailure) -> MountEntry {
@@ -38,22 +40,34 @@ struct SandboxRunShare {
                 throw SandboxRunFailure(error.message)
             }
             guard location.path.isEmpty, location.entry.root == "/" else {
-                throw SandboxRunFailure("\(escapedName(path)): not a mount point of the whole share (\(location.entry.path) may be)")
+                throw SandboxRunFailure("\(escapedName(path)): not a mount point of the whole share (\(name(location.entry)) may be)")
             }
             return location.entry
         }
         if let here = try? MountLocation([0x2E], isFollowed: true), here.entry.root == "/" { return here.entry }
-        let all = MountTable.entries().filter { $0.type == "fuse.aclfs" && $0.root == "/" && !$0.keepsOut(geteuid()) }
+        // On a stranger's only he could confine anything.
+        let all = MountTable.entries().filter {
+            $0.type == "fuse.aclfs" && $0.root == "/" && !$0.keepsOut(geteuid()) && !$0.isStrangers
+        }
         var shown = all.filter { entry in MountTable.entry(at: entry.path)?.id == entry.id }
         // One share at two places is one.
         if Set(shown.map { $0.device }).count == 1 { shown = Array(shown.prefix(1)) }
+        if shown.count > 1 { shown.removeAll(where: isConfined) }
         guard shown.count == 1 else {
             throw SandboxRunFailure(
                 shown.isEmpty
-                    ? "no aclfs mount is seen here"
-                    : "several aclfs mounts are seen here; say which with --mount: " + shown.map { $0.path }.joined(separator: ", "))
+                    ? "no aclfs mount of root's or your own is seen here"
+                    : "several aclfs mounts are seen here; say which with --mount: " + shown.map { Self.name($0) }.joined(separator: ", "))
         }
         return shown[0]
+    }
+
+    /// A view is no share that a command could be confined on.
+    private static func isConfined(_ entry: MountEntry) -> Bool {
+        guard let top = try? Syscall.open(entry.path, OpenFlag.path | OpenFlag.directory),
+            let answer = try? ask(entry, "places", with: [top.rawValue])
+        else { return false }
+        return answer.result["confined"]?.bool == true
     }
 
     /// What is to be covered, mounts by other daemons of what lies in the same backing directory included. All of them are
@@ -71,7 +85,7 @@ struct SandboxRunShare {
 
     private func places(_ answer: JSON) throws(SandboxRunFailure) -> SandboxPlaces {
         guard let places = SandboxPlaces(answer), answer["stores"] != nil else {
-            throw SandboxRunFailure("\(entry.path): its daemon's answer is not understood; is it another version?")
+            throw SandboxRunFailure("\(Self.name(entry)): its daemon's answer is not understood; is it another version?")
         }
         return places
     }
@@ -80,7 +94,7 @@ struct SandboxRunShare {
     private func top() throws(SandboxRunFailure) -> SharedDescriptor {
         do throws(Errno) {
             return SharedDescriptor(try Syscall.open(mountpoint, OpenFlag.path | OpenFlag.directory))
-        } catch { throw SandboxRunFailure(mountpoint, error) }
+        } catch { throw SandboxRunFailure(Self.name(entry), error) }
     }
 
     func view(_ profile: SandboxProfile) throws(SandboxRunFailure) -> SandboxRunView {

@@ -15,6 +15,11 @@ enum SandboxRunSockets {
                     places.append(place)
                 }
             } catch {
+                // As /run/user/0 is, which the environment still names after su.
+                if error == .acces, let door = try? GrantPlace.closedDoor(on: path) {
+                    if !places.contains(door) { places.append(door) }
+                    continue
+                }
                 throw SandboxRunFailure(
                     "nobody can say whether the command could put a control socket into \(escapedName(path.utf8)) (does "
                         + "XDG_RUNTIME_DIR name a directory of yours?)", error)

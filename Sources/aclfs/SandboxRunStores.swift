@@ -3,24 +3,49 @@ import Glibc
 import LinuxSystem
 import ToolSupport
 
-/// Where the caller's grants are kept: by his environment, and by the daemons of other mounts of his, each of which may have been
-/// started in another.
+/// Where the caller's grants are kept: by his environment, by his account, and by the daemons of other mounts of his, each of which
+/// may have been started in another environment.
 enum SandboxRunStores {
     /// - Parameter share: what its own daemon told.
     static func places(besides share: SandboxPlaces) throws(SandboxRunFailure) -> [SandboxPlaces.Place] {
-        try byEnvironment(besides: share) + ofOtherDaemons(besides: share)
+        try byEnvironment(besides: share) + byAccount(besides: share) + ofOtherDaemons(besides: share)
     }
 
     private static func byEnvironment(besides share: SandboxPlaces) throws(SandboxRunFailure) -> [SandboxPlaces.Place] {
         // Without HOME no daemon that is started like this command keeps any.
-        guard let own = try? GrantPlace.prepare() else { return [] }
+        guard let path = try? GrantPlace.wanted() else { return [] }
+        return try wall(path, besides: share)
+    }
+
+    /// Where daemons keep them that are started as people log in. It is done without where it cannot be covered to stay and the
+    /// environment names another place.
+    private static func byAccount(besides share: SandboxPlaces) throws(SandboxRunFailure) -> [SandboxPlaces.Place] {
+        guard let path = GrantPlace.usual, path != (try? GrantPlace.wanted()) else { return [] }
+        return try wall(path, besides: share).map { place in
+            var place = place
+            place.isOptional = GrantPlace.isNamed
+            return place
+        }
+    }
+
+    private static func wall(_ path: String, besides share: SandboxPlaces) throws(SandboxRunFailure) -> [SandboxPlaces.Place] {
         do throws(Errno) {
-            let device = try Syscall.statx(own.base.rawValue, flags: AtFlag.dontSync).device
+            let place = try GrantPlace(at: path)
+            let device = try Syscall.statx(place.base.rawValue, flags: AtFlag.dontSync).device
             // What lies on the share itself is closed in the view, or is seen as the profile says.
             if share.mounts.contains(where: { $0.device == device }) { return [] }
-            return try own.wall().map { [$0] } ?? []
+            return try place.wall().map { [$0] } ?? []
         } catch {
-            throw SandboxRunFailure("nobody can say where \(own.path), which keeps the grants, has to be covered", error)
+            // Where he may not go, as in the home of who became this user, no daemon of his keeps any as long as it stays closed.
+            if error == .acces, let door = try? GrantPlace.closedDoor(on: path) { return [door] }
+            if error == .notdir || error == .loop, GrantPlace.isBarred(path) { return [] }
+            if let obstacle = GrantPlace.obstacle(on: path) {
+                throw SandboxRunFailure(
+                    "\(obstacle), so that what keeps the grants, \(escapedName(path.utf8)), can be neither made nor covered: move "
+                        + "it away")
+            }
+            throw SandboxRunFailure(
+                "nobody can say where \(escapedName(path.utf8)), which keeps the grants, has to be covered", error)
         }
     }
 
@@ -39,10 +64,21 @@ enum SandboxRunStores {
             answered.insert(device)
         }
         for mount in ownMounts() {
-            do throws(ControlError) { try ask(mount.device) } catch {
-                // It may have ended meanwhile.
-                if !error.isHeard, isGone(mount) { continue }
-                throw failure("\(mount.path): the daemon of this mount of yours", error)
+            // A mount is seen a moment before its daemon can be asked, and a moment longer.
+            var patience = 50
+            while true {
+                do throws(ControlError) { try ask(mount.device) } catch {
+                    if !error.isHeard {
+                        if isGone(mount) { break }
+                        if patience > 0 {
+                            patience -= 1
+                            SystemTime.sleep(milliseconds: 20)
+                            continue
+                        }
+                    }
+                    throw failure("\(mount.path): the daemon of this mount of yours", error)
+                }
+                break
             }
         }
         // One may serve another mount namespace and keep its grants here.

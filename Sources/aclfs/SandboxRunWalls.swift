@@ -9,19 +9,28 @@ import LinuxSystem
 /// there is nothing left to do, and that is the proof.
 struct SandboxWalls {
     let places: SandboxPlaces
-    /// Of the view, attached nowhere at first.
-    let view: Int32
-    private var isViewAttached = false
-    private var ours: Set<UInt64> = []
+    private var covers: SandboxCovers
     private var mounts = SandboxMounts()
     private let uid = geteuid()
+    /// Where the tops of our pins lay in their file systems when they were made, whatever they are called meanwhile; nil where the
+    /// table is believed.
+    private var pinned: [UInt64: [[UInt8]]?] = [:]
+    /// First all is covered that is seen, then it is pinned: what a pin hides is covered.
+    private var isPinning = false
+    private let viewDevice: UInt64?
+    /// What was not seen although nothing of ours was in the way.
+    private var unseen: Set<SandboxSpot> = []
+    /// What should have been met and was not.
+    private var missing: String?
 
     /// Besides the share: where grants are kept and where control sockets lie. Nothing must come to stand at their paths
     /// instead.
     private let kept: [SandboxPlaces.Place]
 
     init(places: SandboxPlaces, sockets: [SandboxPlaces.Place], view: Int32) {
-        (self.places, self.view, kept) = (places, view, places.stores + sockets)
+        (self.places, kept) = (places, places.stores + sockets)
+        covers = SandboxCovers(view: view)
+        viewDevice = try? Syscall.statx(view, flags: AtFlag.dontSync).device
     }
 
     /// More steps than any mount table needs; each covers something.
@@ -29,35 +38,26 @@ struct SandboxWalls {
 
     mutating func raise() throws(SandboxRunFailure) {
         var count = 0
+        var patience = 10
         while count < Self.most {
+            missing = nil
             let covered = try coverAll()
-            if covered == 0 { return }
+            if let missing {
+                // Whoever renames what lies above it for a moment is waited for.
+                guard patience > 0 else {
+                    throw SandboxRunFailure(
+                        "\(missing) is not where its mount says; does somebody rename what lies above it? Nothing is started while "
+                            + "nobody can say what to cover")
+                }
+                patience -= 1
+                SystemTime.sleep(milliseconds: 20)
+            } else if covered == 0 {
+                if isPinning { return }
+                isPinning = true
+            }
             count += covered
         }
         throw SandboxRunFailure("the mount table does not come to rest; is something mounting all the time?")
-    }
-
-    /// File systems through which their user ends what runs outside: FUSE connections that he mounted, his shares among
-    /// them, and by cgroup.kill or cgroup.freeze the processes of control groups that are delegated to him.
-    private static let controls = ["fusectl", "cgroup", "cgroup2"]
-
-    /// What is or lies below /proc is going to lie behind the sandbox's own.
-    private static func showsProcesses(_ mount: MountInfo) -> Bool {
-        mount.type.elementsEqual("proc".utf8) && !mount.path.isInside(Array("/proc".utf8))
-    }
-
-    /// A place of one mount where something is seen that must not be.
-    private struct Sight {
-        var mount: MountInfo
-        /// From the mount's top.
-        var names: [[UInt8]]
-        var cover: Cover
-        var isKept = false
-    }
-
-    private enum Cover {
-        case view(below: [[UInt8]])
-        case nothing
     }
 
     /// All that one reading of the table shows.
@@ -65,8 +65,13 @@ struct SandboxWalls {
     private mutating func coverAll() throws(SandboxRunFailure) -> Int {
         do throws(Errno) { try mounts.read() } catch { throw SandboxRunFailure("/proc/self/mountinfo", error) }
         var count = 0
-        for mount in mounts.table where !ours.contains(mount.id) {
-            for sight in sights(of: mount) {
+        // What covers a place hides what stands below it, which has to be covered before. The view comes first, for the others are
+        // parts of it.
+        let order = mounts.innermostFirst { mount in
+            mount.root.elementsEqual("/".utf8) && places.mounts.contains { $0.isSame && $0.device == mount.device }
+        }
+        for mount in order where !isOurs(mount) {
+            for sight in places.sights(of: mount, root: root(of: mount), kept: kept, uid: uid) {
                 steps: while count < Self.most {
                     switch try cover(sight) {
                     case .notSeen: break steps
@@ -81,28 +86,7 @@ struct SandboxWalls {
         return count
     }
 
-    private func sights(of mount: MountInfo) -> [Sight] {
-        let root = mount.root.pathNames
-        if Self.controls.contains(where: { mount.type.elementsEqual($0.utf8) }) || Self.showsProcesses(mount) {
-            return [Sight(mount: mount, names: [], cover: .nothing)]
-        }
-        if let served = places.mounts.first(where: { $0.device == mount.device }) {
-            return [Sight(mount: mount, names: [], cover: served.isSame ? .view(below: root) : .nothing)]
-        }
-        return (places.backing + kept).filter { $0.device == mount.device }.compactMap { place in
-            if place.names.starts(with: root) {
-                return Sight(
-                    mount: mount, names: Array(place.names.dropFirst(root.count)),
-                    cover: place.isSource ? .view(below: []) : .nothing, isKept: kept.contains(place))
-            }
-            guard root.starts(with: place.names) else { return nil }
-            // What is mounted below the backing directory is seen by the view where it is mounted.
-            return Sight(
-                mount: mount, names: [],
-                cover: place.isSource ? .view(below: Array(root.dropFirst(place.names.count))) : .nothing,
-                isKept: kept.contains(place))
-        }
-    }
+    private func root(of mount: MountInfo) -> [[UInt8]] { pinned[mount.id].flatMap { $0 } ?? mount.root.pathNames }
 
     // MARK: One place
 
@@ -112,52 +96,70 @@ struct SandboxWalls {
         case onTheWay
     }
 
-    private mutating func cover(_ sight: Sight) throws(SandboxRunFailure) -> Outcome {
-        let found: SandboxWalk.End
+    private mutating func cover(_ sight: SandboxSight) throws(SandboxRunFailure) -> Outcome {
+        let way: SandboxWalk
+        let isLasting: Bool
+        let isBehindOurs: Bool
         do throws(Errno) {
-            found = try SandboxWalk.end(sight.mount, sight.names, among: &mounts, uid: uid, fromRoot: sight.isKept)
+            way = try SandboxWalk(
+                sight.mount, sight.names, among: &mounts, uid: uid, pinning: pinning(of: sight), fromRoot: sight.isKept)
+            isBehindOurs = try crossesOurs(way, to: sight)
+            isLasting = try staysCovered(way, sight)
         } catch { throw SandboxRunFailure(shown(sight), error) }
-        let target: (object: SharedDescriptor, isTop: Bool)? =
-            switch found {
-            case .hidden, .root: nil
-            case .closed(let object), .movable(let object): (object, false)
-            case .strangers(let object): (object, true)
-            case .visible(let object): (object, sight.names.isEmpty)
+        if isBehindOurs {
+            try checkCovered(sight)
+            return .notSeen
+        }
+        if !isLasting {
+            if sight.isOptional {
+                unseen.insert(sight.spot)
+                return .notSeen
             }
-        var isLasting = true
+            throw SandboxRunFailure(notLasting(sight))
+        }
+        if case .buried = way.end, mayComeOut(sight) {
+            throw SandboxRunFailure(
+                "\(shown(sight)) shows the share or what lies behind it and is hidden by what is mounted above it; it cannot be covered there, "
+                    + "and would come out if somebody renamed a directory: unmount it, or if it is the share that hides it, mount the share "
+                    + "at another path")
+        }
         do throws(Errno) {
-            if let target, !(try isOurs(target.object)) {
-                isLasting = try mounts.keepsCovers(target.object.rawValue, isTop: target.isTop)
-            }
-        } catch { throw SandboxRunFailure(shown(sight), error) }
-        if !isLasting { throw SandboxRunFailure(notLasting(sight)) }
-        do throws(Errno) {
-            switch found {
-            case .hidden: return .notSeen
-            // What a view of ours refuses is not seen, and what lies below was mounted where the view stands now.
-            case .closed(let door) where try isOurs(door): return .notSeen
+            switch way.end {
+            case .hidden, .covered, .buried:
+                unseen.insert(sight.spot)
+                return .notSeen
             case .closed(let door):
+                unseen.insert(sight.spot)
+                // The view is going to stand there.
+                if try isShare(door) { return .notSeen }
                 // Nobody here may pass; covered, it stays closed should its mode change.
-                try attachNothing(onto: door)
-            case .movable(let directory):
+                try covers.close(door)
+            case .movable(let directory, let depth):
                 // Moved to below a bind mount, it would show what lies in it without its cover. A mount's top stays.
                 let copy = try Syscall.cloneTree(directory.rawValue)
                 try Syscall.attach(mount: copy.rawValue, onto: directory.rawValue)
+                let (pin, below) = (try Syscall.mountID(of: copy.rawValue), try Syscall.mountID(of: directory.rawValue))
+                pinned[pin] = .some(depth.map { root(of: sight.mount) + sight.names.prefix($0) })
+                mounts.note(pin, like: below, on: below)
             case .strangers(let outer):
                 // What lies below is not looked for.
-                try attachNothing(onto: outer)
+                unseen.insert(sight.spot)
+                try covers.close(outer)
             case .root:
                 throw Errno.busy
+            case .visible(let object) where try isAnother(object, sight):
+                missing = shown(sight)
+                return .notSeen
+            case .missing:
+                if !sight.isOptional { missing = shown(sight) }
+                return .notSeen
             case .visible(let object):
-                switch sight.cover {
-                case .nothing: try attachNothing(onto: object)
-                case .view(let names): try attachView(names, onto: object)
-                }
+                try covers.cover(object, at: sight.spot, with: sight.cover)
                 return .covered
             }
             return .onTheWay
         } catch {
-            if case .root = found {
+            if case .root = way.end {
                 throw SandboxRunFailure("\(shown(sight)) is the root directory here, which nothing can be mounted over")
             }
             // The kernel mounts nothing on a directory or file that its caches have dropped, or that was removed.
@@ -170,53 +172,108 @@ struct SandboxWalls {
         }
     }
 
-    private func notLasting(_ sight: Sight) -> String {
+    /// Of a mount that others hide.
+    private func mayComeOut(_ sight: SandboxSight) -> Bool { !isPinning && sight.isShares && !sight.mount.isStrangers(to: uid) }
+
+    /// What we have covered or pinned hides what was not seen before, or what has a cover of its own: somebody outside could
+    /// move it from there.
+    private mutating func checkCovered(_ sight: SandboxSight) throws(SandboxRunFailure) {
+        if isPinning || unseen.contains(sight.spot) || sight.isKernels || sight.mount.isStrangers(to: uid) { return }
+        if covers.stand(on: sight.spot, mounts.table) { return }
+        throw SandboxRunFailure(
+            "\(shown(sight)) shows what has to be covered, and was mounted or moved while that was done; try again")
+    }
+
+    private mutating func crossesOurs(_ way: SandboxWalk, to sight: SandboxSight) throws(Errno) -> Bool {
+        switch way.end {
+        case .buried, .closed: break
+        default: return false
+        }
+        for crossing in way.crossings {
+            if covers.lids.contains(crossing.into) { unseen.insert(sight.spot) }
+            let isByOurs = try isOurs(crossing.into)
+            if isByOurs { return true }
+        }
+        return false
+    }
+
+    /// Whether a directory is one of the share itself.
+    private func isShare(_ directory: SharedDescriptor) throws(Errno) -> Bool {
+        let device = try Syscall.statx(directory.rawValue, flags: AtFlag.dontSync).device
+        return places.mounts.contains { $0.device == device }
+    }
+
+    /// Whether what would be mounted stays, and what stands on the way. Names of the view count like any: what stands on one
+    /// falls by a revocation, too.
+    private mutating func staysCovered(_ way: SandboxWalk, _ sight: SandboxSight) throws(Errno) -> Bool {
+        for crossing in way.crossings {
+            let isLasting = try stays(crossing, on: sight)
+            if !isLasting { return false }
+        }
+        switch way.end {
+        case .missing, .root, .hidden, .buried, .covered: return true
+        case .closed(let door):
+            if try isShare(door) { return true }
+            return try mounts.keepsCovers(door.rawValue, isTop: false)
+        case .movable(let directory, _): return try mounts.keepsCovers(directory.rawValue, isTop: false)
+        case .strangers(let outer): return try mounts.keepsCovers(outer.rawValue, isTop: true)
+        case .visible(let object):
+            // Removed or replaced outside, a file loses what is mounted on it; a directory must be empty for that.
+            if sight.isShares, try !SandboxWalk.isDirectory(object.rawValue) { return false }
+            return try mounts.keepsCovers(object.rawValue, isTop: sight.names.isEmpty)
+        }
+    }
+
+    /// Whether what stands on a name stays there, or takes the place with it when it falls.
+    private mutating func stays(_ crossing: SandboxWalk.Crossing, on sight: SandboxSight) throws(Errno) -> Bool {
+        if try mounts.keepsNames(crossing.from) { return true }
+        // Then something else could come to stand at the path, if anybody could give it the name.
+        if sight.isKept {
+            if crossing.isMovable { return false }
+            let isRevocable = try mounts.isRevocable(crossing.from)
+            return !isRevocable
+        }
+        guard let lowest = try mounts.lowest(below: crossing.into, standingOn: crossing.from) else { return false }
+        return try mounts.isBelow(sight.mount, lowest)
+    }
+
+    /// Where a mount shows another part of the same file system, a directory on the way could be moved there as soon as somebody
+    /// opens it to this user.
+    private func pinning(of sight: SandboxSight) -> SandboxWalk.Pinning {
+        guard isPinning else { return .none }
+        if sight.isKept { return .movable }
+        let place = root(of: sight.mount) + sight.names
+        let isSeenElsewhere = mounts.table.contains { other in
+            guard other.device == sight.mount.device, !isOurs(other) else { return false }
+            let root = root(of: other)
+            return !place.starts(with: root) && !root.starts(with: place)
+        }
+        return isSeenElsewhere ? .all : .movable
+    }
+
+    private func isAnother(_ object: SharedDescriptor, _ sight: SandboxSight) throws(Errno) -> Bool {
+        guard let inode = sight.inode else { return false }
+        return try Syscall.statx(object.rawValue, flags: AtFlag.dontSync).inode != inode
+    }
+
+    private func notLasting(_ sight: SandboxSight) -> String {
         let remedy =
             sight.isKept
             ? "keep them on a local file system (XDG_STATE_HOME for grants, XDG_RUNTIME_DIR for sockets)"
             : "unmount the bind mount, or let the share's backing directory lie on a local file system"
-        return "\(shown(sight)) would have to be covered, or something above it, on a file system where a cover does not stay (FUSE, "
+        return "\(shown(sight)) would have to be covered, or something above it, where a cover does not stay (on a file, on FUSE, on "
             + "aclfs itself, or over a network): \(remedy)"
     }
 
-    private func shown(_ sight: Sight) -> String {
+    private func shown(_ sight: SandboxSight) -> String {
         escapedName((sight.mount.path.pathNames + sight.names).joinedPath)
     }
 
-    private mutating func attachView(_ names: [[UInt8]], onto object: SharedDescriptor) throws(Errno) {
-        if !isViewAttached {
-            guard names.isEmpty else { return try attachNothing(onto: object) }
-            try Syscall.attach(mount: view, onto: object.rawValue)
-            isViewAttached = true
-            remember(view)
-            return
-        }
-        // A part of the share that the profile closes is seen as nothing.
-        guard let part = SandboxWalk.below(view, names), let copy = try? Syscall.cloneMount(part.rawValue) else {
-            return try attachNothing(onto: object)
-        }
-        try Syscall.attach(mount: copy.rawValue, onto: object.rawValue)
-        remember(copy.rawValue)
-    }
+    /// Also what a pin has copied of the view.
+    private func isOurs(_ mount: MountInfo) -> Bool { covers.numbers.contains(mount.id) || mount.device == viewDevice }
 
-    private mutating func attachNothing(onto object: SharedDescriptor) throws(Errno) {
-        let isDirectory = try SandboxWalk.isDirectory(object.rawValue)
-        let empty: OwnedDescriptor
-        if isDirectory {
-            empty = try Syscall.smallMount(isWritable: false)
-        } else {
-            let null = try Syscall.open("/dev/null", OpenFlag.path)
-            empty = try Syscall.cloneMount(null.rawValue)
-        }
-        try Syscall.attach(mount: empty.rawValue, onto: object.rawValue)
-        remember(empty.rawValue)
-    }
-
-    private func isOurs(_ object: SharedDescriptor) throws(Errno) -> Bool {
-        ours.contains(try Syscall.mountID(of: object.rawValue))
-    }
-
-    private mutating func remember(_ mount: Int32) {
-        if let id = try? Syscall.statx(mount, flags: AtFlag.dontSync).mountID { ours.insert(id) }
+    private mutating func isOurs(_ number: UInt64) throws(Errno) -> Bool {
+        if covers.numbers.contains(number) || pinned[number] != nil { return true }
+        return try mounts.device(number) == viewDevice
     }
 }

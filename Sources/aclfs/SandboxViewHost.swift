@@ -27,7 +27,10 @@ extension MountHost {
         of mount: AttachedMount, to peer: ControlSocket.Peer, showing descriptors: [SharedDescriptor]
     ) -> ControlServer.MountFacts.DaemonAnswer {
         guard Self.mayKnowPlaces(of: mount, peer, descriptors) else { return Self.keptPlaces }
-        do throws(MountFailure) { return .done(try sandboxPlaces(of: mount, to: peer).json) } catch {
+        do throws(MountFailure) {
+            let confined = JSON.Member("confined", .bool(mount.profile != nil))
+            return .done(.object([confined] + (try sandboxPlaces(of: mount, to: peer).members)))
+        } catch {
             return .failed(.inval, error.message)
         }
     }
@@ -158,7 +161,7 @@ extension MountHost {
         // What an ordinary user mounts for a sandbox of his is nobody else's.
         options.allowOther = geteuid() == 0
         let view = AttachedMount(
-            source: mount.source, name: mount.name, mountpoint: "(view)", device: device, options: options,
+            source: mount.source, name: mount.name, mountpoint: AttachedMount.nowhere, device: device, options: options,
             profile: profile, showsRequests: mount.showsRequests, descriptor: descriptor, view: base)
         let isServing = WorkQueue<Bool>(capacity: 2)
         try serve(view, tree: tree) { isServing.add($0) }

@@ -3,58 +3,122 @@ import Glibc
 import LinuxSystem
 
 /// Whether a place of one mount can be come by from the root directory, step by step, without following any link.
-enum SandboxWalk {
+struct SandboxWalk {
     enum End {
-        /// Something else is in the way, or nothing is there.
+        /// Something else is in the way, or the mount is dead.
         case hidden
+        /// Something else is in the way of the mount itself.
+        case buried
+        /// The same, and what hides it stands exactly on it, so that it stays hidden wherever that is moved.
+        case covered
+        /// It should be there and is not: somebody renames what lies above it.
+        case missing
         /// A directory on the way that the caller may not search.
         case closed(SharedDescriptor)
-        /// A directory on the way that the caller could move elsewhere, and what lies in it with it.
-        case movable(SharedDescriptor)
+        /// A directory on the way that the caller could move elsewhere, and what lies in it with it. How many names it lies below
+        /// the mount's top; nil if it lies above.
+        case movable(SharedDescriptor, depth: Int?)
         /// The top of a mount on the way that another user serves, who need not answer: nobody goes on from there.
         case strangers(SharedDescriptor)
         case visible(SharedDescriptor)
         case root
     }
 
+    /// A step from one mount into another that stands on a name of it.
+    struct Crossing {
+        var from: UInt64
+        var into: UInt64
+        /// Whether the name could be changed.
+        var isMovable: Bool
+    }
+
+    /// Which directories on the way are met as `movable`.
+    enum Pinning {
+        case none, movable, all
+    }
+
+    var end: End
+    var crossings: [Crossing] = []
+
     /// - Parameters:
     ///   - names: from the mount's top.
     ///   - fromRoot: whether nothing may come to stand at this path instead: then the directories above the mount count, too,
     ///     which would take it with them.
     ///   - mounts: is read anew where it does not know what is met.
-    static func end(
-        _ mount: MountInfo, _ names: [[UInt8]], among mounts: inout SandboxMounts, uid: UInt32, fromRoot: Bool = false
-    ) throws(Errno) -> End {
+    init(
+        _ mount: MountInfo, _ names: [[UInt8]], among mounts: inout SandboxMounts, uid: UInt32, pinning: Pinning = .none,
+        fromRoot: Bool = false
+    ) throws(Errno) {
+        end = .buried
         let top = SharedDescriptor(try Syscall.open("/", OpenFlag.path | OpenFlag.directory))
         var current = top
         // Of the mount that we are on.
         var number = try Syscall.mountID(of: top.rawValue)
         for name in mount.path.pathNames {
-            if try mounts.isStrangers(number) { return .strangers(current) }
-            switch try step(current, name) {
+            if try isEnd(number, current, &mounts) { return }
+            switch try Self.step(current, name) {
             case .to(let next):
                 let nextNumber = try Syscall.mountID(of: next.rawValue)
-                // What something is mounted on stays where it is.
-                if fromRoot, nextNumber == number, isMovable(in: current, uid: uid) { return .movable(next) }
+                if nextNumber != number {
+                    crossings.append(Crossing(from: number, into: nextNumber, isMovable: Self.isMovable(in: current, uid: uid)))
+                } else if fromRoot, pinning != .none, Self.isMovable(in: current, uid: uid) {
+                    end = .movable(next, depth: nil)
+                    return
+                }
                 (current, number) = (next, nextNumber)
-            case .closed: return current === top ? .hidden : .closed(current)
-            case .nowhere: return .hidden
+            case .closed:
+                if current !== top { end = .closed(current) }
+                return
+            case .nowhere:
+                // Below something else it need not be there.
+                if try mounts.isBelow(mount, number) { end = .missing }
+                return
+            case .dead:
+                end = .hidden
+                return
             }
         }
-        guard number == mount.id else { return .hidden }
+        if number != mount.id {
+            // What stands on its top goes where it goes.
+            if try mounts.stands(number, on: mount) { end = .covered }
+            return
+        }
+        end = .hidden
         for (index, name) in names.enumerated() {
-            if try mounts.isStrangers(number) { return .strangers(current) }
+            if try isEnd(number, current, &mounts) { return }
             let next: SharedDescriptor
-            switch try step(current, name) {
+            switch try Self.step(current, name) {
             case .to(let found): next = found
-            case .closed: return current === top ? .hidden : .closed(current)
-            case .nowhere: return .hidden
+            case .closed:
+                if current !== top { end = .closed(current) }
+                return
+            case .nowhere:
+                end = .missing
+                return
+            case .dead: return
             }
-            guard try Syscall.mountID(of: next.rawValue) == mount.id else { return .hidden }
-            if index < names.count - 1, isMovable(in: current, uid: uid) { return .movable(next) }
+            let nextNumber = try Syscall.mountID(of: next.rawValue)
+            guard nextNumber == mount.id else {
+                crossings.append(Crossing(from: number, into: nextNumber, isMovable: Self.isMovable(in: current, uid: uid)))
+                if index == names.count - 1 { end = .covered }
+                return
+            }
+            if index < names.count - 1, pinning == .all || pinning == .movable && Self.isMovable(in: current, uid: uid) {
+                end = .movable(next, depth: index + 1)
+                return
+            }
             current = next
         }
-        return mount.path.pathNames.isEmpty && names.isEmpty ? .root : .visible(current)
+        end = mount.path.pathNames.isEmpty && names.isEmpty ? .root : .visible(current)
+    }
+
+    /// Whether nobody goes on from what somebody else serves. Where he lets nobody in there is nothing to be seen.
+    private mutating func isEnd(
+        _ number: UInt64, _ current: SharedDescriptor, _ mounts: inout SandboxMounts
+    ) throws(Errno) -> Bool {
+        guard try mounts.isStrangers(number) else { return false }
+        end = try mounts.keepsOut(number) ? .hidden : .strangers(current)
+        return true
     }
 
     /// A part of a mount of ours; nil if it cannot be opened.
@@ -69,7 +133,7 @@ enum SandboxWalk {
 
     private enum Step {
         case to(SharedDescriptor)
-        case closed, nowhere
+        case closed, nowhere, dead
     }
 
     private static func step(_ directory: SharedDescriptor, _ name: [UInt8]) throws(Errno) -> Step {
@@ -81,8 +145,9 @@ enum SandboxWalk {
         } catch {
             switch error {
             case .acces, .perm: return .closed
+            case .noent, .notdir, .loop: return .nowhere
             // A mount whose server died comes to life no more.
-            case .noent, .notdir, .loop, .notconn, .stale: return .nowhere
+            case .notconn, .stale: return .dead
             default: throw error
             }
         }
@@ -99,9 +164,10 @@ enum SandboxWalk {
         }
     }
 
-    /// Whether names in the directory may be changed, or could be after a chmod.
+    /// Whether names in the directory may be changed, or could be after a chmod. What is read-only or immutable now need not
+    /// stay so.
     private static func isMovable(in directory: SharedDescriptor, uid: UInt32) -> Bool {
         guard let status = try? Syscall.statx(directory.rawValue, flags: AtFlag.dontSync) else { return true }
-        return status.uid == uid || faccessat(directory.rawValue, ".", W_OK, AT_EACCESS) == 0
+        return status.uid == uid || faccessat(directory.rawValue, ".", W_OK, AT_EACCESS) == 0 || errno != EACCES
     }
 }

@@ -15,6 +15,10 @@ import Testing
         let value = try JSONText.parse(Array(#""\u00fc\ud83d\ude00\n\/""#.utf8))
         #expect(value.string == "ü😀\n/")
         #expect(JSONText.write(.string("\u{1}\u{7f}")) == Array(#""\u0001\u007f""#.utf8))
+        // What would act on a terminal or turn a line around; whoever reads it finds the same text again.
+        let marks = "\u{9b}31m\u{2028}\u{202e}\u{feff}é\u{1f600}"
+        #expect(JSONText.write(.string(marks)) == Array("\"\\u009b31m\\u2028\\u202e\\ufeffé\u{1f600}\"".utf8))
+        #expect(try JSONText.parse(JSONText.write(.string(marks))) == .string(marks))
     }
 
     @Test(arguments: [

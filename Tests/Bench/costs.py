@@ -203,6 +203,9 @@ def main(words):
         if counts and not os.path.isdir(f"{TRACE}/fuse"):
             raise places.Failure("no trace points: mount -t tracefs none /sys/kernel/tracing, on a kernel that has those of fuse")
         settings.aclfs, settings.load = (os.path.abspath(shutil.which(each) or each) for each in (settings.aclfs, settings.load))
+        if "bindfs" in settings.built.split(",") and not shutil.which("bindfs"):
+            print("costs: bindfs is not installed (apt install bindfs), so it is left out", file=sys.stderr)
+            settings.built = ",".join(each for each in settings.built.split(",") if each != "bindfs")
         names = [word for word in settings.only.split(",") if word] or ROWS
         outside, by_request = callgrind.count(settings, names, command_of) if settings.instructions != "no" else ({}, {})
         if counts:

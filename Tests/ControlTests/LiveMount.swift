@@ -42,6 +42,8 @@ final class LiveMount {
 
     func end() {
         _ = Self.run([Self.program, "unmount", share])
+        // Somebody's look at all mounts may keep it busy for a moment.
+        if mounts.contains(" \(share) ") { _ = Self.run(["/bin/umount", "-l", share]) }
         // Never remove through a mount that would not go.
         if !mounts.contains(" \(share) ") { try? FileManager.default.removeItem(atPath: top) }
     }

@@ -8,6 +8,8 @@
 //
 //     aclfs-escape handle FILE          prints a file's handle in hex
 //     aclfs-escape with-key COMMAND…    runs a command with a key in a new session keyring
+//     aclfs-escape on-terminal COMMAND… runs a command on a new terminal, which is nobody's controlling one; prints what it writes
+//     aclfs-escape without-filters COMMAND… runs a command as on a kernel without seccomp filters
 //     aclfs-escape ways                 prints all ways
 //     aclfs-escape pose SOCKET NOTES    listens as a daemon would and answers yes; notes what it was sent, after the number
 //                                       of descriptors that came along
@@ -17,16 +19,20 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/keyctl.h>
 #include <linux/mount.h>
 #include <linux/nsfs.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -465,11 +471,45 @@ static void keys(void)
         if (syscall(SYS_keyctl, KEYCTL_SEARCH, rings[i], "user", "aclfs-escape", 0) >= 0) found("found", "a key");
 }
 
+// By the numbers that calls have for programs of other kinds, which the kernel may take too.
+static void type_as_others(int fd)
+{
+#ifdef __x86_64__
+    // x32, and what older kernels took for it. Only the filter refuses numbers that a kernel does not know.
+    const long numbers[] = { 0x40000000 | 514, 0x40000000 | SYS_ioctl, 514 };
+    for (size_t i = 0; i < 3; i++)
+        if (syscall(numbers[i], fd, TIOCSTI, "x") == 0 || errno != EPERM) found("asked", "by a call of x32");
+    fflush(stdout);
+    if (fork() == 0) {
+        // Programs of 32 bits. Where the kernel runs none, this is the end of the process.
+        char *low = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+        long result = 54;
+        *low = 'x';
+        __asm__ volatile("int $0x80" : "+a"(result) : "b"(fd), "c"(TIOCSTI), "d"(low) : "memory", "r8", "r9", "r10", "r11");
+        if (result == 0) found("typed", "by a call of i386");
+        fflush(stdout);
+        _exit(escaped);
+    }
+    int status = 0;
+    wait(&status);
+    if (WIFEXITED(status) && WEXITSTATUS(status)) escaped = true;
+#else
+    (void)fd;
+#endif
+}
+
 // Into the terminal that the caller sits at.
 static void type_here(void)
 {
-    for (int fd = 0; fd < 3; fd++)
+    for (int fd = 0; fd < 3; fd++) {
         if (ioctl(fd, TIOCSTI, "x") == 0) found("typed", "into the terminal");
+        // The kernel takes the lower half of the request.
+        if (syscall(SYS_ioctl, fd, TIOCSTI | 1ul << 32, "x") == 0) found("typed", "by a longer request");
+        // Of a console, where another of these pastes. Only the filter refuses what a terminal does not know.
+        char shift_state = 6;
+        if (ioctl(fd, TIOCLINUX, &shift_state) == 0 || errno != EPERM) found("asked", "the console");
+        type_as_others(fd);
+    }
     int terminal = open("/dev/tty", O_RDWR);
     if (terminal >= 0 && ioctl(terminal, TIOCSTI, "x") == 0) found("typed", "into /dev/tty");
 }
@@ -595,6 +635,43 @@ static int with_key(char **command)
     return 3;
 }
 
+static int on_terminal(char **command)
+{
+    int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (master < 0 || grantpt(master) || unlockpt(master)) return 3;
+    pid_t child = fork();
+    if (child == 0) {
+        int terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
+        for (int fd = 0; fd < 3; fd++) dup2(terminal, fd);
+        if (terminal > 2) close(terminal);
+        execvp(command[0], command);
+        _exit(3);
+    }
+    char text[4096];
+    // Ends with an error once nobody has the other end open.
+    for (ssize_t length; (length = read(master, text, sizeof text)) > 0;)
+        for (ssize_t i = 0; i < length; i++)
+            if (text[i] != '\r') putchar(text[i]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 3;
+}
+
+static int without_filters(char **command)
+{
+    struct sock_filter program[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = { .len = sizeof program / sizeof *program, .filter = program };
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter)) return 3;
+    execvp(command[0], command);
+    return 3;
+}
+
 static int pose(const char *name, const char *path)
 {
     static const char yes[] = "{\"v\":1,\"ok\":true,\"result\":{\"serves\":true,\"shows\":false}}";
@@ -642,6 +719,8 @@ static int try_way(const struct way *way)
 int main(int count, char **word)
 {
     if (count > 2 && strcmp(word[1], "with-key") == 0) return with_key(word + 2);
+    if (count > 2 && strcmp(word[1], "on-terminal") == 0) return on_terminal(word + 2);
+    if (count > 2 && strcmp(word[1], "without-filters") == 0) return without_filters(word + 2);
     if (count == 3 && strcmp(word[1], "handle") == 0) return print_handle(word[2]);
     if (count == 4 && strcmp(word[1], "pose") == 0) return pose(word[2], word[3]);
     if (count == 2 && strcmp(word[1], "ways") == 0) {

@@ -7,6 +7,15 @@
 //     aclfs-gaps race ROUNDS FILE                     a second writer fills the gap that the first one closes over
 //     aclfs-gaps close SIZE FILE                      makes FILE so long, says `ready`, waits for a line, closes, and says
 //                                                     what close(2) gave; SIGUSR1 interrupts it
+//     aclfs-gaps holes COUNT FILE                     makes FILE with so many holes, and says how many milliseconds close(2) took
+//     aclfs-gaps mapped COUNT PREFIX                  makes so many files with a gap, keeps a mapping of each, says `ready`, and
+//                                                     ends at a line
+//     aclfs-gaps shared ROUNDS PREFIX                 in each round one process closes a file with a gap while another writes
+//                                                     through the same handle; prints how often st_mtime was before the write
+//     aclfs-gaps kept ROUNDS PREFIX                   in each round a file with gaps gets a time and is closed; prints how often another
+//                                                     was seen
+//     aclfs-gaps stored ROUNDS PREFIX                 in each round one process closes a file with a gap while another stores through a
+//                                                     mapping; prints how often st_mtime was the one before
 //
 // Exit 0: every byte was right at every look, also before close; 1: a byte was not, said on standard output.
 
@@ -21,7 +30,12 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+int run_shared(int rounds, const char *prefix);
+int run_kept(int rounds, const char *prefix);
+int run_stored(int rounds, const char *prefix);
 
 enum { LIMIT = 1 << 20, HANDLES = 4 };
 
@@ -264,11 +278,47 @@ static int run_close(int64_t size, const char *path)
     return 0;
 }
 
+static int run_holes(int count, const char *path)
+{
+    int file = open(path, O_RDWR | O_CREAT, 0644);
+    if (file < 0) fail("open", 0);
+    for (int64_t i = 1; i <= count; i++)
+        if (pwrite(file, "x", 1, i * 8192) != 1) fail("pwrite", i);
+    struct timespec before, after;
+    clock_gettime(CLOCK_MONOTONIC, &before);
+    if (close(file)) fail("close", 0);
+    clock_gettime(CLOCK_MONOTONIC, &after);
+    printf("%lld\n", (long long)(after.tv_sec - before.tv_sec) * 1000 + (after.tv_nsec - before.tv_nsec) / 1000000);
+    return 0;
+}
+
+static int run_mapped(int count, const char *prefix)
+{
+    for (int i = 0; i < count; i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s%d", prefix, i);
+        int file = open(path, O_RDWR | O_CREAT, 0644);
+        if (file < 0) fail("open", i);
+        if (ftruncate(file, 16384)) fail("ftruncate", i);
+        if (mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) == MAP_FAILED) fail("mmap", i);
+        if (close(file)) fail("close", i);
+    }
+    printf("ready\n");
+    fflush(stdout);
+    getchar();
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     if ((argc == 6 || argc == 7) && strcmp(argv[1], "random") == 0)
         return run_random(strtoull(argv[2], NULL, 10), atoi(argv[3]), atoi(argv[4]), argv[5], argv[argc - 1]);
     if (argc == 4 && strcmp(argv[1], "race") == 0) return run_race(atoi(argv[2]), argv[3]);
     if (argc == 4 && strcmp(argv[1], "close") == 0) return run_close(atoll(argv[2]), argv[3]);
+    if (argc == 4 && strcmp(argv[1], "holes") == 0) return run_holes(atoi(argv[2]), argv[3]);
+    if (argc == 4 && strcmp(argv[1], "mapped") == 0) return run_mapped(atoi(argv[2]), argv[3]);
+    if (argc == 4 && strcmp(argv[1], "shared") == 0) return run_shared(atoi(argv[2]), argv[3]);
+    if (argc == 4 && strcmp(argv[1], "kept") == 0) return run_kept(atoi(argv[2]), argv[3]);
+    if (argc == 4 && strcmp(argv[1], "stored") == 0) return run_stored(atoi(argv[2]), argv[3]);
     return 2;
 }

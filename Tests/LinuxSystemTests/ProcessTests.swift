@@ -46,6 +46,14 @@ struct ProcessTests {
         #expect(!PendingSignals.exist(for: Syscall.threadID) && !PendingSignals.exist(for: Int32.max))
     }
 
+    @Test("who runs or waits is awake, whatever its name; who is not there is not")
+    func awake() throws {
+        #expect(ProcessState.letter(stat: Array("7 (a) T (b) S 1".utf8)) == UInt8(ascii: "S"))
+        #expect(ProcessState.letter(stat: Array("7 (a)".utf8)) == nil)
+        #expect(try ProcessState.isAwake(getpid()))
+        #expect(try !ProcessState.isAwake(Int32.max))
+    }
+
     @Test("a thread runs under its name and is joined")
     func threads() throws {
         let seen = Lock<[UInt8]>([])

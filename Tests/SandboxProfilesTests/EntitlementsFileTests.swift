@@ -62,12 +62,25 @@ import Testing
         #expect(refusal(Array("{ a = 1; }".utf8)).contains("neither XML"), "the form that Apple gave up")
         #expect(refusal(Array("{\"a\":true}".utf8)).contains("neither XML"))
         #expect(refusal([]).contains("neither XML"))
-        #expect(refusal([0xFF, 0xFE, 0x3C, 0x00]).contains("neither XML"))
-        #expect(refusal(Array("<\u{0}".utf8)).contains("UTF-8"))
+        #expect(refusal(Array("<a\u{0}".utf8)).contains("UTF-8"))
         #expect(refusal(Array((Self.head + "<dict><key>a</key>").utf8)).contains("not a property list that can be read"))
         #expect(refusal(Array("<html><body/></html>".utf8)).contains("'html'"))
         #expect(refusal(Array("bplist00".utf8)).contains("damaged"))
         #expect(refusal(Array("<!DOCTYPE plist [<!ENTITY a \"b\">]><plist><dict/></plist>".utf8)).contains("entities"))
+    }
+
+    /// No line says what is wrong with them.
+    @Test func otherEncodings() {
+        let list = Self.head + "<dict>\(sandboxed)<key>a</key><string>\u{FC}</string></dict></plist>\n"
+        let wide = list.utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+        let wider = list.unicodeScalars.flatMap { scalar in [24, 16, 8, 0].map { UInt8(scalar.value >> $0 & 0xFF) } }
+        #expect(refusal(wide).contains("in UTF-16LE; write it in UTF-8 (iconv -f UTF-16LE -t UTF-8"))
+        #expect(refusal([0xFF, 0xFE] + wide).contains("in UTF-16; write it in UTF-8 (iconv -f UTF-16 -t UTF-8"))
+        #expect(refusal(wider).contains("in UTF-32BE; "))
+        let latin = list.unicodeScalars.map { UInt8($0.value) }
+        #expect(refusal(latin).contains("line 3: a byte that is no UTF-8 text; "))
+        let declared = String(decoding: latin, as: UTF8.self).replacing("UTF-8", with: "ISO-8859-1")
+        #expect(refusal(declared.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }).contains("says that it is in ISO-8859-1; "))
     }
 
     /// By the line on which the fault stands, which is nowhere near the first; `head` has three.

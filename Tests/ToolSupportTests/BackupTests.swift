@@ -6,8 +6,11 @@ import ToolSupport
 
 extension FakeFiles: BackupFiles {
     func absolutePath(of node: String) throws(Errno) -> [UInt8] { Array(node.utf8) }
-    func forEachName(in directory: String, _ body: ([UInt8]) -> Void) throws(Errno) {
-        for name in try names(in: directory).sorted(by: { $0.lexicographicallyPrecedes($1) }) { body(name) }
+    var openLevels: Int { 2 }
+    func listing(of directory: String, from position: Int64) throws(Errno) -> FakeListing {
+        if let errno = objects[directory]?.refuses { throw errno }
+        return FakeListing(
+            try names(in: directory).sorted { $0.lexicographicallyPrecedes($1) }, from: position, { self.openListings += $0 })
     }
 
     func backup(_ arguments: String..., isTerminal: Bool = false) -> (status: Int32, output: String, error: String) {
@@ -16,6 +19,24 @@ extension FakeFiles: BackupFiles {
             arguments: bytes(arguments), sink: captured.sink, files: self, workingDirectory: Array("/here".utf8),
             isTerminal: isTerminal)
         return (status, captured.output, captured.error)
+    }
+}
+
+final class FakeListing: NameListing {
+    private let names: [[UInt8]]
+    private let count: (Int) -> Void
+    private(set) var position: Int64
+
+    init(_ names: [[UInt8]], from position: Int64, _ count: @escaping (Int) -> Void) {
+        (self.names, self.position, self.count) = (names, position, count)
+        count(1)
+    }
+    deinit { count(-1) }
+
+    func next() -> [UInt8]? {
+        guard position < names.count else { return nil }
+        position += 1
+        return names[Int(position) - 1]
     }
 }
 
@@ -125,6 +146,55 @@ struct BackupTests {
         files.objects["d/\u{1B}x"]?.attributes["system.aclfs.flags"] = Array("nodump".utf8)
         #expect(files.backup("list", "d", isTerminal: true).output == "d/\\x1bx\n")
         #expect(files.backup("list", "d").output == "d/\u{1B}x\n")
+    }
+
+    @Test("a list that nobody takes ends there, and is no good one")
+    func closedOutput() {
+        files.add("d", .directory)
+        for number in 0..<1000 {
+            let name = "d/\(number)-" + String(repeating: "x", count: 200)
+            files.add(name)
+            files.objects[name]?.attributes["system.aclfs.flags"] = Array("nodump".utf8)
+        }
+        var outputs = 0
+        let sink = OutputSink(output: { _ in outputs += 1 }, error: { _ in outputs += 10 }, isOpen: { outputs == 0 })
+        let status = runBackup(
+            arguments: bytes(["list", "d", "d"]), sink: sink, files: files, workingDirectory: [], isTerminal: false)
+        #expect((status, outputs) == (1, 1))
+    }
+
+    /// Ten levels, and in each an excluded file before and behind the next.
+    private func makeDeepTree() -> [String] {
+        var (path, before, behind) = ("d", [String](), [String]())
+        for _ in 0..<10 {
+            files.add(path, .directory)
+            for name in ["a", "z"] {
+                files.add("\(path)/\(name)")
+                files.objects["\(path)/\(name)"]?.attributes["system.aclfs.flags"] = Array("nodump".utf8)
+            }
+            before.append(path + "/a\n")
+            behind.append(path + "/z\n")
+            path += "/m"
+        }
+        return before + behind.reversed()
+    }
+
+    @Test("only the deepest levels are held open, and the others found again", arguments: [true, false])
+    func deepTree(leadsUp: Bool) {
+        let expected = makeDeepTree()
+        files.leadsUp = leadsUp
+        #expect(files.backup("list", "d") == (0, expected.joined(), ""))
+        #expect(files.openListings == 0 && files.mostListings == 2)
+    }
+
+    @Test("what has become another directory meanwhile is not listed for it, and is said")
+    func movedTree() {
+        let expected = makeDeepTree()
+        // Shows another number when it is opened again.
+        files.changes(at: "d/m/m/m", after: 1)
+        let result = files.backup("list", "d")
+        #expect(result.output == expected.filter { $0 != "d/m/m/m/z\n" }.joined())
+        #expect(result.error == "aclfs: d/m/m/m: moved away meanwhile; the rest of it was not looked at\n" && result.status == 1)
     }
 
     @Test(

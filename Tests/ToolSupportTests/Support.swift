@@ -34,6 +34,15 @@ final class FakeFiles: ToolFiles {
     var objects: [String: Object] = [:]
     var supportsAttributes = true
     private(set) var changes: [String] = []
+    var openListings = 0 {
+        didSet { mostListings = max(mostListings, openListings) }
+    }
+    private(set) var mostListings = 0
+    /// Whether `..` is the directory above.
+    var leadsUp = false
+    /// Directories that become others after so many looks.
+    private var changing: [String: Int] = [:]
+    func changes(at path: String, after looks: Int) { changing[path] = looks }
 
     func add(
         _ path: String, _ kind: ObjectKind = .file, mode: UInt16 = 0o644, target: String? = nil, device: UInt64 = 1
@@ -64,11 +73,18 @@ final class FakeFiles: ToolFiles {
     }
     func open(_ name: [UInt8], in directory: String, followsLink: Bool) throws(Errno) -> String {
         if name == [0x2E] { return directory }
-        if name == [0x2E, 0x2E] { return directory }
+        if name == [0x2E, 0x2E] {
+            guard leadsUp, let end = directory.lastIndex(of: "/") else { return directory }
+            return String(directory[..<end])
+        }
         return try open(Array("\(directory)/\(String(decoding: name, as: UTF8.self))".utf8), followsLink: followsLink)
     }
     func status(of node: String) throws(Errno) -> ObjectStatus {
-        guard let object = objects[node] else { throw .noent }
+        guard var object = objects[node] else { throw .noent }
+        if let looks = changing[node] {
+            changing[node] = looks - 1
+            if looks <= 0 { object.status.inode = 99_999 }
+        }
         return object.status
     }
     func setMode(of node: String, to mode: UInt16) throws(Errno) {

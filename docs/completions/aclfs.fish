@@ -27,7 +27,7 @@ complete -c aclfs -n '__fish_seen_subcommand_from mount' -s o -x -d 'Mount optio
     cache=auto cache=strict cache=exclusive special=gate special=open xattr_names=linux xattr_names=mac xattr_names=both
     crossmounts nocrossmounts unknown99 source_mode=require-private nodiratime nosymfollow remount passthrough=auto
     passthrough=off zerofill=write zerofill=allocate zerofill=off zerofill_max= transport=auto
-    transport=uring transport=dev fsname= sandbox= bundle= home= layout=macos layout=ios'
+    transport=uring transport=dev fsname= audit=denied audit=all audit_log= audit_limit= sandbox= bundle= home= layout=macos layout=ios'
 complete -c aclfs -n '__fish_seen_subcommand_from unmount status' -f -a '(__aclfs_mounts)'
 complete -c aclfs -n '__fish_seen_subcommand_from status explain effective' -l json -d 'Print JSON'
 complete -c aclfs -n '__fish_seen_subcommand_from explain' -l who-can -d 'Which users may'
@@ -59,7 +59,7 @@ complete -c aclfs -n '__fish_seen_subcommand_from check; and __fish_seen_subcomm
 complete -c aclfs -n '__fish_seen_subcommand_from run; and __fish_seen_subcommand_from sandbox' -l home -r -d 'From the mount\'s top'
 complete -c aclfs -n '__fish_seen_subcommand_from run; and __fish_seen_subcommand_from sandbox' -l layout -x -a 'macos ios'
 complete -c aclfs -n '__fish_seen_subcommand_from run; and __fish_seen_subcommand_from sandbox' -l mount -r -d 'The share'
-complete -c aclfs -n '__fish_seen_subcommand_from grant; and __fish_seen_subcommand_from add' -l read-only -d 'It may read'
-complete -c aclfs -n '__fish_seen_subcommand_from grant; and __fish_seen_subcommand_from add' -l read-write -d 'It may read and write'
+complete -c aclfs -n '__fish_seen_subcommand_from grant; and __fish_seen_subcommand_from add' -l read-only -d 'It may read and execute'
+complete -c aclfs -n '__fish_seen_subcommand_from grant; and __fish_seen_subcommand_from add' -l read-write -d 'It may read, write and execute'
 complete -c aclfs -n '__fish_seen_subcommand_from grant; and __fish_seen_subcommand_from add' -l expires -x -d 'When it ends'
 complete -c aclfs -n '__fish_seen_subcommand_from grant; and __fish_seen_subcommand_from remove' -l below -d 'With what lies below'

@@ -158,6 +158,7 @@ int32_t aclfs_is_open_for_writing(int32_t fd);
 int32_t aclfs_ftruncate(int32_t fd, int64_t size);
 int32_t aclfs_truncate(int32_t fd, int64_t size);
 int32_t aclfs_fallocate(int32_t fd, int32_t mode, int64_t offset, int64_t length);
+int32_t aclfs_drop_cached(int32_t fd, int64_t offset, int64_t length);
 int64_t aclfs_lseek(int32_t fd, int64_t offset, int32_t whence);
 int64_t aclfs_pread(int32_t fd, void *_Nullable buffer, uint64_t size, int64_t offset);
 int64_t aclfs_pwrite(int32_t fd, const void *_Nullable buffer, uint64_t size, int64_t offset);
@@ -214,6 +215,8 @@ int32_t aclfs_mount(const char *_Nullable source, const char *target, const char
 int32_t aclfs_umount(const char *target, int32_t flags);
 int32_t aclfs_get_nofile(uint64_t *soft, uint64_t *hard);
 int32_t aclfs_set_nofile(uint64_t soft, uint64_t hard);
+int32_t aclfs_lift_file_size_limit(void);
+void aclfs_end_without_backtrace(void);
 int32_t aclfs_chdir(const char *path);
 uint32_t aclfs_umask(uint32_t mask);
 int32_t aclfs_gettid(void);
@@ -294,6 +297,8 @@ int32_t aclfs_hide_process(void);
 /* No capability in any set, none by root's id at exec, no new privileges: for good. Needs CAP_SETPCAP. */
 int32_t aclfs_give_up_privileges(void);
 int32_t aclfs_new_session_keyring(void);
+/* No process from here on types into a terminal, by a seccomp filter (terminal.c); needs no_new_privs or CAP_SYS_ADMIN. */
+int32_t aclfs_forbid_typing(void);
 /* Signals, which must be blocked, as something to poll and read. */
 int32_t aclfs_signal_descriptor(const int32_t *numbers, uint32_t count);
 /* Its number; `code` as sigaction(2) has it: above 0 if the kernel sent it of its own accord. */

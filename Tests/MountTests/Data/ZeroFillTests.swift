@@ -10,9 +10,9 @@ struct ZeroFillTests {
     private static let megabyte = 1 << 20
 
     /// One byte after a gap of a megabyte.
-    private func leaveGap(_ fixture: ZeroFillFixture, _ name: String, as user: TestUser = .alice) throws -> ActingProcess {
+    private func leaveGap(_ fixture: ZeroFillFixture, _ name: String, as user: TestUser = .alice, _ access: Int32 = O_RDWR) throws -> ActingProcess {
         let process = try ActingProcess(user)
-        try process.must("hold", "1", fixture.path(name), String(O_RDWR | O_CREAT), "0644")
+        try process.must("hold", "1", fixture.path(name), String(access | O_CREAT), "0644")
         try process.must("pwrite", "1", String(Self.megabyte), "x")
         return process
     }
@@ -24,7 +24,7 @@ struct ZeroFillTests {
     @Test(arguments: BackingKind.reserving, dataWays)
     func roomIsReservedWhenCloseReturnsAndZerosFollow(_ kind: BackingKind, _ way: String) throws {
         let fixture = try ZeroFillFixture(kind, way)
-        let process = try leaveGap(fixture, "f")
+        let process = try leaveGap(fixture, "f", O_WRONLY)
         #expect(try fixture.occupied("f") < Self.megabyte, "nothing is filled before close")
         #expect(try read(fixture, "f") == Data(count: Self.megabyte) + Data("x".utf8))
         let before = try fixture.status("f", onMount: true).st_mtim
@@ -105,6 +105,21 @@ struct ZeroFillTests {
         try process.must("close", "1")
         try eventually { try fixture.holes("f") == [65_536..<131_072] }
         #expect(try fixture.holes("f") == [65_536..<131_072])
+    }
+
+    /// As mkfs.ext4 does in a new image: a gap that ends at data before what was punched.
+    @Test(arguments: dataWays) func aLargeGapBeforeAPunchedHoleEndsTheClose(_ way: String) throws {
+        let fixture = try ZeroFillFixture(.ext4, way)
+        let process = try ActingProcess(.alice)
+        try process.must("hold", "1", fixture.path("f"), String(O_RDWR | O_CREAT), "0644")
+        try process.must("ftruncate", "1", String(40 * Self.megabyte))
+        try process.must("pwrite", "1", String(20 * Self.megabyte), "x")
+        let punch = String(AllocateFlag.punchHole | AllocateFlag.keepSize)
+        try process.must("fallocate", "1", punch, String(30 * Self.megabyte), "65536")
+        try process.must("close", "1")
+        let punched = 30 * Self.megabyte..<30 * Self.megabyte + 65536
+        try eventually { try fixture.holes("f") == [punched] }
+        #expect(try fixture.holes("f") == [punched])
     }
 
     @Test func truncationWithoutAHandleLeavesAHole() throws {

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LinuxSystem
+import TestSupport
 import Testing
 
 /// Names and attributes at their limits, and the store under every name that could be it.
@@ -40,6 +41,17 @@ struct LimitTests {
         }
         #expect(try alice.call("create", place + "/" + escaped([0x61, 0x62] + all), "0600", "0").word == "ENAMETOOLONG")
         #expect(try root.must("names", place) == ". ..")
+    }
+
+    /// `ulimit -f` where the mount was made is not for those who use it; their own holds.
+    @Test func theSizeOfAFileIsTheCallersLimit() throws {
+        let fixture = try MountFixture(options: "passthrough=off", within: ["prlimit", "--fsize=65536:unlimited", "--"])
+        let path = fixture.path("f")
+        #expect(try Spawn.run(["sh", "-c", "head -c 200000 /dev/zero >'\(path)'"]).status == 0)
+        let limited = try Spawn.run(["prlimit", "--fsize=65536:65536", "--", "sh", "-c", "head -c 300000 /dev/zero >'\(path)'"])
+        #expect(limited.status != 0)
+        var status = stat()
+        #expect(stat(path, &status) == 0 && status.st_size == 65536)
     }
 
     @Test func namesOfAttributes() throws {

@@ -100,7 +100,7 @@ struct MountRefusalTests {
             wrong() { said=$("$A" mount -o "$1" "$T/back" "$T/mnt" 2>&1); is "$1" 1 $?; holds "$1" "$said" "$2"; }
             for o in export identities=/x rootsquash rootsquash=99 \
                 posixacl=translate \
-                audit=denied audit_log=/x audit_limit=5; do wrong "$o" "option '$o' is not available yet"; done
+                ; do wrong "$o" "option '$o' is not available yet"; done
             wrong noowner "unknown option 'noowner'; did you mean 'noowners'?"
             wrong secure_level=1 "did you mean 'securelevel'?"
             wrong zerofil=write "did you mean 'zerofill'?"

@@ -83,6 +83,8 @@ struct SandboxGrantTests {
             for place in Users/ann/Letters/one Users/ann/Other/three alone; do is "gone $place" 1 "$(reads "$place")"; done
             is 'nothing is kept' '' "$(ls -A /var/lib/aclfs/grants)"
             is 'twice' "aclfs: $T/view/alone: nothing is granted to org.example.App there" "$(remove "$T/view/alone")"
+            "$A" mount "$T/back" "$T/mnt"; ln -s alone "$T/mnt/link"; grant add --bundle org.example.App --read-only "$T/mnt/link"; is 'by a link' '' "$(remove "$T/mnt/link")"
+            is 'it was that' "aclfs: $T/mnt/alone: nothing is granted to org.example.App there" "$(remove "$T/mnt/alone")"; rm "$T/mnt/link"
             """#)
         #expect(result.output == "done", "\(result)")
     }
@@ -157,7 +159,10 @@ struct SandboxGrantTests {
                 refused 2 'expected a bundle identifier' grant add --bundle "$bundle" --read-only "$T/mnt/alone"
             done
             refused 2 'expected 30s, 30m, 12h, 7d' add --read-only --expires tomorrow "$T/mnt/alone"
-            refused 2 'has passed' add --read-only --expires 2001-01-01 "$T/mnt/alone"
+            for time in 2001-01-01 -5m 0m -1d @-1 @0; do
+                refused 2 "--expires $time: that time has passed" add --read-only --expires $time "$T/mnt/alone"
+            done
+            refused 2 '--expires -x: expected 30s' add --read-only --expires -x "$T/mnt/alone"
             # All of them or none.
             refused 2 'none: No such file or directory' add --read-only "$T/mnt/alone" "$T/mnt/none"
             refused 2 "$T/mnt/pipe: neither a file nor a directory" add --read-only "$T/mnt/alone" "$T/mnt/pipe"

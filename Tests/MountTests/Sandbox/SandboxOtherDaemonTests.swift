@@ -43,4 +43,21 @@ struct SandboxOtherDaemonTests {
             """#.replacing("WHO", with: who))
         #expect(result.output == "done", "\(result)")
     }
+
+    /// As between the mounting and the daemon's first word.
+    @Test func aDaemonThatIsAboutToAnswerIsWaitedFor() throws {
+        let result = try run(
+            #"""
+            as_root "$A" mount "$SCRATCH/behind" "$T/hers" 2>/dev/null
+            for socket in /run/aclfs/*.sock; do
+                mv "$socket" /run/away; (sleep 0.3; mv /run/away "$socket") & moved=$!
+                said=$(run as_root -- echo ran 2>&1)
+                case $said in *ran) echo "$socket" >>"$T/waited" ;; esac
+                wait $moved
+            done
+            is 'waited for the other' 1 "$(sort -u "$T/waited" | wc -l)"
+            settle 1
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
 }

@@ -113,17 +113,18 @@ struct SandboxProfileTests {
             }
             P=$T/good.entitlements
             ends 0 "profile $P is good" check "$P"
-            ends 0 '/home/ann/Downloads/  read' check --home /home/ann "$P"
+            ends 0 '/home/ann/Downloads/  read and execute' check --home /home/ann "$P"
             ends 0 '/Containers/Data/a.b ' check --bundle a.b --layout ios "$P"
             holds 'no new names' "$said" 'list, no new names'; holds 'the bundle' "$said" '/Containers/Bundle/a.b/'
             ends 0 '"good":true,"warnings":[],"grants":null' check --json "$P"
             ends 0 '"path":"/x","passes":"nothing","rights":[],"key":null' check --json "$P" /x
             profile odd files.all '<true/>' files.user-selected.read-only '<true/>'
             ends 0 'warning: com.apple.security.files.all: unknown key' check "$T/odd.entitlements"
-            holds 'grants' "$said" "granted with 'aclfs sandbox grant add': read at most"
+            holds 'grants' "$said" "granted with 'aclfs sandbox grant add': read and execute at most"
             profile wrong files.downloads.read-only '<integer>1</integer>'
             ends 1 'must be true or false' check "$T/wrong.entitlements"
             ends 1 '"good":false,"error":"' check --json "$T/wrong.entitlements"
+            iconv -f UTF-8 -t UTF-16 "$P" >"$T/wide.entitlements"; ends 1 'an XML property list in UTF-16' check "$T/wide.entitlements"
             ends 2 'No such file' check "$T/none"
             ends 2 "no profile 'none'" check none
             ends 2 'add bundle=ID' check --layout ios "$P"

@@ -57,4 +57,41 @@ struct SandboxRunEscapeTests {
             """#.replacing("WHO", with: who))
         #expect(result.output == "done", "\(result)")
     }
+    /// A terminal that is nobody's controlling one, as under a supervisor or in a container: whoever is inside can make it his.
+    @Test(arguments: ["ann", "as_root"]) func nobodyTypesIntoATerminal(_ who: String) throws {
+        let result = try SandboxRunScript.run(
+            #"""
+            "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1; treasures
+            words="$SHARE $BACK $SCRATCH $$ 0"
+            is 'a free terminal' kept "$(WHO "$ESCAPE" on-terminal "$A" sandbox run "$P" --mount "$SHARE" -- "$ESCAPE" type $words)"
+            # Nor by what the command starts, nor through what is no terminal.
+            is 'a child' kept "$(WHO "$ESCAPE" on-terminal "$A" sandbox run "$P" --mount "$SHARE" -- sh -c "sh -c '$ESCAPE type $words'")"
+            is 'a pipe' kept "$(echo | run WHO -- "$ESCAPE" type $words 2>&1 | cat)"
+            # Everything else that is asked of a terminal is answered.
+            is 'its size' '24 80' "$(WHO "$ESCAPE" on-terminal "$A" sandbox run "$P" --mount "$SHARE" -- sh -c 'stty rows 24 cols 80; stty size')"
+            settle 1
+            said=$(WHO "$ESCAPE" without-filters "$A" sandbox run "$P" --mount "$SHARE" -- echo ran 2>&1); is 'without filters' 2 $?
+            holds 'without filters' "$said" 'seccomp filters'
+            settle 1
+            """#.replacing("WHO", with: who))
+        #expect(result.output == "done", "\(result)")
+    }
+
+    /// That the way above is one.
+    @Test(
+        .enabled(if: terminalsCanBeTypedInto, "what is typed into a terminal (TIOCSTI) is refused by dev.tty.legacy_tiocsti=0"),
+        arguments: ["ann", "as_root"])
+    func unconfinedATerminalIsTypedInto(_ who: String) throws {
+        let result = try SandboxRunScript.run(
+            #"""
+            said=$(WHO "$ESCAPE" on-terminal "$ESCAPE" type "$SHARE" "$BACK" "$SCRATCH" $$ 0)
+            holds 'typed' "$said" 'typed into the terminal'
+            holds 'by a longer request' "$said" 'typed by a longer request'
+            """#.replacing("WHO", with: who))
+        #expect(result.output == "done", "\(result)")
+    }
 }
+
+/// Before Linux 6.2 there is no such setting.
+private let terminalsCanBeTypedInto =
+    (try? String(contentsOfFile: "/proc/sys/dev/tty/legacy_tiocsti", encoding: .utf8)).map { !$0.hasPrefix("0") } ?? true

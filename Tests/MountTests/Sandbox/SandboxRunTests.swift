@@ -18,6 +18,7 @@ struct SandboxRunTests {
             is 'outside of its places' 1 "$(run WHO -- cat "$SHARE/secret" >/dev/null 2>&1; echo $?)"
             is 'what is refused' 'Operation not permitted' "$(run WHO -- cat "$SHARE/secret" 2>&1 | sed 's/.*: //')"
             holds 'outside it is said why' "$("$A" explain --last 5 "$SHARE" 2>&1)" 'no key reaches this place'
+            is 'once for each place' '' "$(run WHO -- "$A" status 2>&1 | sort | uniq -d)"
             holds 'inside nobody says' "$(run WHO -- "$A" explain --last 5 "$SHARE" 2>&1)" 'there is nobody to ask'
             is 'in Downloads' text "$(run WHO -- sh -c "echo text >$SHARE/home/Downloads/new; cat $SHARE/home/Downloads/new" 2>&1)"
             is 'seen by others' text "$(cat "$SHARE/home/Downloads/new")"
@@ -44,6 +45,11 @@ struct SandboxRunTests {
             is 'not found' 127 "$(run ann -- /nonexistent/program 2>/dev/null; echo $?)"
             is 'not executable' 126 "$(run ann -- "$P" 2>/dev/null; echo $?)"
             is 'arguments' 'a  b|c' "$(run ann -- sh -c 'echo "$1|$2"' - 'a  b' c)"
+            # Signals are as the caller left them, but for ends that he does not wait for.
+            left() { python3 -c 'import os, signal as s, sys; s.signal(s.SIGPIPE, s.SIG_DFL); s.signal(s.SIGCHLD, s.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])' \
+                "$A" sandbox run "$P" --mount "$SHARE" -- "$@"; }
+            is 'a pipe that nobody reads' '' "$(left bash -c 'yes | head -1 >/dev/null' 2>&1)"
+            is 'ends that he does not wait for' 7 "$(left sh -c 'exit 7'; echo $?)"
             is 'input and output' text "$(echo text | run ann -- cat | cat)"
             # Signals go on to the command.
             (become -- sh -c 'trap "exit 9" TERM; echo ready; while :; do sleep 0.05; done' >"$T/said") & pid=$!
@@ -57,6 +63,8 @@ struct SandboxRunTests {
             (become -- sh -c 'sleep 1001; :') & pid=$!
             await 'pgrep -u $ANN -x sleep >/dev/null'
             kill -9 $pid; wait $pid 2>/dev/null; settle 1
+            # The last of them may be ending still.
+            await '[ -z "$(ps -o pid=,stat= -u $ANN | grep -v " Z")" ]'
             is 'nobody is left' '' "$(ps -o pid=,stat=,args= -u $ANN | grep -v ' Z')"
             """#)
         #expect(result.output == "done", "\(result)")
@@ -100,9 +108,9 @@ struct SandboxRunTests {
     @Test func whatIsSeenElsewhereIsCoveredToo() throws {
         let result = try run(
             #"""
-            mkdir "$T/copy" "$T/part" "$T/second" "$T/below" "$T/door" "$T/proc" "$T/holder2" "$T/back2"; touch "$T/one"
+            mkdir "$T/copy" "$T/part" "$T/second" "$T/below" "$T/door" "$T/proc" "$T/holder2" "$T/back2"
             mount --bind "$BACK" "$T/copy"; mount --bind "$T/holder" "$T/holder2"
-            mount --bind "$BACK/sub" "$T/back2"; mount --bind "$BACK/secret" "$T/one"; mount -t proc proc "$T/proc"
+            mount --bind "$BACK/sub" "$T/back2"; mount -t proc proc "$T/proc"
             "$A" mount "$BACK" "$T/second" 2>/dev/null; "$A" mount "$BACK/sub" "$T/below" 2>/dev/null
             (exec "$ACT" $ANN $ANN - -- sleep 1002 9<"$SHARE") & outsider=$!
             await '[ "$(cat /proc/$outsider/comm)" = sleep ]'
@@ -113,7 +121,6 @@ struct SandboxRunTests {
                     is "$who $path" 'nothing' "$(run $who -- sh -c "cat $path/secret; echo nothing" 2>/dev/null)"
                     is "$who $path new" 1 "$(run $who -- touch "$path/new" >/dev/null 2>&1; echo $?)"
                 done
-                is "$who one file" 'nothing' "$(run $who -- sh -c "cat $T/one; echo nothing" 2>/dev/null)"
                 # Where the whole share stands, the view does.
                 for path in "$SHARE" "$BACK" "$T/copy" "$T/second" "$T/holder2/inner/back"; do
                     is "$who view $path" 0 "$(run $who -- ls "$path/$CONTAINER/Documents" >/dev/null 2>&1; echo $?)"
@@ -170,6 +177,7 @@ struct SandboxRunTests {
             #"""
             refused() { local said; said=$(eval "$3" 2>&1); is "$1" 2 $?; holds "$1" "$said" "$2"; }
             refused 'a directory' 'standard input is a directory' 'run ann -- true <"$T"'
+            refused 'a device' 'standard input is a device that is no terminal' 'run ann -- true <>/dev/fuse'
             refused 'output on the share' 'standard output is a file on the share' 'run ann -- echo >"$SHARE/out"'
             refused 'output behind it' 'standard output is a file in the backing directory' 'run ann -- echo >"$BACK/out"'
             is 'output elsewhere' 0 "$(run ann -- echo >"$T/out"; echo $?)"
@@ -187,6 +195,14 @@ struct SandboxRunTests {
             mkdir "$T/jail"; mount --rbind / "$T/jail"
             refused 'a changed root' 'chroot' 'unshare --root="$T/jail" "$A" sandbox run "$P" --mount "$SHARE" -- true'
             umount -l "$T/jail"
+            refused 'a process namespace of others' 'add --fork to --pid' 'unshare --pid "$A" sandbox run "$P" --mount "$SHARE" -- true'
+            mount --bind /proc/sys /proc/sys
+            for who in ann as_root; do refused 'a part of /proc' 'by what is mounted on /proc/sys, and' 'run $who -- true'; done
+            umount /proc/sys
+            mkdir "$T/house"; chown $ANN "$T/house"; ln -s /nowhere "$T/house/.local"
+            refused 'a link' "$T/house/.local is a symbolic link that leads to no directory" 'HOME=$T/house run ann -- true'
+            rm "$T/house/.local"; mkdir "$T/house/.local"; touch "$T/house/.local/state"; chown -R $ANN "$T/house"
+            refused 'a file' "$T/house/.local/state is not a directory" 'HOME=$T/house run ann -- true'
             # A few at a time for one user.
             settle 1
             for i in 1 2 3 4 5 6 7 8; do (become -- sleep 1003) & done
@@ -194,6 +210,61 @@ struct SandboxRunTests {
             refused 'one too many' '8 sandboxes' 'run ann -- true'
             is 'root may' 0 "$(run as_root -- true; echo $?)"
             pkill -u $ANN -x sleep; wait; settle 1
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+    /// Moved out of what the bind mount shows that they were opened through, files have no path any more: / is told of them.
+    @Test(arguments: ["ann", "as_root"]) func aFileThatWasMovedBehindTheShare(_ who: String) throws {
+        let result = try run(
+            #"""
+            mkdir "$T/bound"; mount --bind "$SCRATCH" "$T/bound"; echo treasure >"$SCRATCH/file"; chmod 666 "$SCRATCH/file"
+            exec 5<>"$T/bound/file"; is 'before' treasure "$(run WHO -- cat <"$T/bound/file" 2>&1)"
+            mv "$SCRATCH/file" "$BACK/sub/file"
+            said=$(run WHO -- sh -c 'cat; echo planted >&0' <&5 2>&1); is 'nothing is run' 2 $?
+            holds 'moved' "$said" 'a file of a place that is not seen here'
+            is 'as it was' treasure "$(cat "$SHARE/sub/file")"
+            exec 5<&-; settle 1; umount "$T/bound"
+            """#.replacing("WHO", with: who))
+        #expect(result.output == "done", "\(result)")
+    }
+
+    /// As on a btrfs whose subvolume @ is the root directory: there / is a path below the mount.
+    @Test func aFileThatWasMovedOutOfTheRootDirectory() throws {
+        let result = try SandboxRunScript.run(
+            #"""
+            # Where pivot_root is.
+            umount /usr/sbin
+            mkdir "$T/top" "$T/top/old"; mount --bind "$T/top" "$T/top"
+            for place in /*; do
+                if [ -L "$place" ]; then cp -a "$place" "$T/top/"
+                elif [ -d "$place" ]; then mkdir "$T/top$place"; mount --rbind "$place" "$T/top$place"
+                fi
+            done
+            cd "$T/top" && pivot_root . old && cd / && umount -l /old || echo 'no other root directory'
+
+            """# + Self.mounted + #"""
+            echo treasure >/file; chmod 666 /file; exec 5<>/file; is 'before' treasure "$(run as_root -- cat </file 2>&1)"
+            # Within one mount.
+            mkdir "$T/door"; mount --bind "$T" "$T/door"; mv "$T/door/top/file" "$T/door/holder/inner/back/sub/file"; umount "$T/door"
+            is 'it has no path' / "$(readlink /proc/self/fd/5)"
+            said=$(run as_root -- sh -c 'cat; echo planted >&0' <&5 2>&1); is 'nothing is run' 2 $?
+            holds 'moved' "$said" 'a file of a place that is not seen here'
+            is 'as it was' treasure "$(cat "$SHARE/sub/file")"
+            exec 5<&-; settle 1
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
+    @Test func aFileThatWasMovedToTheGrants() throws {
+        let result = try run(
+            #"""
+            mkdir /var/lib/part "$T/bound"; mount --bind /var/lib/part "$T/bound"; echo granted >/var/lib/part/file
+            exec 5<>"$T/bound/file"; is 'before' granted "$(run as_root -- cat <"$T/bound/file" 2>&1)"
+            mv /var/lib/part/file /var/lib/aclfs/grants/file
+            said=$(run as_root -- sh -c 'cat; echo forged >&0' <&5 2>&1); is 'nothing is run' 2 $?
+            holds 'moved' "$said" 'a file of a place that is not seen here'
+            is 'as it was' granted "$(cat /var/lib/aclfs/grants/file)"
+            exec 5<&-; settle 1; umount "$T/bound"
             """#)
         #expect(result.output == "done", "\(result)")
     }

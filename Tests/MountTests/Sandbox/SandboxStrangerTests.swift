@@ -83,4 +83,21 @@ struct SandboxStrangerTests {
             """#)
         #expect(result.output == "done", "\(result)")
     }
+    /// He alone could confine a command on it.
+    @Test(arguments: ["ann", "as_root"]) func aMountOfHisIsNeverMeant(_ who: String) throws {
+        let result = try run(
+            Self.mounted + #"""
+            cd /; zed "$A" mount -o allow_other "$T/his" "$T/home" 2>/dev/null; is 'his mount' 0 $?
+            is 'it is seen' sub "$(mkdir "$T/his/sub"; ls "$T/home" | grep sub)"
+            unnamed() { WHO "$A" sandbox run "$P" -- "$@"; }
+            is 'it runs' "Operation not permitted" "$(unnamed cat "$SHARE/secret" 2>&1 | sed 's/.*: //')"
+            stop "$T/home"
+            finishes 'it' unnamed echo ran; is 'nobody asks him' ran "$(cat "$T/said")"
+            go_on; settle 1; "$A" unmount "$SHARE"
+            finishes 'his alone' unnamed true; is 'status' 2 "$(cat "$T/over")"
+            holds 'his alone' "$(cat "$T/said")" "no aclfs mount of root's or your own is seen here"
+            zed fusermount3 -u "$T/home"
+            """#.replacing("WHO", with: who))
+        #expect(result.output == "done", "\(result)")
+    }
 }

@@ -174,6 +174,23 @@ struct SandboxWallTests {
         #expect(result.output == "done", "\(result)")
     }
 
+    /// Whoever mounted chose the names.
+    @Test func whatIsSaidOfMountsActsOnNoTerminal() throws {
+        let result = try run(
+            Self.zed + #"""
+            echo user_allow_other >"$T/fuse.conf"; mount --bind "$T/fuse.conf" /etc/fuse.conf
+            red=$'red\n\e[31m'; mkdir "$T/behind" "$T/$red" "$T/his" "$T/his$red"; chown 64321:64321 "$T/his" "$T/his$red"
+            "$A" mount "$T/behind" "$T/$red" 2>/dev/null; is 'another' 0 $?
+            said=$(cd / && ann "$A" sandbox run "$P" -- true 2>&1); is 'which' 2 $?
+            holds 'which' "$said" "with --mount: $SHARE, $T/red\\x0a\\x1b[31m"
+            mkdir "$T/$red/sub"; holds 'not its top' "$(ann "$A" sandbox run "$P" --mount "$T/$red/sub" -- true 2>&1)" "($T/red\\x0a\\x1b[31m may be)"
+            zed "$A" mount -o allow_other "$T/his" "$T/his$red" 2>/dev/null; is 'his' 0 $?
+            holds 'his' "$(ann "$A" sandbox run "$P" --mount "$T/his$red" -- true 2>&1)" "his${red:0:3}\\x0a\\x1b[31m is the mount of user"
+            zed "$A" unmount "$T/his$red"; "$A" unmount "$T/$red"; rm -rf /tmp/aclfs-64321
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
     /// Which answer nobody, one in the other: whoever walked through the outer one would wait for ever.
     @Test(arguments: ["ann", "as_root"]) func anothersStoppedMountsStopNobody(_ who: String) throws {
         let result = try run(

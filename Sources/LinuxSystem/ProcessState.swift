@@ -1,0 +1,37 @@
+/// What the processes that /proc shows are doing.
+public enum ProcessState {
+    /// Whether a thread of the process runs or can be woken: it is neither stopped nor ended nor in a wait that no signal ends.
+    public static func isAwake(_ process: Int32) throws(Errno) -> Bool {
+        let tasks: [[UInt8]]
+        do throws(Errno) {
+            let directory = try Syscall.open("/proc/\(process)/task", OpenFlag.readOnly | OpenFlag.directory)
+            tasks = try Syscall.names(directory.rawValue)
+        } catch {
+            if error == .noent || error == .srch { return false }
+            throw error
+        }
+        for task in tasks {
+            let path = "/proc/\(process)/task/\(String(decoding: task, as: UTF8.self))/stat"
+            // One that has gone meanwhile is not awake.
+            guard let text = try? Syscall.readAll(path: path), let letter = letter(stat: text) else { continue }
+            if letter == UInt8(ascii: "R") || letter == UInt8(ascii: "S") { return true }
+        }
+        return false
+    }
+
+    /// Of all that are seen.
+    public static func anyAwake(besides process: Int32) throws(Errno) -> Bool {
+        let directory = try Syscall.open("/proc", OpenFlag.readOnly | OpenFlag.directory)
+        for name in try Syscall.names(directory.rawValue) {
+            guard let number = Int32(String(decoding: name, as: UTF8.self)), number != process else { continue }
+            if try isAwake(number) { return true }
+        }
+        return false
+    }
+
+    /// Field 3 of /proc/TID/stat, behind the last closing parenthesis: a name may hold some of its own.
+    static func letter(stat text: [UInt8]) -> UInt8? {
+        guard let end = text.lastIndex(of: UInt8(ascii: ")")), end + 2 < text.count else { return nil }
+        return text[end + 2]
+    }
+}

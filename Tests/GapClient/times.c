@@ -1,0 +1,153 @@
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+int run_shared(int rounds, const char *prefix);
+int run_kept(int rounds, const char *prefix);
+int run_stored(int rounds, const char *prefix);
+
+static bool is_before(struct timespec left, struct timespec right)
+{
+    return left.tv_sec < right.tv_sec || (left.tv_sec == right.tv_sec && left.tv_nsec < right.tv_nsec);
+}
+
+static struct timespec now(clockid_t clock)
+{
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return time;
+}
+
+// Some time in a close, or shortly after it.
+static void wait_up_to(int microseconds)
+{
+    struct timespec until = now(CLOCK_MONOTONIC);
+    until.tv_nsec += rand() % microseconds * 1000L;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    while (is_before(now(CLOCK_MONOTONIC), until)) {}
+}
+
+static const struct timespec old[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 1000000000, .tv_nsec = 7}};
+
+static bool is_old(const char *path)
+{
+    struct stat status;
+    if (stat(path, &status)) exit(2);
+    return status.st_mtim.tv_sec == old[1].tv_sec && status.st_mtim.tv_nsec == old[1].tv_nsec;
+}
+
+static int with_gaps(char *path, const char *prefix, int round)
+{
+    sprintf(path, "%.4000s%d", prefix, round);
+    int file = open(path, O_WRONLY | O_CREAT, 0644);
+    if (file < 0) exit(2);
+    for (int gap = 0; gap <= 40; gap++)
+        if (pwrite(file, "w", 1, gap * 1000000) != 1) exit(2);
+    return file;
+}
+
+int run_shared(int rounds, const char *prefix)
+{
+    int lost = 0, early = 0;
+    volatile bool *closes = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (closes == MAP_FAILED) return 2;
+    for (int round = 0; round < rounds; round++) {
+        char path[4096];
+        int file = with_gaps(path, prefix, round);
+        *closes = false;
+        pid_t child = fork();
+        if (child == 0) {
+            *closes = true;
+            _exit(close(file));
+        }
+        while (!*closes) {}
+        wait_up_to(3000);
+        struct timespec began = now(CLOCK_REALTIME_COARSE);
+        if (pwrite(file, "w", 1, 0) != 1) return 2;
+        waitpid(child, NULL, 0);
+        struct stat status;
+        if (stat(path, &status)) return 2;
+        if (is_before(status.st_mtim, began)) early++;
+        if (close(file)) return 2;
+        // Past the release, and past the zeros.
+        usleep(20000);
+        if (stat(path, &status)) return 2;
+        if (is_before(status.st_mtim, began)) lost++;
+        unlink(path);
+    }
+    printf("%d\n", lost + early);
+    return 0;
+}
+
+int run_kept(int rounds, const char *prefix)
+{
+    int moved = 0;
+    for (int round = 0; round < rounds; round++) {
+        char path[4096];
+        int file = with_gaps(path, prefix, round);
+        if (futimens(file, old) || close(file)) return 2;
+        bool is_moved = false;
+        for (int look = 0; look < 100; look++)
+            if (!is_old(path)) is_moved = true;
+        if (round % 2) {
+            // An open for writing that comes before the release.
+            file = with_gaps(path, prefix, round + rounds);
+            if (futimens(file, old) || close(file) || (file = open(path, O_WRONLY)) < 0 || close(file)) return 2;
+            if (!is_old(path)) is_moved = true;
+            unlink(path);
+            sprintf(path, "%.4000s%d", prefix, round);
+        }
+        if (is_moved) moved++;
+        unlink(path);
+    }
+    printf("%d\n", moved);
+    return 0;
+}
+
+int run_stored(int rounds, const char *prefix)
+{
+    int lost = 0;
+    volatile bool *closes = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (closes == MAP_FAILED) return 2;
+    for (int round = 0; round < rounds; round++) {
+        char path[4096];
+        sprintf(path, "%.4000s%d", prefix, round);
+        int file = open(path, O_RDWR | O_CREAT, 0644);
+        if (file < 0 || pwrite(file, "w", 1, 0) != 1 || fsync(file)) return 2;
+        volatile char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        if (page == MAP_FAILED) return 2;
+        *closes = false;
+        pid_t child = fork();
+        if (child == 0) {
+            if (close(file)) _exit(2);
+            *closes = true;
+            while (*closes) {}
+            wait_up_to(8000);
+            page[0] = 'm';
+            munmap((void *)page, 4096);
+            _exit(0);
+        }
+        while (!*closes) {}
+        // Half of the time the writer is another one than who mapped.
+        if (round % 2 && (munmap((void *)page, 4096) || close(file) || (file = open(path, O_WRONLY)) < 0)) return 2;
+        if (ftruncate(file, 8000000000) || futimens(file, old)) return 2;
+        *closes = false;
+        if (close(file)) return 2;
+        if (round % 2 == 0) munmap((void *)page, 4096);
+        int status;
+        if (waitpid(child, &status, 0) != child || status) return 2;
+        if (is_old(path)) lost++;
+        usleep(20000);
+        if (is_old(path)) lost++;
+        unlink(path);
+    }
+    printf("%d\n", lost);
+    return 0;
+}

@@ -1,0 +1,24 @@
+import TestSupport
+import Testing
+
+/// What a fill does to st_mtime (docs/zerofill.md, "What else can be seen"). A process of its own does it: what a test's own process
+/// has open is inherited by whatever another test starts.
+@Suite(.serialized, .enabled(if: LoopTesting.isPossible, "needs root, /dev/fuse, loop devices and mkfs.ext4"))
+struct ZeroFillTimeTests {
+    private func expectNone(_ mode: String, _ rounds: Int, _ way: String) throws {
+        let fixture = try ZeroFillFixture(.ext4, way, megabytes: 10 << 10)
+        let words = [MountTesting.program("aclfs-gaps"), mode, "\(MountTesting.isLong ? rounds * 20 : rounds)", fixture.path("f")]
+        let result = try Spawn.run(TestUser.alice.arguments + ["--"] + words)
+        #expect(result.status == 0 && result.output == "0", "\(result)")
+    }
+
+    /// As make, tar and rsync compare it.
+    @Test(arguments: dataWays) func whatAProgramSetsBeforeItClosesStays(_ way: String) throws { try expectNone("kept", 20, way) }
+
+    /// After fork: what closes is not what writes, and a program that trusts times must not miss the write.
+    @Test(arguments: dataWays) func aWriteBesideTheCloseOfASharedHandleMovesTheTime(_ way: String) throws {
+        try expectNone("shared", 40, way)
+    }
+
+    @Test(arguments: dataWays) func aStoreThroughAMappingMovesTheTime(_ way: String) throws { try expectNone("stored", 20, way) }
+}
