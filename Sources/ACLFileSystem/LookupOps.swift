@@ -69,7 +69,9 @@ extension FileSystem {
     /// - Parameter handle: the kernel's own question on the way of a read or seek through an open file, which may not fail
     ///   for what the caller may not do any more. fstat(2) comes without one.
     func status(_ id: NodeID, _ handle: HandleID?, _ caller: Caller) throws(Errno) -> ShownAttributes {
-        try metadataLock.withReadLock { () throws(Errno) in
+        // An entry's attributes that are not good for any time are followed by this question.
+        if share.growing.times.areMoved { share.growing.times.awaitRelease(try node(id).object.key) }
+        return try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(id)
             let parts = Parts(object: object)
             if let handle, let file = try? handles.file(handle), file.node.id == id,

@@ -29,6 +29,9 @@ final class FillTimes: Sendable {
     /// In nanoseconds: how long RELEASE may be on its way after the last close.
     private static let patience: UInt64 = 50_000_000
 
+    /// Whether there is any file whose time may be set back.
+    var areMoved: Bool { count.load(ordering: .sequentiallyConsistent) > 0 }
+
     private func change(_ key: ObjectKey, _ body: (inout Moved?) -> Void) {
         moved.withLock { moved in
             body(&moved[key])
@@ -65,7 +68,7 @@ final class FillTimes: Sendable {
 
     /// A close that may have moved the time is over.
     func close(_ key: ObjectKey) {
-        guard count.load(ordering: .sequentiallyConsistent) > 0 else { return }
+        guard areMoved else { return }
         change(key) { $0?.closedAt = SystemTime.monotonic() }
     }
 
@@ -83,12 +86,13 @@ final class FillTimes: Sendable {
 
     /// Somebody else can write, too: what he writes must move the time.
     func leaveMoved(_ key: ObjectKey) {
-        if count.load(ordering: .sequentiallyConsistent) > 0 { change(key) { $0 = nil } }
+        if areMoved { change(key) { $0 = nil } }
     }
 
-    /// Waits for the RELEASE that follows a close. Where none comes, others have the handle: that is waited for once.
+    /// Waits for the RELEASE that follows a close. Where none comes, others have the handle: that is waited for once. Not to be
+    /// called under `metadataLock`.
     func awaitRelease(_ key: ObjectKey) {
-        guard count.load(ordering: .sequentiallyConsistent) > 0 else { return }
+        guard areMoved else { return }
         while true {
             var isOnItsWay = false
             change(key) { moved in
@@ -101,10 +105,10 @@ final class FillTimes: Sendable {
         }
     }
 
-    /// The program's own time of an object whose status was read lately, in the same request.
+    /// The program's own time of an object whose status was read lately, in the same request. Waits for nobody: what a close moved
+    /// and its RELEASE has not set back yet is shown as it is, to nobody's cache, and GETATTR waits before it comes here.
     func modification(of key: ObjectKey, _ status: FileStatus, _ descriptor: Int32) -> Timespec {
         guard wereMovedLately else { return status.mtime }
-        awaitRelease(key)
         var seen = status.mtime
         // Other files' pieces look like this one's; none that ended meanwhile is this one's again and again.
         for _ in 0..<4 {
@@ -119,12 +123,12 @@ final class FillTimes: Sendable {
 
     /// What is shown of its time changes without the kernel's knowledge.
     func isShown(_ key: ObjectKey) -> Bool {
-        count.load(ordering: .sequentiallyConsistent) > 0 && moved.withLock { $0[key] != nil }
+        areMoved && moved.withLock { $0[key] != nil }
     }
 
     /// A request that takes longer than a second from reading a status to answering is not worth a look at each one's.
     private var wereMovedLately: Bool {
-        if count.load(ordering: .sequentiallyConsistent) > 0 { return true }
+        if areMoved { return true }
         if begun.load(ordering: .relaxed) != ended.load(ordering: .relaxed) { return true }
         let last = lastEnd.load(ordering: .relaxed)
         return last > 0 && SystemTime.monotonic() - last < 1_000_000_000
