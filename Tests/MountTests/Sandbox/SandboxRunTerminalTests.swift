@@ -97,22 +97,22 @@ struct SandboxRunTerminalTests {
             #"""
             cat >"$T/reader" <<'END'
             TRAP
-            # Who is called so late says it: both are bash by now.
-            if [ "$1" ]; then echo ready; else setsid bash "$0" other & fi
+            # Who is called so late says it: both are bash by now. Without `<&0` he would have nothing to read.
+            if [ "$1" ]; then echo ready; else setsid bash "$0" other <&0 & fi
             while read x; do echo "inside:$x"; [ "$x" = end ] && exit 3; done
             END
             cat >"$T/session" <<END
             set -m
             $HERS bash $T/reader
             echo "stopped: \$?"
-            for p in \$(pgrep -u $ANN -x bash); do sed 's/.*) //; s/ .*/ is its state/' /proc/\$p/stat; done | sort -u
+            for p in \$(pgrep -u $ANN -x bash); do sed 's/.*) //; s/ .*/ is its state/' /proc/\$p/stat; done | sort | uniq -c
             for i in 1 2 3 4 5; do read x; echo "outside:\$x"; done
             fg >/dev/null
             echo "ended: \$?"
             END
             said=$(keys ready '\x1a' 'its state' 'one\n' outside:one 'two\n' outside:two 'three\n' outside:three 'four\n' outside:four 'five\n' \
                 outside:five 'end\nend\nend\n' -- bash "$T/session")
-            holds 'it stops' "$said" 'stopped: 1'; is 'everybody' 'T is its state' "$(echo "$said" | grep 'its state')"
+            holds 'it stops' "$said" 'stopped: 1'; is 'both' '2 T is its state' "$(echo "$said" | grep 'its state' | sed 's/^ *//')"
             for word in one two three four five; do holds "$word" "$said" "outside:$word"; done
             holds 'it goes on' "$said" inside:end; holds 'it ends' "$said" 'ended: 3'; holds 'so does the session' "$said" 'status 0'
             settle 1
