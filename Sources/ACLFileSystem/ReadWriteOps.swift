@@ -96,17 +96,19 @@ extension FileSystem {
     func sync(_ id: HandleID, dataOnly: Bool) throws(Errno) {
         // Bound, so that the descriptor outlives the call.
         let descriptor = try handles.file(id).descriptor()
-        if dataOnly { try Syscall.fdatasync(descriptor.rawValue) } else { try Syscall.fsync(descriptor.rawValue) }
+        try waiting { () throws(Errno) in
+            if dataOnly { try Syscall.fdatasync(descriptor.rawValue) } else { try Syscall.fsync(descriptor.rawValue) }
+        }
     }
 
     func syncDirectory(_ id: HandleID) throws(Errno) {
         let directory = try handles.directory(id)
-        try Syscall.fsync(directory.descriptor.rawValue)
+        try waiting { () throws(Errno) in try Syscall.fsync(directory.descriptor.rawValue) }
     }
 
     func syncAll(_ id: NodeID) throws(Errno) {
         let descriptor = try tree.descriptor(of: tree.root)
-        try Syscall.syncfs(descriptor.rawValue)
+        try waiting { () throws(Errno) in try Syscall.syncfs(descriptor.rawValue) }
     }
 
     func seek(_ id: HandleID, offset: Int64, whence: Int32) throws(Errno) -> Int64 {
@@ -134,8 +136,10 @@ extension FileSystem {
         }
         let descriptor = try file.descriptor()
         defer { share.contentChanged(file.node.object, through: self) }
-        try spending(for: caller) { () throws(Errno) in
-            try Syscall.fallocate(descriptor.rawValue, mode: mode, offset: offset, length: length)
+        try waiting { () throws(Errno) in
+            try spending(for: caller) { () throws(Errno) in
+                try Syscall.fallocate(descriptor.rawValue, mode: mode, offset: offset, length: length)
+            }
         }
         leaveAlone(file, mode: mode, offset: offset, length: length, size: size)
     }
@@ -152,9 +156,12 @@ extension FileSystem {
         defer { share.contentChanged(to.node.object, through: self) }
         if caller.uid != 0 { try clearSetID(of: to) }
         let (read, written) = (try from.descriptor(), try to.descriptor())
-        return try spending(for: caller) { () throws(Errno) in
-            try Syscall.copyFileRange(
-                from: read.rawValue, offset: source.offset, to: written.rawValue, offset: destination.offset, length: Int(clamping: min(length, 1 << 30)))
+        return try waiting { () throws(Errno) in
+            try spending(for: caller) { () throws(Errno) in
+                try Syscall.copyFileRange(
+                    from: read.rawValue, offset: source.offset, to: written.rawValue, offset: destination.offset,
+                    length: Int(clamping: min(length, 1 << 30)))
+            }
         }
     }
 }

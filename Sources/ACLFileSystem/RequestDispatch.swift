@@ -136,7 +136,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     ) {
         reply.settle(
             outcome { () throws(Errno) in
-                try fs.undisturbed(node, settingSize: changes.size, caller) { () throws(Errno) in
+                try fs.undisturbed(node, caller, changes) { () throws(Errno) in
                     try fs.change(node, changes, caller)
                 }
             })

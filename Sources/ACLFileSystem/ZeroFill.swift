@@ -20,7 +20,7 @@ extension FileSystem {
         let state = growth.state.withLock { state in
             state.payerIsRoot = state.isRoots && caller.uid == 0
             state.user = caller.uid
-            if state.hasMovedTime || size > state.examinedEnd { state.closes += 1 }
+            state.closes += 1
             return state
         }
         if state.closes > 1 { share.growing.times.leaveMoved(growth.key) }
@@ -29,17 +29,16 @@ extension FileSystem {
         try checkRoom(gaps, state.examinedEnd..<size, state)
         // What is stored through a mapping is neither seen nor announced by a close.
         let movesTime =
-            state.writers > 1 || state.closes > 1 || share.dataPaths.changesUnseen(growth.key, file.place.rawValue)
+            state.writers > 1 || state.closes > 1 || file.isReadable
+            || share.dataPaths.changesUnseen(growth.key, file.place.rawValue)
         defer {
             share.growing.times.close(growth.key)
             wantZeros(growth)
             if growth.state.withLock({ $0.hasGaps }) { takeBackAttributes(of: file.node) }
         }
-        var askedAt = SystemTime.monotonic()
-        while true {
-            var step = FillStep.done
+        func reserveNext() throws(Errno) -> FillStep {
             do throws(Errno) {
-                step = try growth.alone { () throws(Errno) in
+                return try growth.alone { () throws(Errno) in
                     // What somebody appends meanwhile is for his own close.
                     try gaps.reserveNext(
                         growth, upTo: size, share.growing, asRoot: state.payerIsRoot, movesTime: movesTime)
@@ -48,19 +47,24 @@ extension FileSystem {
                 growth.reservedInVain(state.examinedEnd..<size)
                 throw error
             }
-            switch step {
-            case .more:
-                let now = SystemTime.monotonic()
-                guard now - askedAt >= 10_000_000 else { continue }
-                askedAt = now
-                if isInterrupted() { throw .intr }
-            case .impossible:
-                if options.zeroFill == .allocate { share.growing.countLeft() }
-                return
-            case .done, .giveWay, .heldUp:
-                growth.state.withLock { $0.inVain = nil }
-                return
+        }
+        var step = try reserveNext()
+        if step == .more {
+            try waiting { () throws(Errno) in
+                var askedAt = SystemTime.monotonic()
+                while step == .more {
+                    step = try reserveNext()
+                    let now = SystemTime.monotonic()
+                    guard step == .more, now - askedAt >= 10_000_000 else { continue }
+                    askedAt = now
+                    if isInterrupted() { throw .intr }
+                }
             }
+        }
+        if step == .impossible {
+            if options.zeroFill == .allocate { share.growing.countLeft() }
+        } else {
+            growth.state.withLock { $0.inVain = nil }
         }
     }
 
@@ -69,7 +73,7 @@ extension FileSystem {
             guard try gaps.exceedRoom(in: range, state.leftAlone, forRoot: state.payerIsRoot) else { return }
             // A file that was removed while its gaps are filled has its room until the next look at it.
             guard share.growing.filler.count > 0 else { break }
-            SystemTime.sleep(milliseconds: 5)
+            waiting { SystemTime.sleep(milliseconds: 5) }
         }
         throw .nospc
     }
@@ -165,16 +169,17 @@ extension FileSystem {
 
     /// Runs what changes a size, a time or a capability, which the fill would trample on.
     func undisturbed<Value>(
-        _ id: NodeID, settingSize size: UInt64? = nil, _ caller: Caller, _ body: () throws(Errno) -> Value
+        _ id: NodeID, _ caller: Caller, _ changes: SetAttributes? = nil, _ body: () throws(Errno) -> Value
     ) throws(Errno) -> Value {
         let node = try node(id)
         guard node.object.kind == .file else { return try body() }
         let growth = share.growing.hold(node.object.key)
         defer { share.growing.drop(growth) }
-        share.growing.times.awaitRelease(node.object.key)
         return try growth.alone { () throws(Errno) in
             let value = try body()
-            if let size { growth.truncated(to: size, byRoot: caller.uid == 0) }
+            if let size = changes?.size { growth.truncated(to: size, byRoot: caller.uid == 0) }
+            // What somebody sets stays, whatever he set it to.
+            if changes?.modificationTime != nil { share.growing.times.leaveMoved(growth.key) }
             return value
         }
     }

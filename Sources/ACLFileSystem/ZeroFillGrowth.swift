@@ -1,4 +1,5 @@
 import BackingStore
+import FuseSession
 import LinuxSystem
 import Synchronization
 
@@ -50,7 +51,7 @@ final class Growth: Sendable {
     /// Held for each act that must not meet zeros being written: opening for writing, changing attributes, and each
     /// piece of the fill. Before the metadata lock, never after.
     private let exclusion = Lock(())
-    private let waiting = Atomic<Int>(0)
+    private let comers = Atomic<Int>(0)
     let state = Lock(State())
     /// Who holds this value; changed only under the table's mutex.
     fileprivate nonisolated(unsafe) var holders = 0
@@ -59,15 +60,17 @@ final class Growth: Sendable {
 
     /// Runs alone among such acts on the file. Waits for one piece of a fill at most.
     func alone<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
-        waiting.add(1, ordering: .relaxed)
-        return try exclusion.withLock { _ throws(Failure) in
-            waiting.subtract(1, ordering: .relaxed)
-            return try body()
-        }
+        guard comers.add(1, ordering: .relaxed).oldValue > 0 else { return try whenAlone(body) }
+        return try waiting { () throws(Failure) in try whenAlone(body) }
+    }
+
+    private func whenAlone<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
+        defer { comers.subtract(1, ordering: .relaxed) }
+        return try exclusion.withLock { _ throws(Failure) in try body() }
     }
 
     /// Somebody waits for his turn: the fill lets him go first.
-    var isWanted: Bool { waiting.load(ordering: .relaxed) > 0 }
+    var isWanted: Bool { comers.load(ordering: .relaxed) > 0 }
 
     /// A handle that can write. Run alone, with the size after opening.
     func enter(size: UInt64, byRoot: Bool) {

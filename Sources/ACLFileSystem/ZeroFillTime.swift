@@ -1,4 +1,5 @@
 import BackingStore
+import FuseSession
 import LinuxSystem
 import Synchronization
 
@@ -28,6 +29,9 @@ final class FillTimes: Sendable {
     private let lastEnd = Atomic<UInt64>(0)
     /// In nanoseconds: how long RELEASE may be on its way after the last close.
     private static let patience: UInt64 = 50_000_000
+    /// How many may wait for one at a time. Others are shown, or leave, what the close made the time.
+    private static let mostWaiting = 8
+    private let waiters = Atomic<Int>(0)
 
     /// Whether there is any file whose time may be set back.
     var areMoved: Bool { count.load(ordering: .sequentiallyConsistent) > 0 }
@@ -92,23 +96,30 @@ final class FillTimes: Sendable {
     /// Waits for the RELEASE that follows a close. Where none comes, others have the handle: that is waited for once. Not to be
     /// called under `metadataLock`.
     func awaitRelease(_ key: ObjectKey) {
-        guard areMoved else { return }
-        while true {
-            var isOnItsWay = false
-            change(key) { moved in
-                guard let last = moved, last.closedAt > 0, !last.isWaitedFor else { return }
-                isOnItsWay = SystemTime.monotonic() - last.closedAt < Self.patience
-                if !isOnItsWay { moved?.isWaitedFor = true }
-            }
-            if !isOnItsWay { return }
-            SystemTime.sleep(milliseconds: 1)
+        guard areMoved, isReleaseOnItsWay(key) else { return }
+        defer { waiters.subtract(1, ordering: .relaxed) }
+        guard waiters.add(1, ordering: .relaxed).newValue <= Self.mostWaiting else { return }
+        waiting {
+            repeat { SystemTime.sleep(milliseconds: 1) } while isReleaseOnItsWay(key)
         }
+    }
+
+    private func isReleaseOnItsWay(_ key: ObjectKey) -> Bool {
+        var isOnItsWay = false
+        change(key) { moved in
+            guard let last = moved, last.closedAt > 0, !last.isWaitedFor else { return }
+            isOnItsWay = SystemTime.monotonic() - last.closedAt < Self.patience
+            if !isOnItsWay { moved?.isWaitedFor = true }
+        }
+        return isOnItsWay
     }
 
     /// The program's own time of an object whose status was read lately, in the same request. Waits for nobody: what a close moved
     /// and its RELEASE has not set back yet is shown as it is, to nobody's cache, and GETATTR waits before it comes here.
     func modification(of key: ObjectKey, _ status: FileStatus, _ descriptor: Int32) -> Timespec {
         guard wereMovedLately else { return status.mtime }
+        // While a close is at it nobody knows better; whoever writes through the same handle is going to close it, too.
+        if let last = moved.withLock({ $0[key] }), last.isAlone || last.closedAt == 0 { return last.own }
         var seen = status.mtime
         // Other files' pieces look like this one's; none that ended meanwhile is this one's again and again.
         for _ in 0..<4 {
@@ -116,7 +127,7 @@ final class FillTimes: Sendable {
             guard let now = try? Syscall.statx(descriptor, flags: AtFlag.dontSync) else { return seen }
             seen = now.mtime
             if before == done, begun.load(ordering: .sequentiallyConsistent) == before { return seen }
-            if let running = moved.withLock({ $0[key] }), running.isAlone { return running.own }
+            if let running = moved.withLock({ $0[key] }), running.isAlone || running.closedAt == 0 { return running.own }
         }
         return seen
     }

@@ -33,12 +33,19 @@ struct aclfs_fuse_session {
 	/* A reply may outlive the worker that received its request: run waits for this to be 0. */
 	atomic_ulong unanswered;
 
+	/* Workers that wait for a request or are at one without waiting for anything else. */
+	atomic_int serving;
+
 	/* Guards everything below. */
 	pthread_mutex_t lock;
-	pthread_cond_t changed;
+	pthread_cond_t changed, wanted;
 	struct aclfs_fuse_negotiated negotiated;
 	bool ready, running;
-	unsigned live, started;
+	/* A worker says that it waits, and nobody is parked who could take its place. */
+	bool wished;
+	unsigned live;
+	/* Of the workers: how many shall serve, were started, are parked, and are called back. */
+	unsigned count, started, parked, called;
 	struct worker *workers;
 	struct rings rings;
 	int failure;
@@ -50,6 +57,8 @@ struct worker {
 	struct fuse_buf buffer;
 	/* Waiting for a request: may be woken by a signal without disturbing a handler. */
 	atomic_bool waiting;
+	/* How many times its handler has said that it waits. */
+	unsigned blocks;
 };
 
 /* What this thread is at: the library's callbacks see only a part of the message. */
@@ -74,6 +83,8 @@ void aclfs_fuse_process(aclfs_fuse_session *session, const struct fuse_buf *buff
 /* Sends a reply the way that its request came: as writev(2). */
 ssize_t aclfs_fuse_send(aclfs_fuse_session *session, const struct iovec *iov, int count);
 int aclfs_fuse_wake_signal(void);
+/* Called with the lock held. */
+void aclfs_workers_wake(aclfs_fuse_session *session);
 /* Called with the lock held. */
 void aclfs_fuse_stop_locked(aclfs_fuse_session *session);
 

@@ -165,47 +165,7 @@ static ssize_t device_writev(int fd, struct iovec *iov, int count, void *userdat
 	return aclfs_fuse_send(session, iov, count);
 }
 
-/* ---- workers ---- */
-
-/*
- * A worker that waits in read(2) is woken by a signal with an empty handler.
- * (Cancellation would unwind the library's frames, which the sanitizers do not
- * follow; polling would cost every request two system calls more.)
- */
-static void on_wake(int signal)
-{
-	(void)signal;
-}
-
-int aclfs_fuse_wake_signal(void)
-{
-	return SIGRTMAX - 1;
-}
-
-static void install_wake_signal(void)
-{
-	struct sigaction action = { .sa_handler = on_wake }; /* no SA_RESTART: read must end */
-	sigemptyset(&action.sa_mask);
-	sigaction(aclfs_fuse_wake_signal(), &action, NULL);
-}
-
-/* Called with the lock held. */
-static void wake_waiting(aclfs_fuse_session *session)
-{
-	if (!session->running)
-		return;
-	for (unsigned i = 0; i < session->started; i++)
-		if (atomic_load(&session->workers[i].waiting))
-			pthread_kill(session->workers[i].thread, aclfs_fuse_wake_signal());
-	aclfs_rings_wake(session);
-}
-
-void aclfs_fuse_stop_locked(aclfs_fuse_session *session)
-{
-	fuse_session_exit(session->library);
-	wake_waiting(session);
-	pthread_cond_broadcast(&session->changed);
-}
+/* ---- one message ---- */
 
 void aclfs_fuse_process(aclfs_fuse_session *session, const struct fuse_buf *buffer)
 {
@@ -221,125 +181,13 @@ void aclfs_fuse_process(aclfs_fuse_session *session, const struct fuse_buf *buff
 		finish_init(session);
 }
 
-static void serve(struct worker *worker)
-{
-	aclfs_fuse_session *session = worker->session;
-	while (!fuse_session_exited(session->library)) {
-		int n = fuse_session_receive_buf(session->library, &worker->buffer);
-		if (n == -EINTR || n == -EAGAIN)
-			continue;
-		if (n < 0) {
-			pthread_mutex_lock(&session->lock);
-			session->failure = n;
-			aclfs_fuse_stop_locked(session);
-			pthread_mutex_unlock(&session->lock);
-		}
-		if (n <= 0)
-			break;
-		aclfs_fuse_process(session, &worker->buffer);
-	}
-}
+/* ---- the end ---- */
 
-static void *worker_main(void *argument)
+void aclfs_fuse_stop_locked(aclfs_fuse_session *session)
 {
-	struct worker *worker = argument;
-	aclfs_fuse_session *session = worker->session;
-	fuse_thread.worker = worker;
-	/* One worker answers INIT; the others come when the handler knows what was negotiated. */
-	pthread_mutex_lock(&session->lock);
-	while (worker != session->workers && !session->ready && !fuse_session_exited(session->library))
-		pthread_cond_wait(&session->changed, &session->lock);
-	pthread_mutex_unlock(&session->lock);
-	serve(worker);
-	free(worker->buffer.mem);
-	pthread_mutex_lock(&session->lock);
-	session->live--;
+	fuse_session_exit(session->library);
+	aclfs_workers_wake(session);
 	pthread_cond_broadcast(&session->changed);
-	pthread_mutex_unlock(&session->lock);
-	return NULL;
-}
-
-/* Workers take no signals but those of their own faults, and ours. */
-static void block_signals(sigset_t *before)
-{
-	sigset_t all;
-	sigfillset(&all);
-	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT };
-	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-		sigdelset(&all, faults[i]);
-	sigdelset(&all, aclfs_fuse_wake_signal());
-	pthread_sigmask(SIG_SETMASK, &all, before);
-}
-
-/* Called with the lock held. */
-static void wait_for_workers(aclfs_fuse_session *session)
-{
-	while (session->live) {
-		if (!fuse_session_exited(session->library)) {
-			pthread_cond_wait(&session->changed, &session->lock);
-			continue;
-		}
-		/* A signal that came just before read(2) is lost: wake again until all are gone. */
-		struct timespec until;
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += 5000000;
-		if (until.tv_nsec >= 1000000000) {
-			until.tv_sec++;
-			until.tv_nsec -= 1000000000;
-		}
-		pthread_cond_timedwait(&session->changed, &session->lock, &until);
-		wake_waiting(session);
-	}
-}
-
-int aclfs_fuse_session_run(aclfs_fuse_session *session, unsigned count)
-{
-	if (!count)
-		return -EINVAL;
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	pthread_once(&once, install_wake_signal);
-	struct worker *workers = calloc(count, sizeof *workers);
-	if (!workers)
-		return -ENOMEM;
-	pthread_mutex_lock(&session->lock);
-	if (session->running) {
-		pthread_mutex_unlock(&session->lock);
-		free(workers);
-		return -EBUSY;
-	}
-	session->running = true;
-	session->workers = workers;
-	session->started = session->live = 0;
-	session->failure = 0;
-	sigset_t before;
-	block_signals(&before);
-	for (unsigned i = 0; i < count; i++) {
-		workers[i].session = session;
-		int error = pthread_create(&workers[i].thread, NULL, worker_main, &workers[i]);
-		if (error) {
-			session->failure = -error;
-			aclfs_fuse_stop_locked(session);
-			break;
-		}
-		session->started++;
-		session->live++;
-	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	wait_for_workers(session);
-	/* From here on stop wakes nobody, so that the threads may be joined. */
-	session->running = false;
-	session->workers = NULL;
-	unsigned started = session->started;
-	int failure = session->failure;
-	pthread_mutex_unlock(&session->lock);
-	for (unsigned i = 0; i < started; i++)
-		pthread_join(workers[i].thread, NULL);
-	free(workers);
-	aclfs_rings_join(session);
-	/* A condition variable would be touched by the last replier after the session may be gone. */
-	while (atomic_load(&session->unanswered))
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-	return failure;
 }
 
 void aclfs_fuse_session_stop(aclfs_fuse_session *session)
@@ -366,6 +214,7 @@ int aclfs_fuse_session_new(const struct aclfs_fuse_handlers *handlers, void *use
 	session->configuration = *configuration;
 	pthread_mutex_init(&session->lock, NULL);
 	pthread_cond_init(&session->changed, NULL);
+	pthread_cond_init(&session->wanted, NULL);
 	char *name[] = { "aclfs", "-d", NULL };
 	struct fuse_args arguments = FUSE_ARGS_INIT(configuration->debug ? 2 : 1, name);
 	session->library =
@@ -392,6 +241,7 @@ void aclfs_fuse_session_free(aclfs_fuse_session *session)
 {
 	fuse_session_destroy(session->library); /* closes the device */
 	pthread_cond_destroy(&session->changed);
+	pthread_cond_destroy(&session->wanted);
 	pthread_mutex_destroy(&session->lock);
 	free(session);
 }

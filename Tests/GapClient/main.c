@@ -36,6 +36,8 @@
 int run_shared(int rounds, const char *prefix);
 int run_kept(int rounds, const char *prefix);
 int run_stored(int rounds, const char *prefix);
+int run_set(int rounds, const char *prefix);
+int run_looked(int rounds, const char *prefix);
 
 enum { LIMIT = 1 << 20, HANDLES = 4 };
 
@@ -320,5 +322,7 @@ int main(int argc, char **argv)
     if (argc == 4 && strcmp(argv[1], "shared") == 0) return run_shared(atoi(argv[2]), argv[3]);
     if (argc == 4 && strcmp(argv[1], "kept") == 0) return run_kept(atoi(argv[2]), argv[3]);
     if (argc == 4 && strcmp(argv[1], "stored") == 0) return run_stored(atoi(argv[2]), argv[3]);
+    if (argc == 4 && strcmp(argv[1], "set") == 0) return run_set(atoi(argv[2]), argv[3]);
+    if (argc == 4 && strcmp(argv[1], "looked") == 0) return run_looked(atoi(argv[2]), argv[3]);
     return 2;
 }

@@ -11,6 +11,8 @@
 int run_shared(int rounds, const char *prefix);
 int run_kept(int rounds, const char *prefix);
 int run_stored(int rounds, const char *prefix);
+int run_set(int rounds, const char *prefix);
+int run_looked(int rounds, const char *prefix);
 
 static bool is_before(struct timespec left, struct timespec right)
 {
@@ -131,16 +133,19 @@ int run_stored(int rounds, const char *prefix)
             while (*closes) {}
             wait_up_to(8000);
             page[0] = 'm';
+            if (msync((void *)page, 4096, MS_SYNC)) _exit(2);
             munmap((void *)page, 4096);
             _exit(0);
         }
         while (!*closes) {}
         // Half of the time the writer is another one than who mapped.
         if (round % 2 && (munmap((void *)page, 4096) || close(file) || (file = open(path, O_WRONLY)) < 0)) return 2;
+        // Or only the child has it mapped when it closes.
+        if (round % 4 == 0) munmap((void *)page, 4096);
         if (ftruncate(file, 8000000000) || futimens(file, old)) return 2;
         *closes = false;
         if (close(file)) return 2;
-        if (round % 2 == 0) munmap((void *)page, 4096);
+        if (round % 4 == 2) munmap((void *)page, 4096);
         int status;
         if (waitpid(child, &status, 0) != child || status) return 2;
         if (is_old(path)) lost++;
@@ -149,5 +154,69 @@ int run_stored(int rounds, const char *prefix)
         unlink(path);
     }
     printf("%d\n", lost);
+    return 0;
+}
+
+// What touch -r, cp -p and tar do with what they were shown, while a mapping holds the handle.
+int run_set(int rounds, const char *prefix)
+{
+    int undone = 0;
+    for (int round = 0; round < rounds; round++) {
+        char path[4096];
+        sprintf(path, "%.4000s%d", prefix, round);
+        int file = open(path, O_RDWR | O_CREAT, 0644);
+        if (file < 0 || pwrite(file, "w", 1, 0) != 1 || pwrite(file, "w", 1, 5000000) != 1) return 2;
+        void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        if (page == MAP_FAILED) return 2;
+        usleep(5000);
+        struct stat shown, status;
+        if (close(file) || stat(path, &shown)) return 2;
+        struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, shown.st_mtim};
+        if (utimensat(AT_FDCWD, path, times, 0)) return 2;
+        munmap(page, 4096);
+        usleep(20000);
+        if (stat(path, &status)) return 2;
+        if (is_before(status.st_mtim, shown.st_mtim) || is_before(shown.st_mtim, status.st_mtim)) undone++;
+        unlink(path);
+    }
+    printf("%d\n", undone);
+    return 0;
+}
+
+// While a close takes its time. A time that goes back is one that should not have been shown.
+int run_looked(int rounds, const char *prefix)
+{
+    int backwards = 0;
+    volatile int *step = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (step == MAP_FAILED) return 2;
+    for (int round = 0; round < rounds; round++) {
+        char path[4096];
+        sprintf(path, "%.4000s%d", prefix, round);
+        *step = 0;
+        pid_t child = fork();
+        if (child == 0) {
+            struct stat last, status;
+            while (*step == 0) {}
+            if (stat(path, &last)) _exit(2);
+            while (*step == 1) {
+                if (stat(path, &status)) _exit(2);
+                if (is_before(status.st_mtim, last.st_mtim)) _exit(1);
+                last = status;
+            }
+            _exit(0);
+        }
+        int file = open(path, O_WRONLY | O_CREAT, 0644);
+        if (file < 0 || pwrite(file, "w", 1, 0) != 1 || ftruncate(file, 8000000000)) return 2;
+        *step = 1;
+        usleep(1000);
+        if (close(file)) return 2;
+        usleep(5000);
+        *step = 2;
+        int status;
+        if (waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) > 1) return 2;
+        backwards += WEXITSTATUS(status);
+        unlink(path);
+    }
+    printf("%d\n", backwards);
     return 0;
 }

@@ -231,6 +231,9 @@ int aclfs_fuse_session_new(const struct aclfs_fuse_handlers *handlers, void *use
 /* Serves on threads of its own until unmounted or stopped and every request is answered; 0 or -errno. */
 int aclfs_fuse_session_run(aclfs_fuse_session *session, unsigned workers);
 void aclfs_fuse_session_stop(aclfs_fuse_session *session);
+/* Around what a handler waits for, on its thread: others serve requests meanwhile. May be nested. */
+void aclfs_fuse_block(void);
+void aclfs_fuse_unblock(void);
 void aclfs_fuse_session_free(aclfs_fuse_session *session);
 /* False before the kernel's INIT was answered. */
 bool aclfs_fuse_session_negotiated(aclfs_fuse_session *session, struct aclfs_fuse_negotiated *negotiated);

@@ -21,4 +21,9 @@ struct ZeroFillTimeTests {
     }
 
     @Test(arguments: dataWays) func aStoreThroughAMappingMovesTheTime(_ way: String) throws { try expectNone("stored", 20, way) }
+
+    /// A mapping holds the handle; its going must not undo it.
+    @Test(arguments: dataWays) func aTimeThatIsSetAfterTheCloseStays(_ way: String) throws { try expectNone("set", 10, way) }
+
+    @Test(arguments: dataWays) func whoLooksDuringACloseSeesNoTimeGoBack(_ way: String) throws { try expectNone("looked", 20, way) }
 }
