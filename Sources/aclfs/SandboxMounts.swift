@@ -89,6 +89,12 @@ struct SandboxMounts {
         return isTop || (try? Syscall.statx(object, flags: AtFlag.dontSync))?.isMountRoot == true
     }
 
+    /// The same of what is hidden, so that nobody can open it.
+    /// - Parameter isTop: whether it is the top of the mount.
+    func keepsCovers(of mount: MountInfo, isTop: Bool) -> Bool {
+        Self.isSteadfast(mount) || isTop && mount.root.elementsEqual("/".utf8)
+    }
+
     /// Whether what is mounted on names of a mount stays.
     mutating func keepsNames(_ number: UInt64) throws(Errno) -> Bool { Self.isSteadfast(try mount(number)) }
 

@@ -211,17 +211,27 @@ struct SandboxWalls {
             if !isLasting { return false }
         }
         switch way.end {
-        case .missing, .root, .hidden, .buried, .covered: return true
+        case .missing, .root, .hidden, .buried: return true
         case .closed(let door):
             if try isShare(door) { return true }
             return try mounts.keepsCovers(door.rawValue, isTop: false)
         case .movable(let directory, _): return try mounts.keepsCovers(directory.rawValue, isTop: false)
         case .strangers(let outer): return try mounts.keepsCovers(outer.rawValue, isTop: true)
+        case .covered(let upper, let onTop):
+            // Nothing of ours need stand there, but what hides it falls as a cover would. It is of the same kind: a directory stands on
+            // directories only.
+            if try isReplaceable(upper, sight) { return false }
+            return mounts.keepsCovers(of: sight.mount, isTop: onTop)
         case .visible(let object):
-            // Removed or replaced outside, a file loses what is mounted on it; a directory must be empty for that.
-            if sight.isShares, try !SandboxWalk.isDirectory(object.rawValue) { return false }
+            if try isReplaceable(object, sight) { return false }
             return try mounts.keepsCovers(object.rawValue, isTop: sight.names.isEmpty)
         }
+    }
+
+    /// Removed or replaced outside, a file loses what is mounted on it; a directory must be empty for that.
+    private func isReplaceable(_ object: SharedDescriptor, _ sight: SandboxSight) throws(Errno) -> Bool {
+        guard sight.isShares else { return false }
+        return try !SandboxWalk.isDirectory(object.rawValue)
     }
 
     /// Whether what stands on a name stays there, or takes the place with it when it falls.

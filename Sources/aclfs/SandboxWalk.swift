@@ -9,8 +9,9 @@ struct SandboxWalk {
         case hidden
         /// Something else is in the way of the mount itself.
         case buried
-        /// The same, and what hides it stands exactly on it, so that it stays hidden wherever that is moved.
-        case covered
+        /// The same, and what hides it stands exactly on it, or on the top of its mount, so that it stays hidden wherever that is moved: as
+        /// long as that stays itself. With what is seen there, which is a directory exactly where what it hides is one.
+        case covered(by: SharedDescriptor, onTop: Bool)
         /// It should be there and is not: somebody renames what lies above it.
         case missing
         /// A directory on the way that the caller may not search.
@@ -80,7 +81,7 @@ struct SandboxWalk {
         }
         if number != mount.id {
             // What stands on its top goes where it goes.
-            if try mounts.stands(number, on: mount) { end = .covered }
+            if try mounts.stands(number, on: mount) { end = .covered(by: current, onTop: true) }
             return
         }
         end = .hidden
@@ -100,7 +101,7 @@ struct SandboxWalk {
             let nextNumber = try Syscall.mountID(of: next.rawValue)
             guard nextNumber == mount.id else {
                 crossings.append(Crossing(from: number, into: nextNumber, isMovable: Self.isMovable(in: current, uid: uid)))
-                if index == names.count - 1 { end = .covered }
+                if index == names.count - 1 { end = .covered(by: next, onTop: false) }
                 return
             }
             if index < names.count - 1, pinning == .all || pinning == .movable && Self.isMovable(in: current, uid: uid) {
