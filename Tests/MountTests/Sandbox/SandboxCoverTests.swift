@@ -56,6 +56,22 @@ struct SandboxCoverTests {
             """#.replacing("WHO", with: who))
     }
 
+    /// What a share over its own directory hides: nothing moved, and nothing gets better by trying again.
+    @Test(arguments: ["ann", "as_root"], ["disk", "bind", "both"]) func whatAShareOverItselfHides(_ who: String, _ what: String) throws {
+        try run(
+            #"""
+            mkdir -p "$BACK/g" "$BACK/d/e"
+            case WHAT in
+                disk) mount -t tmpfs -o mode=755 tmpfs "$BACK/g" ;;
+                bind) mount --bind "$BACK" "$BACK/g" ;;
+                both) mount --bind "$BACK" "$BACK/g"; mount --bind "$BACK/d/e" "$BACK/d" ;;
+            esac
+            SHARE=$BACK; "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1
+            said=$(cd / && run WHO -- true 2>&1)
+            holds 'it is said' "$said" 'is hidden by what is mounted above it'; holds 'and what to do' "$said" 'at another path'
+            """#.replacing("WHO", with: who).replacing("WHAT", with: what), "")
+    }
+
     /// The table of mounts is in no order.
     @Test(arguments: ["ann", "as_root"]) func aMountThatWasMovedBelowTheBackingDirectoryIsSeen(_ who: String) throws {
         try run(
