@@ -72,6 +72,17 @@ struct SandboxCoverTests {
             """#.replacing("WHO", with: who).replacing("WHAT", with: what), "")
     }
 
+    /// Its path is in the mount table, and something else stands there.
+    @Test(arguments: ["ann", "as_root"]) func aShareThatIsHiddenIsNamed(_ who: String) throws {
+        try run(
+            #"""
+            mkdir -p "$T/p/m"; SHARE=$T/p/m; "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1; mount --bind "$T/p" "$T/p"
+            said=$(run WHO -- true 2>&1); is 'status' 2 "$(status run WHO -- true 2>/dev/null)"
+            holds 'it is said' "$said" "$SHARE is hidden by what is mounted above it"
+            umount "$T/p"; is 'seen' ran "$(run WHO -- echo ran 2>&1)"; settle 1
+            """#.replacing("WHO", with: who), "")
+    }
+
     /// The table of mounts is in no order.
     @Test(arguments: ["ann", "as_root"]) func aMountThatWasMovedBelowTheBackingDirectoryIsSeen(_ who: String) throws {
         try run(
