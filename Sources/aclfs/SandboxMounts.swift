@@ -104,6 +104,8 @@ struct SandboxMounts {
     /// - Returns: as `MountInfo.device`.
     mutating func device(_ number: UInt64) throws(Errno) -> UInt64 { try mount(number).device }
 
+    mutating func parent(_ number: UInt64) throws(Errno) -> UInt64 { try mount(number).parent }
+
     /// What was just mounted, like what it shows and on it.
     mutating func note(_ number: UInt64, like shown: UInt64, on parent: UInt64) {
         guard var copy = byNumber[shown] else { return }

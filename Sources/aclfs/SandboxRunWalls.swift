@@ -197,11 +197,18 @@ struct SandboxWalls {
         default: return false
         }
         for crossing in way.crossings {
-            if covers.lids.contains(crossing.into) { unseen.insert(sight.spot) }
+            if covers.lids.contains(crossing.into), try isLid(crossing.into, over: sight) { unseen.insert(sight.spot) }
             let isByOurs = try isOurs(crossing.into)
             if isByOurs { return true }
         }
         return false
+    }
+
+    /// Whether what a lid stands on bears a place; otherwise that had hidden it before.
+    private mutating func isLid(_ number: UInt64, over sight: SandboxSight) throws(Errno) -> Bool {
+        guard sight.isShares else { return true }
+        let closed = try mounts.parent(number)
+        return try mounts.isBelow(sight.mount, closed)
     }
 
     /// Whether a directory is one of the share itself.

@@ -56,6 +56,8 @@ struct SandboxWalk {
         // Of the mount that we are on.
         var number = try Syscall.mountID(of: top.rawValue)
         for name in mount.path.pathNames {
+            // From a mount that does not bear it nobody comes there, whoever serves that, lives or not and lets in whom he likes.
+            if !fromRoot, try !mounts.isBelow(mount, number) { return }
             if try isEnd(number, current, &mounts) { return }
             switch try Self.step(current, name) {
             case .to(let next):
