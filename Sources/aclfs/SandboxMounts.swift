@@ -89,6 +89,12 @@ struct SandboxMounts {
         return isTop || (try? Syscall.statx(object, flags: AtFlag.dontSync))?.isMountRoot == true
     }
 
+    /// The same of what is hidden, so that nobody can open it.
+    /// - Parameter isTop: whether it is the top of the mount.
+    func keepsCovers(of mount: MountInfo, isTop: Bool) -> Bool {
+        Self.isSteadfast(mount) || isTop && mount.root.elementsEqual("/".utf8)
+    }
+
     /// Whether what is mounted on names of a mount stays.
     mutating func keepsNames(_ number: UInt64) throws(Errno) -> Bool { Self.isSteadfast(try mount(number)) }
 
@@ -97,6 +103,8 @@ struct SandboxMounts {
 
     /// - Returns: as `MountInfo.device`.
     mutating func device(_ number: UInt64) throws(Errno) -> UInt64 { try mount(number).device }
+
+    mutating func parent(_ number: UInt64) throws(Errno) -> UInt64 { try mount(number).parent }
 
     /// What was just mounted, like what it shows and on it.
     mutating func note(_ number: UInt64, like shown: UInt64, on parent: UInt64) {

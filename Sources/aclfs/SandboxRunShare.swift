@@ -19,6 +19,8 @@ struct SandboxRunShare {
                 "\(Self.name(entry)) is the mount of user \(owner), whose daemon cannot make mounts for others; only that user can "
                     + "confine a command on it")
         }
+        // Whatever else is asked of the path would be answered by what stands there.
+        _ = try top()
     }
 
     private static func name(_ entry: MountEntry) -> String { escapedName(entry.path.utf8) }
@@ -92,9 +94,17 @@ struct SandboxRunShare {
 
     /// Who has it reaches the mount, which the daemon wants to see.
     private func top() throws(SandboxRunFailure) -> SharedDescriptor {
+        let top: SharedDescriptor
+        let number: UInt64
         do throws(Errno) {
-            return SharedDescriptor(try Syscall.open(mountpoint, OpenFlag.path | OpenFlag.directory))
+            top = SharedDescriptor(try Syscall.open(mountpoint, OpenFlag.path | OpenFlag.directory))
+            number = try Syscall.mountID(of: top.rawValue)
         } catch { throw SandboxRunFailure(Self.name(entry), error) }
+        // The mount table names mounts by paths where they need not be seen.
+        guard MountTable.entries().contains(where: { $0.id == number && $0.device == entry.device }) else {
+            throw SandboxRunFailure("\(Self.name(entry)) is hidden by what is mounted above it: that path leads to something else")
+        }
+        return top
     }
 
     func view(_ profile: SandboxProfile) throws(SandboxRunFailure) -> SandboxRunView {

@@ -11,6 +11,8 @@ struct SandboxWalls {
     let places: SandboxPlaces
     private var covers: SandboxCovers
     private var mounts = SandboxMounts()
+    /// As it was before anything was covered.
+    private var first: [MountInfo] = []
     private let uid = geteuid()
     /// Where the tops of our pins lay in their file systems when they were made, whatever they are called meanwhile; nil where the
     /// table is believed.
@@ -64,6 +66,7 @@ struct SandboxWalls {
     /// - Returns: how much there was to cover.
     private mutating func coverAll() throws(SandboxRunFailure) -> Int {
         do throws(Errno) { try mounts.read() } catch { throw SandboxRunFailure("/proc/self/mountinfo", error) }
+        if first.isEmpty { first = mounts.table }
         var count = 0
         // What covers a place hides what stands below it, which has to be covered before. The view comes first, for the others are
         // parts of it.
@@ -117,12 +120,7 @@ struct SandboxWalls {
             }
             throw SandboxRunFailure(notLasting(sight))
         }
-        if case .buried = way.end, mayComeOut(sight) {
-            throw SandboxRunFailure(
-                "\(shown(sight)) shows the share or what lies behind it and is hidden by what is mounted above it; it cannot be covered there, "
-                    + "and would come out if somebody renamed a directory: unmount it, or if it is the share that hides it, mount the share "
-                    + "at another path")
-        }
+        if case .buried = way.end, mayComeOut(sight) { throw SandboxRunFailure(hidden(sight)) }
         do throws(Errno) {
             switch way.end {
             case .hidden, .covered, .buried:
@@ -180,8 +178,17 @@ struct SandboxWalls {
     private mutating func checkCovered(_ sight: SandboxSight) throws(SandboxRunFailure) {
         if isPinning || unseen.contains(sight.spot) || sight.isKernels || sight.mount.isStrangers(to: uid) { return }
         if covers.stand(on: sight.spot, mounts.table) { return }
+        // Or our cover stands on what hid it all the time, as a share over its own directory.
+        if around(sight.mount, in: first) == around(sight.mount, in: mounts.table) { throw SandboxRunFailure(hidden(sight)) }
         throw SandboxRunFailure(
             "\(shown(sight)) shows what has to be covered, and was mounted or moved while that was done; try again")
+    }
+
+    /// What may hide a mount: all that is not ours and stands at its path or above it, by number, parent and path.
+    private func around(_ mount: MountInfo, in table: [MountInfo]) -> Set<[UInt8]> {
+        Set(
+            table.filter { !isOurs($0) && mount.path.isInside($0.path) }
+                .map { Array("\($0.id) \($0.parent) ".utf8) + $0.path })
     }
 
     private mutating func crossesOurs(_ way: SandboxWalk, to sight: SandboxSight) throws(Errno) -> Bool {
@@ -190,11 +197,18 @@ struct SandboxWalls {
         default: return false
         }
         for crossing in way.crossings {
-            if covers.lids.contains(crossing.into) { unseen.insert(sight.spot) }
+            if covers.lids.contains(crossing.into), try isLid(crossing.into, over: sight) { unseen.insert(sight.spot) }
             let isByOurs = try isOurs(crossing.into)
             if isByOurs { return true }
         }
         return false
+    }
+
+    /// Whether what a lid stands on bears a place; otherwise that had hidden it before.
+    private mutating func isLid(_ number: UInt64, over sight: SandboxSight) throws(Errno) -> Bool {
+        guard sight.isShares else { return true }
+        let closed = try mounts.parent(number)
+        return try mounts.isBelow(sight.mount, closed)
     }
 
     /// Whether a directory is one of the share itself.
@@ -211,17 +225,27 @@ struct SandboxWalls {
             if !isLasting { return false }
         }
         switch way.end {
-        case .missing, .root, .hidden, .buried, .covered: return true
+        case .missing, .root, .hidden, .buried: return true
         case .closed(let door):
             if try isShare(door) { return true }
             return try mounts.keepsCovers(door.rawValue, isTop: false)
         case .movable(let directory, _): return try mounts.keepsCovers(directory.rawValue, isTop: false)
         case .strangers(let outer): return try mounts.keepsCovers(outer.rawValue, isTop: true)
+        case .covered(let upper, let onTop):
+            // Nothing of ours need stand there, but what hides it falls as a cover would. It is of the same kind: a directory stands on
+            // directories only.
+            if try isReplaceable(upper, sight) { return false }
+            return mounts.keepsCovers(of: sight.mount, isTop: onTop)
         case .visible(let object):
-            // Removed or replaced outside, a file loses what is mounted on it; a directory must be empty for that.
-            if sight.isShares, try !SandboxWalk.isDirectory(object.rawValue) { return false }
+            if try isReplaceable(object, sight) { return false }
             return try mounts.keepsCovers(object.rawValue, isTop: sight.names.isEmpty)
         }
+    }
+
+    /// Removed or replaced outside, a file loses what is mounted on it; a directory must be empty for that.
+    private func isReplaceable(_ object: SharedDescriptor, _ sight: SandboxSight) throws(Errno) -> Bool {
+        guard sight.isShares else { return false }
+        return try !SandboxWalk.isDirectory(object.rawValue)
     }
 
     /// Whether what stands on a name stays there, or takes the place with it when it falls.
@@ -254,6 +278,13 @@ struct SandboxWalls {
     private func isAnother(_ object: SharedDescriptor, _ sight: SandboxSight) throws(Errno) -> Bool {
         guard let inode = sight.inode else { return false }
         return try Syscall.statx(object.rawValue, flags: AtFlag.dontSync).inode != inode
+    }
+
+    private func hidden(_ sight: SandboxSight) -> String {
+        let what = sight.isShares ? "the share or what lies behind it" : "where grants or control sockets are kept"
+        return "\(shown(sight)) shows \(what) and is hidden by what is mounted above it; it cannot be covered there, "
+            + "and would come out if somebody renamed a directory: unmount it, or if it is the share that hides it, mount the share "
+            + "at another path"
     }
 
     private func notLasting(_ sight: SandboxSight) -> String {

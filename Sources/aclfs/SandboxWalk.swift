@@ -9,8 +9,9 @@ struct SandboxWalk {
         case hidden
         /// Something else is in the way of the mount itself.
         case buried
-        /// The same, and what hides it stands exactly on it, so that it stays hidden wherever that is moved.
-        case covered
+        /// The same, and what hides it stands exactly on it, or on the top of its mount, so that it stays hidden wherever that is moved: as
+        /// long as that stays itself. With what is seen there, which is a directory exactly where what it hides is one.
+        case covered(by: SharedDescriptor, onTop: Bool)
         /// It should be there and is not: somebody renames what lies above it.
         case missing
         /// A directory on the way that the caller may not search.
@@ -55,6 +56,8 @@ struct SandboxWalk {
         // Of the mount that we are on.
         var number = try Syscall.mountID(of: top.rawValue)
         for name in mount.path.pathNames {
+            // From a mount that does not bear it nobody comes there, whoever serves that, lives or not and lets in whom he likes.
+            if !fromRoot, try !mounts.isBelow(mount, number) { return }
             if try isEnd(number, current, &mounts) { return }
             switch try Self.step(current, name) {
             case .to(let next):
@@ -80,7 +83,7 @@ struct SandboxWalk {
         }
         if number != mount.id {
             // What stands on its top goes where it goes.
-            if try mounts.stands(number, on: mount) { end = .covered }
+            if try mounts.stands(number, on: mount) { end = .covered(by: current, onTop: true) }
             return
         }
         end = .hidden
@@ -100,7 +103,7 @@ struct SandboxWalk {
             let nextNumber = try Syscall.mountID(of: next.rawValue)
             guard nextNumber == mount.id else {
                 crossings.append(Crossing(from: number, into: nextNumber, isMovable: Self.isMovable(in: current, uid: uid)))
-                if index == names.count - 1 { end = .covered }
+                if index == names.count - 1 { end = .covered(by: next, onTop: false) }
                 return
             }
             if index < names.count - 1, pinning == .all || pinning == .movable && Self.isMovable(in: current, uid: uid) {

@@ -32,6 +32,57 @@ struct SandboxCoverTests {
             """#.replacing("WHO", with: who).replacing("$WHAT", with: "$" + what))
     }
 
+    /// By a mount that stands on its very top: where no cover would stay, that does not stay either. A save outside replaces the file, a rename
+    /// on the share takes the name, and with it falls what stands there.
+    @Test(arguments: ["ann", "as_root"]) func whatIsHiddenByWhatDoesNotStay(_ who: String) throws {
+        try run(
+            #"""
+            mkdir "$T/x" "$T/n" "$T/m2"; touch "$T/f" "$T/null"; chmod 755 "$T/n"; "$A" mount "$BACK" "$T/m2" 2>/dev/null
+            hidden() { mount --bind "$1" "$2"; mount --bind "$3" "$2"; }
+            for what in "$SHARE/sub $T/x $T/n" "$SHARE/secret $T/f $T/null" "$BACK/secret $T/f $T/null"; do
+                set -- $what; hidden $what
+                holds "refused: $1" "$(run WHO -- cat "$2" "$2/secret" 2>&1)" "$2 would have to be covered, or something above it, where a cover does not stay"
+                umount "$2"; umount "$2"
+            done
+            for what in "$SHARE $T/x $T/n" "$BACK $T/x $T/n" "$BACK/sub $T/x $T/n"; do
+                set -- $what; hidden $what
+                is "it runs: $1" ran "$(run WHO -- echo ran 2>&1)"
+                run WHO -- sh -c "touch $SCRATCH/ready; while [ ! -e $SCRATCH/go ]; do sleep 0.1; done; cat $2/secret $2/sub/secret" >"$T/said" 2>/dev/null & running=$!
+                # The kernel itself lets nobody move what something stands on here.
+                await '[ -e $SCRATCH/ready ]'; mv "$T/m2/sub" "$T/m2/away" 2>/dev/null; ls "$2" "$SHARE/sub" >/dev/null 2>&1; touch "$SCRATCH/go"; wait $running
+                is "hidden: $1" '' "$(cat "$T/said")"; mv "$T/m2/away" "$T/m2/sub" 2>/dev/null; umount "$2"; umount "$2"; rm "$SCRATCH/ready" "$SCRATCH/go"
+            done
+            "$A" unmount "$T/m2"; settle 1
+            """#.replacing("WHO", with: who))
+    }
+
+    /// What a share over its own directory hides: nothing moved, and nothing gets better by trying again.
+    @Test(arguments: ["ann", "as_root"], ["disk", "bind", "both"]) func whatAShareOverItselfHides(_ who: String, _ what: String) throws {
+        try run(
+            #"""
+            mkdir -p "$BACK/g" "$BACK/d/e"
+            case WHAT in
+                disk) mount -t tmpfs -o mode=755 tmpfs "$BACK/g" ;;
+                bind) mount --bind "$BACK" "$BACK/g" ;;
+                both) mount --bind "$BACK" "$BACK/g"; mount --bind "$BACK/d/e" "$BACK/d" ;;
+            esac
+            SHARE=$BACK; "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1
+            said=$(cd / && run WHO -- true 2>&1)
+            holds 'it is said' "$said" 'is hidden by what is mounted above it'; holds 'and what to do' "$said" 'at another path'
+            """#.replacing("WHO", with: who).replacing("WHAT", with: what), "")
+    }
+
+    /// Its path is in the mount table, and something else stands there.
+    @Test(arguments: ["ann", "as_root"]) func aShareThatIsHiddenIsNamed(_ who: String) throws {
+        try run(
+            #"""
+            mkdir -p "$T/p/m"; SHARE=$T/p/m; "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1; mount --bind "$T/p" "$T/p"
+            said=$(run WHO -- true 2>&1); is 'status' 2 "$(status run WHO -- true 2>/dev/null)"
+            holds 'it is said' "$said" "$SHARE is hidden by what is mounted above it"
+            umount "$T/p"; is 'seen' ran "$(run WHO -- echo ran 2>&1)"; settle 1
+            """#.replacing("WHO", with: who), "")
+    }
+
     /// The table of mounts is in no order.
     @Test(arguments: ["ann", "as_root"]) func aMountThatWasMovedBelowTheBackingDirectoryIsSeen(_ who: String) throws {
         try run(

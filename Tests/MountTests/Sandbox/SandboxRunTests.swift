@@ -59,6 +59,9 @@ struct SandboxRunTests {
             is 'in the background' 0 "$(run ann -- sh -c 'sleep 1000 >/dev/null 2>&1 &'; echo $?)"
             is 'the view stays' 2 "$(sessions)"
             pkill -u $ANN -x sleep; settle 1
+            # A signal from a process ends the command alone; what ends its process group is run inside.
+            is 'in time, inside' 124 "$(run ann -- timeout 1 sh -c 'sleep 1003; :'; echo $?)"; settle 1
+            is 'in time, killed' 137 "$(timeout -s KILL 2 "$ACT" $ANN $ANN - -- "$A" sandbox run "$P" --mount "$SHARE" -- sh -c 'sleep 1004; :' >/dev/null 2>&1; echo $?)"; settle 1
             # Killed with everything in it.
             (become -- sh -c 'sleep 1001; :') & pid=$!
             await 'pgrep -u $ANN -x sleep >/dev/null'

@@ -37,6 +37,30 @@ struct SandboxStrangerTests {
         #expect(result.output == "done", "\(result)")
     }
 
+    /// What he hides is moved from behind it by another way, as what anything else hides: a mount that has died, a directory that is closed, a
+    /// mount of his that has to be closed because it bears the share, too.
+    @Test(
+        arguments: ["ann", "as_root"],
+        ["his", "dead", "closed", "bearing"].flatMap { how in ["BACK", "SHARE"].map { (how, $0) } })
+    func overAPlaceOfTheShare(_ who: String, _ hiding: (how: String, what: String)) throws {
+        let result = try run(
+            Self.mounted + #"""
+            mkdir -p "$T/home/b/m" "$T/second" "$T/q"; chmod 777 "$T/home" "$T/home/b" "$T/q"; mount --bind "$T" "$T/second"
+            mount --bind "WHAT" "$T/home/b/m"; chown $ZED:$ZED "$T/home"
+            case HOW in
+                his) zed "$A" mount "$T/his" "$T/home" 2>/dev/null ;;
+                dead) "$A" mount "$T/his" "$T/home" 2>/dev/null; killed=$(daemon "$T/home"); kill -9 $killed; await '! [ -d /proc/$killed ]' ;;
+                closed) mount -t tmpfs -o mode=700 tmpfs "$T/home" ;;
+                bearing) mkdir "$T/his/s"; chmod 755 "$T/his" "$T/his/s"; zed "$A" mount -o allow_other "$T/his" "$T/home" 2>/dev/null; mount --bind "$SHARE" "$T/home/s" ;;
+            esac
+            is 'it is hidden' 0 $?
+            holds 'it is named' "$(run WHO -- sh -c "mv $T/second/home/b $T/second/q/b; cat $T/q/b/m/secret" 2>&1)" "$T/home/b/m shows the share or what lies behind it and is hidden"
+            umount -l "$T/home"; is 'seen, it is covered' '' "$(run WHO -- sh -c "mv $T/second/home/b $T/second/q/b; cat $T/q/b/m/secret" 2>/dev/null)"
+            settle 1
+            """#.replacing("HOW", with: hiding.how).replacing("WHO", with: who).replacing("WHAT", with: "$" + hiding.what))
+        #expect(result.output == "done", "\(result)")
+    }
+
     @Test(arguments: ["ann", "as_root"], ["$Z", "/run/user/$ZED"])
     func overHisControlSockets(_ who: String, _ place: String) throws {
         let result = try run(
