@@ -18,6 +18,12 @@ final class FillTimes: Sendable {
         var closedAt: UInt64 = 0
         /// The handle is still there: another process has it.
         var isWaitedFor = false
+
+        /// Between a close and the RELEASE that follows it, if it comes.
+        var isReleaseOnItsWay: Bool { closedAt > 0 && !isWaitedFor && SystemTime.monotonic() - closedAt < FillTimes.patience }
+        /// Whether the program's own time is shown. Once a close is over it may be another's write that moved it; but as long as it may
+        /// still be set back, no time is shown that would go back.
+        var isHidden: Bool { isAlone || closedAt == 0 || isReleaseOnItsWay }
     }
 
     private let moved = Lock<[ObjectKey: Moved]>([:])
@@ -29,7 +35,7 @@ final class FillTimes: Sendable {
     private let lastEnd = Atomic<UInt64>(0)
     /// In nanoseconds: how long RELEASE may be on its way after the last close.
     private static let patience: UInt64 = 50_000_000
-    /// How many may wait for one at a time. Others are shown, or leave, what the close made the time.
+    /// How many may wait for one at a time.
     private static let mostWaiting = 8
     private let waiters = Atomic<Int>(0)
 
@@ -107,19 +113,18 @@ final class FillTimes: Sendable {
     private func isReleaseOnItsWay(_ key: ObjectKey) -> Bool {
         var isOnItsWay = false
         change(key) { moved in
-            guard let last = moved, last.closedAt > 0, !last.isWaitedFor else { return }
-            isOnItsWay = SystemTime.monotonic() - last.closedAt < Self.patience
+            guard let last = moved, last.closedAt > 0 else { return }
+            isOnItsWay = last.isReleaseOnItsWay
             if !isOnItsWay { moved?.isWaitedFor = true }
         }
         return isOnItsWay
     }
 
-    /// The program's own time of an object whose status was read lately, in the same request. Waits for nobody: what a close moved
-    /// and its RELEASE has not set back yet is shown as it is, to nobody's cache, and GETATTR waits before it comes here.
+    /// The program's own time of an object whose status was read lately, in the same request. Waits for nobody: GETATTR
+    /// does before it comes here, and other answers hold for no time.
     func modification(of key: ObjectKey, _ status: FileStatus, _ descriptor: Int32) -> Timespec {
         guard wereMovedLately else { return status.mtime }
-        // While a close is at it nobody knows better; whoever writes through the same handle is going to close it, too.
-        if let last = moved.withLock({ $0[key] }), last.isAlone || last.closedAt == 0 { return last.own }
+        if let last = moved.withLock({ $0[key] }), last.isHidden { return last.own }
         var seen = status.mtime
         // Other files' pieces look like this one's; none that ended meanwhile is this one's again and again.
         for _ in 0..<4 {
@@ -127,7 +132,7 @@ final class FillTimes: Sendable {
             guard let now = try? Syscall.statx(descriptor, flags: AtFlag.dontSync) else { return seen }
             seen = now.mtime
             if before == done, begun.load(ordering: .sequentiallyConsistent) == before { return seen }
-            if let running = moved.withLock({ $0[key] }), running.isAlone || running.closedAt == 0 { return running.own }
+            if let running = moved.withLock({ $0[key] }), running.isHidden { return running.own }
         }
         return seen
     }

@@ -206,14 +206,14 @@ int run_looked(int rounds, const char *prefix)
             _exit(0);
         }
         int file = open(path, O_WRONLY | O_CREAT, 0644);
-        if (file < 0 || pwrite(file, "w", 1, 0) != 1 || ftruncate(file, 8000000000)) return 2;
+        if (file < 0 || pwrite(file, "w", 1, 0) != 1 || ftruncate(file, 3000000000)) return perror("open"), 2;
         *step = 1;
         usleep(1000);
-        if (close(file)) return 2;
+        if (close(file)) return perror("close"), 2;
         usleep(5000);
         *step = 2;
         int status;
-        if (waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) > 1) return 2;
+        if (waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) > 1) return perror("child"), 2;
         backwards += WEXITSTATUS(status);
         unlink(path);
     }
