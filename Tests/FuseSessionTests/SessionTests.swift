@@ -286,6 +286,17 @@ private final class LiveMount: Sendable {
         self.thread = thread
     }
 
+    /// What this process has open on it another test's child may hold, until it becomes another program.
+    func unmount() throws(SessionError) {
+        for _ in 0..<500 {
+            do throws(SessionError) { return try Mounting.unmount(path) } catch {
+                guard error.errno == EBUSY else { throw error }
+                usleep(10_000)
+            }
+        }
+        try Mounting.unmount(path)
+    }
+
     /// Waits for the session's end; call once, after `unmount` or `stop`.
     func join() -> SessionError? {
         pthread_join(thread, nil)
@@ -368,7 +379,7 @@ struct SessionTests {
         #expect(negotiated.uring == (transport == .uring))
         #expect(negotiated.parallelDirectoryOperations && negotiated.maxWrite == 1 << 20)
 
-        try Mounting.unmount(mount.path)
+        try mount.unmount()
         #expect(mount.join() == nil)
         #expect(handler.seen.withLock { $0.initialized == 1 && $0.destroyed == 1 })
     }
@@ -390,7 +401,7 @@ struct SessionTests {
         #expect(copyFileRange(source, nil, unnamed, nil, 5, 0) == 5)
         close(source)
         close(unnamed)
-        try Mounting.unmount(mount.path)
+        try mount.unmount()
         #expect(mount.join() == nil)
     }
 
@@ -406,7 +417,7 @@ struct SessionTests {
         #expect(notifier.expireEntry("hello", in: .root) == (negotiated.expire ? 0 : ENOSYS))
         #expect(notifier.invalidateEntry("hello", in: .root) == 0)
         #expect(notifier.increaseEpoch() == (negotiated.epoch ? 0 : ENOSYS))
-        try Mounting.unmount(mount.path)
+        try mount.unmount()
         #expect(mount.join() == nil)
     }
 
@@ -420,7 +431,7 @@ struct SessionTests {
         #expect(!negotiated.killPriv2 && !negotiated.statx && !negotiated.passthrough)
         #expect(!negotiated.epoch && !negotiated.expire && !negotiated.uring)
         #expect(mount.session.notifier.increaseEpoch() == ENOSYS)
-        try Mounting.unmount(mount.path)
+        try mount.unmount()
         #expect(mount.join() == nil)
     }
 
@@ -439,7 +450,7 @@ struct SessionTests {
         let mount = try LiveMount(HelloHandler(), throughFusermount: true)
         #expect(output(of: "cat \(mount.path)/hello") == "hello, world\n")
         #expect(output(of: "grep -c '^he,llo \(mount.path) fuse.aclfs .*noexec' /proc/mounts") == "1\n")
-        try Mounting.unmount(mount.path)
+        try mount.unmount()
         #expect(mount.join() == nil)
         #expect(throws: SessionError.self) {
             try Mounting.mountThroughFusermount(source: "hello", at: "/nonexistent")
@@ -454,7 +465,7 @@ struct SessionTests {
         #expect(text == "")
         #expect(handler.seen.withLock { $0.writeKills })
         #expect(handler.seen.withLock { $0.openKills } == negotiated.killPriv2)
-        try Mounting.unmount(mount.path)
+        try mount.unmount()
         #expect(mount.join() == nil)
     }
 
@@ -478,7 +489,7 @@ struct SessionTests {
             }
             fclose(file)
         }
-        try Mounting.unmount(mount.path)
+        try mount.unmount()
         #expect(mount.join() == nil)
     }
 
@@ -510,7 +521,7 @@ struct SessionTests {
         var attributes = stat()
         #expect(errnoOf { stat(mount.path + "/" + name, &attributes) } == ENOENT)
         #expect(errnoOf { symlink(String(repeating: "t", count: 4095), mount.path + "/" + name) } == EPERM)
-        try Mounting.unmount(mount.path)
+        try mount.unmount()
         #expect(mount.join() == nil)
     }
 
@@ -518,7 +529,7 @@ struct SessionTests {
         let mount = try LiveMount(HelloHandler(), configuration: SessionConfiguration(transport: transport))
         var attributes = stat()
         for _ in 0..<20 { #expect(errnoOf { stat(mount.path + "/later", &attributes) } == ENOENT) }
-        try Mounting.unmount(mount.path)
+        try mount.unmount()
         #expect(mount.join() == nil)
     }
 
@@ -534,7 +545,7 @@ struct SessionTests {
         // Again, with those that were too many meanwhile.
         handler.gate.shut()
         #expect(output(of: script) == "13\n")
-        try Mounting.unmount(mount.path)
+        try mount.unmount()
         #expect(mount.join() == nil)
     }
 
@@ -550,7 +561,7 @@ struct SessionTests {
         // Who was killed may not have closed the file yet.
         for tries in 0..<1000 {
             do throws(SessionError) {
-                try Mounting.unmount(mount.path)
+                try mount.unmount()
                 break
             } catch {
                 if error.errno != EBUSY || tries == 999 { throw error }
