@@ -61,6 +61,7 @@ extension FileSystem {
                 defer { share.contentChanged(object.object, through: self) }
                 try Syscall.truncate(object.descriptor.rawValue, size: Int64(bitPattern: size))
             }
+            share.growing.times.leaveMoved(object.object.key)
             return try metadataLock.withReadLock { () throws(Errno) in shownAfterChange(try load(id)) }
         } catch {
             if let node = object.node { takeBackAttributes(of: node) }
@@ -114,6 +115,7 @@ extension FileSystem {
                 defer { share.contentChanged(object.object, through: self) }
                 try Syscall.truncate(descriptor, size: Int64(bitPattern: size))
             }
+            share.growing.times.leaveMoved(object.object.key)
         }
         if let mode = changes.mode {
             try Syscall.fchmod(descriptor, mode: mode & 0o7777)
@@ -123,6 +125,8 @@ extension FileSystem {
         if let times {
             try Syscall.utimens(
                 descriptor, access: times.access.change, modification: times.modification.change)
+            // What somebody sets stays, whatever he set it to.
+            if changes.modificationTime != nil { share.growing.times.leaveMoved(object.object.key) }
         }
     }
 

@@ -178,8 +178,6 @@ extension FileSystem {
         return try growth.alone { () throws(Errno) in
             let value = try body()
             if let size = changes?.size { growth.truncated(to: size, byRoot: caller.uid == 0) }
-            // What somebody sets stays, whatever he set it to.
-            if changes?.modificationTime != nil { share.growing.times.leaveMoved(growth.key) }
             return value
         }
     }

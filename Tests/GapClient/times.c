@@ -55,11 +55,18 @@ static int with_gaps(char *path, const char *prefix, int round)
     return file;
 }
 
+// What a process and its child tell each other.
+static volatile int *shared_number(void)
+{
+    volatile int *number = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (number == MAP_FAILED) exit(2);
+    return number;
+}
+
 int run_shared(int rounds, const char *prefix)
 {
     int lost = 0, early = 0;
-    volatile bool *closes = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (closes == MAP_FAILED) return 2;
+    volatile int *closes = shared_number();
     for (int round = 0; round < rounds; round++) {
         char path[4096];
         int file = with_gaps(path, prefix, round);
@@ -116,8 +123,7 @@ int run_kept(int rounds, const char *prefix)
 int run_stored(int rounds, const char *prefix)
 {
     int lost = 0;
-    volatile bool *closes = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (closes == MAP_FAILED) return 2;
+    volatile int *closes = shared_number();
     for (int round = 0; round < rounds; round++) {
         char path[4096];
         sprintf(path, "%.4000s%d", prefix, round);
@@ -187,8 +193,7 @@ int run_set(int rounds, const char *prefix)
 int run_looked(int rounds, const char *prefix)
 {
     int backwards = 0;
-    volatile int *step = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (step == MAP_FAILED) return 2;
+    volatile int *step = shared_number();
     for (int round = 0; round < rounds; round++) {
         char path[4096];
         sprintf(path, "%.4000s%d", prefix, round);

@@ -12,7 +12,7 @@ enum SandboxRunScript {
         # Where root's daemons keep grants and have their sockets: those of other tests may stand still.
         mount -t tmpfs -o mode=755 tmpfs /var/lib; mount -t tmpfs -o mode=755 tmpfs /run
         # Nobody else's, so that her processes can be counted.
-        ANN=$((71000 + $$ % 20000))
+        ANN=$((110000 + $$))
         cp "$A" "$T/bin/aclfs"; cp "$ESCAPE" "$T/bin/aclfs-escape"; A=$T/bin/aclfs; ESCAPE=$T/bin/aclfs-escape
         printf '<?xml version="1.0" encoding="UTF-8"?><plist version="1.0"><dict>%s</dict></plist>' \
             '<key>com.apple.security.app-sandbox</key><true/>' >"$T/closed.entitlements"
