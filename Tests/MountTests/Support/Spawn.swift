@@ -40,9 +40,20 @@ enum Spawn {
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         var pid: pid_t = 0
-        let failure = posix_spawnp(&pid, arguments[0], &actions, &attributes, words, environ)
+        let failure = posix_spawnp(&pid, arguments[0], &actions, &attributes, words, environment)
         guard failure == 0 else { throw FixtureError("cannot start \(arguments[0]): errno \(failure)") }
         return pid
+    }
+
+    /// What a user's shell has: not the variable by which `swift test` tells Swift's programs how to crash.
+    private static var environment: [UnsafeMutablePointer<CChar>?] {
+        var variables: [UnsafeMutablePointer<CChar>?] = []
+        var next = environ
+        while let variable = next.pointee {
+            if strncmp(variable, "SWIFT_BACKTRACE=", 16) != 0 { variables.append(variable) }
+            next += 1
+        }
+        return variables + [nil]
     }
 
     /// Both ends close on exec, so that no other child keeps them open.
