@@ -103,12 +103,13 @@ struct SandboxRunInside {
         // What a terminal would send, to all that the command runs in the foreground, goes there.
         setpgid(0, 0)
         signals.restore()
-        var words: [UnsafeMutablePointer<CChar>?] = command.map { strdup(Self.characters($0)) } + [nil]
-        if let program = words[0] { execvp(program, &words) }
-        let error = Errno(rawValue: errno)
+        let (error, code): (Errno, Int32)
+        switch SandboxRunProgram.become(command) {
+        case .notFound: (error, code) = (.noent, 127)
+        case .notRun(let reason): (error, code) = (reason, 126)
+        }
         printError("aclfs: sandbox run: \(escapedName(command[0])): \(error)")
-        // As shells have it.
-        _exit(error == .noent ? 127 : 126)
+        _exit(code)
     }
 
     private static func characters(_ bytes: [UInt8]) -> [CChar] { bytes.map { CChar(bitPattern: $0) } + [0] }
