@@ -98,6 +98,7 @@ public enum MountFlag {
     public static let recursive = aclfs_MS_REC
     public static let makePrivate = aclfs_MS_PRIVATE
     public static let relativeAccessTime = aclfs_MS_RELATIME
+    public static let strictAccessTime = aclfs_MS_STRICTATIME
 }
 
 /// Flags of umount2(2).

@@ -31,4 +31,20 @@ struct SandboxRunStartTests {
             """#.replacing("WHO", with: who))
         #expect(result.output == "done", "\(result)")
     }
+
+    /// From who has one that notes times of access in one way the kernel keeps a /proc that does in another.
+    @Test(arguments: ["noatime", "strictatime", "nodiratime", "noatime,nodiratime", "strictatime,nodiratime", "relatime"])
+    func procIsMountedWithTheSameTimes(_ options: String) throws {
+        let result = try run(
+            #"""
+            mount -o remount,bind,OPTIONS /proc || echo 'no such mount'
+            times() { grep ' /proc proc ' /proc/self/mounts | tail -n 1 | tr ' ' '\n' | grep -o -w 'noatime\|nodiratime\|relatime'; }
+            for who in ann as_root; do
+                is "$who runs" sh "$(run $who -- sh -c 'cat /proc/$$/comm' 2>&1)"
+                is "$who: the same" "$(times)" "$(run $who -- bash -c "$(declare -f times); times" 2>&1)"
+            done
+            settle 1
+            """#.replacing("OPTIONS", with: options))
+        #expect(result.output == "done", "\(result)")
+    }
 }
