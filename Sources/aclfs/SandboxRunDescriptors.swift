@@ -35,13 +35,20 @@ enum SandboxRunDescriptors {
         case FileType.characterDevice where !isHarmless(descriptor, status): return "a device that is no terminal"
         case FileType.regular: break
         case FileType.symlink: return "a symbolic link"
-        // Pipes, sockets and terminals lead to whoever holds their other end.
-        default: return places.mounts.contains { $0.device == status.device } ? "on the share" : nil
+        // They lead to whoever holds their other end.
+        case FileType.fifo, FileType.socket, FileType.characterDevice:
+            return places.mounts.contains { $0.device == status.device } ? "on the share" : nil
+        default: break
         }
         if places.mounts.contains(where: { $0.device == status.device }) { return "a file on the share" }
         do throws(Errno) {
             let table = try MountInfo.ofThisProcess()
             let path = try Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/fd/\(descriptor)")
+            // Through some of them other files are reached, as through a ring of io_uring those that were registered with it, and
+            // nobody knows what the next kernel makes.
+            if status.type != FileType.regular || path.first != 0x2F {
+                return "an object of the kernel's (\(String(decoding: path, as: UTF8.self)))"
+            }
             // What was moved out of the part that its mount shows has no path: the kernel tells / of it.
             if let mount = table.first(where: { $0.id == status.mountID }), !path.pathNames.isEmpty, path.isInside(mount.path) {
                 let names = mount.root.pathNames + path.pathNames.dropFirst(mount.path.pathNames.count)

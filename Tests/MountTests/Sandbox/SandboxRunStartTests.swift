@@ -47,4 +47,60 @@ struct SandboxRunStartTests {
             """#.replacing("OPTIONS", with: options))
         #expect(result.output == "done", "\(result)")
     }
+
+    /// A ring of io_uring holds files of the share open, and the kernel may make more of the kind.
+    @Test(arguments: ["io_uring", "eventpoll", "pidfd", "inotify", "eventfd", "mnt:", "user:"])
+    func anObjectOfTheKernelIsNotHandedOn(_ kind: String) throws {
+        let result = try run(
+            #"""
+            command -v python3 >/dev/null || { echo 'python3 is missing'; exit; }
+            cat >"$T/give.py" <<'END'
+            import ctypes, os, sys
+            kind, number, file, command = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4:]
+            libc = ctypes.CDLL(None, use_errno=True)
+            if kind == 'io_uring':
+                given = libc.syscall(425, 4, ctypes.create_string_buffer(120))
+                shared = ctypes.c_int(os.open(file, os.O_RDWR))
+                if given < 0 or libc.syscall(427, given, 2, ctypes.byref(shared), 1):
+                    print('no io_uring here')
+                    sys.exit(3)
+            elif kind == 'eventpoll': given = libc.epoll_create1(0)
+            elif kind == 'pidfd': given = os.pidfd_open(os.getpid())
+            elif kind == 'inotify': given = libc.inotify_init()
+            elif kind == 'eventfd': given = libc.eventfd(0, 0)
+            else: given = os.open('/proc/self/ns/' + kind[:-1], os.O_RDONLY)
+            os.dup2(given, number)
+            os.execv(command[0], command)
+            END
+            for file in "$SHARE/secret" "$BACK/secret"; do
+                said=$(ann python3 "$T/give.py" KIND 0 "$file" "$A" sandbox run "$P" --mount "$SHARE" -- echo ran 2>&1); is 'nothing is run' 2 $?
+                holds 'input' "$said" 'standard input is an object of the kernel'; holds 'its kind' "$said" 'KIND'
+            done
+            ann python3 "$T/give.py" KIND 1 "$SHARE/secret" "$A" sandbox run "$P" --mount "$SHARE" -- echo ran 2>"$T/said"; is 'its code' 2 $?
+            holds 'output' "$(cat "$T/said")" 'standard output is an object of the kernel'
+            settle 1
+            """#.replacing("KIND", with: kind))
+        if kind == "io_uring", result.output.contains("no io_uring here") { return }
+        #expect(result.output == "done", "\(result)")
+    }
+
+    @Test func whatLeadsToWhoeverHoldsTheOtherEndIsHandedOn() throws {
+        let result = try run(
+            #"""
+            command -v python3 >/dev/null || { echo 'python3 is missing'; exit; }
+            mkfifo "$T/pipe"; chmod 666 "$T/pipe"; (echo text >"$T/pipe") &
+            is 'a named pipe' text "$(run ann -- cat <"$T/pipe" 2>&1)"
+            is 'a pipe' text "$(echo text | run ann -- cat 2>&1 | cat)"
+            is 'a socket' text "$(python3 -c 'import socket, subprocess, sys
+            ours, theirs = socket.socketpair(); ours.sendall(b"text"); ours.shutdown(socket.SHUT_WR)
+            subprocess.run(sys.argv[1:], stdin=theirs)' "$ACT" $ANN $ANN - -- "$A" sandbox run "$P" --mount "$SHARE" -- cat 2>&1)"
+            is 'nothing' '' "$(run ann -- cat </dev/null 2>&1)"
+            is 'closed' ran "$(run ann -- echo ran <&- 2>&1)"
+            is 'memory' text "$(python3 -c 'import os, sys
+            given = os.memfd_create("x", 0); os.write(given, b"text"); os.lseek(given, 0, 0); os.dup2(given, 0)
+            os.execv(sys.argv[1], sys.argv[1:])' "$ACT" $ANN $ANN - -- "$A" sandbox run "$P" --mount "$SHARE" -- cat 2>&1)"
+            settle 1
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
 }
