@@ -287,8 +287,10 @@ int32_t aclfs_clone_tree(int32_t fd);
 int32_t aclfs_attach_mount(int32_t mount, int32_t place);
 /* A new tmpfs, attached nowhere: to be filled, or empty and read-only. */
 int32_t aclfs_small_mount(int32_t writable);
-/* On no mount of this namespace devices can be opened any more. -ENOSYS before Linux 5.12. */
-int32_t aclfs_forbid_devices(void);
+/* On the mount of whose top the descriptor is, and on all below, no devices can be opened any more. -ENOSYS before Linux 5.12. */
+int32_t aclfs_forbid_devices(int32_t mount);
+/* On that mount alone they can again. */
+int32_t aclfs_allow_devices(int32_t mount);
 /* fork(2), before any thread is started. */
 int32_t aclfs_fork(void);
 /* The signal that the calling process gets when its parent ends; 0 = none. */

@@ -103,4 +103,35 @@ struct SandboxRunStartTests {
             """#)
         #expect(result.output == "done", "\(result)")
     }
+
+    /// A node of a disk where some other root directory has its /dev. What is mounted in /dev keeps no more than terminals and single
+    /// devices.
+    @Test(arguments: ["ann", "as_root"]) func devicesAreOpenedInDevAlone(_ who: String) throws {
+        let result = try run(
+            #"""
+            mkdir "$T/jail" "$T/closed"; mount -t tmpfs -o mode=755 tmpfs "$T/jail"; mount -t tmpfs -o mode=755 tmpfs "$T/closed"
+            mount -t tmpfs -o mode=1777 tmpfs /dev/shm; mkdir "$T/jail/dev"
+            for place in "$T/jail/dev" "$T/closed" /dev/shm; do mknod -m 666 "$place/zero" c 1 5; mknod -m 666 "$place/disk" b 7 250; done
+            opened() { sh -c 'exec <"$1" && echo opened' - "$1" 2>&1; }
+            chmod 700 "$T/closed"; is 'outside' opened "$(opened "$T/jail/dev/zero")"
+            [ WHO = as_root ] || is 'outside, in /dev' opened "$(opened /dev/shm/zero)"
+            for place in "$T/jail/dev" /dev/shm; do
+                for node in zero disk; do
+                    said=$(run WHO -- sh -c "exec <$place/$node && echo opened" 2>&1 </dev/null)
+                    case $said in *opened* | '') echo "$place/$node: <$said>" ;; esac
+                done
+            done
+            said=$(run WHO -- sh -c "read x; exec <$T/closed/zero && echo opened" 2>&1 < <(sleep 1; chmod 755 "$T/closed"; echo))
+            case $said in *opened* | '') echo "opened later: <$said>" ;; esac
+            # One that is mounted alone, as all are in a container.
+            touch "$T/random"; mknod -m 666 "$T/one" c 1 9; mount --bind "$T/one" /dev/urandom
+            is 'devices' '0 4 4 4 4' "$(run WHO -- sh -c 'cd /dev; for one in null zero full random urandom; do head -c 4 $one | wc -c; done' 2>&1 | xargs)"
+            is 'written' '' "$(run WHO -- sh -c 'echo text >/dev/null' 2>&1)"
+            is 'memory' text "$(run WHO -- sh -c 'echo text >/dev/shm/mine && cat /dev/shm/mine' 2>&1)"
+            is 'terminals' ran "$(run WHO -- python3 -c 'import os, pty, sys
+            sys.exit(pty.spawn(["sh", "-c", "test -t 0 && : >/dev/tty && : <$(tty) && echo ran"]))' 2>&1 </dev/null | tr -d '\r')"
+            settle 1; umount /dev/urandom /dev/shm "$T/jail" "$T/closed"
+            """#.replacing("WHO", with: who))
+        #expect(result.output == "done", "\(result)")
+    }
 }
