@@ -39,9 +39,14 @@ int32_t aclfs_attach_mount(int32_t mount, int32_t place) {
   return answer(syscall(SYS_move_mount, mount, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH));
 }
 
-int32_t aclfs_forbid_devices(void) {
+int32_t aclfs_forbid_devices(int32_t mount) {
   struct mount_attr attributes = {.attr_set = MOUNT_ATTR_NODEV};
-  return answer(syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &attributes, sizeof attributes));
+  return answer(syscall(SYS_mount_setattr, mount, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes));
+}
+
+int32_t aclfs_allow_devices(int32_t mount) {
+  struct mount_attr attributes = {.attr_clr = MOUNT_ATTR_NODEV};
+  return answer(syscall(SYS_mount_setattr, mount, "", AT_EMPTY_PATH, &attributes, sizeof attributes));
 }
 
 int32_t aclfs_small_mount(int32_t writable) {

@@ -50,8 +50,12 @@ extension Syscall {
         OwnedDescriptor(rawValue: try value(aclfs_small_mount(isWritable ? 1 : 0)))
     }
 
-    /// On all mounts of this namespace; those that are attached later decide for themselves. Errors: nosys before Linux 5.12.
-    public static func forbidDevices() throws(Errno) { try value(aclfs_forbid_devices()) }
+    /// On a mount, of whose top the descriptor is, and all below; those that are attached later decide for themselves. Errors: nosys
+    /// before Linux 5.12.
+    public static func forbidDevices(on mount: Int32) throws(Errno) { try value(aclfs_forbid_devices(mount)) }
+
+    /// On that mount alone. Errors: perm if they were forbidden before this namespace was made.
+    public static func allowDevices(on mount: Int32) throws(Errno) { try value(aclfs_allow_devices(mount)) }
 
     /// Before any thread is started. 0 in the new process.
     public static func fork() throws(Errno) -> Int32 { try value(aclfs_fork()) }

@@ -98,6 +98,7 @@ public enum MountFlag {
     public static let recursive = aclfs_MS_REC
     public static let makePrivate = aclfs_MS_PRIVATE
     public static let relativeAccessTime = aclfs_MS_RELATIME
+    public static let strictAccessTime = aclfs_MS_STRICTATIME
 }
 
 /// Flags of umount2(2).
@@ -136,4 +137,7 @@ public enum FileSystemType {
     /// Those whose objects have other device numbers than their mounts in the mount table, subvolumes and layers having
     /// some of their own; with their names there.
     public static let ofManyDevices = [btrfs: "btrfs", overlay: "overlay"]
+
+    /// Those whose files show processes, their memory too, or act on them or on FUSE mounts; with their names there.
+    public static let ofControls: [UInt64: String] = [0x9FA0: "proc", 0x27_E0EB: "cgroup", 0x6367_7270: "cgroup2", 0x6573_5543: "fusectl"]
 }

@@ -32,7 +32,6 @@ enum SandboxRunCommand {
         for warning in MountProfile.warnings(of: profile) { printError("aclfs: warning: \(warning)") }
         let places = try share.places()
         try SandboxRunDescriptors.check(places.all)
-        let sockets = try SandboxRunSockets.places(apartFrom: places.all)
         let container = SandboxRunContainer(profile, mountpoint: Array(share.mountpoint.utf8))
         container?.make()
         let start = workingDirectory()
@@ -41,7 +40,7 @@ enum SandboxRunCommand {
         let signals = SandboxRunSignals.hold()
         try enterFirstNamespaces(share)
         let shown = try view.descriptor()
-        var walls = SandboxWalls(places: try share.places(with: view, places), sockets: sockets, view: shown.rawValue)
+        var walls = SandboxWalls(places: try share.places(with: view, places), sockets: places.sockets, view: shown.rawValue)
         try walls.raise()
         try checkShare(share, shown)
         container?.setEnvironment()

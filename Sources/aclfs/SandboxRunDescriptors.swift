@@ -35,15 +35,31 @@ enum SandboxRunDescriptors {
         case FileType.characterDevice where !isHarmless(descriptor, status): return "a device that is no terminal"
         case FileType.regular: break
         case FileType.symlink: return "a symbolic link"
-        // Pipes, sockets and terminals lead to whoever holds their other end.
-        default: return places.mounts.contains { $0.device == status.device } ? "on the share" : nil
+        // They lead to whoever holds their other end.
+        case FileType.fifo, FileType.socket, FileType.characterDevice:
+            return places.mounts.contains { $0.device == status.device } ? "on the share" : nil
+        default: break
         }
         if places.mounts.contains(where: { $0.device == status.device }) { return "a file on the share" }
         do throws(Errno) {
             let table = try MountInfo.ofThisProcess()
             let path = try Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/fd/\(descriptor)")
+            // Through some of them other files are reached, as through a ring of io_uring those that were registered with it, and
+            // nobody knows what the next kernel makes.
+            if status.type != FileType.regular || path.first != 0x2F {
+                return "an object of the kernel's (\(String(decoding: path, as: UTF8.self)))"
+            }
+            let mount = table.first { $0.id == status.mountID }
+            let isControl: Bool
+            if let mount {
+                // Whoever serves the file system is not asked.
+                isControl = FileSystemType.ofControls.values.contains { mount.type.elementsEqual($0.utf8) }
+            } else {
+                isControl = try FileSystemType.ofControls[Syscall.fileSystemType(descriptor)] != nil
+            }
+            if isControl { return "a file of the kernel's by which processes or mounts outside are seen or controlled" }
             // What was moved out of the part that its mount shows has no path: the kernel tells / of it.
-            if let mount = table.first(where: { $0.id == status.mountID }), !path.pathNames.isEmpty, path.isInside(mount.path) {
+            if let mount, !path.pathNames.isEmpty, path.isInside(mount.path) {
                 let names = mount.root.pathNames + path.pathNames.dropFirst(mount.path.pathNames.count)
                 func isIn(_ place: SandboxPlaces.Place) -> Bool { place.device == mount.device && names.starts(with: place.names) }
                 if places.stores.contains(where: { !$0.isDoor && isIn($0) }) { return "a file of the kept grants" }

@@ -1,7 +1,7 @@
 import Glibc
 import LinuxSystem
 
-/// A /dev of few devices, where the caller could open a disk: the backing directory lies on one.
+/// Devices in /dev alone, and few of them where the caller could open a disk there: the backing directory lies on one.
 enum SandboxRunDevices {
     private static let kept = ["null", "zero", "full", "random", "urandom", "tty"]
 
@@ -9,7 +9,7 @@ enum SandboxRunDevices {
     private static let alsoDisks = ["sg", "ng", "nvme", "mmcblk", "mtd", "ubi", "mem", "kmem", "port"]
 
     /// Root, and members of a group such as `disk`.
-    static var canOpenDisks: Bool { geteuid() == 0 || canOpenDisks(below: "/dev", depth: 0) }
+    private static var canOpenDisks: Bool { geteuid() == 0 || canOpenDisks(below: "/dev", depth: 0) }
 
     /// What a directory does not show counts as a disk.
     private static func canOpenDisks(below directory: String, depth: Int) -> Bool {
@@ -37,14 +37,45 @@ enum SandboxRunDevices {
         return directory == "/dev/bsg" || alsoDisks.contains(name.prefix { $0.isLetter }.lowercased())
     }
 
-    /// Elsewhere the same disks may be named again, as for a changed root: there no device can be opened.
-    static func replace() throws(Errno) {
+    /// Elsewhere the same disks may be named again, as for a changed root: there no device can be opened, whoever may read it.
+    static func close() throws(Errno) {
+        if canOpenDisks { try replace() } else { try keep() }
+    }
+
+    /// A copy of /dev that alone keeps its devices, with the terminals and the single devices that are mounted in it: containers have
+    /// all of theirs so. What else is mounted there is for files.
+    private static func keep() throws(Errno) {
+        let place = try Syscall.open("/dev", OpenFlag.path | OpenFlag.directory)
+        let copy = try Syscall.cloneTree(place.rawValue)
+        try forbidAll()
+        try Syscall.forbidDevices(on: copy.rawValue)
+        // Where one may not, there were none before.
+        try? Syscall.allowDevices(on: copy.rawValue)
+        try Syscall.attach(mount: copy.rawValue, onto: place.rawValue)
+        var mounts = SandboxMounts()
+        try mounts.read()
+        let top = Array("/dev".utf8)
+        for mount in mounts.table where mount.path.isInside(top) && mount.path != top {
+            // Nobody who serves what lies on the way is asked.
+            let way = try? SandboxWalk(mount, [], among: &mounts, uid: geteuid())
+            guard case .visible(let found)? = way?.end else { continue }
+            let isDirectory = try SandboxWalk.isDirectory(found.rawValue)
+            if !isDirectory || mount.type.elementsEqual("devpts".utf8) { try? Syscall.allowDevices(on: found.rawValue) }
+        }
+    }
+
+    private static func forbidAll() throws(Errno) {
+        let top = try Syscall.open("/", OpenFlag.path | OpenFlag.directory)
+        try Syscall.forbidDevices(on: top.rawValue)
+    }
+
+    private static func replace() throws(Errno) {
         var nodes: [(name: String, mount: SharedDescriptor)] = []
         for name in kept {
             guard let node = try? Syscall.open("/dev/\(name)", OpenFlag.path | OpenFlag.noFollow) else { continue }
             nodes.append((name, SharedDescriptor(try Syscall.cloneMount(node.rawValue))))
         }
-        try Syscall.forbidDevices()
+        try forbidAll()
         let place = try Syscall.open("/dev", OpenFlag.path | OpenFlag.directory)
         let fresh = try Syscall.smallMount(isWritable: true)
         try Syscall.attach(mount: fresh.rawValue, onto: place.rawValue)

@@ -45,9 +45,7 @@ struct SandboxRunInside {
 
     private func close() throws(SandboxRunFailure) {
         try SandboxRunProc.mount()
-        if SandboxRunDevices.canOpenDisks {
-            try step("cannot make a /dev without disks") { () throws(Errno) in try SandboxRunDevices.replace() }
-        }
+        try step("cannot close devices (mount_setattr, Linux 5.12)") { () throws(Errno) in try SandboxRunDevices.close() }
         // With a namespace of control groups of his own anybody inside could mount them anew.
         try step("cannot forbid namespaces of control groups") { () throws(Errno) in
             try Syscall.limitNamespaces("cgroup", to: 0)
@@ -103,12 +101,13 @@ struct SandboxRunInside {
         // What a terminal would send, to all that the command runs in the foreground, goes there.
         setpgid(0, 0)
         signals.restore()
-        var words: [UnsafeMutablePointer<CChar>?] = command.map { strdup(Self.characters($0)) } + [nil]
-        if let program = words[0] { execvp(program, &words) }
-        let error = Errno(rawValue: errno)
+        let (error, code): (Errno, Int32)
+        switch SandboxRunProgram.become(command) {
+        case .notFound: (error, code) = (.noent, 127)
+        case .notRun(let reason): (error, code) = (reason, 126)
+        }
         printError("aclfs: sandbox run: \(escapedName(command[0])): \(error)")
-        // As shells have it.
-        _exit(error == .noent ? 127 : 126)
+        _exit(code)
     }
 
     private static func characters(_ bytes: [UInt8]) -> [CChar] { bytes.map { CChar(bitPattern: $0) } + [0] }

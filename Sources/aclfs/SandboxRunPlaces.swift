@@ -6,7 +6,9 @@ import ToolSupport
 /// What the daemons of all mounts told that is to be covered, before there were namespaces.
 struct SandboxRunPlaces {
     private(set) var all: SandboxPlaces
-    /// Mounts of other daemons that show nothing of the share.
+    /// Where control sockets lie.
+    let sockets: [SandboxPlaces.Place]
+    /// Mounts of other daemons that show nothing of the share, nor of what is kept.
     private var unrelated: Set<UInt64> = []
     private var round = MountRound()
     private var seen = SandboxMounts()
@@ -14,18 +16,22 @@ struct SandboxRunPlaces {
     /// - Parameter own: what the share's daemon told.
     init(_ own: SandboxPlaces) throws(SandboxRunFailure) {
         all = own
+        all.stores += try SandboxRunStores.places(besides: own)
+        sockets = try SandboxRunSockets.places(apartFrom: own)
         do throws(Errno) { try seen.read() } catch { throw SandboxRunFailure("/proc/self/mountinfo", error) }
+        var asked = all
+        // What lies behind a door is kept by nobody of this user's.
+        asked.stores = (all.stores + sockets).filter { !$0.isDoor }
         let others = Dictionary(grouping: Self.mounts(), by: \.device)
         for (number, entries) in others {
             guard let device = DeviceNumber.parse(number), !all.mounts.contains(where: { $0.device == device })
             else { continue }
-            if mayShow(entries) {
+            if mayShow(entries, asked) {
                 all.mounts.append(.init(device: device, isSame: false))
             } else {
                 unrelated.insert(device)
             }
         }
-        all.stores += try SandboxRunStores.places(besides: own)
     }
 
     private static func mounts() -> [MountEntry] { MountTable.entries().filter { $0.type == "fuse.aclfs" } }
@@ -51,7 +57,7 @@ struct SandboxRunPlaces {
 
     /// A daemon that does not say no may show it; then its mount is covered, which asks nothing of it.
     /// - Parameter entries: of one mount, at all places where it stands.
-    private mutating func mayShow(_ entries: [MountEntry]) -> Bool {
+    private mutating func mayShow(_ entries: [MountEntry], _ asked: SandboxPlaces) -> Bool {
         for other in entries {
             let (owner, asking) = (other.userID ?? 0, geteuid())
             // To others than root he tells nothing, and need not be reached by them at all; root does without what they keep
@@ -64,14 +70,15 @@ struct SandboxRunPlaces {
                 guard other.root == "/" else { continue }
                 shown = top
             }
-            let members: [JSON.Member] = [.init("places", all.json)]
+            let members: [JSON.Member] = [.init("places", asked.json)]
             do throws(ControlError) {
                 let answer =
                     other.isStrangers
                     ? try round.ask(other) { (daemon) throws(ControlError) in try daemon.ask("shows", members) }
                     : try SandboxRunQuestion(device: other.device, owner: owner, patience: 2000)
                         .ask("shows", members, with: shown.map { [$0.rawValue] } ?? []).result
-                if let shows = answer["shows"]?.bool { return shows }
+                // An earlier version does not look for what is kept.
+                if let shows = answer["shows"]?.bool, let stores = answer["stores"]?.bool { return shows || stores }
             } catch {
                 // A stranger is asked once: whatever he says but no, and be it that he is busy, his mount is covered.
                 if !error.isHeard || other.isStrangers { return true }

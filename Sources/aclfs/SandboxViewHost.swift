@@ -168,8 +168,9 @@ extension MountHost {
         guard isServing.next() == true else { throw Self.failure("the kernel did not answer") }
     }
 
-    /// Whether anything that we serve lies in, or has inside, one of the places of another daemon's share. Asked with
-    /// guesses it tells where this one's lies, so it is told to the same as `places`.
+    /// Whether anything that we serve lies in, or has inside, one of the places of another daemon's share, or one of those where
+    /// somebody's grants are kept and control sockets lie. Asked with guesses it tells where this one's lies, so it is told to the
+    /// same as `places`.
     func shows(
         _ request: JSON, of mount: AttachedMount, to peer: ControlSocket.Peer, showing descriptors: [SharedDescriptor]
     ) -> ControlServer.MountFacts.DaemonAnswer {
@@ -177,12 +178,16 @@ extension MountHost {
         guard let asked = request["places"].flatMap({ SandboxPlaces($0) }) else { return .failed(.inval, "no places") }
         do throws(MountFailure) {
             let own = try sandboxPlaces(of: mount)
-            let isRelated = own.backing.contains { own in
-                asked.backing.contains { other in
-                    own.device == other.device && (own.names.starts(with: other.names) || other.names.starts(with: own.names))
+            func isSeen(_ place: SandboxPlaces.Place) -> Bool {
+                own.backing.contains { own in
+                    own.device == place.device && (own.names.starts(with: place.names) || place.names.starts(with: own.names))
                 }
             }
-            return .done(.object([.init("shows", .bool(isRelated))]))
+            return .done(
+                .object([
+                    .init("shows", .bool(asked.backing.contains(where: isSeen))),
+                    .init("stores", .bool(asked.stores.contains(where: isSeen))),
+                ]))
         } catch { return .failed(.inval, error.message) }
     }
 }

@@ -94,6 +94,7 @@ static const uint64_t aclfs_MS_MOVE = 0x2000;
 static const uint64_t aclfs_MS_REC = 0x4000;
 static const uint64_t aclfs_MS_PRIVATE = 0x40000;
 static const uint64_t aclfs_MS_RELATIME = 0x200000;
+static const uint64_t aclfs_MS_STRICTATIME = 0x1000000;
 
 static const int32_t aclfs_MNT_FORCE = 1;
 static const int32_t aclfs_MNT_DETACH = 2;
@@ -286,8 +287,10 @@ int32_t aclfs_clone_tree(int32_t fd);
 int32_t aclfs_attach_mount(int32_t mount, int32_t place);
 /* A new tmpfs, attached nowhere: to be filled, or empty and read-only. */
 int32_t aclfs_small_mount(int32_t writable);
-/* On no mount of this namespace devices can be opened any more. -ENOSYS before Linux 5.12. */
-int32_t aclfs_forbid_devices(void);
+/* On the mount of whose top the descriptor is, and on all below, no devices can be opened any more. -ENOSYS before Linux 5.12. */
+int32_t aclfs_forbid_devices(int32_t mount);
+/* On that mount alone they can again. */
+int32_t aclfs_allow_devices(int32_t mount);
 /* fork(2), before any thread is started. */
 int32_t aclfs_fork(void);
 /* The signal that the calling process gets when its parent ends; 0 = none. */

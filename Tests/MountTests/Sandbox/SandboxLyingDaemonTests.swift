@@ -49,6 +49,7 @@ struct SandboxLyingDaemonTests {
         bad = '\x1b[31mall is well\x07'
         answers = {
             'busy': b'{"v":1,"ok":false,"error":"EAGAIN","message":"x"}', 'hands': b'{"v":1,"ok":true,"result":{"shows":false}}',
+            'earlier': b'{"v":1,"ok":true,"result":{"shows":false}}', 'knows': b'{"v":1,"ok":true,"result":{"shows":false,"stores":false}}',
             'endless': grants([{}], 9 << 50, []), 'problem': grants([], 0, [bad]), 'refuses': json.dumps({'v': 1, 'ok': False, 'error': 'EPERM', 'message': bad}).encode()}
         def answer(client):
             while client.recv(65536):
@@ -107,6 +108,16 @@ struct SandboxLyingDaemonTests {
             within 10 run ann -- echo ran; is 'ann runs' ran "$(tail -n 1 "$T/said")"
             truth; settle 1
             """#)
+    }
+
+    /// One of an earlier version has looked for the share alone, and not for what is kept.
+    @Test(arguments: [("earlier", 2), ("knows", 1)]) func whoDoesNotSayNoToAllIsCovered(_ mode: String, _ mounts: Int) throws {
+        try run(
+            #"""
+            lie MODE 1 ,allow_other
+            within 10 run as_root -- grep -c " $T/his/m0 " /proc/self/mountinfo; is 'with its cover' MOUNTS "$(tail -n 1 "$T/said")"
+            truth; settle 1
+            """#.replacing("MODE", with: mode).replacing("MOUNTS", with: "\(mounts)"))
     }
 
     /// Neither is a daemon's thread held, nor the daemon when its mount ends.

@@ -27,6 +27,44 @@ struct SandboxOtherDaemonTests {
         #expect(result.output == "done", "\(result)")
     }
 
+    /// By a share that shows nothing of this one's directory: root exports where homes lie, or system files.
+    @Test(arguments: ["ann", "as_root"]) func aShareThatShowsTheGrantsIsCovered(_ who: String) throws {
+        let result = try run(
+            #"""
+            mkdir -p "$T/homes/ann" "$T/homes/zed" "$T/bound" "$T/exported" "$T/unrelated" "$T/inner"; chown $ANN:$ANN "$T/homes/ann"
+            [ WHO = ann ] && { export HOME=$T/homes/ann; K=$T/homes S=ann/.local/state/aclfs/grants; } || { K=/var/lib S=aclfs/grants; }
+            mkdir -p "$K/$S"; [ WHO = as_root ] || chown -R $ANN:$ANN "$T/homes/ann"; chmod 700 "$K/$S"; echo kept >"$K/$S/x.grants"
+            chown $(stat -c %u "$K/$S") "$K/$S/x.grants"
+            # All of it, a part that a bind mount shows, what lies in it, and something else that lies beside it.
+            mount --bind "$K" "$T/bound"
+            "$A" mount "$T/bound" "$T/exported" 2>/dev/null; "$A" mount "$K/$S" "$T/inner" 2>/dev/null
+            mkdir -p "$K/beside"; echo text >"$K/beside/file"; "$A" mount "$K/beside" "$T/unrelated" 2>/dev/null
+            is 'outside' 'kept kept' "$(WHO cat "$T/exported/$S/x.grants" "$T/inner/x.grants" | xargs)"
+            for place in "$T/exported/$S" "$T/inner"; do
+                said=$(run WHO -- sh -c "cat $place/x.grants; echo forged >$place/x.grants; echo forged >$place/y.grants; mv $place $SCRATCH/away; rm $place/x.grants; echo ran" 2>/dev/null)
+                is "$place: it runs" ran "$said"; is "$place: as it was" kept "$(cat "$K/$S"/*.grants)"
+            done
+            is 'what shows none' text "$(run WHO -- cat "$T/unrelated/file" 2>&1)"
+            settle 1; "$A" unmount "$T/exported"; "$A" unmount "$T/inner"; "$A" unmount "$T/unrelated"
+            """#.replacing("WHO", with: who))
+        #expect(result.output == "done", "\(result)")
+    }
+
+    /// Removed, one's own mount could not be asked any more.
+    @Test(arguments: ["$D", "/run"]) func aShareThatShowsSocketsIsCovered(_ place: String) throws {
+        let result = try run(
+            #"""
+            mkdir "$T/exported"; ann "$A" mount "$SCRATCH/behind" "$T/hers" 2>/dev/null; "$A" mount "PLACE" "$T/exported" 2>/dev/null
+            sockets() { find "PLACE" -name '*.sock' | sort | xargs; }; there=$(sockets)
+            holds 'outside' "$(ann find "$T/exported" -name '*.sock' 2>/dev/null | xargs)" "$([ "PLACE" = "$D" ] && echo .sock)"
+            run ann -- sh -c "find $T/exported -name '*.sock' -exec rm {} +; rm -r $T/exported/* $T/exported/aclfs" >/dev/null 2>&1
+            is 'as they were' "$there" "$(sockets)"; is 'something was there' no "$([ -z "$there" ] && echo yes || echo no)"
+            is 'nothing is seen' '' "$(run ann -- ls -A "$T/exported" 2>/dev/null)"
+            settle 1; "$A" unmount "$T/exported"; ann "$A" unmount "$T/hers"
+            """#.replacing("PLACE", with: place))
+        #expect(result.output == "done", "\(result)")
+    }
+
     /// Nobody knows what to keep out of reach. A daemon that is dead keeps nothing.
     @Test(arguments: ["ann", "as_root"]) func onesOwnDaemonThatStandsStillIsNamed(_ who: String) throws {
         let result = try run(

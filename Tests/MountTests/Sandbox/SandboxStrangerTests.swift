@@ -78,6 +78,25 @@ struct SandboxStrangerTests {
         #expect(result.output == "done", "\(result)")
     }
 
+    /// Which whoever starts a sandbox looks through for devices.
+    @Test(arguments: ["ann", "as_root"]) func inDev(_ who: String) throws {
+        let result = try run(
+            Self.mounted + #"""
+            command -v python3 >/dev/null || { echo 'python3 is missing'; exit; }
+            mount -t tmpfs -o mode=1777 tmpfs /dev/shm; mkdir -p /dev/shm/home/sub; mount -t tmpfs tmpfs /dev/shm/home/sub
+            # Not even the kernel's first question is answered.
+            python3 -c 'import ctypes, os, sys, time
+            device = os.open("/dev/fuse", os.O_RDWR)
+            words = f"fd={device},rootmode=40000,user_id={sys.argv[1]},group_id={sys.argv[1]},allow_other"
+            if ctypes.CDLL(None).mount(b"silent", b"/dev/shm/home", b"fuse", 0, words.encode()) == 0: print("ready", flush=True)
+            time.sleep(1000)' $ZED >"$T/silent" & silent=$!
+            await 'grep -q ready "$T/silent"'
+            finishes 'it' run WHO -- echo ran; is 'it runs' ran "$(cat "$T/said")"
+            { kill -9 $silent; wait; } 2>/dev/null; umount -l /dev/shm/home; umount /dev/shm/home/sub; umount /dev/shm; settle 1
+            """#.replacing("WHO", with: who))
+        #expect(result.output == "done", "\(result)")
+    }
+
     /// He was first in /tmp.
     @Test func whereHerControlSocketsWouldLie() throws {
         let result = try run(
