@@ -242,9 +242,11 @@ struct SandboxWalls {
         }
     }
 
-    /// Removed or replaced outside, a file loses what is mounted on it; a directory must be empty for that.
+    /// Removed or replaced outside, a file loses what is mounted on it; a directory must be empty for that. What is the top of a whole
+    /// file system has no name there: it cannot be replaced, whichever user mounted it and be it a file.
     private func isReplaceable(_ object: SharedDescriptor, _ sight: SandboxSight) throws(Errno) -> Bool {
-        guard sight.isShares else { return false }
+        let isTopOfAll = sight.names.isEmpty && sight.mount.root.elementsEqual("/".utf8)
+        guard sight.isShares, !isTopOfAll else { return false }
         return try !SandboxWalk.isDirectory(object.rawValue)
     }
 
