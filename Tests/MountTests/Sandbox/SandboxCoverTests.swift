@@ -3,7 +3,9 @@ import Testing
 /// What is hidden already has to stay hidden, and what is covered covered, whatever is renamed, replaced or mounted anew.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct SandboxCoverTests {
-    private func run(_ script: String, _ mount: String = #""$A" mount "$BACK" "$SHARE" >/dev/null 2>&1; treasures"#) throws {
+    private static let mounted = #""$A" mount "$BACK" "$SHARE" >/dev/null 2>&1; treasures"#
+
+    private func run(_ script: String, _ mount: String = Self.mounted) throws {
         let result = try SandboxRunScript.run(mount + "\n" + script)
         #expect(result.output == "done", "\(result)")
     }
@@ -30,6 +32,44 @@ struct SandboxCoverTests {
             is 'also where it would be moved' '' "$(run WHO -- sh -c "mv $T/second/ann/a/b $T/second/ann/q/b; cat $T/home/ann/q/b/m/secret" 2>/dev/null)"
             settle 1
             """#.replacing("WHO", with: who).replacing("$WHAT", with: "$" + what))
+    }
+
+    /// Besides the share: what else is covered where it is seen comes out by a rename just so.
+    @Test(arguments: ["ann", "as_root"], ["proc", "fusectl", "cgroup2", "grants", "anothers", "over itself"])
+    func aHiddenMountOfWhatElseIsCoveredIsNamed(_ who: String, _ what: String) throws {
+        try run(
+            SandboxSocketTests.users + #"""
+            export HOME=$T/holder/home; WHO mkdir -p "$HOME"; mkdir -p "$T/second"; mount --bind "$T" "$T/second"
+            H=$T/holder/h; WHO mkdir -p "$H/b/m" "$BACK/b/m" "$T/holder/q"
+            case "WHAT" in
+                grants) is 'they are kept there' ran "$(run WHO -- echo ran 2>&1)"; [ WHO = ann ] && kept=$HOME || kept=/var/lib; mount --bind "$kept" "$H/b/m" ;;
+                anothers) mkdir "$T/his"; chown $ZED:$ZED "$T/his"; zed "$A" mount -o allow_other "$BACK" "$T/his" 2>/dev/null; mount --bind "$T/his" "$H/b/m" ;;
+                'over itself') mount -t proc proc "$BACK/b/m"; H=$BACK; SHARE=$BACK; cd / ;;
+                *) mount -t WHAT none "$H/b/m" || { echo 'no WHAT here'; exit; } ;;
+            esac
+            [ "WHAT" = 'over itself' ] || is 'seen, it runs' ran "$(run WHO -- echo ran 2>&1)"
+            inside=$(cd "$H" && pwd | sed "s|^$T||")
+            [ "WHAT" = 'over itself' ] && { "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1; is 'it is mounted' 0 $?; } || mount -t tmpfs -o mode=755 tmpfs "$H"
+            said=$(run WHO -- sh -c "mv $T/second$inside/b $T/second/holder/q/b; ls $T/holder/q/b/m" 2>&1); is "status, with $said" 2 "$(status run WHO -- true 2>/dev/null)"
+            holds 'it is named' "$said" "$H/b/m"; holds 'it is named' "$said" 'is hidden by what is mounted above it'
+            umount -l "$H"; [ "WHAT" = anothers ] && { umount "$H/b/m"; zed fusermount3 -u "$T/his"; }; true
+            """#.replacing("WHO", with: who).replacing("WHAT", with: what), what == "over itself" ? "" : Self.mounted)
+    }
+
+    /// What hides it stands on the top of what bears it, as a second /sys or a tmpfs over a first: it goes where that goes.
+    @Test(arguments: ["ann", "as_root"]) func aMountThatStaysHiddenStopsNobody(_ who: String) throws {
+        try run(
+            #"""
+            mkdir -p "$T/low" "$T/second"; mount -t tmpfs -o mode=777 tmpfs "$T/low"; mkdir -m 777 -p "$T/low/a/b"
+            for what in '-t proc proc' '-t fusectl none' "--bind $BACK" "--bind $SHARE"; do
+                mkdir -p -m 777 "$T/low/a/b/m"; mount $what "$T/low/a/b/m"; mount --bind "$T/low" "$T/second"
+                is "$what: seen, it runs" ran "$(run WHO -- echo ran 2>&1)"
+                mount -t tmpfs -o mode=755 tmpfs "$T/low"
+                is "$what: it runs" ran "$(run WHO -- sh -c "mv $T/second/a/b $T/second/b; ls $T/low/b $T/low/b/m; echo ran" 2>/dev/null)"
+                umount "$T/low"; [ -d "$T/low/b" ] && mv "$T/low/b" "$T/low/a/b"; umount "$T/second" "$T/low/a/b/m"
+            done
+            settle 1
+            """#.replacing("WHO", with: who))
     }
 
     /// By a mount that stands on its very top: where no cover would stay, that does not stay either. A save outside replaces the file, a rename
