@@ -176,6 +176,7 @@ struct SandboxWalls {
     private mutating func dangerUncovered(_ way: SandboxWalk, _ sight: SandboxSight) throws(Errno) -> String? {
         switch way.end {
         case .buried: return try mayComeOut(sight, way) ? hidden(sight) : nil
+        case .closed(let door): return try isOwn(door) ? closed(sight, door) : nil
         default: return nil
         }
     }
@@ -230,6 +231,12 @@ struct SandboxWalls {
     private mutating func isLid(_ number: UInt64, over sight: SandboxSight) throws(Errno) -> Bool {
         let closed = try mounts.parent(number)
         return try mounts.isBelow(sight.mount, closed)
+    }
+
+    /// Whether the caller may open a closed directory himself, by its mode: inside, too, and then move what lies in it.
+    private func isOwn(_ door: SharedDescriptor) throws(Errno) -> Bool {
+        if try isShare(door) { return false }
+        return try Syscall.statx(door.rawValue, flags: AtFlag.dontSync).uid == uid
     }
 
     /// Whether a directory is one of the share itself.
@@ -308,6 +315,12 @@ struct SandboxWalls {
         return "\(shown(sight)) shows \(what) and is hidden by what is mounted above it; it cannot be covered there, "
             + "and would come out if somebody renamed a directory: unmount it, or if it is the share that hides it, mount the share "
             + "at another path"
+    }
+
+    private func closed(_ sight: SandboxSight, _ door: SharedDescriptor) throws(Errno) -> String {
+        let path = try Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/fd/\(door.rawValue)")
+        return "\(shown(sight)) shows \(whatIsSeen(sight)) and lies below \(escapedName(path)), which is closed now and the command could "
+            + "open, since it belongs to its user: open it (chmod u+x), or unmount what stands there"
     }
 
     private func whatIsSeen(_ sight: SandboxSight) -> String {

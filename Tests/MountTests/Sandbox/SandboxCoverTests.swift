@@ -72,6 +72,25 @@ struct SandboxCoverTests {
             """#.replacing("WHO", with: who))
     }
 
+    /// Nobody passes there now, whoever has what is mapped: its group is none of the sandbox's. Its owner opens it, and moves what lies in it.
+    @Test(arguments: ["ann", "as_root"], ["BACK", "SHARE"]) func aClosedDirectoryOfOnesOwnIsNamed(_ who: String, _ what: String) throws {
+        try run(
+            #"""
+            mkdir -p "$T/second"; mount --bind "$T" "$T/second"; D=$T/holder/door; WHO mkdir -p "$D/sub/m" "$T/holder/q"; mount --bind "$WHAT" "$D/sub/m"
+            out="chmod 755 $T/second/holder/door; mv $T/second/holder/door/sub $T/second/holder/q/sub; cat $T/holder/q/sub/m/secret"
+            [ WHO = ann ] && own=$ANN || own=0
+            for group in $own 12345; do
+                chown $own:$group "$D"; chmod 755 "$D"; is "open, of $group" '' "$(run WHO -- sh -c "$out" 2>/dev/null)"; mv "$T/holder/q/sub" "$D/sub"
+            done
+            chmod 000 "$D"; said=$(run WHO -- sh -c "$out" 2>&1); is "status, with $said" 2 "$(status run WHO -- true 2>/dev/null)"
+            holds 'it is named' "$said" "$D/sub/m shows the share or what lies behind it and lies below $D, which is closed"
+            # With a group that is the sandbox's own it keeps nothing from being covered; somebody else's is covered itself.
+            chown $own:$own "$D"; is 'of its own group' '' "$(run WHO -- sh -c "$out" 2>/dev/null)"; mv "$T/holder/q/sub" "$D/sub"
+            chown 12345:12345 "$D"; chmod 700 "$D"; is "somebody else's" ran "$(run WHO -- sh -c "$out; echo ran" 2>/dev/null)"
+            umount "$D/sub/m"; settle 1
+            """#.replacing("WHO", with: who).replacing("$WHAT", with: "$" + what))
+    }
+
     /// By a mount that stands on its very top: where no cover would stay, that does not stay either. A save outside replaces the file, a rename
     /// on the share takes the name, and with it falls what stands there.
     @Test(arguments: ["ann", "as_root"]) func whatIsHiddenByWhatDoesNotStay(_ who: String) throws {
