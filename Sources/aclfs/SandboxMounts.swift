@@ -41,7 +41,7 @@ struct SandboxMounts {
     }
 
     /// The mounts that a mount stands on, one on the other, itself first.
-    mutating func chain(of mount: MountInfo) -> [MountInfo] {
+    func chain(of mount: MountInfo) -> [MountInfo] {
         var chain = [mount]
         while let last = chain.last, let parent = byNumber[last.parent], !chain.contains(where: { $0.id == parent.id }) {
             chain.append(parent)
@@ -58,6 +58,17 @@ struct SandboxMounts {
     mutating func stands(_ number: UInt64, on mount: MountInfo) throws(Errno) -> Bool {
         let upper = try self.mount(number)
         return chain(of: upper).contains { $0.id == mount.id }
+    }
+
+    /// Whether what hides a mount stands on the very top of one that bears it: it goes where that goes, whatever is renamed.
+    func staysHidden(_ mount: MountInfo) -> Bool {
+        let chain = chain(of: mount)
+        return chain.dropFirst().contains { bearing in
+            keepsCovers(of: bearing, isTop: true)
+                && table.contains { upper in
+                    upper.parent == bearing.id && upper.path == bearing.path && !chain.contains { $0.id == upper.id }
+                }
+        }
     }
 
     /// Of the mounts that stand one on the other on a name, the first: it takes the others along when the name falls.

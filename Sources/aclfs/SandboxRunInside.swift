@@ -75,9 +75,9 @@ struct SandboxRunInside {
             // Nobody is left behind if the one who waits for us is killed.
             try Syscall.endWithParent(SIGKILL)
         }
-        do throws(Errno) { try TerminalFilter.install() } catch {
+        do throws(Errno) { try RequestFilter.install() } catch {
             throw SandboxRunFailure(
-                "cannot forbid typing into the caller's terminal: \(error); the kernel must have seccomp filters "
+                "cannot forbid typing into the caller's terminal and snapshots: \(error); the kernel must have seccomp filters "
                     + "(CONFIG_SECCOMP_FILTER), and a container must allow them")
         }
         guard isAwaited else { throw SandboxRunFailure("whoever started it is gone") }

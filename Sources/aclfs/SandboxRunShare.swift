@@ -42,7 +42,7 @@ struct SandboxRunShare {
                 throw SandboxRunFailure(error.message)
             }
             guard location.path.isEmpty, location.entry.root == "/" else {
-                throw SandboxRunFailure("\(escapedName(path)): not a mount point of the whole share (\(name(location.entry)) may be)")
+                throw SandboxRunFailure("\(escapedName(path)): not a mount point of the whole share" + advice(location.entry))
             }
             return location.entry
         }
@@ -62,6 +62,14 @@ struct SandboxRunShare {
                     : "several aclfs mounts are seen here; say which with --mount: " + shown.map { Self.name($0) }.joined(separator: ", "))
         }
         return shown[0]
+    }
+
+    /// Where the whole of what a mount shows may be named, if it is mounted here.
+    private static func advice(_ part: MountEntry) -> String {
+        let whole = MountTable.entries().first { entry in
+            entry.device == part.device && entry.root == "/" && MountTable.entry(at: entry.path)?.id == entry.id
+        }
+        return whole.map { " (\(name($0)) may be)" } ?? "; that is mounted nowhere here"
     }
 
     /// A view is no share that a command could be confined on.

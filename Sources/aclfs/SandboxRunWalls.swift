@@ -103,14 +103,16 @@ struct SandboxWalls {
         let way: SandboxWalk
         let isLasting: Bool
         let isBehindOurs: Bool
+        let danger: String?
         do throws(Errno) {
             way = try SandboxWalk(
                 sight.mount, sight.names, among: &mounts, uid: uid, pinning: pinning(of: sight), fromRoot: sight.isKept)
             isBehindOurs = try crossesOurs(way, to: sight)
             isLasting = try staysCovered(way, sight)
+            danger = try isBehindOurs ? dangerBehindOurs(way, sight) : dangerUncovered(way, sight)
         } catch { throw SandboxRunFailure(shown(sight), error) }
         if isBehindOurs {
-            try checkCovered(sight)
+            if let danger { throw SandboxRunFailure(danger) }
             return .notSeen
         }
         if !isLasting {
@@ -120,7 +122,7 @@ struct SandboxWalls {
             }
             throw SandboxRunFailure(notLasting(sight))
         }
-        if case .buried = way.end, mayComeOut(sight) { throw SandboxRunFailure(hidden(sight)) }
+        if let danger { throw SandboxRunFailure(danger) }
         do throws(Errno) {
             switch way.end {
             case .hidden, .covered, .buried:
@@ -170,18 +172,39 @@ struct SandboxWalls {
         }
     }
 
-    /// Of a mount that others hide.
-    private func mayComeOut(_ sight: SandboxSight) -> Bool { !isPinning && sight.isShares && !sight.mount.isStrangers(to: uid) }
+    /// Why a sight that is not met cannot be left uncovered; nil if it can.
+    private mutating func dangerUncovered(_ way: SandboxWalk, _ sight: SandboxSight) throws(Errno) -> String? {
+        switch way.end {
+        case .buried: return try mayComeOut(sight, way) ? hidden(sight) : nil
+        case .closed(let door): return try isOwn(door) ? closed(sight, door) : nil
+        default: return nil
+        }
+    }
+
+    /// Whether a mount that others hide could be moved out from behind them.
+    private mutating func mayComeOut(_ sight: SandboxSight, _ way: SandboxWalk) throws(Errno) -> Bool {
+        if isPinning || mounts.staysHidden(sight.mount) { return false }
+        // Who hides what he serves could show it as well; he stops nobody by that.
+        guard sight.mount.isStrangers(to: uid), let hiding = try hiding(way) else { return true }
+        return try !mounts.isStrangers(hiding)
+    }
+
+    /// What is in the way at the end of a walk, below what we have put there.
+    private mutating func hiding(_ way: SandboxWalk) throws(Errno) -> UInt64? {
+        guard var number = way.crossings.last?.into else { return nil }
+        while try isOurs(number) { number = try mounts.parent(number) }
+        return number
+    }
 
     /// What we have covered or pinned hides what was not seen before, or what has a cover of its own: somebody outside could
     /// move it from there.
-    private mutating func checkCovered(_ sight: SandboxSight) throws(SandboxRunFailure) {
-        if isPinning || unseen.contains(sight.spot) || sight.isKernels || sight.mount.isStrangers(to: uid) { return }
-        if covers.stand(on: sight.spot, mounts.table) { return }
+    private mutating func dangerBehindOurs(_ way: SandboxWalk, _ sight: SandboxSight) throws(Errno) -> String? {
+        if unseen.contains(sight.spot) || covers.stand(on: sight.spot, mounts.table) { return nil }
+        let mayComeOut = try mayComeOut(sight, way)
+        if !mayComeOut { return nil }
         // Or our cover stands on what hid it all the time, as a share over its own directory.
-        if around(sight.mount, in: first) == around(sight.mount, in: mounts.table) { throw SandboxRunFailure(hidden(sight)) }
-        throw SandboxRunFailure(
-            "\(shown(sight)) shows what has to be covered, and was mounted or moved while that was done; try again")
+        if around(sight.mount, in: first) == around(sight.mount, in: mounts.table) { return hidden(sight) }
+        return "\(shown(sight)) shows what has to be covered, and was mounted or moved while that was done; try again"
     }
 
     /// What may hide a mount: all that is not ours and stands at its path or above it, by number, parent and path.
@@ -206,9 +229,14 @@ struct SandboxWalls {
 
     /// Whether what a lid stands on bears a place; otherwise that had hidden it before.
     private mutating func isLid(_ number: UInt64, over sight: SandboxSight) throws(Errno) -> Bool {
-        guard sight.isShares else { return true }
         let closed = try mounts.parent(number)
         return try mounts.isBelow(sight.mount, closed)
+    }
+
+    /// Whether the caller may open a closed directory himself, by its mode: inside, too, and then move what lies in it.
+    private func isOwn(_ door: SharedDescriptor) throws(Errno) -> Bool {
+        if try isShare(door) { return false }
+        return try Syscall.statx(door.rawValue, flags: AtFlag.dontSync).uid == uid
     }
 
     /// Whether a directory is one of the share itself.
@@ -242,9 +270,11 @@ struct SandboxWalls {
         }
     }
 
-    /// Removed or replaced outside, a file loses what is mounted on it; a directory must be empty for that.
+    /// Removed or replaced outside, a file loses what is mounted on it; a directory must be empty for that. What is the top of a whole
+    /// file system has no name there: it cannot be replaced, whichever user mounted it and be it a file.
     private func isReplaceable(_ object: SharedDescriptor, _ sight: SandboxSight) throws(Errno) -> Bool {
-        guard sight.isShares else { return false }
+        let isTopOfAll = sight.names.isEmpty && sight.mount.root.elementsEqual("/".utf8)
+        guard sight.isShares, !isTopOfAll else { return false }
         return try !SandboxWalk.isDirectory(object.rawValue)
     }
 
@@ -281,10 +311,21 @@ struct SandboxWalls {
     }
 
     private func hidden(_ sight: SandboxSight) -> String {
-        let what = sight.isShares ? "the share or what lies behind it" : "where grants or control sockets are kept"
+        let what = whatIsSeen(sight)
         return "\(shown(sight)) shows \(what) and is hidden by what is mounted above it; it cannot be covered there, "
             + "and would come out if somebody renamed a directory: unmount it, or if it is the share that hides it, mount the share "
             + "at another path"
+    }
+
+    private func closed(_ sight: SandboxSight, _ door: SharedDescriptor) throws(Errno) -> String {
+        let path = try Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/fd/\(door.rawValue)")
+        return "\(shown(sight)) shows \(whatIsSeen(sight)) and lies below \(escapedName(path)), which is closed now and the command could "
+            + "open, since it belongs to its user: open it (chmod u+x), or unmount what stands there"
+    }
+
+    private func whatIsSeen(_ sight: SandboxSight) -> String {
+        if sight.isKernels { return "processes, control groups or FUSE connections of outside" }
+        return sight.isKept ? "where grants or control sockets are kept" : "the share or what lies behind it"
     }
 
     private func notLasting(_ sight: SandboxSight) -> String {

@@ -7,7 +7,7 @@ struct SandboxWalk {
     enum End {
         /// Something else is in the way, or the mount is dead.
         case hidden
-        /// Something else is in the way of the mount itself.
+        /// Something else is in the way of the mount itself: what the last crossing leads into.
         case buried
         /// The same, and what hides it stands exactly on it, or on the top of its mount, so that it stays hidden wherever that is moved: as
         /// long as that stays itself. With what is seen there, which is a directory exactly where what it hides is one.
@@ -57,7 +57,7 @@ struct SandboxWalk {
         var number = try Syscall.mountID(of: top.rawValue)
         for name in mount.path.pathNames {
             // From a mount that does not bear it nobody comes there, whoever serves that, lives or not and lets in whom he likes.
-            if !fromRoot, try !mounts.isBelow(mount, number) { return }
+            if try !mounts.isBelow(mount, number) { return }
             if try isEnd(number, current, &mounts) { return }
             switch try Self.step(current, name) {
             case .to(let next):

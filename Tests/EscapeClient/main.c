@@ -13,12 +13,15 @@
 //     aclfs-escape ways                 prints all ways
 //     aclfs-escape pose SOCKET NOTES    listens as a daemon would and answers yes; notes what it was sent, after the number
 //                                       of descriptors that came along
+//     aclfs-escape unserved MOUNTPOINT OPTIONS   mounts through fusermount3 and answers nothing, for five minutes at most
+//     aclfs-escape snapshot SUBVOLUME DIRECTORY NAME   makes a snapshot on btrfs by the older of the two requests
 //
 // Apart from these, with what it takes in the place of HANDLE: `open-namespace`, with the handle of a mount namespace, and
 // `attach-memory`, with the number of a shared memory segment.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/btrfs.h>
 #include <linux/filter.h>
 #include <linux/keyctl.h>
 #include <linux/mount.h>
@@ -716,6 +719,31 @@ static int try_way(const struct way *way)
     return escaped;
 }
 
+static int unserved(const char *mountpoint, char *options)
+{
+    char line[16];
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends)) return 3;
+    snprintf(line, sizeof line, "%d", ends[0]);
+    if (fork() == 0) {
+        close(ends[1]);
+        setenv("_FUSE_COMMFD", line, 1);
+        execlp("fusermount3", "fusermount3", "-o", options, "--", mountpoint, NULL);
+        _exit(3);
+    }
+    // The device comes through the socket, and stays open there.
+    alarm(300);
+    pause();
+    return 3;
+}
+
+static int snapshot(const char *subvolume, const char *directory, const char *name)
+{
+    struct btrfs_ioctl_vol_args words = { .fd = open(subvolume, O_RDONLY | O_DIRECTORY) };
+    snprintf(words.name, sizeof words.name, "%s", name);
+    return ioctl(open(directory, O_RDONLY | O_DIRECTORY), BTRFS_IOC_SNAP_CREATE, &words) != 0;
+}
+
 int main(int count, char **word)
 {
     if (count > 2 && strcmp(word[1], "with-key") == 0) return with_key(word + 2);
@@ -723,6 +751,8 @@ int main(int count, char **word)
     if (count > 2 && strcmp(word[1], "without-filters") == 0) return without_filters(word + 2);
     if (count == 3 && strcmp(word[1], "handle") == 0) return print_handle(word[2]);
     if (count == 4 && strcmp(word[1], "pose") == 0) return pose(word[2], word[3]);
+    if (count == 4 && strcmp(word[1], "unserved") == 0) return unserved(word[2], word[3]);
+    if (count == 5 && strcmp(word[1], "snapshot") == 0) return snapshot(word[2], word[3], word[4]);
     if (count == 2 && strcmp(word[1], "ways") == 0) {
         for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) printf("%s\n", ways[i].name);
         return 0;

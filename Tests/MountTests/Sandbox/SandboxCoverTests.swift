@@ -3,7 +3,9 @@ import Testing
 /// What is hidden already has to stay hidden, and what is covered covered, whatever is renamed, replaced or mounted anew.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct SandboxCoverTests {
-    private func run(_ script: String, _ mount: String = #""$A" mount "$BACK" "$SHARE" >/dev/null 2>&1; treasures"#) throws {
+    private static let mounted = #""$A" mount "$BACK" "$SHARE" >/dev/null 2>&1; treasures"#
+
+    private func run(_ script: String, _ mount: String = Self.mounted) throws {
         let result = try SandboxRunScript.run(mount + "\n" + script)
         #expect(result.output == "done", "\(result)")
     }
@@ -29,6 +31,63 @@ struct SandboxCoverTests {
             umount "$T/home/ann/a"; is 'seen, it is covered' '' "$(run WHO -- cat "$T/home/ann/a/b/m/secret" 2>/dev/null)"
             is 'also where it would be moved' '' "$(run WHO -- sh -c "mv $T/second/ann/a/b $T/second/ann/q/b; cat $T/home/ann/q/b/m/secret" 2>/dev/null)"
             settle 1
+            """#.replacing("WHO", with: who).replacing("$WHAT", with: "$" + what))
+    }
+
+    /// Besides the share: what else is covered where it is seen comes out by a rename just so.
+    @Test(arguments: ["ann", "as_root"], ["proc", "fusectl", "cgroup2", "grants", "anothers", "over itself"])
+    func aHiddenMountOfWhatElseIsCoveredIsNamed(_ who: String, _ what: String) throws {
+        try run(
+            SandboxSocketTests.users + #"""
+            export HOME=$T/holder/home; WHO mkdir -p "$HOME"; mkdir -p "$T/second"; mount --bind "$T" "$T/second"
+            H=$T/holder/h; WHO mkdir -p "$H/b/m" "$BACK/b/m" "$T/holder/q"
+            case "WHAT" in
+                grants) is 'they are kept there' ran "$(run WHO -- echo ran 2>&1)"; [ WHO = ann ] && kept=$HOME || kept=/var/lib; mount --bind "$kept" "$H/b/m" ;;
+                anothers) mkdir "$T/his"; chown $ZED:$ZED "$T/his"; zed "$A" mount -o allow_other "$BACK" "$T/his" 2>/dev/null; mount --bind "$T/his" "$H/b/m" ;;
+                'over itself') mount -t proc proc "$BACK/b/m"; H=$BACK; SHARE=$BACK; cd / ;;
+                *) mount -t WHAT none "$H/b/m" || { echo 'no WHAT here'; exit; } ;;
+            esac
+            [ "WHAT" = 'over itself' ] || is 'seen, it runs' ran "$(run WHO -- echo ran 2>&1)"
+            inside=$(cd "$H" && pwd | sed "s|^$T||")
+            [ "WHAT" = 'over itself' ] && { "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1; is 'it is mounted' 0 $?; } || mount -t tmpfs -o mode=755 tmpfs "$H"
+            said=$(run WHO -- sh -c "mv $T/second$inside/b $T/second/holder/q/b; ls $T/holder/q/b/m" 2>&1); is "status, with $said" 2 "$(status run WHO -- true 2>/dev/null)"
+            holds 'it is named' "$said" "$H/b/m"; holds 'it is named' "$said" 'is hidden by what is mounted above it'
+            umount -l "$H"; [ "WHAT" = anothers ] && { umount "$H/b/m"; zed fusermount3 -u "$T/his"; }; true
+            """#.replacing("WHO", with: who).replacing("WHAT", with: what), what == "over itself" ? "" : Self.mounted)
+    }
+
+    /// What hides it stands on the top of what bears it, as a second /sys or a tmpfs over a first: it goes where that goes.
+    @Test(arguments: ["ann", "as_root"]) func aMountThatStaysHiddenStopsNobody(_ who: String) throws {
+        try run(
+            #"""
+            mkdir -p "$T/low" "$T/second"; mount -t tmpfs -o mode=777 tmpfs "$T/low"; mkdir -m 777 -p "$T/low/a/b"
+            for what in '-t proc proc' '-t fusectl none' "--bind $BACK" "--bind $SHARE"; do
+                mkdir -p -m 777 "$T/low/a/b/m"; mount $what "$T/low/a/b/m"; mount --bind "$T/low" "$T/second"
+                is "$what: seen, it runs" ran "$(run WHO -- echo ran 2>&1)"
+                mount -t tmpfs -o mode=755 tmpfs "$T/low"
+                is "$what: it runs" ran "$(run WHO -- sh -c "mv $T/second/a/b $T/second/b; ls $T/low/b $T/low/b/m; echo ran" 2>/dev/null)"
+                umount "$T/low"; [ -d "$T/low/b" ] && mv "$T/low/b" "$T/low/a/b"; umount "$T/second" "$T/low/a/b/m"
+            done
+            settle 1
+            """#.replacing("WHO", with: who))
+    }
+
+    /// Nobody passes there now, whoever has what is mapped: its group is none of the sandbox's. Its owner opens it, and moves what lies in it.
+    @Test(arguments: ["ann", "as_root"], ["BACK", "SHARE"]) func aClosedDirectoryOfOnesOwnIsNamed(_ who: String, _ what: String) throws {
+        try run(
+            #"""
+            mkdir -p "$T/second"; mount --bind "$T" "$T/second"; D=$T/holder/door; WHO mkdir -p "$D/sub/m" "$T/holder/q"; mount --bind "$WHAT" "$D/sub/m"
+            out="chmod 755 $T/second/holder/door; mv $T/second/holder/door/sub $T/second/holder/q/sub; cat $T/holder/q/sub/m/secret"
+            [ WHO = ann ] && own=$ANN || own=0
+            for group in $own 12345; do
+                chown $own:$group "$D"; chmod 755 "$D"; is "open, of $group" '' "$(run WHO -- sh -c "$out" 2>/dev/null)"; mv "$T/holder/q/sub" "$D/sub"
+            done
+            chmod 000 "$D"; said=$(run WHO -- sh -c "$out" 2>&1); is "status, with $said" 2 "$(status run WHO -- true 2>/dev/null)"
+            holds 'it is named' "$said" "$D/sub/m shows the share or what lies behind it and lies below $D, which is closed"
+            # With a group that is the sandbox's own it keeps nothing from being covered; somebody else's is covered itself.
+            chown $own:$own "$D"; is 'of its own group' '' "$(run WHO -- sh -c "$out" 2>/dev/null)"; mv "$T/holder/q/sub" "$D/sub"
+            chown 12345:12345 "$D"; chmod 700 "$D"; is "somebody else's" ran "$(run WHO -- sh -c "$out; echo ran" 2>/dev/null)"
+            umount "$D/sub/m"; settle 1
             """#.replacing("WHO", with: who).replacing("$WHAT", with: "$" + what))
     }
 
@@ -105,7 +164,7 @@ struct SandboxCoverTests {
             "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1; MOUNT "$BACK/p/link"; echo treasure >"$BACK/p/link/secret"; chmod 666 "$BACK/p/link/secret"
             run WHO -- sh -c "echo in; read go; cat $T/leaver/link/secret; echo planted >>$T/leaver/link/secret; echo x >$T/leaver/link/new" \
                 <"$T/go" >"$T/said" 2>/dev/null & pid=$!
-            exec 9>"$T/go"; until grep -q in "$T/said"; do sleep 0.05; done
+            exec 9>"$T/go"; until grep -qs in "$T/said"; do sleep 0.05; done
             STEP; mv "$BACK/p" "$T/leaver" || fail 'not moved'; echo >&9; exec 9>&-; wait $pid
             is 'nothing was seen' in "$(cat "$T/said")"
             is 'nothing was written' '' "$(cd "$T/leaver/link" 2>/dev/null && ls | grep new; grep -rs planted "$BACK" "$T/leaver")"

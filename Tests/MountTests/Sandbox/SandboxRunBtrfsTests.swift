@@ -8,15 +8,19 @@ private let hasBtrfs =
     .serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"),
     .enabled(if: hasBtrfs, "needs btrfs-progs and the kernel's btrfs"))
 struct SandboxRunBtrfsTests {
+    private static let disk = #"""
+        # Where mkfs.btrfs is.
+        umount /usr/sbin
+        truncate -s 160M "$T/image"; mkfs.btrfs -q "$T/image" >/dev/null 2>&1; mkdir "$T/disk" "$T/elsewhere"
+        mount -o loop "$T/image" "$T/disk" || { echo 'no loop device'; exit; }
+        btrfs subvolume create "$T/disk/volume" >/dev/null; BACK=$T/disk/volume/back; mkdir -p "$BACK/home"
+        trap 'leave; umount -l "$T/disk"' EXIT
+
+        """#
+
     @Test func aShareInASubvolume() throws {
         let result = try SandboxRunScript.run(
-            #"""
-            # Where mkfs.btrfs is.
-            umount /usr/sbin
-            truncate -s 160M "$T/image"; mkfs.btrfs -q "$T/image" >/dev/null 2>&1; mkdir "$T/disk" "$T/elsewhere"
-            mount -o loop "$T/image" "$T/disk" || { echo 'no loop device'; exit; }
-            btrfs subvolume create "$T/disk/volume" >/dev/null; BACK=$T/disk/volume/back; mkdir -p "$BACK/home"
-            trap 'leave; umount -l "$T/disk"' EXIT
+            Self.disk + #"""
             echo treasure >"$BACK/secret"; echo text >"$T/disk/volume/beside"; chmod -R a+rwX "$T/disk"
             "$A" mount "$BACK" "$SHARE" 2>/dev/null
             for who in ann as_root; do
@@ -36,6 +40,22 @@ struct SandboxRunBtrfsTests {
                 is "$file from another namespace" 2 $?; holds "$file" "$said" 'a file of a place that is not seen here'
             done
             """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
+    /// Which the kernel makes for whoever owns the subvolume's top, and which holds what is covered.
+    @Test(arguments: ["ann", "as_root"]) func nobodyInsideMakesASnapshot(_ who: String) throws {
+        let result = try SandboxRunScript.run(
+            Self.disk + #"""
+            echo treasure >"$BACK/secret"; chmod -R a+rwX "$BACK"; [ WHO = as_root ] || chown -R $ANN:$ANN "$T/disk/volume"
+            "$A" mount "$BACK" "$SHARE" 2>/dev/null
+            snapshot() { echo "btrfs subvolume snapshot $T/disk/volume $T/disk/volume/$1 >/dev/null; $ESCAPE snapshot $T/disk/volume $T/disk/volume $1-old; cat $T/disk/volume/$1*/back/secret"; }
+            is 'inside' '' "$(run WHO -- sh -c "$(snapshot inside)" 2>/dev/null)"; is 'none is made' '' "$(ls "$T/disk/volume" | grep inside)"
+            holds 'the reason' "$(run WHO -- btrfs subvolume snapshot "$T/disk/volume" "$T/disk/volume/inside" 2>&1)" 'Operation not permitted'
+            is 'a subvolume of its own' 0 "$(status run WHO -- btrfs subvolume create "$T/disk/volume/new")"
+            is 'outside' 'treasure treasure' "$(WHO sh -c "$(snapshot outside)" | xargs)"
+            settle 1
+            """#.replacing("WHO", with: who))
         #expect(result.output == "done", "\(result)")
     }
 }

@@ -187,6 +187,11 @@ struct SandboxRunTests {
             refused 'no command' 'it stands after --' 'ann "$A" sandbox run "$P" --mount "$SHARE"'
             refused 'no mount' 'not on an aclfs mount' 'ann "$A" sandbox run "$P" --mount "$T/bin" -- true'
             refused 'not its top' 'not a mount point' 'ann "$A" sandbox run "$P" --mount "$SHARE/sub" -- true'
+            mkdir "$T/part" "$SHARE/sub/deep"; mount --bind "$SHARE/sub" "$T/part"
+            for path in part part/deep; do
+                refused "$path" "$T/$path: not a mount point of the whole share ($SHARE may be)" 'ann "$A" sandbox run "$P" --mount "$T/$path" -- true'
+            done
+            umount "$T/part"
             refused 'no profile' "no profile 'nothing'" 'ann "$A" sandbox run nothing --mount "$SHARE" -- true'
             refused 'a setting' 'user.max_user_namespaces=0' \
                 'unshare -Ur sh -c "echo 0 >/proc/sys/user/max_user_namespaces; \"$A\" sandbox run \"$P\" --mount \"$SHARE\" -- true"'

@@ -126,6 +126,22 @@ struct SandboxStrangerTests {
             """#)
         #expect(result.output == "done", "\(result)")
     }
+
+    /// A file is replaced, and what is mounted on it falls; not so the top of a file system.
+    @Test(arguments: ["ann", "as_root"]) func aFileThatHeMountsOverStopsNobody(_ who: String) throws {
+        let result = try run(
+            Self.mounted + #"""
+            zed touch "$T/his/f"; chmod 755 "$T/his"
+            (exec "$ACT" $ZED $ZED - -- "$ESCAPE" unserved "$T/his/f" subtype=aclfs,allow_other) & server=$!; await 'grep -q " $T/his/f " /proc/self/mounts'
+            is 'it runs' ran "$(run WHO -- echo ran 2>&1)"
+            is 'covered, it is not asked' '' "$(run WHO -- timeout 20 cat "$T/his/f" 2>/dev/null; [ $? != 124 ] || echo 'it is waited for')"
+            # What stands on its top stays as well.
+            mount --bind /dev/null "$T/his/f"; is 'hidden' ran "$(run WHO -- echo ran 2>&1)"; umount "$T/his/f"
+            kill $server; wait 2>/dev/null; umount -l "$T/his/f"; settle 1
+            """#.replacing("WHO", with: who))
+        #expect(result.output == "done", "\(result)")
+    }
+
     /// He alone could confine a command on it.
     @Test(arguments: ["ann", "as_root"]) func aMountOfHisIsNeverMeant(_ who: String) throws {
         let result = try run(

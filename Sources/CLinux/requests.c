@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <linux/audit.h>
+#include <linux/btrfs.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -36,7 +37,7 @@ _Static_assert(X32_BIT == 0 || SYS_ioctl == 16, "");
 #define SKIP_UNLESS(value, count) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, count)
 #define ANSWER(value) BPF_STMT(BPF_RET | BPF_K, value)
 
-int32_t aclfs_forbid_typing(void) {
+int32_t aclfs_filter_requests(void) {
   struct sock_filter program[] = {
       LOAD(arch),
       SKIP_UNLESS(OWN_KIND, 5),
@@ -51,8 +52,10 @@ int32_t aclfs_forbid_typing(void) {
       ANSWER(SECCOMP_RET_ALLOW),
       /* The kernel looks at the lower half of the request only. */
       LOAD(args[1]),
-      SKIP_IF(TIOCSTI, 2),
-      SKIP_IF(TIOCLINUX, 1),
+      SKIP_IF(TIOCSTI, 4),
+      SKIP_IF(TIOCLINUX, 3),
+      SKIP_IF(BTRFS_IOC_SNAP_CREATE, 2),
+      SKIP_IF(BTRFS_IOC_SNAP_CREATE_V2, 1),
       ANSWER(SECCOMP_RET_ALLOW),
       ANSWER(SECCOMP_RET_ERRNO | EPERM),
   };
