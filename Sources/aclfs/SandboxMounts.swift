@@ -1,3 +1,4 @@
+import ACLFormats
 import Glibc
 import LinuxSystem
 
@@ -60,14 +61,17 @@ struct SandboxMounts {
         return chain(of: upper).contains { $0.id == mount.id }
     }
 
-    /// Whether what hides a mount stands on the very top of one that bears it: it goes where that goes, whatever is renamed.
-    func staysHidden(_ mount: MountInfo) -> Bool {
+    /// Whether a mount stays hidden, whatever is renamed inside: what hides it stands on the very top of one that bears it and goes
+    /// where that goes, or on the directory in which it has its name, and neither name can be changed as long as something stands there.
+    /// - Parameter byNames: whether the second counts, which holds in this namespace only.
+    func staysHidden(_ mount: MountInfo, byNames: Bool) -> Bool {
         let chain = chain(of: mount)
-        return chain.dropFirst().contains { bearing in
-            keepsCovers(of: bearing, isTop: true)
-                && table.contains { upper in
-                    upper.parent == bearing.id && upper.path == bearing.path && !chain.contains { $0.id == upper.id }
-                }
+        return zip(chain, chain.dropFirst()).contains { borne, bearing in
+            table.contains { upper in
+                guard upper.parent == bearing.id, !chain.contains(where: { $0.id == upper.id }) else { return false }
+                if upper.path == bearing.path { return keepsCovers(of: bearing, isTop: true) }
+                return byNames && Self.isSteadfast(bearing) && borne.path.pathNames.dropLast() == upper.path.pathNames[...]
+            }
         }
     }
 

@@ -183,7 +183,7 @@ struct SandboxWalls {
 
     /// Whether a mount that others hide could be moved out from behind them.
     private mutating func mayComeOut(_ sight: SandboxSight, _ way: SandboxWalk) throws(Errno) -> Bool {
-        if isPinning || mounts.staysHidden(sight.mount) { return false }
+        if isPinning || mounts.staysHidden(sight.mount, byNames: !sight.isShares) { return false }
         // Who hides what he serves could show it as well; he stops nobody by that.
         guard sight.mount.isStrangers(to: uid), let hiding = try hiding(way) else { return true }
         return try !mounts.isStrangers(hiding)

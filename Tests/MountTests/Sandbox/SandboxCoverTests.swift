@@ -68,6 +68,11 @@ struct SandboxCoverTests {
                 is "$what: it runs" ran "$(run WHO -- sh -c "mv $T/second/a/b $T/second/b; ls $T/low/b $T/low/b/m; echo ran" 2>/dev/null)"
                 umount "$T/low"; [ -d "$T/low/b" ] && mv "$T/low/b" "$T/low/a/b"; umount "$T/second" "$T/low/a/b/m"
             done
+            # Right below what hides it, as homes are that are mounted one by one: there is nothing that could be renamed.
+            mount -t proc proc "$T/low/a/b/m"; mount --bind "$T/low" "$T/second"; mount -t tmpfs -o mode=755 tmpfs "$T/low/a/b"
+            is 'right below: it runs' ran "$(run WHO -- sh -c "mv $T/second/a/b $T/second/b; mv $T/second/a/b/m $T/second/m; ls $T/low/b $T/low/m; echo ran" 2>/dev/null)"
+            mv "$T/second/a" "$T/second/away"; is 'and moved' ran "$(run WHO -- sh -c "mv $T/second/away/b $T/second/b; ls $T/low/b; echo ran" 2>/dev/null)"
+            umount "$T/low/away/b" "$T/low/away/b/m" "$T/second"
             settle 1
             """#.replacing("WHO", with: who))
     }
