@@ -4,11 +4,16 @@ extension ObjectFacts {
     public var appendingImpliesWriting: Bool {
         guard flags.isDisjoint(with: .appendOnly) else { return false }
         guard let acl else { return true }
-        // Where each entry names both or none, and the mode bits know one right only, each answer on the one is that on
-        // the other.
+        // Who is denied writing is then denied appending by the same entry, and who is allowed to append is by the same entry, or by one
+        // before it, allowed to write; the mode bits know one right only. An entry that allows writing alone gives nobody too little.
         return acl.entries.allSatisfy { entry in
             let rights = entry.rights.expandingGenericRights
-            return rights.contains(.write) == rights.contains(.append)
+            if entry.flags.contains(.onlyInherit) { return true }
+            return switch entry.kind {
+            case .allow: rights.contains(.write) || !rights.contains(.append)
+            case .deny: rights.contains(.append) || !rights.contains(.write)
+            case nil: true
+            }
         }
     }
 }

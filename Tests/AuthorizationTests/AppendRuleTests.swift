@@ -66,6 +66,10 @@ import Testing
         #expect(file(0o600, ACE(.everyone, .allow, [.write, .append])).appendingImpliesWriting)
         #expect(file(0o600, ACE(.everyone, .allow, .genericWrite)).appendingImpliesWriting)
         #expect(file(0o600, ACE(.everyone, .deny, .read)).appendingImpliesWriting)
+        // Who may write and not append is held to nothing, and no more is who may do neither.
+        #expect(file(0o600, ACE(.everyone, .allow, .write)).appendingImpliesWriting)
+        #expect(file(0o600, ACE(.everyone, .deny, .append)).appendingImpliesWriting)
+        #expect(file(0o600, ACE(.everyone, .allow, .append, flags: .onlyInherit)).appendingImpliesWriting)
         #expect(!file(0o600, ACE(.everyone, .allow, .append)).appendingImpliesWriting)
         #expect(!file(0o600, ACE(.everyone, .deny, .write)).appendingImpliesWriting)
         var log = file(0o600)
