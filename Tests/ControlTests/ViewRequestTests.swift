@@ -16,14 +16,16 @@ struct ViewRequestTests {
         let socket = try ControlSocket.connect(to: mount.socketPath, milliseconds: 10_000)
         let message = Array(#"{"v":1,\#(members)}"#.utf8)
         if descriptors.isEmpty {
+            socket.takeDescriptors()
             try socket.send(message)
         } else {
             // It takes none before it has seen who asks.
             try socket.send(Array(#"{"v":1,"command":"version"}"#.utf8))
             _ = try socket.receive(limit: 65536)
+            // Before the answer can come: who sends to one that takes none gets EPERM.
+            socket.takeDescriptors()
             try socket.send(message, with: descriptors)
         }
-        socket.takeDescriptors()
         let answer = try #require(try socket.receiveWithDescriptors(limit: 65536))
         return (String(decoding: answer.message, as: UTF8.self), answer.descriptors)
     }
