@@ -52,10 +52,12 @@ int32_t aclfs_filter_requests(void) {
       ANSWER(SECCOMP_RET_ALLOW),
       /* The kernel looks at the lower half of the request only. */
       LOAD(args[1]),
-      SKIP_IF(TIOCSTI, 4),
-      SKIP_IF(TIOCLINUX, 3),
-      SKIP_IF(BTRFS_IOC_SNAP_CREATE, 2),
-      SKIP_IF(BTRFS_IOC_SNAP_CREATE_V2, 1),
+      SKIP_IF(TIOCSTI, 6),
+      SKIP_IF(TIOCLINUX, 5),
+      SKIP_IF(BTRFS_IOC_SNAP_CREATE, 4),
+      SKIP_IF(BTRFS_IOC_SNAP_CREATE_V2, 3),
+      SKIP_IF(BTRFS_IOC_SNAP_DESTROY, 2),
+      SKIP_IF(BTRFS_IOC_SNAP_DESTROY_V2, 1),
       ANSWER(SECCOMP_RET_ALLOW),
       ANSWER(SECCOMP_RET_ERRNO | EPERM),
   };

@@ -300,8 +300,8 @@ int32_t aclfs_hide_process(void);
 /* No capability in any set, none by root's id at exec, no new privileges: for good. Needs CAP_SETPCAP. */
 int32_t aclfs_give_up_privileges(void);
 int32_t aclfs_new_session_keyring(void);
-/* No process from here on types into a terminal or makes a snapshot on btrfs, by a seccomp filter (requests.c); needs no_new_privs
-   or CAP_SYS_ADMIN. */
+/* No process from here on types into a terminal, or makes a snapshot or deletes a subvolume on btrfs, by a seccomp filter (requests.c);
+   needs no_new_privs or CAP_SYS_ADMIN. */
 int32_t aclfs_filter_requests(void);
 /* Signals, which must be blocked, as something to poll and read. */
 int32_t aclfs_signal_descriptor(const int32_t *numbers, uint32_t count);

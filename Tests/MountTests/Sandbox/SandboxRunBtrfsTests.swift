@@ -54,6 +54,10 @@ struct SandboxRunBtrfsTests {
             holds 'the reason' "$(run WHO -- btrfs subvolume snapshot "$T/disk/volume" "$T/disk/volume/inside" 2>&1)" 'Operation not permitted'
             is 'a subvolume of its own' 0 "$(status run WHO -- btrfs subvolume create "$T/disk/volume/new")"
             is 'outside' 'treasure treasure' "$(WHO sh -c "$(snapshot outside)" | xargs)"
+            # Deleted, one takes the covers in it along.
+            mount -o remount,user_subvol_rm_allowed "$T/disk" || fail 'no remount'
+            holds 'none is deleted' "$(run WHO -- btrfs subvolume delete "$T/disk/volume/new" 2>&1)" 'Operation not permitted'
+            is 'outside it is' 0 "$(status WHO btrfs subvolume delete "$T/disk/volume/new")"
             settle 1
             """#.replacing("WHO", with: who))
         #expect(result.output == "done", "\(result)")
