@@ -9,8 +9,7 @@ import CLinux
 public enum RequestFilter {
     /// From here on TIOCSTI (types a byte), TIOCLINUX (pastes on a console), BTRFS_IOC_SNAP_CREATE, BTRFS_IOC_SNAP_DESTROY and their
     /// second versions are refused with EPERM to this process and to all that it starts, whatever kind of program; everything else stays
-    /// allowed. The
-    /// program of the filter is in requests.c.
+    /// allowed. The program of the filter is in requests.c.
     ///
     /// To be called before any thread is started, after `giveUpPrivileges`. Errors: nosys or inval if the kernel has no such
     /// filters, whatever a filter around this process says if there is one.
