@@ -20,7 +20,8 @@ struct SandboxRunPlaces {
         sockets = try SandboxRunSockets.places(apartFrom: own)
         do throws(Errno) { try seen.read() } catch { throw SandboxRunFailure("/proc/self/mountinfo", error) }
         var asked = all
-        // What lies behind a door is kept by nobody of this user's.
+        // A door is no place that another daemon could compare. One that the caller closed himself hides his own from this: not closed yet
+        // (docs/sandbox-run.md).
         asked.stores = (all.stores + sockets).filter { !$0.isDoor }
         let others = Dictionary(grouping: Self.mounts(), by: \.device)
         for (number, entries) in others {
