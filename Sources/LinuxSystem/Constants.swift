@@ -133,6 +133,8 @@ public enum FileSystemType {
     public static let ninePFS: UInt64 = 0x0102_1997
     public static let xfs: UInt64 = 0x5846_5342
     public static let btrfs: UInt64 = 0x9123_683E
+    /// Of namespaces, as they are bind-mounted.
+    public static let nsfs: UInt64 = 0x6E73_6673
 
     /// Those whose objects have other device numbers than their mounts in the mount table, subvolumes and layers having
     /// some of their own; with their names there.

@@ -49,6 +49,9 @@ public struct MountInfo: Sendable {
         self.device == device || FileSystemType.ofManyDevices[type].map { self.type.elementsEqual($0.utf8) } ?? false
     }
 
+    /// Of a file system by which processes, control groups or FUSE connections are seen or controlled.
+    public var isOfControls: Bool { FileSystemType.ofControls.values.contains { type.elementsEqual($0.utf8) } }
+
     /// Of a FUSE mount: who mounted it, and so serves it.
     public var mounter: UInt32? {
         guard type.starts(with: "fuse".utf8) else { return nil }

@@ -54,16 +54,21 @@ public enum ControlPlace {
         return places
     }
 
-    /// Of the mounts whose sockets lie where this user's do; a socket may be left over from a mount that has gone.
-    public static func devices(of uid: UInt32) -> [String] {
-        found(of: uid).flatMap { found -> [String] in
-            guard let directory = try? Syscall.reopen(found.rawValue, OpenFlag.readOnly | OpenFlag.directory),
-                let names = try? Syscall.names(directory.rawValue)
-            else { return [] }
-            return names.compactMap { name in
-                let text = String(decoding: name, as: UTF8.self)
-                guard text.hasSuffix(".sock") else { return nil }
-                return String(text.dropLast(5).map { $0 == "-" ? ":" : $0 })
+    /// The devices of the mounts whose sockets lie where this user's do; a socket may be left over from a mount that has gone.
+    /// - Parameter unread: is told of directories of his that are not read: closed, or open to the writing of others.
+    public static func devices(of uid: UInt32, unread: (String, Errno) -> Void = { _, _ in }) -> [String] {
+        places(of: uid).flatMap { place -> [String] in
+            guard let (directory, status) = try? found(place), status.isDirectory, status.uid == uid else { return [] }
+            do throws(Errno) {
+                guard isSafe(status) else { throw .perm }
+                let names = try Syscall.names(Syscall.reopen(directory.rawValue, OpenFlag.readOnly | OpenFlag.directory).rawValue)
+                return names.compactMap { name in
+                    let text = String(decoding: name, as: UTF8.self)
+                    return text.hasSuffix(".sock") ? String(text.dropLast(5).map { $0 == "-" ? ":" : $0 }) : nil
+                }
+            } catch {
+                unread(place.path, error)
+                return []
             }
         }
     }
@@ -83,11 +88,18 @@ public enum ControlPlace {
 
     /// Errors: perm unless it is the user's and nobody else writes there.
     private static func opened(_ place: Directory, of uid: UInt32) throws(Errno) -> SharedDescriptor {
+        let (directory, status) = try found(place)
+        guard status.isDirectory, status.uid == uid, isSafe(status) else { throw .perm }
+        return directory
+    }
+
+    /// Nobody but its owner puts anything there.
+    private static func isSafe(_ status: FileStatus) -> Bool { status.mode & 0o022 == 0 }
+
+    private static func found(_ place: Directory) throws(Errno) -> (SharedDescriptor, FileStatus) {
         var current = SharedDescriptor(try Syscall.open(place.base, OpenFlag.path | OpenFlag.directory))
         for name in place.names { current = try step(current, name) }
-        let status = try Syscall.statx(current.rawValue, flags: AtFlag.dontSync)
-        guard status.isDirectory, status.uid == uid, status.mode & 0o022 == 0 else { throw .perm }
-        return current
+        return (current, try Syscall.statx(current.rawValue, flags: AtFlag.dontSync))
     }
 
     /// One name, whatever it is. A mount of another user's is noticed before it is asked anything: whoever serves it need not

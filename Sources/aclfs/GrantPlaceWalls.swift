@@ -51,24 +51,4 @@ extension GrantPlace {
         }
         return false
     }
-
-    /// The directory on the way to a path that this user may not search; nil if there is none. Whoever opens it later opens what lies
-    /// behind it.
-    static func closedDoor(on path: String) throws(Errno) -> SandboxPlaces.Place? {
-        var here = SharedDescriptor(try Syscall.open("/", OpenFlag.path | OpenFlag.directory))
-        for name in path.utf8.pathNames {
-            do throws(Errno) {
-                here = try name.withCString { (name) throws(Errno) in
-                    SharedDescriptor(
-                        try Syscall.openat(here.rawValue, name, OpenFlag.path | OpenFlag.directory | OpenFlag.noFollow))
-                }
-            } catch {
-                guard error == .acces, faccessat(here.rawValue, ".", X_OK, AT_EACCESS) != 0 else { return nil }
-                var door = try SandboxPlaces.Place(of: here.rawValue)
-                door.isDoor = true
-                return door
-            }
-        }
-        return nil
-    }
 }

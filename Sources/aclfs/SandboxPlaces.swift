@@ -31,6 +31,8 @@ struct SandboxPlaces {
     var mounts: [Mount]
     /// Directories of kept grants, which nobody inside may read or change.
     var stores: [Place] = []
+    /// Whether processes, control groups or FUSE connections are seen in the backing directory, or mounted below it. Not told as a place.
+    private(set) var showsControls = false
 }
 
 extension SandboxPlaces {
@@ -137,6 +139,7 @@ extension SandboxPlaces {
                 names: entry.root.pathNames + path.pathNames.dropFirst(entry.path.pathNames.count), isSource: true,
                 inode: status.inode)
         ]
+        showsControls = entry.isOfControls
         // The table is in no order: what was moved may stand before what it stands on.
         var (below, rest): (Set<UInt64>, [MountInfo]) = ([entry.id], table)
         while let index = rest.firstIndex(where: { below.contains($0.parent) && $0.path.isInside(path) }) {
@@ -144,6 +147,7 @@ extension SandboxPlaces {
             // What stands on a mount of ours is no part of the backing directory.
             if mounted.type.elementsEqual("fuse.aclfs".utf8) { continue }
             below.insert(mounted.id)
+            if mounted.isOfControls { showsControls = true }
             // What was removed is seen nowhere else.
             if mounted.root.suffix(9).elementsEqual("//deleted".utf8) { continue }
             backing.append(Place(device: mounted.device, names: mounted.root.pathNames, isSource: false))

@@ -35,19 +35,22 @@ enum SandboxRunCommand {
         let container = SandboxRunContainer(profile, mountpoint: Array(share.mountpoint.utf8))
         container?.make()
         let start = workingDirectory()
+        let devices = SandboxRunDevices()
+        let doors = try places.doors()
         let view = try share.view(profile)
 
         let signals = SandboxRunSignals.hold()
         try enterFirstNamespaces(share)
         let shown = try view.descriptor()
-        var walls = SandboxWalls(places: try share.places(with: view, places), sockets: places.sockets, view: shown.rawValue)
+        var walls = SandboxWalls(
+            places: try share.places(with: view, places), sockets: places.sockets, doors: doors, view: shown.rawValue)
         try walls.raise()
         try checkShare(share, shown)
         container?.setEnvironment()
 
         let inside = SandboxRunInside(
             command: command, workingDirectories: [start, container?.path].compactMap { $0 } + [[0x2F]],
-            signals: signals, line: -1)
+            signals: signals, devices: devices, line: -1)
         return try startInside(inside)
     }
 

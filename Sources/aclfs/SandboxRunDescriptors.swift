@@ -53,9 +53,10 @@ enum SandboxRunDescriptors {
             let isControl: Bool
             if let mount {
                 // Whoever serves the file system is not asked.
-                isControl = FileSystemType.ofControls.values.contains { mount.type.elementsEqual($0.utf8) }
+                isControl = mount.isOfControls || mount.type.elementsEqual("nsfs".utf8)
             } else {
-                isControl = try FileSystemType.ofControls[Syscall.fileSystemType(descriptor)] != nil
+                let type = try Syscall.fileSystemType(descriptor)
+                isControl = FileSystemType.ofControls[type] != nil || type == FileSystemType.nsfs
             }
             if isControl { return "a file of the kernel's by which processes or mounts outside are seen or controlled" }
             // What was moved out of the part that its mount shows has no path: the kernel tells / of it.

@@ -2,44 +2,67 @@ import Glibc
 import LinuxSystem
 
 /// Devices in /dev alone, and few of them where the caller could open a disk there: the backing directory lies on one.
-enum SandboxRunDevices {
+struct SandboxRunDevices {
     private static let kept = ["null", "zero", "full", "random", "urandom", "tty"]
 
     /// Character devices through which a disk or the memory is reached: SCSI and NVMe commands, flash, raw memory.
     private static let alsoDisks = ["sg", "ng", "nvme", "mmcblk", "mtd", "ubi", "mem", "kmem", "port"]
 
-    /// Root, and members of a group such as `disk`.
-    private static var canOpenDisks: Bool { geteuid() == 0 || canOpenDisks(below: "/dev", depth: 0) }
+    private let mayOpenDisks: Bool
 
-    /// What a directory does not show counts as a disk.
-    private static func canOpenDisks(below directory: String, depth: Int) -> Bool {
-        guard let handle = try? Syscall.open(directory, OpenFlag.readOnly | OpenFlag.directory | OpenFlag.noFollow) else {
-            return false
-        }
-        guard let names = try? Syscall.names(handle.rawValue) else { return true }
-        return names.contains { name in
-            let text = String(decoding: name, as: UTF8.self)
-            guard let type = try? Syscall.statxAt(handle.rawValue, text).type else { return false }
-            if type == FileType.directory {
-                return depth < 3 && !others.contains(text) && canOpenDisks(below: "\(directory)/\(text)", depth: depth + 1)
-            }
-            return isDisk(type, text, directory) && [R_OK, W_OK].contains { faccessat(handle.rawValue, text, $0, AT_EACCESS) == 0 }
-        }
+    /// To be made before there are namespaces, in which foreign owners may look like the caller.
+    init() {
+        // Members of a group such as `disk` may, too. A place that cannot be looked at holds one.
+        mayOpenDisks = geteuid() == 0 || ((try? Self.findDisk()) ?? true)
     }
 
-    /// Terminals and the memory of programs.
-    private static let others = ["pts", "shm", "mqueue", "hugepages"]
+    /// Whether there is a node of a disk in /dev itself that the caller may open, or could after a chmod: what is mounted below
+    /// is going to lose its devices. A directory that does not show what lies in it counts as one, unless it is closed to him.
+    private static func findDisk() throws(Errno) -> Bool {
+        let top = SharedDescriptor(try Syscall.open("/dev", OpenFlag.path | OpenFlag.directory))
+        let mount = try Syscall.mountID(of: top.rawValue)
+        var found = [(directory: top, name: "dev")]
+        while let (directory, directoryName) = found.popLast() {
+            let isHis = try Syscall.statx(directory.rawValue, flags: AtFlag.dontSync).uid == geteuid()
+            let isSearched = faccessat(directory.rawValue, ".", X_OK, AT_EACCESS) == 0
+            guard isSearched else {
+                if isHis { return true }
+                continue
+            }
+            let names = try Syscall.names(Syscall.reopen(directory.rawValue, OpenFlag.readOnly | OpenFlag.directory).rawValue)
+            for name in names {
+                let text = String(decoding: name, as: UTF8.self)
+                let status: FileStatus
+                do throws(Errno) {
+                    status = try Syscall.statxAt(directory.rawValue, text, flags: AtFlag.symlinkNoFollow | AtFlag.dontSync)
+                } catch {
+                    if error == .noent { continue }
+                    throw error
+                }
+                if status.isDirectory {
+                    guard status.mountID == mount else { continue }
+                    let inner = try Syscall.openat(
+                        directory.rawValue, text, OpenFlag.path | OpenFlag.directory | OpenFlag.noFollow)
+                    found.append((SharedDescriptor(inner), text))
+                } else if isDisk(status.type, text, in: directoryName) {
+                    let mayOpen = [R_OK, W_OK].contains { faccessat(directory.rawValue, text, $0, AT_EACCESS) == 0 }
+                    if mayOpen || status.uid == geteuid() { return true }
+                }
+            }
+        }
+        return false
+    }
 
-    private static func isDisk(_ type: UInt32, _ name: String, _ directory: String) -> Bool {
+    private static func isDisk(_ type: UInt32, _ name: String, in directory: String) -> Bool {
         if type == FileType.blockDevice { return true }
         if type != FileType.characterDevice { return false }
         // Behind the letters stand a number or what else tells several apart.
-        return directory == "/dev/bsg" || alsoDisks.contains(name.prefix { $0.isLetter }.lowercased())
+        return directory == "bsg" || alsoDisks.contains(name.prefix { $0.isLetter }.lowercased())
     }
 
     /// Elsewhere the same disks may be named again, as for a changed root: there no device can be opened, whoever may read it.
-    static func close() throws(Errno) {
-        if canOpenDisks { try replace() } else { try keep() }
+    func close() throws(Errno) {
+        if mayOpenDisks { try Self.replace() } else { try Self.keep() }
     }
 
     /// A copy of /dev that alone keeps its devices, with the terminals and the single devices that are mounted in it: containers have

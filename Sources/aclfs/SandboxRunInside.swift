@@ -9,6 +9,7 @@ struct SandboxRunInside {
     /// Best first; the last always is.
     var workingDirectories: [[UInt8]]
     var signals: SandboxRunSignals
+    var devices: SandboxRunDevices
     /// To the process that was called (`SandboxRunLine`); closed without a word if the command was not started.
     var line: Int32
 
@@ -45,7 +46,7 @@ struct SandboxRunInside {
 
     private func close() throws(SandboxRunFailure) {
         try SandboxRunProc.mount()
-        try step("cannot close devices (mount_setattr, Linux 5.12)") { () throws(Errno) in try SandboxRunDevices.close() }
+        try step("cannot close devices (mount_setattr, Linux 5.12)") { () throws(Errno) in try devices.close() }
         // With a namespace of control groups of his own anybody inside could mount them anew.
         try step("cannot forbid namespaces of control groups") { () throws(Errno) in
             try Syscall.limitNamespaces("cgroup", to: 0)
@@ -101,13 +102,9 @@ struct SandboxRunInside {
         // What a terminal would send, to all that the command runs in the foreground, goes there.
         setpgid(0, 0)
         signals.restore()
-        let (error, code): (Errno, Int32)
-        switch SandboxRunProgram.become(command) {
-        case .notFound: (error, code) = (.noent, 127)
-        case .notRun(let reason): (error, code) = (reason, 126)
-        }
-        printError("aclfs: sandbox run: \(escapedName(command[0])): \(error)")
-        _exit(code)
+        let failure = SandboxRunProgram.become(command)
+        printError("aclfs: sandbox run: \(escapedName(command[0])): \(failure)")
+        _exit(SandboxRunProgram.exitCode(failure))
     }
 
     private static func characters(_ bytes: [UInt8]) -> [CChar] { bytes.map { CChar(bitPattern: $0) } + [0] }

@@ -20,8 +20,7 @@ struct SandboxRunPlaces {
         sockets = try SandboxRunSockets.places(apartFrom: own)
         do throws(Errno) { try seen.read() } catch { throw SandboxRunFailure("/proc/self/mountinfo", error) }
         var asked = all
-        // A door is no place that another daemon could compare. One that the caller closed himself hides his own from this: not closed yet
-        // (docs/sandbox-run.md).
+        // A door is no place that another daemon could compare. Behind it the caller has nothing, or it would be his.
         asked.stores = (all.stores + sockets).filter { !$0.isDoor }
         let others = Dictionary(grouping: Self.mounts(), by: \.device)
         for (number, entries) in others {
@@ -32,6 +31,12 @@ struct SandboxRunPlaces {
             } else {
                 unrelated.insert(device)
             }
+        }
+    }
+
+    func doors() throws(SandboxRunFailure) -> SandboxDoors {
+        do throws(Errno) { return try SandboxDoors(all, kept: all.stores + sockets) } catch {
+            throw SandboxRunFailure("cannot look at the directories above what has to be covered", error)
         }
     }
 
@@ -79,7 +84,8 @@ struct SandboxRunPlaces {
                     : try SandboxRunQuestion(device: other.device, owner: owner, patience: 2000)
                         .ask("shows", members, with: shown.map { [$0.rawValue] } ?? []).result
                 // An earlier version does not look for what is kept.
-                if let shows = answer["shows"]?.bool, let stores = answer["stores"]?.bool { return shows || stores }
+                let answers = ["shows", "stores", "controls"].map { answer[$0]?.bool }
+                if !answers.contains(nil) { return answers.contains(true) }
             } catch {
                 // A stranger is asked once: whatever he says but no, and be it that he is busy, his mount is covered.
                 if !error.isHeard || other.isStrangers { return true }

@@ -4,32 +4,26 @@ import LinuxSystem
 /// The command's program, looked for as shells do. execvp(3) ends its search at the first directory of PATH that the view refuses
 /// (EPERM), as it does a user's own programs where his home lies on the share.
 enum SandboxRunProgram {
-    enum Failure {
-        /// Shells end with 127 then, else with 126.
-        case notFound
-        case notRun(Errno)
-    }
-
     /// Becomes the program.
-    /// - Returns: why it did not.
-    static func become(_ words: [[UInt8]]) -> Failure {
+    /// - Returns: why it did not; noent, too, where it is there and its interpreter is not.
+    static func become(_ words: [[UInt8]]) -> Errno {
         let name = words.first ?? []
         // Of a path nothing is looked for.
-        if name.contains(0x2F) {
-            let error = execute(name, words)
-            return error == .noent ? .notFound : .notRun(error)
-        }
-        var failure = Failure.notFound
+        if name.contains(0x2F) { return execute(name, words) }
+        var failure: Errno?
         for directory in directories {
             let path = (directory.isEmpty ? [0x2E] : directory) + [0x2F] + name
             // Where nobody may look, nothing was found: a closed directory does not make the command another one.
             guard isThere(path) else { continue }
             let error = execute(path, words)
             // The first that there was is what was meant.
-            if case .notFound = failure { failure = .notRun(error) }
+            failure = failure ?? error
         }
-        return failure
+        return failure ?? .noent
     }
+
+    /// How shells end.
+    static func exitCode(_ failure: Errno) -> Int32 { failure == .noent ? 127 : 126 }
 
     /// An empty one is the working directory.
     private static var directories: [[UInt8]] {

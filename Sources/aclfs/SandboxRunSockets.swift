@@ -16,7 +16,7 @@ enum SandboxRunSockets {
                 }
             } catch {
                 // As /run/user/0 is, which the environment still names after su.
-                if error == .acces, let door = try? GrantPlace.closedDoor(on: path) {
+                if error == .acces, let door = try SandboxRunDoor.place(on: path, of: "control sockets may lie") {
                     if !places.contains(door) { places.append(door) }
                     continue
                 }

@@ -37,7 +37,7 @@ enum SandboxRunStores {
             return try place.wall().map { [$0] } ?? []
         } catch {
             // Where he may not go, as in the home of who became this user, no daemon of his keeps any as long as it stays closed.
-            if error == .acces, let door = try? GrantPlace.closedDoor(on: path) { return [door] }
+            if error == .acces, let door = try SandboxRunDoor.place(on: path, of: "grants are kept") { return [door] }
             if error == .notdir || error == .loop, GrantPlace.isBarred(path) { return [] }
             if let obstacle = GrantPlace.obstacle(on: path) {
                 throw SandboxRunFailure(
@@ -82,7 +82,14 @@ enum SandboxRunStores {
             }
         }
         // One may serve another mount namespace and keep its grants here.
-        for device in ControlPlace.devices(of: geteuid()) {
+        var unread: (path: String, error: Errno)?
+        let devices = ControlPlace.devices(of: geteuid()) { unread = ($0, $1) }
+        if let unread {
+            throw SandboxRunFailure(
+                "\(escapedName(unread.path.utf8)), where control sockets of yours lie, cannot be read, so that nobody can say which daemons "
+                    + "of yours keep grants: let it be open to you and to nobody else (chmod 700)", unread.error)
+        }
+        for device in devices {
             do throws(ControlError) { try ask(device) } catch {
                 // A socket may be left over from a mount that has gone.
                 if error.isHeard { throw failure("a daemon of yours, of the mount \(device),", error) }

@@ -29,8 +29,10 @@ struct SandboxWalls {
     /// instead.
     private let kept: [SandboxPlaces.Place]
 
-    init(places: SandboxPlaces, sockets: [SandboxPlaces.Place], view: Int32) {
-        (self.places, kept) = (places, places.stores + sockets)
+    private let doors: SandboxDoors
+
+    init(places: SandboxPlaces, sockets: [SandboxPlaces.Place], doors: SandboxDoors, view: Int32) {
+        (self.places, kept, self.doors) = (places, places.stores + sockets, doors)
         covers = SandboxCovers(view: view)
         viewDevice = try? Syscall.statx(view, flags: AtFlag.dontSync).device
     }
@@ -145,6 +147,12 @@ struct SandboxWalls {
                 // What lies below is not looked for.
                 unseen.insert(sight.spot)
                 try covers.close(outer)
+            case .dead(let outer):
+                unseen.insert(sight.spot)
+                // It may not even tell its device.
+                let device = try mounts.device(Syscall.mountID(of: outer.rawValue))
+                if places.mounts.contains(where: { $0.device == device }) { return .notSeen }
+                try covers.close(outer)
             case .root:
                 throw Errno.busy
             case .visible(let object) where try isAnother(object, sight):
@@ -233,10 +241,10 @@ struct SandboxWalls {
         return try mounts.isBelow(sight.mount, closed)
     }
 
-    /// Whether the caller may open a closed directory himself, by its mode: inside, too, and then move what lies in it.
+    /// Whether the caller may open a closed directory himself: inside, too, and then move what lies in it.
     private func isOwn(_ door: SharedDescriptor) throws(Errno) -> Bool {
         if try isShare(door) { return false }
-        return try Syscall.statx(door.rawValue, flags: AtFlag.dontSync).uid == uid
+        return try doors.isOwn(door)
     }
 
     /// Whether a directory is one of the share itself.
@@ -258,7 +266,7 @@ struct SandboxWalls {
             if try isShare(door) { return true }
             return try mounts.keepsCovers(door.rawValue, isTop: false)
         case .movable(let directory, _): return try mounts.keepsCovers(directory.rawValue, isTop: false)
-        case .strangers(let outer): return try mounts.keepsCovers(outer.rawValue, isTop: true)
+        case .strangers(let outer), .dead(let outer): return try mounts.keepsCovers(outer.rawValue, isTop: true)
         case .covered(let upper, let onTop):
             // Nothing of ours need stand there, but what hides it falls as a cover would. It is of the same kind: a directory stands on
             // directories only.

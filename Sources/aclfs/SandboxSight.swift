@@ -33,20 +33,18 @@ struct SandboxSpot: Hashable {
 }
 
 extension SandboxPlaces {
-    /// File systems through which their user ends what runs outside: FUSE connections that he mounted, his shares among
-    /// them, and by cgroup.kill or cgroup.freeze the processes of control groups that are delegated to him.
-    private static let controls = ["fusectl", "cgroup", "cgroup2"]
-
-    /// What is or lies below /proc is going to lie behind the sandbox's own.
-    private static func showsProcesses(_ mount: MountInfo) -> Bool {
-        mount.type.elementsEqual("proc".utf8) && !mount.path.isInside(Array("/proc".utf8))
+    /// Through them their user ends what runs outside: FUSE connections that he mounted, his shares among them, and by cgroup.kill or
+    /// cgroup.freeze the processes of control groups that are delegated to him. What is or lies below /proc is going to lie behind
+    /// the sandbox's own.
+    private static func controlsOutside(_ mount: MountInfo) -> Bool {
+        mount.isOfControls && !(mount.type.elementsEqual("proc".utf8) && mount.path.isInside(Array("/proc".utf8)))
     }
 
     /// What a mount shows of these, and of what is kept.
     /// - Parameter root: what of its file system the mount shows.
     func sights(of mount: MountInfo, root: [[UInt8]], kept: [Place], uid: UInt32) -> [SandboxSight] {
         if mount.keepsOut(uid) { return [] }
-        if Self.controls.contains(where: { mount.type.elementsEqual($0.utf8) }) || Self.showsProcesses(mount) {
+        if Self.controlsOutside(mount) {
             return [SandboxSight(mount: mount, names: [], cover: .nothing, isKernels: true)]
         }
         if let served = mounts.first(where: { $0.device == mount.device }) {

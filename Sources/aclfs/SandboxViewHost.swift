@@ -169,7 +169,7 @@ extension MountHost {
     }
 
     /// Whether anything that we serve lies in, or has inside, one of the places of another daemon's share, or one of those where
-    /// somebody's grants are kept and control sockets lie. Asked with guesses it tells where this one's lies, so it is told to the
+    /// somebody's grants are kept and control sockets lie, or shows processes or control groups. Asked with guesses it tells where this one's lies, so it is told to the
     /// same as `places`.
     func shows(
         _ request: JSON, of mount: AttachedMount, to peer: ControlSocket.Peer, showing descriptors: [SharedDescriptor]
@@ -187,6 +187,7 @@ extension MountHost {
                 .object([
                     .init("shows", .bool(asked.backing.contains(where: isSeen))),
                     .init("stores", .bool(asked.stores.contains(where: isSeen))),
+                    .init("controls", .bool(own.showsControls)),
                 ]))
         } catch { return .failed(.inval, error.message) }
     }

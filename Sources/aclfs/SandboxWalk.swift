@@ -5,7 +5,7 @@ import LinuxSystem
 /// Whether a place of one mount can be come by from the root directory, step by step, without following any link.
 struct SandboxWalk {
     enum End {
-        /// Something else is in the way, or the mount is dead.
+        /// Something else is in the way.
         case hidden
         /// Something else is in the way of the mount itself: what the last crossing leads into.
         case buried
@@ -21,6 +21,8 @@ struct SandboxWalk {
         case movable(SharedDescriptor, depth: Int?)
         /// The top of a mount on the way that another user serves, who need not answer: nobody goes on from there.
         case strangers(SharedDescriptor)
+        /// The top of a mount on the way whose server says that nobody is there. That may be for a moment only.
+        case dead(SharedDescriptor)
         case visible(SharedDescriptor)
         case root
     }
@@ -54,6 +56,7 @@ struct SandboxWalk {
         let top = SharedDescriptor(try Syscall.open("/", OpenFlag.path | OpenFlag.directory))
         var current = top
         // Of the mount that we are on.
+        var mountTop = top
         var number = try Syscall.mountID(of: top.rawValue)
         for name in mount.path.pathNames {
             // From a mount that does not bear it nobody comes there, whoever serves that, lives or not and lets in whom he likes.
@@ -64,6 +67,7 @@ struct SandboxWalk {
                 let nextNumber = try Syscall.mountID(of: next.rawValue)
                 if nextNumber != number {
                     crossings.append(Crossing(from: number, into: nextNumber, isMovable: Self.isMovable(in: current, uid: uid)))
+                    mountTop = next
                 } else if fromRoot, pinning != .none, Self.isMovable(in: current, uid: uid) {
                     end = .movable(next, depth: nil)
                     return
@@ -77,7 +81,7 @@ struct SandboxWalk {
                 if try mounts.isBelow(mount, number) { end = .missing }
                 return
             case .dead:
-                end = .hidden
+                end = try Self.dead(mountTop, below: top)
                 return
             }
         }
@@ -98,7 +102,9 @@ struct SandboxWalk {
             case .nowhere:
                 end = .missing
                 return
-            case .dead: return
+            case .dead:
+                end = try Self.dead(mountTop, below: top)
+                return
             }
             let nextNumber = try Syscall.mountID(of: next.rawValue)
             guard nextNumber == mount.id else {
@@ -113,6 +119,12 @@ struct SandboxWalk {
             current = next
         }
         end = mount.path.pathNames.isEmpty && names.isEmpty ? .root : .visible(current)
+    }
+
+    /// Errors: stale of the root directory's own mount.
+    private static func dead(_ top: SharedDescriptor, below root: SharedDescriptor) throws(Errno) -> End {
+        if top === root { throw .stale }
+        return .dead(top)
     }
 
     /// Whether nobody goes on from what somebody else serves. Where he lets nobody in there is nothing to be seen.
@@ -149,7 +161,7 @@ struct SandboxWalk {
             switch error {
             case .acces, .perm: return .closed
             case .noent, .notdir, .loop: return .nowhere
-            // A mount whose server died comes to life no more.
+            // The kernel of a mount whose server died; but servers may say it, too, and go on.
             case .notconn, .stale: return .dead
             default: throw error
             }

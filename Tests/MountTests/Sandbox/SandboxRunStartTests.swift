@@ -21,7 +21,7 @@ struct SandboxRunStartTests {
                 said=$(start "$path" nosuch 2>&1); is "$path: its code" 127 $?; holds "$path: what is missing" "$said" 'nosuch: No such file'
             done
             said=$(start "$HIS:$T/plain:$USUAL" kept 2>&1); is 'what cannot be run' 126 $?; holds 'its reason' "$said" 'kept: Permission denied'
-            said=$(start "$T/here" broken 2>&1); is 'without its interpreter' 126 $?; holds 'the reason' "$said" 'broken: No such file'
+            said=$(start "$T/here" broken 2>&1); is 'without its interpreter' 127 $?; holds 'the reason' "$said" 'broken: No such file'
             is 'a text' 'script a' "$(start "$HIS:$T/here:$USUAL" text a 2>&1)"
             is 'the working directory' 'script b' "$(cd "$T/here"; start ":$USUAL" text b 2>&1)"
             is 'a path' 'script c' "$(cd "$T/here"; start "$USUAL" ./text c 2>&1)"
