@@ -61,8 +61,10 @@ public enum ControlPlace {
             guard let (directory, status) = try? found(place), status.isDirectory, status.uid == uid else { return [] }
             do throws(Errno) {
                 guard isSafe(status) else { throw .perm }
-                let names = try Syscall.names(Syscall.reopen(directory.rawValue, OpenFlag.readOnly | OpenFlag.directory).rawValue)
-                return names.compactMap { name in
+                // Without a way to them what is listed could not be asked.
+                if faccessat(directory.rawValue, ".", X_OK, AT_EACCESS) != 0 { throw Errno(rawValue: errno) }
+                let listed = try Syscall.reopen(directory.rawValue, OpenFlag.readOnly | OpenFlag.directory)
+                return try Syscall.names(listed.rawValue).compactMap { name in
                     let text = String(decoding: name, as: UTF8.self)
                     return text.hasSuffix(".sock") ? String(text.dropLast(5).map { $0 == "-" ? ":" : $0 }) : nil
                 }

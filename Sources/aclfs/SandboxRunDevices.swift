@@ -29,8 +29,8 @@ struct SandboxRunDevices {
                 if isHis { return true }
                 continue
             }
-            let names = try Syscall.names(Syscall.reopen(directory.rawValue, OpenFlag.readOnly | OpenFlag.directory).rawValue)
-            for name in names {
+            let listed = try Syscall.reopen(directory.rawValue, OpenFlag.readOnly | OpenFlag.directory)
+            for name in try Syscall.names(listed.rawValue) {
                 let text = String(decoding: name, as: UTF8.self)
                 let status: FileStatus
                 do throws(Errno) {

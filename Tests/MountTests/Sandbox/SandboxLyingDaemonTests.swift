@@ -49,7 +49,7 @@ struct SandboxLyingDaemonTests {
         bad = '\x1b[31mall is well\x07'
         answers = {
             'busy': b'{"v":1,"ok":false,"error":"EAGAIN","message":"x"}', 'hands': b'{"v":1,"ok":true,"result":{"shows":false}}',
-            'earlier': b'{"v":1,"ok":true,"result":{"shows":false}}', 'knows': b'{"v":1,"ok":true,"result":{"shows":false,"stores":false}}',
+            'earlier': b'{"v":1,"ok":true,"result":{"shows":false}}', 'knows': b'{"v":1,"ok":true,"result":{"shows":false,"stores":false,"controls":false}}',
             'endless': grants([{}], 9 << 50, []), 'problem': grants([], 0, [bad]), 'refuses': json.dumps({'v': 1, 'ok': False, 'error': 'EPERM', 'message': bad}).encode()}
         def answer(client):
             while client.recv(65536):

@@ -65,6 +65,27 @@ struct SandboxOtherDaemonTests {
         #expect(result.output == "done", "\(result)")
     }
 
+    /// A control group that is delegated to the user ends by it whatever runs in it.
+    @Test(arguments: ["ann", "as_root"], ["the mount itself", "a directory above it"])
+    func aShareThatShowsControlGroupsIsCovered(_ who: String, _ what: String) throws {
+        let result = try run(
+            #"""
+            mkdir -p "$T/sys/groups" "$T/exported" "$T/plain" "$T/shown"; mount -t cgroup2 none "$T/sys/groups" || { echo 'no cgroup2 here'; exit; }
+            case 'WHAT' in *itself) source=$T/sys/groups I=. ;; *) source=$T/sys I=groups ;; esac
+            G=aclfs-test-$$; mkdir "$T/sys/groups/$G"; chown -R $ANN:$ANN "$T/sys/groups/$G"
+            trap 'echo 1 >"$T/sys/groups/$G/cgroup.kill"; for i in $(seq 1500); do rmdir "$T/sys/groups/$G" 2>/dev/null && break; sleep 0.02; done; leave; rm -rf "$D" "$Z"' EXIT
+            (exec "$ACT" $ANN $ANN - -- sleep 1011) & near=$!; await '[ "$(cat /proc/$near/comm)" = sleep ]'
+            echo $near >"$T/sys/groups/$G/cgroup.procs"; echo text >"$T/plain/file"
+            "$A" mount "$source" "$T/exported" 2>/dev/null; "$A" mount "$T/plain" "$T/shown" 2>/dev/null
+            is 'outside' 0 "$(status ann test -w "$T/exported/$I/$G/cgroup.kill")"
+            is 'what shows none' text "$(run WHO -- cat "$T/shown/file" 2>&1)"
+            is 'nothing' '' "$(run WHO -- sh -c "cat $T/exported/$I/$G/cgroup.procs; echo 1 >$T/exported/$I/$G/cgroup.kill" 2>/dev/null)"
+            is 'it sleeps on' S "$(sed 's/.*) //' "/proc/$near/stat" | cut -c 1)"
+            settle 1; "$A" unmount "$T/exported"; "$A" unmount "$T/shown"; kill $near; wait 2>/dev/null
+            """#.replacing("WHO", with: who).replacing("WHAT", with: what))
+        #expect(result.output == "done", "\(result)")
+    }
+
     /// Nobody knows what to keep out of reach. A daemon that is dead keeps nothing.
     @Test(arguments: ["ann", "as_root"]) func onesOwnDaemonThatStandsStillIsNamed(_ who: String) throws {
         let result = try run(

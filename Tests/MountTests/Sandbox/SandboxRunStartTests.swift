@@ -105,6 +105,20 @@ struct SandboxRunStartTests {
         #expect(result.output == "done", "\(result)")
     }
 
+    /// It could be entered.
+    @Test func aNamespaceThatIsMountedIsNotHandedOn() throws {
+        let result = try run(
+            #"""
+            touch "$T/space" "$T/away"; mount --bind /proc/self/ns/net "$T/space"; mount --bind /proc/self/ns/uts "$T/away"
+            exec 5<"$T/away"; umount -l "$T/away"
+            for file in "$T/space" /proc/self/fd/5; do
+                said=$(run ann -- echo ran 2>&1 <"$file"); is "$file" 2 $?; holds "$file" "$said" 'standard input is'
+            done
+            settle 1; umount "$T/space"
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
     @Test func whatLeadsToWhoeverHoldsTheOtherEndIsHandedOn() throws {
         let result = try run(
             #"""
@@ -122,6 +136,24 @@ struct SandboxRunStartTests {
             os.execv(sys.argv[1], sys.argv[1:])' "$ACT" $ANN $ANN - -- "$A" sandbox run "$P" --mount "$SHARE" -- cat 2>&1)"
             settle 1
             """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
+    /// A disk in /dev that the user may open, could open, or might: he gets a few devices alone.
+    @Test(arguments: [
+        "mknod -m 660 /dev/x b 7 250; chgrp $ANN /dev/x", "mknod -m 000 /dev/x b 7 250; chown $ANN /dev/x",
+        "mkdir -m 711 /dev/x; mknod -m 666 /dev/x/disk b 7 250", "mkdir -m 000 /dev/x; chown $ANN /dev/x",
+        "mkdir -p /dev/1/2/3/4/5; mknod -m 666 /dev/1/2/3/4/5/x b 7 250", "mkdir -p /dev/a/pts; mknod -m 666 /dev/a/pts/x b 7 250",
+        "mkdir /dev/bsg; mknod -m 666 /dev/bsg/0:0 c 7 250", "mknod -m 666 /dev/nvme0 c 7 250",
+    ]) func whoMayOpenADiskGetsFewDevices(_ disk: String) throws {
+        let result = try run(
+            #"""
+            mount -t tmpfs -o mode=755 tmpfs /dev; mkdir /dev/pts /dev/shm; mknod -m 666 /dev/null c 1 3; mknod -m 666 /dev/zero c 1 5; mknod -m 666 /dev/ptmx c 5 2
+            mknod -m 600 /dev/fuse c 10 229; mknod -m 600 /dev/sda b 7 251; mkdir -m 700 /dev/roots; mknod -m 666 /dev/roots/x b 7 250
+            is 'none' roots "$(run ann -- ls /dev 2>&1 | grep roots)"
+            DISK; is 'one' '' "$(run ann -- ls -R /dev 2>&1 | grep 'roots\|x\|disk\|0:0\|nvme' | grep -v ptmx)"; is 'some' 4 "$(run ann -- head -c 4 /dev/zero | wc -c)"
+            settle 1; umount /dev
+            """#.replacing("DISK", with: disk))
         #expect(result.output == "done", "\(result)")
     }
 
