@@ -59,7 +59,7 @@ struct BackupState {
     var json: JSON {
         let lists = isExcluded ? listing : []
         return .object([
-            JSON.path(path), .init("excluded", .bool(isExcluded)), .init("itself", .bool(isExcludedItself)),
+            JSON.path(path), .init("excluded", .bool(isExcluded)), .init("itself", .bool(isExcludedItself && !isExcludedByPlace)),
             .init("parents", .array(parents.map { .object([JSON.path($0)]) })),
             .init("layout", .bool(isExcludedByPlace)),
             .init("honoured_by", .array(honouring.map { .string($0) })),

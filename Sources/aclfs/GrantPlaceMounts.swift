@@ -13,12 +13,12 @@ extension GrantPlace {
         guard let own = try ownMount(in: mounts), let store = path.utf8.pathNames.below(own.path.pathNames) else {
             throw .noent
         }
-        let stored = own.root.pathNames + store
+        let stored = own.shownPath.pathNames + store
         let top = try tree.descriptor(of: tree.root)
         let source = try Syscall.readlinkat(top.rawValue, "/proc/self/fd/\(top.rawValue)").pathNames
         for mount in mounts where mount.device == own.device {
             guard let place = mount.path.pathNames.below(source), !place.isEmpty else { continue }
-            let shown = mount.root.pathNames
+            let shown = mount.shownPath.pathNames
             if let rest = stored.below(shown) {
                 places.append(place + rest)
             } else if shown.below(stored) != nil {

@@ -24,7 +24,7 @@ struct SandboxDoors {
         var mounts = SandboxMounts()
         try mounts.read()
         for mount in mounts.table {
-            for sight in places.sights(of: mount, root: mount.root.pathNames, kept: kept, uid: uid) {
+            for sight in places.sights(of: mount, root: mount.shownPath.pathNames, kept: kept, uid: uid) {
                 let way = try? SandboxWalk(mount, sight.names, among: &mounts, uid: uid)
                 guard case .closed(let door)? = way?.end else { continue }
                 let status = try Syscall.statx(door.rawValue, flags: AtFlag.dontSync)

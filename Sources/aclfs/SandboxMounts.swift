@@ -70,7 +70,7 @@ struct SandboxMounts {
             table.contains { upper in
                 guard upper.parent == bearing.id, !chain.contains(where: { $0.id == upper.id }) else { return false }
                 if upper.path == bearing.path { return keepsCovers(of: bearing, isTop: true) }
-                return byNames && Self.isSteadfast(bearing) && borne.path.pathNames.dropLast() == upper.path.pathNames[...]
+                return byNames && bearing.isSteadfast && borne.path.pathNames.dropLast() == upper.path.pathNames[...]
             }
         }
     }
@@ -83,23 +83,11 @@ struct SandboxMounts {
 
     // MARK: What stays
 
-    /// File systems whose names stay as long as nobody here changes them. Others ask at a look-up whether a name still means the
-    /// same (FUSE, and all that lie on other machines): when it does not, or a revocation of ours says so, the kernel takes away
-    /// what is mounted on it, in all namespaces. What is not known counts as one of those.
-    private static let steadfast: Set<String> = [
-        "ext2", "ext3", "ext4", "xfs", "btrfs", "bcachefs", "zfs", "f2fs", "jfs", "nilfs2", "reiserfs", "ubifs", "jffs2", "tmpfs",
-        "ramfs", "devtmpfs", "rootfs", "overlay", "squashfs", "erofs", "cramfs", "romfs", "iso9660", "udf", "vfat", "msdos", "exfat",
-        "ntfs3", "hfs", "hfsplus", "proc", "sysfs", "devpts", "mqueue", "hugetlbfs", "cgroup", "cgroup2", "securityfs", "debugfs",
-        "tracefs", "configfs", "fusectl", "bpf", "pstore", "efivarfs", "binfmt_misc", "nsfs", "selinuxfs",
-    ]
-
-    private static func isSteadfast(_ mount: MountInfo) -> Bool { steadfast.contains(String(decoding: mount.type, as: UTF8.self)) }
-
     /// Whether what is mounted on an object stays. On the top of a file system it always does.
     /// - Parameter isTop: of its mount, which need not be asked then.
     mutating func keepsCovers(_ object: Int32, isTop: Bool) throws(Errno) -> Bool {
         let mount = try mount(Syscall.mountID(of: object))
-        if Self.isSteadfast(mount) { return true }
+        if mount.isSteadfast { return true }
         if !mount.root.elementsEqual("/".utf8) { return false }
         return isTop || (try? Syscall.statx(object, flags: AtFlag.dontSync))?.isMountRoot == true
     }
@@ -107,11 +95,11 @@ struct SandboxMounts {
     /// The same of what is hidden, so that nobody can open it.
     /// - Parameter isTop: whether it is the top of the mount.
     func keepsCovers(of mount: MountInfo, isTop: Bool) -> Bool {
-        Self.isSteadfast(mount) || isTop && mount.root.elementsEqual("/".utf8)
+        mount.isSteadfast || isTop && mount.root.elementsEqual("/".utf8)
     }
 
     /// Whether what is mounted on names of a mount stays.
-    mutating func keepsNames(_ number: UInt64) throws(Errno) -> Bool { Self.isSteadfast(try mount(number)) }
+    mutating func keepsNames(_ number: UInt64) throws(Errno) -> Bool { try mount(number).isSteadfast }
 
     /// Whether a revocation of ours takes away what is mounted on its names.
     mutating func isRevocable(_ number: UInt64) throws(Errno) -> Bool { try mount(number).type.starts(with: "fuse.aclfs".utf8) }

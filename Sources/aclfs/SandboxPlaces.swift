@@ -97,7 +97,7 @@ extension SandboxPlaces.Place {
             throw .noent
         }
         let below = path.pathNames.dropFirst(mount.path.pathNames.count)
-        self.init(device: mount.device, names: mount.root.pathNames + below, isSource: false)
+        self.init(device: mount.device, names: mount.shownPath.pathNames + below, isSource: false)
     }
 
     fileprivate var path: JSON.Member { JSON.path([0x2F] + Array(names.joined(separator: [0x2F]))) }
@@ -136,7 +136,7 @@ extension SandboxPlaces {
         backing = [
             Place(
                 device: entry.device,
-                names: entry.root.pathNames + path.pathNames.dropFirst(entry.path.pathNames.count), isSource: true,
+                names: entry.shownPath.pathNames + path.pathNames.dropFirst(entry.path.pathNames.count), isSource: true,
                 inode: status.inode)
         ]
         showsControls = entry.isOfControls
@@ -147,10 +147,10 @@ extension SandboxPlaces {
             // What stands on a mount of ours is no part of the backing directory.
             if mounted.type.elementsEqual("fuse.aclfs".utf8) { continue }
             below.insert(mounted.id)
-            if mounted.isOfControls { showsControls = true }
+            if mounted.isOfControls, mount.options.crossMounts { showsControls = true }
             // What was removed is seen nowhere else.
-            if mounted.root.suffix(9).elementsEqual("//deleted".utf8) { continue }
-            backing.append(Place(device: mounted.device, names: mounted.root.pathNames, isSource: false))
+            if mounted.isRemoved { continue }
+            backing.append(Place(device: mounted.device, names: mounted.shownPath.pathNames, isSource: false))
         }
         mounts = served.compactMap { other in
             other.mount.deviceNumber.map { Mount(device: $0, isSame: other.tree.root.key == tree.root.key) }

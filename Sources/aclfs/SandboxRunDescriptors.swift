@@ -61,7 +61,7 @@ enum SandboxRunDescriptors {
             if isControl { return "a file of the kernel's by which processes or mounts outside are seen or controlled" }
             // What was moved out of the part that its mount shows has no path: the kernel tells / of it.
             if let mount, !path.pathNames.isEmpty, path.isInside(mount.path) {
-                let names = mount.root.pathNames + path.pathNames.dropFirst(mount.path.pathNames.count)
+                let names = mount.shownPath.pathNames + path.pathNames.dropFirst(mount.path.pathNames.count)
                 func isIn(_ place: SandboxPlaces.Place) -> Bool { place.device == mount.device && names.starts(with: place.names) }
                 if places.stores.contains(where: { !$0.isDoor && isIn($0) }) { return "a file of the kept grants" }
                 return places.backing.contains(where: isIn) ? "a file in the backing directory" : nil

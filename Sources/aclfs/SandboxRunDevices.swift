@@ -1,12 +1,10 @@
+import ACLFormats
 import Glibc
 import LinuxSystem
 
 /// Devices in /dev alone, and few of them where the caller could open a disk there: the backing directory lies on one.
 struct SandboxRunDevices {
     private static let kept = ["null", "zero", "full", "random", "urandom", "tty"]
-
-    /// Character devices through which a disk or the memory is reached: SCSI and NVMe commands, flash, raw memory.
-    private static let alsoDisks = ["sg", "ng", "nvme", "mmcblk", "mtd", "ubi", "mem", "kmem", "port"]
 
     private let mayOpenDisks: Bool
 
@@ -16,9 +14,30 @@ struct SandboxRunDevices {
         mayOpenDisks = geteuid() == 0 || ((try? Self.findDisk()) ?? true)
     }
 
-    /// Whether there is a node of a disk in /dev itself that the caller may open, or could after a chmod: what is mounted below
-    /// is going to lose its devices. A directory that does not show what lies in it counts as one, unless it is closed to him.
+    /// Whether there is a node of a disk in /dev that the caller may open, or could after a chmod.
     private static func findDisk() throws(Errno) -> Bool {
+        let drivers = try DiskDrivers()
+        if try isInDev(drivers) { return true }
+        return try isMountedBelow(drivers)
+    }
+
+    /// Single nodes that are mounted anywhere below /dev, which keep their devices (`keep`).
+    private static func isMountedBelow(_ drivers: DiskDrivers) throws(Errno) -> Bool {
+        var mounts = SandboxMounts()
+        try mounts.read()
+        for mount in mounts.table where mount.path.isInside(Array("/dev".utf8)) {
+            guard case .visible(let node)? = (try? SandboxWalk(mount, [], among: &mounts, uid: geteuid()))?.end,
+                try !SandboxWalk.isDirectory(node.rawValue)
+            else { continue }
+            let name = String(decoding: mount.path.pathNames.last ?? [], as: UTF8.self)
+            if mayOpenDisk(node, try Syscall.statx(node.rawValue, flags: AtFlag.dontSync), name, in: "", drivers) { return true }
+        }
+        return false
+    }
+
+    /// In /dev itself: what is mounted below loses its devices, but for single nodes. A directory that does not show what lies in it
+    /// counts as one, unless it is closed to him.
+    private static func isInDev(_ drivers: DiskDrivers) throws(Errno) -> Bool {
         let top = SharedDescriptor(try Syscall.open("/dev", OpenFlag.path | OpenFlag.directory))
         let mount = try Syscall.mountID(of: top.rawValue)
         var found = [(directory: top, name: "dev")]
@@ -44,20 +63,22 @@ struct SandboxRunDevices {
                     let inner = try Syscall.openat(
                         directory.rawValue, text, OpenFlag.path | OpenFlag.directory | OpenFlag.noFollow)
                     found.append((SharedDescriptor(inner), text))
-                } else if isDisk(status.type, text, in: directoryName) {
-                    let mayOpen = [R_OK, W_OK].contains { faccessat(directory.rawValue, text, $0, AT_EACCESS) == 0 }
-                    if mayOpen || status.uid == geteuid() { return true }
+                } else if let node = try? Syscall.openat(directory.rawValue, text, OpenFlag.path | OpenFlag.noFollow),
+                    mayOpenDisk(SharedDescriptor(node), status, text, in: directoryName, drivers)
+                {
+                    return true
                 }
             }
         }
         return false
     }
 
-    private static func isDisk(_ type: UInt32, _ name: String, in directory: String) -> Bool {
-        if type == FileType.blockDevice { return true }
-        if type != FileType.characterDevice { return false }
-        // Behind the letters stand a number or what else tells several apart.
-        return directory == "bsg" || alsoDisks.contains(name.prefix { $0.isLetter }.lowercased())
+    private static func mayOpenDisk(
+        _ node: SharedDescriptor, _ status: FileStatus, _ name: String, in directory: String, _ drivers: DiskDrivers
+    ) -> Bool {
+        guard drivers.isDisk(status, name, in: directory) else { return false }
+        if status.uid == geteuid() { return true }
+        return [R_OK, W_OK].contains { faccessat(node.rawValue, "", $0, AT_EACCESS | AtFlag.emptyPath) == 0 }
     }
 
     /// Elsewhere the same disks may be named again, as for a changed root: there no device can be opened, whoever may read it.

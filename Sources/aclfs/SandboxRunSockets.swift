@@ -20,6 +20,7 @@ enum SandboxRunSockets {
                     if !places.contains(door) { places.append(door) }
                     continue
                 }
+                if error == .notdir || error == .loop, GrantPlace.isBarred(path) { continue }
                 throw SandboxRunFailure(
                     "nobody can say whether the command could put a control socket into \(escapedName(path.utf8)) (does "
                         + "XDG_RUNTIME_DIR name a directory of yours?)", error)

@@ -21,14 +21,17 @@ enum SandboxRunStores {
     /// environment names another place.
     private static func byAccount(besides share: SandboxPlaces) throws(SandboxRunFailure) -> [SandboxPlaces.Place] {
         guard let path = GrantPlace.usual, path != (try? GrantPlace.wanted()) else { return [] }
-        return try wall(path, besides: share).map { place in
+        return try wall(path, besides: share, isOptional: GrantPlace.isNamed).map { place in
             var place = place
             place.isOptional = GrantPlace.isNamed
             return place
         }
     }
 
-    private static func wall(_ path: String, besides share: SandboxPlaces) throws(SandboxRunFailure) -> [SandboxPlaces.Place] {
+    /// - Parameter isOptional: where nobody answers who could keep them there, it is done without.
+    private static func wall(
+        _ path: String, besides share: SandboxPlaces, isOptional: Bool = false
+    ) throws(SandboxRunFailure) -> [SandboxPlaces.Place] {
         do throws(Errno) {
             let place = try GrantPlace(at: path)
             let device = try Syscall.statx(place.base.rawValue, flags: AtFlag.dontSync).device
@@ -36,6 +39,7 @@ enum SandboxRunStores {
             if share.mounts.contains(where: { $0.device == device }) { return [] }
             return try place.wall().map { [$0] } ?? []
         } catch {
+            if isOptional, error.isOfDeadServer { return [] }
             // Where he may not go, as in the home of who became this user, no daemon of his keeps any as long as it stays closed.
             if error == .acces, let door = try SandboxRunDoor.place(on: path, of: "grants are kept") { return [door] }
             if error == .notdir || error == .loop, GrantPlace.isBarred(path) { return [] }

@@ -91,7 +91,7 @@ struct SandboxWalls {
         return count
     }
 
-    private func root(of mount: MountInfo) -> [[UInt8]] { pinned[mount.id].flatMap { $0 } ?? mount.root.pathNames }
+    private func root(of mount: MountInfo) -> [[UInt8]] { pinned[mount.id].flatMap { $0 } ?? mount.shownPath.pathNames }
 
     // MARK: One place
 
@@ -149,9 +149,7 @@ struct SandboxWalls {
                 try covers.close(outer)
             case .dead(let outer):
                 unseen.insert(sight.spot)
-                // It may not even tell its device.
-                let device = try mounts.device(Syscall.mountID(of: outer.rawValue))
-                if places.mounts.contains(where: { $0.device == device }) { return .notSeen }
+                if try isShare(outer) { return .notSeen }
                 try covers.close(outer)
             case .root:
                 throw Errno.busy
@@ -242,14 +240,15 @@ struct SandboxWalls {
     }
 
     /// Whether the caller may open a closed directory himself: inside, too, and then move what lies in it.
-    private func isOwn(_ door: SharedDescriptor) throws(Errno) -> Bool {
+    private mutating func isOwn(_ door: SharedDescriptor) throws(Errno) -> Bool {
         if try isShare(door) { return false }
         return try doors.isOwn(door)
     }
 
     /// Whether a directory is one of the share itself.
-    private func isShare(_ directory: SharedDescriptor) throws(Errno) -> Bool {
-        let device = try Syscall.statx(directory.rawValue, flags: AtFlag.dontSync).device
+    private mutating func isShare(_ directory: SharedDescriptor) throws(Errno) -> Bool {
+        // By the mount table: it may not even tell its device.
+        let device = try mounts.device(Syscall.mountID(of: directory.rawValue))
         return places.mounts.contains { $0.device == device }
     }
 

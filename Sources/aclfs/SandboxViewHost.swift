@@ -178,8 +178,9 @@ extension MountHost {
         guard let asked = request["places"].flatMap({ SandboxPlaces($0) }) else { return .failed(.inval, "no places") }
         do throws(MountFailure) {
             let own = try sandboxPlaces(of: mount)
+            let shown = mount.options.crossMounts ? own.backing : own.backing.filter(\.isSource)
             func isSeen(_ place: SandboxPlaces.Place) -> Bool {
-                own.backing.contains { own in
+                shown.contains { own in
                     own.device == place.device && (own.names.starts(with: place.names) || place.names.starts(with: own.names))
                 }
             }

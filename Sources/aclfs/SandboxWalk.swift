@@ -127,12 +127,17 @@ struct SandboxWalk {
         return .dead(top)
     }
 
-    /// Whether nobody goes on from what somebody else serves. Where he lets nobody in there is nothing to be seen.
+    /// Whether nobody goes on from what somebody else serves. Where he lets nobody in, and be it root, there is nothing to be seen.
     private mutating func isEnd(
         _ number: UInt64, _ current: SharedDescriptor, _ mounts: inout SandboxMounts
     ) throws(Errno) -> Bool {
-        guard try mounts.isStrangers(number) else { return false }
-        end = try mounts.keepsOut(number) ? .hidden : .strangers(current)
+        if try mounts.keepsOut(number) {
+            end = .hidden
+        } else if try mounts.isStrangers(number) {
+            end = .strangers(current)
+        } else {
+            return false
+        }
         return true
     }
 
@@ -161,8 +166,7 @@ struct SandboxWalk {
             switch error {
             case .acces, .perm: return .closed
             case .noent, .notdir, .loop: return .nowhere
-            // The kernel of a mount whose server died; but servers may say it, too, and go on.
-            case .notconn, .stale: return .dead
+            case _ where error.isOfDeadServer: return .dead
             default: throw error
             }
         }
