@@ -8,6 +8,8 @@ public struct ControlError: Error, Sendable {
     public var code: String?
     /// Whether somebody listens who may be the daemon: one that stands still, or is of another version.
     public var isHeard = false
+    /// Whether the daemon's socket is there and nobody listens on it: it has ended, or begins just now.
+    public var isDeserted = false
     /// Whether he took longer than the caller's patience.
     public var isLate = false
     public var message: String
@@ -60,7 +62,9 @@ public struct ControlClient: Sendable {
         }
         // Such a command finds the directory of the sockets covered.
         let inside = last == .noent ? " (inside aclfs sandbox run there is nobody to ask)" : ""
-        throw ControlError("the mount's daemon cannot be asked: \(last.text)\(inside)")
+        var failure = ControlError("the mount's daemon cannot be asked: \(last.text)\(inside)")
+        failure.isDeserted = last.rawValue == ECONNREFUSED
+        throw failure
     }
 
     /// Whether who listens may be taken for the daemon.

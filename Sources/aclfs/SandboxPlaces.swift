@@ -142,10 +142,17 @@ extension SandboxPlaces {
         showsControls = entry.isOfControls
         // The table is in no order: what was moved may stand before what it stands on.
         var (below, rest): (Set<UInt64>, [MountInfo]) = ([entry.id], table)
-        while let index = rest.firstIndex(where: { below.contains($0.parent) && $0.path.isInside(path) }) {
+        // Mounts of ours below it, with their paths: what stands on them is no part of the backing directory, but for what stands on their
+        // very tops, which a name of it leads to.
+        var ours: [UInt64: [UInt8]] = [:]
+        while let index = rest.firstIndex(where: {
+            (below.contains($0.parent) || ours[$0.parent] == $0.path) && $0.path.isInside(path)
+        }) {
             let mounted = rest.remove(at: index)
-            // What stands on a mount of ours is no part of the backing directory.
-            if mounted.type.elementsEqual("fuse.aclfs".utf8) { continue }
+            if mounted.type.elementsEqual("fuse.aclfs".utf8) {
+                if mounted.path.pathNames != path.pathNames { ours[mounted.id] = mounted.path }
+                continue
+            }
             below.insert(mounted.id)
             if mounted.isOfControls, mount.options.crossMounts { showsControls = true }
             // What was removed is seen nowhere else.

@@ -26,9 +26,9 @@ struct SandboxRunDevices {
         var mounts = SandboxMounts()
         try mounts.read()
         for mount in mounts.table where mount.path.isInside(Array("/dev".utf8)) {
-            guard case .visible(let node)? = (try? SandboxWalk(mount, [], among: &mounts, uid: geteuid()))?.end,
-                try !SandboxWalk.isDirectory(node.rawValue)
-            else { continue }
+            let way = try? SandboxWalk(mount, [], among: &mounts, uid: geteuid())
+            if case .closed(let door)? = way?.end, try mayBeOpened(door) { return true }
+            guard case .visible(let node)? = way?.end, try !SandboxWalk.isDirectory(node.rawValue) else { continue }
             let name = String(decoding: mount.path.pathNames.last ?? [], as: UTF8.self)
             if mayOpenDisk(node, try Syscall.statx(node.rawValue, flags: AtFlag.dontSync), name, in: "", drivers) { return true }
         }
@@ -36,16 +36,14 @@ struct SandboxRunDevices {
     }
 
     /// In /dev itself: what is mounted below loses its devices, but for single nodes. A directory that does not show what lies in it
-    /// counts as one, unless it is closed to him.
+    /// counts as one, unless it is root's and closed to him.
     private static func isInDev(_ drivers: DiskDrivers) throws(Errno) -> Bool {
         let top = SharedDescriptor(try Syscall.open("/dev", OpenFlag.path | OpenFlag.directory))
         let mount = try Syscall.mountID(of: top.rawValue)
         var found = [(directory: top, name: "dev")]
         while let (directory, directoryName) = found.popLast() {
-            let isHis = try Syscall.statx(directory.rawValue, flags: AtFlag.dontSync).uid == geteuid()
-            let isSearched = faccessat(directory.rawValue, ".", X_OK, AT_EACCESS) == 0
-            guard isSearched else {
-                if isHis { return true }
+            guard faccessat(directory.rawValue, ".", X_OK, AT_EACCESS) == 0 else {
+                if try mayBeOpened(directory) { return true }
                 continue
             }
             let listed = try Syscall.reopen(directory.rawValue, OpenFlag.readOnly | OpenFlag.directory)
@@ -71,6 +69,11 @@ struct SandboxRunDevices {
             }
         }
         return false
+    }
+
+    /// A closed directory, by its owner. Root is trusted to open none meanwhile.
+    private static func mayBeOpened(_ directory: SharedDescriptor) throws(Errno) -> Bool {
+        try Syscall.statx(directory.rawValue, flags: AtFlag.dontSync).uid != 0
     }
 
     private static func mayOpenDisk(

@@ -79,6 +79,8 @@ enum SandboxRunStores {
                             SystemTime.sleep(milliseconds: 20)
                             continue
                         }
+                        // It died, and what stands on its mount hides that.
+                        if error.isDeserted { break }
                     }
                     throw failure("\(mount.path): the daemon of this mount of yours", error)
                 }

@@ -46,6 +46,7 @@ def arguments(words):
     add("--conditions", default=variable("conditions", "acl,home"), help="acl, home, both or - for none")
     add("--as", dest="who", default=variable("as", "root,user"), help="root, user or both")
     add("--uid", type=int, default=variable("uid", 1000, int), help="the ordinary user's uid and gid")
+    add("--cpu", default=variable("cpu", ""), help="the processor that clients are kept to, by its number; servers go where they like")
     add("--dir", default=variable("dir", os.environ.get("TMPDIR") or "/tmp"), help="where; decides the backing file system")
     add("--options", default=variable("options", ""), help="mount options of aclfs")
     add("--built", default=variable("built", ",".join(peers.NAMES)), help="peers that are mounted here; - for none")
@@ -77,9 +78,16 @@ def check(settings):
         for each in words_of(word):
             if each not in known:
                 raise places.Failure(f"{each}: must be one of {', '.join(known)}, or - for none")
+    if settings.cpu and (not settings.cpu.isdigit() or int(settings.cpu) not in os.sched_getaffinity(0)):
+        raise places.Failure(f"--cpu {settings.cpu}: must be one of {sorted(os.sched_getaffinity(0))}")
     if not 0 < settings.uid < 2**32 - 1:
         raise places.Failure("--uid: an ordinary user's")
     settings.aclfs, settings.load = (os.path.abspath(shutil.which(each)) for each in (settings.aclfs, settings.load))
+
+
+def client(settings):
+    """What the loops are started with."""
+    return (["taskset", "--cpu-list", settings.cpu] if settings.cpu else []) + [settings.load]
 
 
 def measure_as(who, settings, chosen, scratch, tarball, result):
@@ -88,7 +96,7 @@ def measure_as(who, settings, chosen, scratch, tarball, result):
     try:
         result["paths"], result["missing"] = mounts.status()["paths"], mounts.missing
         uid = 0 if who == "root" else settings.uid
-        rounds = Rounds(mounts, fixtures.make(mounts, uid, settings.load, words_of(settings.conditions)), chosen, settings, tarball)
+        rounds = Rounds(mounts, fixtures.make(mounts, uid, client(settings), words_of(settings.conditions)), chosen, settings, tarball)
         rounds.prepare()
         for fixture in rounds.fixtures:
             if fixture.label == "aclfs+acl":
@@ -107,7 +115,7 @@ def measure(settings, chosen):
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     result = {
         "machine": machine.describe(settings.aclfs, os.path.realpath(settings.dir)), "load_before": machine.load(),
-        "settings": {name: getattr(settings, name) for name in ("rounds", "seconds", "data_mib", "objects", "options", "quick")},
+        "settings": {name: getattr(settings, name) for name in ("rounds", "seconds", "data_mib", "objects", "options", "quick", "cpu")},
         "identities": {}, "missing": [], "paths": {},
     }
     if settings.micro:

@@ -100,7 +100,7 @@ def count(settings, names, command_of):
                 path = f"{daemon.point}/user"
                 os.mkdir(path)
                 os.chown(path, settings.uid, settings.uid)
-                fixture = fixtures.Fixture(label, path, settings.uid, settings.load)
+                fixture = fixtures.Fixture(label, path, settings.uid, [settings.load])
                 fixture.prepare({"names"}, 1, "")
                 for name in names:
                     if workloads.BY_NAME[name].kind != "load":

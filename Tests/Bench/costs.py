@@ -109,7 +109,7 @@ def measure(settings, names):
         mounts = places.Mounts(scratch, "user", settings.aclfs, settings.options, settings.built.replace(",", " ").split(), [], "")
         for each in mounts.missing:
             print(f"costs: {each}", file=sys.stderr)
-        made = {each.label: each for each in fixtures.make(mounts, settings.uid, settings.load, ["acl"] if settings.lists else [])}
+        made = {each.label: each for each in fixtures.make(mounts, settings.uid, [settings.load], ["acl"] if settings.lists else [])}
         del made["native"]
         rows = []
         for label, fixture in made.items():

@@ -16,11 +16,11 @@ ENTRIES = [f"group:{90_001 + index} {words},file_inherit,directory_inherit" for 
 
 
 class Fixture:
-    """One directory on one file system, of one user."""
+    """One directory on one file system, of one user; `load` are the words by which the loops are started."""
 
     def __init__(self, label, path, uid, load):
         self.label, self.path = label, path
-        self.load = [load] + (["-u", str(uid)] if uid else [])
+        self.load = load + (["-u", str(uid)] if uid else [])
 
     def prepare(self, needs, data_mib, tarball):
         if "names" in needs:

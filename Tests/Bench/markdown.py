@@ -5,9 +5,9 @@ import tables
 
 
 def name(result):
-    """The backing file system, and the options of aclfs if there were some."""
-    options = result["settings"].get("options")
-    return result["machine"]["backing"]["type"] + (f", {options}" if options else "")
+    """The backing file system, the options of aclfs if there were some, and where the clients were kept if they were."""
+    options, processor = result["settings"].get("options"), result["settings"].get("cpu")
+    return result["machine"]["backing"]["type"] + (f", {options}" if options else "") + (", clients on one processor" if processor else "")
 
 
 def section(result):

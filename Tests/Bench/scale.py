@@ -40,7 +40,7 @@ def measure(scratch, aclfs, options, load, settings):
     count = settings.objects // FEW * FEW
     back = scratch.new("private/scale")
     print(f"bench: making {count} objects and a directory of {count} entries", file=sys.stderr)
-    make = Fixture("native", back, 0, load)
+    make = Fixture("native", back, 0, [load])
     must(*make.load, "prepare-objects", back, str(count))
     must(*make.load, "prepare-many", back, str(count))
     few = scratch.new("private/few")
@@ -48,7 +48,7 @@ def measure(scratch, aclfs, options, load, settings):
     must("mv", few, f"{back}/few")
     mounts = _Alone(scratch, aclfs, options, back)
     top = mounts.at["aclfs"]
-    native, ours = Fixture("native", back, 0, load), Fixture("aclfs", top, 0, load)
+    native, ours = Fixture("native", back, 0, [load]), Fixture("aclfs", top, 0, [load])
 
     def rate(fixture, operation, number, where=""):
         words = [*fixture.load, operation, fixture.path + where, str(settings.seconds), "1", str(number)]

@@ -128,6 +128,8 @@ def summary(result):
             f"Paths: {ways}. Mount options: {settings['options'] or 'none'}.",
             f"{settings['rounds']} rounds of {settings['seconds']} s, data of {settings['data_mib']} MiB.",
         ]
+        if settings.get("cpu"):
+            lines.append(f"Clients were kept to processor {settings['cpu']}; servers were not.")
     else:
         lines.append("No mount was measured.")
     lines += [f"Not measured: {each}." for each in result["missing"]]

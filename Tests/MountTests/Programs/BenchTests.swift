@@ -75,6 +75,27 @@ struct BenchTests {
         }
     }
 
+    @Test("clients stay on the processor that is named, and the document says so")
+    func clientsOnOneProcessor() throws {
+        try withDirectory { directory in
+            let loads = directory + "/loads"
+            let words = "#!/bin/sh\ngrep Cpus_allowed_list /proc/self/status >>\(loads).seen\nexec \(MountTesting.program("aclfs-load")) \"$@\"\n"
+            try words.write(toFile: loads, atomically: false, encoding: .utf8)
+            chmod(loads, 0o755)
+            let document = directory + "/result.md"
+            let more = ["--load", loads, "--rounds", "1", "--seconds", "0.02", "--only", "open", "--conditions", "-", "--as", "user", "--starts", "0",
+                        "--cpu", "0", "--markdown", document]
+            let result = try Spawn.run(arguments(directory, more))
+            try #require(result.status == 0, "\(result)")
+            let seen = try String(contentsOfFile: loads + ".seen", encoding: .utf8).split(separator: "\n")
+            #expect(!seen.isEmpty && seen.allSatisfy { $0.hasSuffix("\t0") }, "\(seen)")
+            #expect(try String(contentsOfFile: document, encoding: .utf8).contains(", clients on one processor -->"))
+            for file in [loads, loads + ".seen"] { unlink(file) }
+        }
+        let wrong = try Spawn.run(arguments("/tmp", ["--cpu", "9999"]))
+        #expect(wrong.status == 2 && wrong.output.contains("--cpu 9999: must be one of"), "\(wrong)")
+    }
+
     @Test("a run that is killed leaves no mount, no process and no file behind", arguments: [SIGKILL, SIGTERM])
     func killed(signal: Int32) throws {
         try withDirectory { directory in

@@ -66,6 +66,23 @@ struct SandboxOddPlaceTests {
             """#.replacing("WHO", with: who))
     }
 
+    /// A name of the backing directory leads to what stands on top of a mount of ours that stands there, dead or alive.
+    @Test(arguments: ["ann", "as_root"], [true, false]) func whatStandsOnAMountOfOursIsCovered(_ who: String, _ isAlive: Bool) throws {
+        try run(
+            #"""
+            umount "$SHARE"; mkdir -p "$T/srv/c" "$T/behind" "$T/shown" "$BACK/c" "$T/disk"; chmod 755 "$T/srv"; echo treasure >"$BACK/secret"; echo treasure >"$T/disk/secret"
+            chmod 666 "$BACK/secret" "$T/disk/secret"
+            for at in "$T/srv/c" "$BACK/c"; do "$A" mount "$T/behind" "$at" 2>/dev/null; [ ALIVE = true ] || kill_daemon "$at"; done
+            mount --bind "$BACK" "$T/srv/c"; mount --bind "$T/disk" "$BACK/c"; "$A" mount "$T/srv" "$T/shown" 2>/dev/null; "$A" mount "$BACK" "$SHARE" 2>/dev/null
+            is 'outside' 'treasure treasure' "$(cat "$T/shown/c/secret" "$SHARE/c/secret" | xargs)"
+            is 'through another share' ran "$(run WHO -- sh -c "cat $T/shown/c/secret; echo planted >>$T/shown/c/secret; echo ran" 2>/dev/null)"
+            is 'where it lies' ran "$(run WHO -- sh -c "cat $T/disk/secret; echo planted >>$T/disk/secret; echo ran" 2>/dev/null)"
+            is 'as it was' 'treasure treasure' "$(cat "$BACK/secret" "$T/disk/secret" | xargs)"
+            umount -l "$T/srv/c"; mount -t proc proc "$T/srv/c"
+            is 'processes' '' "$(run WHO -- ls "$T/shown/c" 2>/dev/null)"; "$A" unmount "$SHARE"; "$A" unmount "$T/shown"
+            """#.replacing("WHO", with: who).replacing("ALIVE", with: "\(isAlive)"))
+    }
+
     /// What is mounted below its directory it does not show.
     @Test func aShareThatFollowsNoMountsIsSeen() throws {
         try run(

@@ -142,6 +142,8 @@ struct SandboxRunStartTests {
     /// A disk in /dev that the user may open, could open, or might: he gets a few devices alone.
     @Test(arguments: [
         "mknod -m 660 /dev/x b 7 250; chgrp $ANN /dev/x", "mknod -m 000 /dev/x b 7 250; chown $ANN /dev/x",
+        "mkdir -m 700 /dev/x; mknod -m 666 /dev/x/disk b 7 250; chown 64321 /dev/x",
+        "mkdir -m 000 /dev/1; chown $ANN /dev/1; touch /dev/1/x; mknod -m 666 $T/node b 7 250; mount --bind $T/node /dev/1/x",
         "mkdir -m 711 /dev/x; mknod -m 666 /dev/x/disk b 7 250", "mkdir -m 000 /dev/x; chown $ANN /dev/x",
         "mkdir -p /dev/1/2/3/4/5; mknod -m 666 /dev/1/2/3/4/5/x b 7 250", "mkdir -p /dev/a/pts; mknod -m 666 /dev/a/pts/x b 7 250",
         "mkdir /dev/bsg; mknod -m 666 /dev/bsg/0:0 c 7 250", "mknod -m 666 /dev/nvme0 c 7 250",
