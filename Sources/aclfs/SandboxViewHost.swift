@@ -169,8 +169,8 @@ extension MountHost {
     }
 
     /// Whether anything that we serve lies in, or has inside, one of the places of another daemon's share, or one of those where
-    /// somebody's grants are kept and control sockets lie, or shows processes or control groups. Asked with guesses it tells where this one's lies, so it is told to the
-    /// same as `places`.
+    /// somebody's grants are kept and control sockets lie, or shows processes or control groups. Asked with guesses it tells where this
+    /// one's lies, so it is told to the same as `places`.
     func shows(
         _ request: JSON, of mount: AttachedMount, to peer: ControlSocket.Peer, showing descriptors: [SharedDescriptor]
     ) -> ControlServer.MountFacts.DaemonAnswer {
