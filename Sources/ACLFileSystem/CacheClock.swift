@@ -14,15 +14,17 @@ final class CacheClock: Sendable {
         let table = SharedDescriptor(try Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly))
         fileSystem.cache.onEarlierDeadline { waiter.wake() }
         _ = try Thread.start(name: "aclfs-clock") { [self] in
+            var inside: [MountPlace]?
             while !isStopped.load(ordering: .relaxed) {
-                if let device { Self.look(at: table, device, fileSystem) }
+                if let device { Self.look(at: table, device, fileSystem, &inside) }
                 var news: Waiter.News = []
                 while !news.contains(.watched), !isStopped.load(ordering: .relaxed) {
                     let due = [fileSystem.cache.nextDue, fileSystem.forgetting.nextDue, fileSystem.view?.nextExpiry]
                         .compactMap { $0 }.min()
                     news = waiter.wait(watching: device == nil ? -1 : table.rawValue, until: due)
                     let now = SystemTime.monotonic()
-                    fileSystem.cache.tick(now)
+                    if device == nil { fileSystem.cache.doubtNames() }
+                    fileSystem.cache.tick(now, areUnchanged: fileSystem.areUnchanged)
                     fileSystem.takeBackEndedGrants()
                     let marked = fileSystem.forgetting.take(now)
                     if !marked.isEmpty { Self.forget(marked, device, fileSystem) }
@@ -53,10 +55,17 @@ final class CacheClock: Sendable {
         }
     }
 
-    private static func look(at table: SharedDescriptor, _ device: UInt64, _ fileSystem: FileSystem) {
+    /// - Parameter inside: what was mounted inside of the backing directory at the last look.
+    private static func look(
+        at table: SharedDescriptor, _ device: UInt64, _ fileSystem: FileSystem, _ inside: inout [MountPlace]?
+    ) {
         let mounts: [MountInfo]
         // A table that cannot be read may hide a mount: as if there were one.
         do { mounts = try MountInfo.read(table.rawValue) } catch { return fileSystem.suspendCaching(.mountsBelow) }
+        // What is mounted there or taken away changes no ctime.
+        let there = fileSystem.tree.mountsInside(mounts)
+        if there == nil || there != inside { fileSystem.cache.doubtNames() }
+        inside = there
         fileSystem.mountsBelow.update(mounts, device: device, tree: fileSystem.tree)
         if fileSystem.mountsBelow.exist {
             fileSystem.suspendCaching(.mountsBelow)

@@ -30,7 +30,15 @@ extension FileSystem {
             tree.stampsEveryChange(directory.status, directory.descriptor),
             everybodyHolds([.list, .search, .readAttributes, .readSecurity], on: directory)
         else { return [] }
-        return [.cacheDirectory, .keepCache]
+        // Shown anew, the objects bring their attributes along; names that are kept leave each to be asked for.
+        return areShownLately(in: directory) ? [.cacheDirectory, .keepCache] : [.cacheDirectory]
+    }
+
+    /// Whether most of the time for which the attributes in the last listing are good is still to come.
+    private func areShownLately(in directory: Loaded) -> Bool {
+        guard !share.hasSeveralMounts, let node = directory.node else { return true }
+        let age = SystemTime.monotonic() &- node.lastShown.load(ordering: .relaxed)
+        return Double(age) < 0.7 * 1e9 * cache.times.attributes
     }
 
     /// Fills the reply with names from `offset` on.
@@ -56,6 +64,7 @@ extension FileSystem {
         let directory = try handles.directory(id)
         directory.listing.isUsed()
         directory.listing.isMade()
+        let now = SystemTime.monotonic()
         var shown: [NodeID] = []
         do throws(Errno) {
             try listEntries(of: directory, from: offset, into: &reply, &shown, caller)
@@ -64,6 +73,8 @@ extension FileSystem {
             for node in shown { forgetLookups(of: node, 1) }
             throw error
         }
+        if shown.isEmpty { directory.listing.showsNothing() }
+        if offset == 0 { directory.node.lastShown.store(now, ordering: .relaxed) }
         return shown
     }
 

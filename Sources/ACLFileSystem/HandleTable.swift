@@ -114,6 +114,14 @@ final class UnusedListing: Sendable {
         }
     }
 
+    /// No name in it may be believed, so it is as good as used.
+    func showsNothing() {
+        isOutstanding.withLock { isOutstanding in
+            if isOutstanding { node.unusedListings.subtract(1, ordering: .sequentiallyConsistent) }
+            isOutstanding = false
+        }
+    }
+
     func isUsed() {
         isOutstanding.withLock { isOutstanding in
             if isOutstanding { cache.useListing(of: node) }

@@ -27,6 +27,7 @@ final class KernelCache: Sendable {
         /// Never less than the kernel's own: raised before the kernel is told.
         var epoch: UInt64 = 1
         var handedOut = HandedOutNames()
+        var directories = HandedOutDirectories()
         var bumpDue: UInt64?
         var trailing = TrailingBumps()
         var bumps: UInt64 = 0
@@ -37,6 +38,22 @@ final class KernelCache: Sendable {
             if !suspension.isEmpty { (times.entry, times.period) = (0, nil) }
             if !suspension.isDisjoint(with: [.severalMounts, .policyChange]) { times.attributes = 0 }
             return times
+        }
+
+        /// Whether the kernel may believe a name, and no bump would do harm. If not, none is due any more.
+        mutating func mayBump() -> Bool {
+            if suspension.isEmpty, !handedOut.isEmpty || directories.areDoubtful { return true }
+            bumpDue = nil
+            return false
+        }
+
+        /// - Returns: whether something falls due earlier than before.
+        mutating func bumpWithinPeriod() -> Bool {
+            guard bumpDue == nil, let period = allowed.period else { return false }
+            let now = SystemTime.monotonic()
+            bumpDue = now + period * 1_000_000
+            directories.begin(now)
+            return true
         }
     }
 
@@ -95,18 +112,22 @@ final class KernelCache: Sendable {
 extension KernelCache {
     /// Seconds for which a name below `parent` may be believed. The caller has seen that everybody may search it,
     /// and holds the metadata lock, so that a change of that comes after the mark made here.
-    func handOut(_ name: UnsafePointer<CChar>, _ child: NodeID?, below parent: Node) -> Double {
+    /// - Parameters:
+    ///   - ctime: of the directory, as it was before that was seen and before the name was looked for.
+    ///   - isTold: whether any later change of the directory has another ctime.
+    func handOut(
+        _ name: UnsafePointer<CChar>, _ child: NodeID?, below parent: Node, at ctime: Timespec, isTold: () -> Bool
+    ) -> Double {
         var isEarlier = false
         let seconds = state.withLock { state in
             guard state.suspension.isEmpty, state.allowed.entry > 0 else { return 0.0 }
             if state.handedOut.isFull, state.hasEpoch { Self.bump(&state) }
             if state.hasEpoch {
                 state.handedOut.append(name, child, in: parent.id)
+                let isFirst = parent.lastHandOut.load(ordering: .relaxed) < state.epoch
                 parent.lastHandOut.store(state.epoch, ordering: .relaxed)
-                if state.bumpDue == nil, let period = state.allowed.period {
-                    state.bumpDue = SystemTime.monotonic() + period * 1_000_000
-                    isEarlier = true
-                }
+                state.directories.note(parent, at: ctime, isFirst: isFirst, isTold: isTold)
+                isEarlier = state.bumpWithinPeriod()
             }
             return state.allowed.entry
         }
@@ -119,10 +140,17 @@ extension KernelCache {
     /// The kernel has used a listing. It stamped the names with the epoch of that moment, which may be a later one than
     /// when the listing was made.
     func useListing(of directory: Node) {
+        var isEarlier = false
         state.withLock { state in
+            if state.hasEpoch, directory.lastHandOut.load(ordering: .relaxed) < state.epoch {
+                // Its names were handed out in an epoch that has ended, and are believed in this one.
+                state.directories.doubt()
+                isEarlier = state.bumpWithinPeriod()
+            }
             directory.lastHandOut.store(state.epoch, ordering: .relaxed)
             directory.unusedListings.subtract(1, ordering: .sequentiallyConsistent)
         }
+        if isEarlier { wakeClock() }
     }
 
     /// A name that may be believed is another one from now on.
@@ -132,6 +160,8 @@ extension KernelCache {
             guard state.hasEpoch, isListed || source.lastHandOut.load(ordering: .relaxed) >= state.epoch else { return }
             state.handedOut.append(name, child, in: destination.id)
             destination.lastHandOut.store(state.epoch, ordering: .relaxed)
+            // Both directories have changed.
+            state.directories.doubt()
         }
     }
 }
@@ -197,6 +227,7 @@ extension KernelCache {
         state.bumps += 1
         state.bumpDue = nil
         state.handedOut.removeAll()
+        state.directories.removeAll()
         if state.hasEpoch { state.notifier?.increaseEpoch() }
     }
 
@@ -220,6 +251,7 @@ extension KernelCache {
             guard !state.suspension.isEmpty, state.suspensions == ticket else { return }
             state.epoch += 1
             state.handedOut.removeAll()
+            state.directories.removeAll()
             state.bumpDue = nil
             state.trailing = TrailingBumps()
         }
@@ -242,44 +274,37 @@ extension KernelCache {
         }
     }
 
-    /// Bumps if something is due.
-    func tick(_ now: UInt64) {
+    /// Something has happened that no ctime tells: the next bump that is due is not left out.
+    func doubtNames() {
         state.withLock { state in
-            let isTrailing = state.trailing.take(now)
-            let isDue = state.bumpDue.map { $0 <= now } ?? false
-            guard isTrailing || isDue else { return }
-            if state.handedOut.isEmpty || !state.suspension.isEmpty {
-                state.bumpDue = nil
-                return
-            }
-            Self.bump(&state)
+            if !state.handedOut.isEmpty { state.directories.doubt() }
         }
     }
-}
 
-/// Bumps some time after a revocation, against races that nobody thought of: 10 ms, 100 ms and 1 s behind it, one of
-/// each at a time.
-struct TrailingBumps: Sendable {
-    private static let delays: [UInt64] = [10_000_000, 100_000_000, 1_000_000_000]
-    private var due: (UInt64?, UInt64?, UInt64?) = (nil, nil, nil)
-
-    var next: UInt64? { [due.0, due.1, due.2].compactMap { $0 }.min() }
-
-    /// - Returns: whether something falls due earlier than before.
-    mutating func add(after now: UInt64) -> Bool {
-        let before = next
-        if due.0 == nil { due.0 = now + Self.delays[0] }
-        if due.1 == nil { due.1 = now + Self.delays[1] }
-        if due.2 == nil { due.2 = now + Self.delays[2] }
-        return next != before
-    }
-
-    /// Whether one was due; it is due no longer.
-    mutating func take(_ now: UInt64) -> Bool {
-        var wasDue = false
-        if let time = due.0, time <= now { (due.0, wasDue) = (nil, true) }
-        if let time = due.1, time <= now { (due.1, wasDue) = (nil, true) }
-        if let time = due.2, time <= now { (due.2, wasDue) = (nil, true) }
-        return wasDue
+    /// Bumps if something is due: behind a revocation always, because of time alone only if a directory has changed
+    /// (docs/coherence.md, "When time alone is no reason").
+    /// - Parameter areUnchanged: looks at the directories; called without a lock.
+    func tick(_ now: UInt64, areUnchanged: (HandedOutDirectories) -> Bool) {
+        let doubtful = state.withLock { state -> (HandedOutDirectories, epoch: UInt64)? in
+            let isTrailing = state.trailing.take(now)
+            let isDue = state.bumpDue.map { $0 <= now } ?? false
+            guard isTrailing || isDue, state.mayBump() else { return nil }
+            guard !isTrailing, let period = state.allowed.period, state.directories.mayBeLookedAt(now, period) else {
+                Self.bump(&state)
+                return nil
+            }
+            return (state.directories, state.epoch)
+        }
+        guard let doubtful else { return }
+        let areUnchanged = areUnchanged(doubtful.0)
+        state.withLock { state in
+            guard state.epoch == doubtful.epoch, state.mayBump() else { return }
+            if areUnchanged, let period = state.allowed.period, state.directories.mayBeLookedAt(now, period) {
+                state.directories.wereUnchanged()
+                state.bumpDue = now + period * 1_000_000
+            } else {
+                Self.bump(&state)
+            }
+        }
     }
 }

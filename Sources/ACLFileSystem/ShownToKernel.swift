@@ -66,13 +66,31 @@ extension FileSystem {
             return 0
         }
         if node.isDirectory { node.isHandedOut.store(true, ordering: .relaxed) }
-        return cache.handOut(name, node.id, below: directory)
+        return cache.handOut(name, node.id, below: directory, at: parent.status.ctime) { tellsEveryChange(parent) }
     }
 
     /// Seconds for the answer that there is no such name.
     func absenceTime(of name: UnsafePointer<CChar>, below parent: Loaded) -> Double {
         guard let directory = parent.node, everybodyHolds(.search, on: parent) else { return 0 }
-        return cache.handOut(name, nil, below: directory)
+        return cache.handOut(name, nil, below: directory, at: parent.status.ctime) { tellsEveryChange(parent) }
+    }
+
+    /// Whether any later change of a directory has another ctime, and what was judged is what is stored under this one.
+    /// Of a confined mount what may be searched is its zones' affair, too.
+    private func tellsEveryChange(_ directory: Loaded) -> Bool {
+        view == nil && tree.isCurrent(directory.object, directory.status)
+    }
+
+    /// Whether time alone is no reason to take these directories' names back (docs/coherence.md).
+    func areUnchanged(_ directories: HandedOutDirectories) -> Bool {
+        // Longer than that is dearer than a bump.
+        let end = SystemTime.monotonic() + 20_000_000
+        return directories.all.allSatisfy { seen in
+            guard SystemTime.monotonic() < end, let descriptor = try? tree.descriptor(of: seen.directory.object),
+                let status = try? Syscall.statx(descriptor.rawValue)
+            else { return false }
+            return status.ctime == seen.ctime
+        }
     }
 
     func shown(_ object: Loaded) -> ShownAttributes {

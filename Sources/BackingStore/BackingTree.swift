@@ -84,8 +84,11 @@ public final class BackingTree: Sendable {
     }
 
     func atHand(_ object: BackingObject) -> SharedDescriptor? {
-        if case .pinned(let descriptor) = object.wayBack { return descriptor }
-        return cache.find(object)
+        if let descriptor = cache.find(object) { return descriptor }
+        guard case .pinned(let descriptor) = object.wayBack else { return nil }
+        // The root's record has its place there, which others may have taken.
+        if object === root { cache.insert(descriptor, for: object) }
+        return descriptor
     }
 
     /// What a name in a directory means now. Symbolic links are not followed.

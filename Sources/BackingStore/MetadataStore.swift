@@ -29,6 +29,11 @@ extension BackingTree {
         changeTimes.isAlwaysTold(status.mtime, on: status.device, descriptor)
     }
 
+    /// Whether the record that is known of an object was read under this ctime, and any later change has another one.
+    public func isCurrent(_ object: BackingObject, _ status: FileStatus) -> Bool {
+        cache.wasRead(object, at: status.ctime)
+    }
+
     /// After a change of our own that left the record as it was, but not the ctime: the record is kept under the new
     /// one, for a moment, because somebody else may have changed it meanwhile on the backing directory.
     public func keepRecord(of object: BackingObject, before: FileStatus, after: FileStatus, _ descriptor: SharedDescriptor) {

@@ -82,6 +82,14 @@ final class ObjectCache: Sendable {
         }
     }
 
+    /// Whether the record that is kept is the one that was read while the object had this ctime, and not an assumption.
+    func wasRead(_ object: BackingObject, at ctime: Timespec) -> Bool {
+        state.withLock { state in
+            guard let position = state.currentRecord(of: object, at: ctime) else { return false }
+            return state.slots[position].record?.expiry == nil
+        }
+    }
+
     /// Keeps a record for as long as the object's ctime stays, if its descriptor is here.
     func keep(_ record: MetadataRecord, at ctime: Timespec, for object: BackingObject) {
         state.withLock { state in

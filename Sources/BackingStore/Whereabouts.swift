@@ -1,5 +1,13 @@
 import LinuxSystem
 
+/// What is mounted where. Numbers are used again, so a number alone says little.
+public struct MountPlace: Sendable, Equatable {
+    var id: UInt64
+    var device: UInt64
+    var root: [UInt8]
+    var path: [UInt8]
+}
+
 // Where a directory is now, as the kernel knows it: the one question that is answered by a path. The path leads to
 // nothing; it is only compared.
 extension BackingTree {
@@ -19,6 +27,18 @@ extension BackingTree {
             return nil
         }
         return inner.split(separator: 0x2F).map { Array($0) }
+    }
+
+    /// What is mounted on the tree's root and inside of it, in the table's order.
+    /// - Returns: nil if that cannot be told.
+    public func mountsInside(_ table: [MountInfo]) -> [MountPlace]? {
+        // The path of a mount that the table does not show means something else.
+        guard let top = try? descriptor(of: root), let status = try? Syscall.statx(top.rawValue, flags: AtFlag.dontSync),
+            table.contains(where: { $0.id == status.mountID }), let path = Self.path(of: top)
+        else { return nil }
+        let prefix = path == [0x2F] ? path : path + [0x2F]
+        return table.filter { ($0.path + [0x2F]).starts(with: prefix) }
+            .map { MountPlace(id: $0.id, device: $0.device, root: $0.root, path: $0.path) }
     }
 
     private static let removed = Array(" (deleted)".utf8)

@@ -1,0 +1,57 @@
+import LinuxSystem
+
+/// The directories below which the kernel may believe names in the present epoch, each with the ctime that it had before the
+/// first of them was looked for. While all keep it, no name below them has come, gone or moved and nobody has lost the
+/// right to search them behind our back (docs/coherence.md, "When time alone is no reason").
+struct HandedOutDirectories: Sendable {
+    /// Looking at so many takes some milliseconds.
+    static let capacity = 4096
+    /// Looks without a hand-out in between; then the names are taken back, so that a mount that nobody uses rests.
+    private static let mostIdleLooks = 60
+    /// Nanoseconds (R8).
+    private static let longestEpoch: UInt64 = 3_600_000_000_000
+
+    struct Seen: Sendable {
+        var directory: Node
+        var ctime: Timespec
+    }
+
+    private(set) var all: [Seen] = []
+    /// What the kernel believes goes beyond what looking at these directories can confirm.
+    private(set) var areDoubtful = false
+    private var idleLooks = 0
+    /// Monotonic nanoseconds.
+    private var beginning: UInt64 = 0
+
+    /// At the first hand-out of an epoch.
+    mutating func begin(_ now: UInt64) { beginning = now }
+
+    mutating func removeAll() { self = HandedOutDirectories() }
+
+    mutating func doubt() { areDoubtful = true }
+
+    /// A name was handed out below `directory`, in this epoch for the first time if `isFirst`.
+    mutating func note(_ directory: Node, at ctime: Timespec, isFirst: Bool, isTold: () -> Bool) {
+        idleLooks = 0
+        guard !areDoubtful else { return }
+        if isFirst {
+            if all.count < Self.capacity, isTold() {
+                directory.ctimeAtHandOut = ctime
+                all.append(Seen(directory: directory, ctime: ctime))
+                return
+            }
+        } else if directory.ctimeAtHandOut == ctime {
+            return
+        }
+        // A change of ours counts too: somebody else may have made another in the same moment.
+        areDoubtful = true
+        all.removeAll()
+    }
+
+    /// Whether it is worth looking, and right that the names stay for a period (milliseconds) more if nothing has changed.
+    func mayBeLookedAt(_ now: UInt64, _ period: UInt64) -> Bool {
+        !areDoubtful && idleLooks < Self.mostIdleLooks && now + period * 1_000_000 < beginning + Self.longestEpoch
+    }
+
+    mutating func wereUnchanged() { idleLooks += 1 }
+}

@@ -1,0 +1,106 @@
+import ACLFormats
+import BackingStore
+import FuseSession
+import Glibc
+import LinuxSystem
+import Synchronization
+import Testing
+
+@testable import ACLFileSystem
+
+/// docs/coherence.md, "When time alone is no reason".
+struct BumpByTimeTests {
+    private static let second: UInt64 = 1_000_000_000
+    private let cache = KernelCache(.auto)
+    private let directory: Node
+    private let ctime = Timespec(sec: 7, nsec: 7)
+
+    init() throws {
+        let tree = try BackingTree(
+            directory: Syscall.open("/tmp", OpenFlag.readOnly | OpenFlag.directory), metadataName: "user.aclfs",
+            descriptorBudget: 64, report: { _ in })
+        directory = Node(id: NodeID(2), object: tree.root)
+        cache.begin(hasEpoch: true)
+    }
+
+    private func handOut(at ctime: Timespec? = nil, isTold: Bool = true) {
+        _ = cache.handOut("name", NodeID(3), below: directory, at: ctime ?? self.ctime) { isTold }
+    }
+
+    private var bumps: Int64? { cache.members.first { $0.name == "epoch_bumps" }?.value.integer }
+
+    @Test func isLeftOutWhileNothingChanges() {
+        handOut()
+        var now = SystemTime.monotonic()
+        for _ in 0..<50 {
+            now += 2 * Self.second
+            cache.tick(now) { $0.all.count == 1 && $0.all[0].ctime == ctime }
+            #expect(cache.nextDue == now + Self.second)
+        }
+        #expect(bumps == 0)
+        cache.tick(now + 2 * Self.second) { _ in false }
+        #expect(bumps == 1)
+        #expect(cache.nextDue == nil)
+    }
+
+    @Test func isNotLeftOutWhereNoLookCanTell() {
+        func isBumped(_ prepare: () -> Void) -> Bool {
+            let before = bumps ?? -1
+            prepare()
+            cache.tick(SystemTime.monotonic() + 2 * Self.second) { _ in true }
+            return bumps == before + 1
+        }
+        #expect(isBumped { handOut(isTold: false) })
+        #expect(isBumped {
+            handOut()
+            handOut(at: Timespec(sec: 7, nsec: 8))
+        })
+        #expect(isBumped {
+            handOut()
+            cache.doubtNames()
+        })
+        // A listing that was shown in an epoch that has ended.
+        #expect(isBumped {
+            directory.unusedListings.add(1, ordering: .sequentiallyConsistent)
+            cache.useListing(of: directory)
+        })
+        #expect(isBumped {
+            handOut()
+            cache.takeBackAllNames()
+            handOut(isTold: false)
+        } == false, "two bumps")
+        #expect(isBumped { handOut() } == false)
+    }
+
+    /// A revocation while the directories are looked at ends what they were looked at for.
+    @Test func whatIsTakenBackMeanwhileStaysTakenBack() {
+        handOut()
+        cache.tick(SystemTime.monotonic() + 2 * Self.second) { _ in
+            cache.takeBackAllNames()
+            return true
+        }
+        #expect(bumps == 1)
+        #expect(cache.nextDue == nil)
+    }
+
+    /// A mount that nobody uses rests, and no name outlives its time of two hours (R8).
+    @Test func comesAfterAMinuteWithoutUseAndAfterAnHour() {
+        handOut()
+        let begin = SystemTime.monotonic()
+        var seconds: UInt64 = 0
+        while bumps == 0, seconds < 100 {
+            seconds += 1
+            cache.tick(begin + seconds * 2 * Self.second) { _ in true }
+        }
+        #expect(seconds == 61)
+        #expect(cache.nextDue == nil)
+        handOut()
+        seconds = 0
+        while bumps == 1, seconds < 4000 {
+            seconds += 1
+            handOut()
+            cache.tick(begin + seconds * Self.second + Self.second / 2) { _ in true }
+        }
+        #expect((3590...3600).contains(seconds))
+    }
+}
