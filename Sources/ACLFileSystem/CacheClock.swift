@@ -14,7 +14,7 @@ final class CacheClock: Sendable {
         let table = SharedDescriptor(try Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly))
         fileSystem.cache.onEarlierDeadline { waiter.wake() }
         _ = try Thread.start(name: "aclfs-clock") { [self] in
-            var inside: [MountPlace]?
+            var inside = MountsInside()
             while !isStopped.load(ordering: .relaxed) {
                 if let device { Self.look(at: table, device, fileSystem, &inside) }
                 var news: Waiter.News = []
@@ -23,7 +23,7 @@ final class CacheClock: Sendable {
                         .compactMap { $0 }.min()
                     news = waiter.wait(watching: device == nil ? -1 : table.rawValue, until: due)
                     let now = SystemTime.monotonic()
-                    if device == nil { fileSystem.cache.doubtNames() }
+                    if inside.areDoubtful(now) { fileSystem.cache.doubtNames() }
                     fileSystem.cache.tick(now, areUnchanged: fileSystem.areUnchanged)
                     fileSystem.takeBackEndedGrants()
                     let marked = fileSystem.forgetting.take(now)
@@ -55,22 +55,37 @@ final class CacheClock: Sendable {
         }
     }
 
-    /// - Parameter inside: what was mounted inside of the backing directory at the last look.
     private static func look(
-        at table: SharedDescriptor, _ device: UInt64, _ fileSystem: FileSystem, _ inside: inout [MountPlace]?
+        at table: SharedDescriptor, _ device: UInt64, _ fileSystem: FileSystem, _ inside: inout MountsInside
     ) {
         let mounts: [MountInfo]
         // A table that cannot be read may hide a mount: as if there were one.
         do { mounts = try MountInfo.read(table.rawValue) } catch { return fileSystem.suspendCaching(.mountsBelow) }
-        // What is mounted there or taken away changes no ctime.
-        let there = fileSystem.tree.mountsInside(mounts)
-        if there == nil || there != inside { fileSystem.cache.doubtNames() }
-        inside = there
+        inside.see(fileSystem.tree.mountsInside(mounts))
         fileSystem.mountsBelow.update(mounts, device: device, tree: fileSystem.tree)
         if fileSystem.mountsBelow.exist {
             fileSystem.suspendCaching(.mountsBelow)
         } else {
             fileSystem.cache.resume(.mountsBelow)
         }
+    }
+}
+
+/// What is mounted inside of the backing directory, of which no ctime tells.
+private struct MountsInside {
+    /// A look-up that found a name as it was before takes less, nanoseconds.
+    private static let longestLookup: UInt64 = 10_000_000_000
+
+    /// nil if it cannot be told, and before the first look.
+    private var places: [MountPlace]?
+    private var changed: UInt64?
+
+    mutating func see(_ there: [MountPlace]?) {
+        if places != nil, there != places { changed = SystemTime.monotonic() }
+        places = there
+    }
+
+    func areDoubtful(_ now: UInt64) -> Bool {
+        places == nil || changed.map { now < $0 + Self.longestLookup } ?? false
     }
 }

@@ -28,7 +28,10 @@ struct HandedOutDirectories: Sendable {
 
     mutating func removeAll() { self = HandedOutDirectories() }
 
-    mutating func doubt() { areDoubtful = true }
+    mutating func doubt() {
+        areDoubtful = true
+        all.removeAll()
+    }
 
     /// A name was handed out below `directory`, in this epoch for the first time if `isFirst`.
     mutating func note(_ directory: Node, at ctime: Timespec, isFirst: Bool, isTold: () -> Bool) {
@@ -44,8 +47,7 @@ struct HandedOutDirectories: Sendable {
             return
         }
         // A change of ours counts too: somebody else may have made another in the same moment.
-        areDoubtful = true
-        all.removeAll()
+        doubt()
     }
 
     /// Whether it is worth looking, and right that the names stay for a period (milliseconds) more if nothing has changed.

@@ -1,5 +1,21 @@
 import FuseSession
 
+/// Whose name is handed out.
+struct NamedChild {
+    var node: Node
+    /// It can have several names.
+    var isLinked: Bool
+    /// On another mount than its directory, whose ctime then does not tell what the name leads to.
+    var isElsewhere: Bool
+
+    /// Whether its name is among those of this epoch; from now on it is. Under the mutex of the kernel's cache.
+    func isNoted(in epoch: UInt64) -> Bool {
+        let isNoted = node.notedIn == epoch && !isLinked
+        node.notedIn = epoch
+        return isNoted
+    }
+}
+
 /// The names that the kernel may still believe in the present epoch, in the order in which they were given to it.
 /// Kept so that they can be taken back one by one where a bump would do harm (docs/coherence.md, "The price of a
 /// bump"). One run of bytes, so that a name costs its length and eighteen bytes more.
@@ -17,6 +33,10 @@ struct HandedOutNames: Sendable {
 
     private var bytes: [UInt8] = []
 
+    /// When something is mounted below, so many are taken back in a fraction of a second; until then a revocation bumps.
+    static let shortness = 1 << 20
+
+    var isShort: Bool { bytes.count <= Self.shortness }
     var isEmpty: Bool { bytes.isEmpty }
     var isFull: Bool { bytes.count >= Self.capacity }
 

@@ -109,7 +109,7 @@ final class UnusedListing: Sendable {
 
     func isMade() {
         isOutstanding.withLock { isOutstanding in
-            if !isOutstanding { node.unusedListings.add(1, ordering: .sequentiallyConsistent) }
+            if !isOutstanding { cache.beginListing(of: node) }
             isOutstanding = true
         }
     }
@@ -117,7 +117,7 @@ final class UnusedListing: Sendable {
     /// No name in it may be believed, so it is as good as used.
     func showsNothing() {
         isOutstanding.withLock { isOutstanding in
-            if isOutstanding { node.unusedListings.subtract(1, ordering: .sequentiallyConsistent) }
+            if isOutstanding { cache.endEmptyListing(of: node) }
             isOutstanding = false
         }
     }

@@ -28,6 +28,8 @@ final class KernelCache: Sendable {
         var epoch: UInt64 = 1
         var handedOut = HandedOutNames()
         var directories = HandedOutDirectories()
+        /// READDIRPLUS replies that the kernel may not have used yet, of all directories.
+        var unusedListings = 0
         var bumpDue: UInt64?
         var trailing = TrailingBumps()
         var bumps: UInt64 = 0
@@ -40,11 +42,28 @@ final class KernelCache: Sendable {
             return times
         }
 
+        /// What was handed out counts no longer.
+        mutating func beginEpoch() {
+            epoch += 1
+            handedOut.removeAll()
+            directories.removeAll()
+            bumpDue = nil
+            guard unusedListings > 0 else { return }
+            // Used from now on, it is stamped with this epoch, and what it shows was looked for in an earlier one.
+            directories.doubt()
+            _ = bumpWithinPeriod()
+        }
+
         /// Whether the kernel may believe a name, and no bump would do harm. If not, none is due any more.
         mutating func mayBump() -> Bool {
             if suspension.isEmpty, !handedOut.isEmpty || directories.areDoubtful { return true }
             bumpDue = nil
             return false
+        }
+
+        /// Whether names may stay for a period (milliseconds) more if their directories have not changed.
+        func mayLook(_ now: UInt64, _ period: UInt64) -> Bool {
+            handedOut.isShort && directories.mayBeLookedAt(now, period)
         }
 
         /// - Returns: whether something falls due earlier than before.
@@ -116,14 +135,15 @@ extension KernelCache {
     ///   - ctime: of the directory, as it was before that was seen and before the name was looked for.
     ///   - isTold: whether any later change of the directory has another ctime.
     func handOut(
-        _ name: UnsafePointer<CChar>, _ child: NodeID?, below parent: Node, at ctime: Timespec, isTold: () -> Bool
+        _ name: UnsafePointer<CChar>, _ child: NamedChild?, below parent: Node, at ctime: Timespec, isTold: () -> Bool
     ) -> Double {
         var isEarlier = false
         let seconds = state.withLock { state in
             guard state.suspension.isEmpty, state.allowed.entry > 0 else { return 0.0 }
             if state.handedOut.isFull, state.hasEpoch { Self.bump(&state) }
             if state.hasEpoch {
-                state.handedOut.append(name, child, in: parent.id)
+                if child?.isNoted(in: state.epoch) != true { state.handedOut.append(name, child?.node.id, in: parent.id) }
+                if child?.isElsewhere == true { state.directories.doubt() }
                 let isFirst = parent.lastHandOut.load(ordering: .relaxed) < state.epoch
                 parent.lastHandOut.store(state.epoch, ordering: .relaxed)
                 state.directories.note(parent, at: ctime, isFirst: isFirst, isTold: isTold)
@@ -140,17 +160,27 @@ extension KernelCache {
     /// The kernel has used a listing. It stamped the names with the epoch of that moment, which may be a later one than
     /// when the listing was made.
     func useListing(of directory: Node) {
-        var isEarlier = false
         state.withLock { state in
-            if state.hasEpoch, directory.lastHandOut.load(ordering: .relaxed) < state.epoch {
-                // Its names were handed out in an epoch that has ended, and are believed in this one.
-                state.directories.doubt()
-                isEarlier = state.bumpWithinPeriod()
-            }
             directory.lastHandOut.store(state.epoch, ordering: .relaxed)
             directory.unusedListings.subtract(1, ordering: .sequentiallyConsistent)
+            state.unusedListings -= 1
         }
-        if isEarlier { wakeClock() }
+    }
+
+    /// A listing is about to be made.
+    func beginListing(of directory: Node) {
+        state.withLock { state in
+            directory.unusedListings.add(1, ordering: .sequentiallyConsistent)
+            state.unusedListings += 1
+        }
+    }
+
+    /// The listing shows nothing that could be believed.
+    func endEmptyListing(of directory: Node) {
+        state.withLock { state in
+            directory.unusedListings.subtract(1, ordering: .sequentiallyConsistent)
+            state.unusedListings -= 1
+        }
     }
 
     /// A name that may be believed is another one from now on.
@@ -223,11 +253,8 @@ extension KernelCache {
 
     private static func bump(_ state: inout State) {
         // Ours first: a hand-out that runs meanwhile is marked with an epoch that is never behind its stamp.
-        state.epoch += 1
+        state.beginEpoch()
         state.bumps += 1
-        state.bumpDue = nil
-        state.handedOut.removeAll()
-        state.directories.removeAll()
         if state.hasEpoch { state.notifier?.increaseEpoch() }
     }
 
@@ -249,10 +276,7 @@ extension KernelCache {
         state.withLock { state in
             // A later suspension has more names to take back.
             guard !state.suspension.isEmpty, state.suspensions == ticket else { return }
-            state.epoch += 1
-            state.handedOut.removeAll()
-            state.directories.removeAll()
-            state.bumpDue = nil
+            state.beginEpoch()
             state.trailing = TrailingBumps()
         }
     }
@@ -275,11 +299,7 @@ extension KernelCache {
     }
 
     /// Something has happened that no ctime tells: the next bump that is due is not left out.
-    func doubtNames() {
-        state.withLock { state in
-            if !state.handedOut.isEmpty { state.directories.doubt() }
-        }
-    }
+    func doubtNames() { state.withLock { $0.directories.doubt() } }
 
     /// Bumps if something is due: behind a revocation always, because of time alone only if a directory has changed
     /// (docs/coherence.md, "When time alone is no reason").
@@ -289,7 +309,7 @@ extension KernelCache {
             let isTrailing = state.trailing.take(now)
             let isDue = state.bumpDue.map { $0 <= now } ?? false
             guard isTrailing || isDue, state.mayBump() else { return nil }
-            guard !isTrailing, let period = state.allowed.period, state.directories.mayBeLookedAt(now, period) else {
+            guard !isTrailing, let period = state.allowed.period, state.mayLook(now, period) else {
                 Self.bump(&state)
                 return nil
             }
@@ -299,7 +319,7 @@ extension KernelCache {
         let areUnchanged = areUnchanged(doubtful.0)
         state.withLock { state in
             guard state.epoch == doubtful.epoch, state.mayBump() else { return }
-            if areUnchanged, let period = state.allowed.period, state.directories.mayBeLookedAt(now, period) {
+            if areUnchanged, let period = state.allowed.period, state.mayLook(now, period) {
                 state.directories.wereUnchanged()
                 state.bumpDue = now + period * 1_000_000
             } else {

@@ -40,7 +40,7 @@ extension FileSystem {
         return Entry(
             node: node.id, generation: generation, attributes: attributes(of: child),
             attributesValidFor: isNew ? 0 : attributeTime(child),
-            entryValidFor: entryTime(node, named: name, below: parent))
+            entryValidFor: entryTime(node, child.status, named: name, below: parent))
     }
 
     /// An object that has no name.
@@ -51,7 +51,9 @@ extension FileSystem {
 
     /// Seconds that a name is good for: none unless everybody may search its directory, and none for an object that
     /// only some may find or that could be brought back late (R7).
-    private func entryTime(_ node: Node, named name: UnsafePointer<CChar>, below parent: Loaded) -> Double {
+    private func entryTime(
+        _ node: Node, _ status: FileStatus, named name: UnsafePointer<CChar>, below parent: Loaded
+    ) -> Double {
         guard let directory = parent.node, cache.times.entry > 0, everybodyHolds(.search, on: parent),
             rightsBehindGate(node.object.kind) == nil
         else {
@@ -66,7 +68,9 @@ extension FileSystem {
             return 0
         }
         if node.isDirectory { node.isHandedOut.store(true, ordering: .relaxed) }
-        return cache.handOut(name, node.id, below: directory, at: parent.status.ctime) { tellsEveryChange(parent) }
+        let child = NamedChild(
+            node: node, isLinked: !node.isDirectory && status.nlink > 1, isElsewhere: status.mountID != parent.status.mountID)
+        return cache.handOut(name, child, below: directory, at: parent.status.ctime) { tellsEveryChange(parent) }
     }
 
     /// Seconds for the answer that there is no such name.
@@ -78,15 +82,21 @@ extension FileSystem {
     /// Whether any later change of a directory has another ctime, and what was judged is what is stored under this one.
     /// Of a confined mount what may be searched is its zones' affair, too.
     private func tellsEveryChange(_ directory: Loaded) -> Bool {
-        view == nil && tree.isCurrent(directory.object, directory.status)
+        view == nil && Self.isSettled(directory.status.ctime) && tree.isCurrent(directory.object, directory.status)
+    }
+
+    /// A file system stamps a directory before the name changes, and may wait for its journal in between.
+    private static func isSettled(_ ctime: Timespec) -> Bool {
+        let longestChange: Int64 = 10
+        return ctime.nsec != 0 && SystemTime.now().sec - ctime.sec > longestChange
     }
 
     /// Whether time alone is no reason to take these directories' names back (docs/coherence.md).
     func areUnchanged(_ directories: HandedOutDirectories) -> Bool {
-        // Longer than that is dearer than a bump.
+        // Longer than that is dearer than a bump, and the clock has other things to do.
         let end = SystemTime.monotonic() + 20_000_000
         return directories.all.allSatisfy { seen in
-            guard SystemTime.monotonic() < end, let descriptor = try? tree.descriptor(of: seen.directory.object),
+            guard SystemTime.monotonic() < end, let descriptor = tree.atHand(seen.directory.object),
                 let status = try? Syscall.statx(descriptor.rawValue)
             else { return false }
             return status.ctime == seen.ctime

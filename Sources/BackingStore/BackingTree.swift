@@ -83,7 +83,8 @@ public final class BackingTree: Sendable {
         }
     }
 
-    func atHand(_ object: BackingObject) -> SharedDescriptor? {
+    /// The same if it is open: never waits for a disk.
+    public func atHand(_ object: BackingObject) -> SharedDescriptor? {
         if let descriptor = cache.find(object) { return descriptor }
         guard case .pinned(let descriptor) = object.wayBack else { return nil }
         // The root's record has its place there, which others may have taken.

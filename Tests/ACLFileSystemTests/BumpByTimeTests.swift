@@ -13,6 +13,7 @@ struct BumpByTimeTests {
     private static let second: UInt64 = 1_000_000_000
     private let cache = KernelCache(.auto)
     private let directory: Node
+    private let child: Node
     private let ctime = Timespec(sec: 7, nsec: 7)
 
     init() throws {
@@ -20,11 +21,13 @@ struct BumpByTimeTests {
             directory: Syscall.open("/tmp", OpenFlag.readOnly | OpenFlag.directory), metadataName: "user.aclfs",
             descriptorBudget: 64, report: { _ in })
         directory = Node(id: NodeID(2), object: tree.root)
+        child = Node(id: NodeID(3), object: tree.root)
         cache.begin(hasEpoch: true)
     }
 
-    private func handOut(at ctime: Timespec? = nil, isTold: Bool = true) {
-        _ = cache.handOut("name", NodeID(3), below: directory, at: ctime ?? self.ctime) { isTold }
+    private func handOut(at ctime: Timespec? = nil, isTold: Bool = true, isElsewhere: Bool = false) {
+        let child = NamedChild(node: child, isLinked: false, isElsewhere: isElsewhere)
+        _ = cache.handOut("name", child, below: directory, at: ctime ?? self.ctime) { isTold }
     }
 
     private var bumps: Int64? { cache.members.first { $0.name == "epoch_bumps" }?.value.integer }
@@ -59,17 +62,44 @@ struct BumpByTimeTests {
             handOut()
             cache.doubtNames()
         })
-        // A listing that was shown in an epoch that has ended.
+        #expect(isBumped { handOut(isElsewhere: true) })
         #expect(isBumped {
-            directory.unusedListings.add(1, ordering: .sequentiallyConsistent)
-            cache.useListing(of: directory)
-        })
+            for number in 0..<60_000 { _ = cache.handOut("name\(number)", nil, below: directory, at: ctime) { true } }
+        }, "so many are not taken back singly in a moment")
         #expect(isBumped {
             handOut()
             cache.takeBackAllNames()
             handOut(isTold: false)
         } == false, "two bumps")
         #expect(isBumped { handOut() } == false)
+    }
+
+    /// The kernel stamps the names of a listing when it uses it, which may be in a later epoch.
+    @Test func namesOfAListingThatIsUsedLateAreTakenBackAgain() {
+        cache.beginListing(of: directory)
+        handOut()
+        cache.takeBackAllNames()
+        let due = cache.nextDue
+        #expect(due != nil)
+        // Somebody else looks a name up meanwhile; the listing's own handle is never used again.
+        handOut()
+        cache.tick((due ?? 0) + 1) { _ in true }
+        #expect(bumps == 2)
+        cache.useListing(of: directory)
+        cache.tick((due ?? 0) + 2 * Self.second) { _ in true }
+        #expect(bumps == 3)
+        #expect(cache.nextDue == nil)
+    }
+
+    @Test func aNameIsNotedOnceInAnEpoch() {
+        for _ in 0..<10 { handOut() }
+        var count = 0
+        cache.namesHandedOut.forEach { _ in count += 1 }
+        #expect(count == 1)
+        cache.takeBackAllNames()
+        handOut()
+        cache.namesHandedOut.forEach { _ in count += 1 }
+        #expect(count == 2)
     }
 
     /// A revocation while the directories are looked at ends what they were looked at for.

@@ -37,8 +37,8 @@ struct KeptNamesTests {
 
     /// Until the names that a walk left have outlived two periods.
     private func settle(_ bob: ActingProcess, _ fixtures: [MountFixture]) throws {
-        // What was made a moment ago is taken back with the first period.
-        usleep(1_200_000)
+        // What was made lately is taken back with each period.
+        usleep(12_500_000)
         for fixture in fixtures { try walk(bob, fixture) }
         let before = try fixtures.map(bumps)
         usleep(2_300_000)
@@ -100,8 +100,7 @@ struct KeptNamesTests {
         #expect(try Spawn.run(["sh", "-c", "cd $0 && seq 100 | xargs touch", fixture.backing + "/d"]).status == 0)
         // It looks at each file's size.
         let list = { _ = try TestUser.bob.shell("find \(fixture.path("d")) -type f -size +9k") }
-        try list()
-        usleep(1_200_000)
+        usleep(12_500_000)
         try list()
         let before = try bumps(fixture)
         usleep(1_200_000)
