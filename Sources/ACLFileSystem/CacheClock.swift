@@ -81,7 +81,7 @@ private struct MountsInside {
     private var changed: UInt64?
 
     mutating func see(_ there: [MountPlace]?) {
-        if places != nil, there != places { changed = SystemTime.monotonic() }
+        if there != places { changed = SystemTime.monotonic() }
         places = there
     }
 

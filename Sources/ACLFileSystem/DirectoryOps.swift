@@ -71,6 +71,7 @@ extension FileSystem {
         } catch {
             // The kernel will not learn of them.
             for node in shown { forgetLookups(of: node, 1) }
+            directory.listing.showsNothing()
             throw error
         }
         if shown.isEmpty { directory.listing.showsNothing() }
@@ -99,6 +100,7 @@ extension FileSystem {
                 if showsEntries, !name.isDot, let entry = listedEntry(name.name, below: parent) {
                     if reply.add(name: name.name, entry: entry, offset: offset) {
                         shown.append(entry.node)
+                        directory.listing.shows(name.name, entry.node)
                         return true
                     }
                     forgetLookups(of: entry.node, 1)

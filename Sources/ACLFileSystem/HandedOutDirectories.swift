@@ -20,11 +20,11 @@ struct HandedOutDirectories: Sendable {
     /// What the kernel believes goes beyond what looking at these directories can confirm.
     private(set) var areDoubtful = false
     private var idleLooks = 0
-    /// Monotonic nanoseconds.
+    /// Monotonic nanoseconds; 0 before the first hand-out.
     private var beginning: UInt64 = 0
 
-    /// At the first hand-out of an epoch.
-    mutating func begin(_ now: UInt64) { beginning = now }
+    /// From now on a bump is due, in this epoch for the first time or again.
+    mutating func begin(_ now: UInt64) { if beginning == 0 { beginning = now } }
 
     mutating func removeAll() { self = HandedOutDirectories() }
 

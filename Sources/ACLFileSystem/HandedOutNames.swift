@@ -1,19 +1,10 @@
 import FuseSession
 
-/// Whose name is handed out.
+/// What a name that is handed out leads to.
 struct NamedChild {
-    var node: Node
-    /// It can have several names.
-    var isLinked: Bool
+    var node: NodeID
     /// On another mount than its directory, whose ctime then does not tell what the name leads to.
     var isElsewhere: Bool
-
-    /// Whether its name is among those of this epoch; from now on it is. Under the mutex of the kernel's cache.
-    func isNoted(in epoch: UInt64) -> Bool {
-        let isNoted = node.notedIn == epoch && !isLinked
-        node.notedIn = epoch
-        return isNoted
-    }
 }
 
 /// The names that the kernel may still believe in the present epoch, in the order in which they were given to it.
@@ -46,6 +37,8 @@ struct HandedOutNames: Sendable {
         while name[count] != 0 { count += 1 }
         bytes.append(contentsOf: UnsafeRawBufferPointer(start: name, count: count + 1))
     }
+
+    mutating func append(_ others: HandedOutNames) { bytes.append(contentsOf: others.bytes) }
 
     mutating func removeAll() { bytes.removeAll(keepingCapacity: bytes.count < 1 << 16) }
 

@@ -102,30 +102,43 @@ final class OpenDirectory: Sendable {
 final class UnusedListing: Sendable {
     private let node: Node
     private let cache: KernelCache
-    private let isOutstanding = Lock(false)
+    private struct State {
+        var isOutstanding = false
+        /// When it was begun.
+        var epoch: UInt64 = 0
+        /// What it shows.
+        var names = HandedOutNames()
+    }
+    private let state = Lock(State())
 
     init(of node: Node, _ cache: KernelCache) { (self.node, self.cache) = (node, cache) }
     deinit { isUsed() }
 
+    /// What was shown before has been used.
     func isMade() {
-        isOutstanding.withLock { isOutstanding in
-            if !isOutstanding { cache.beginListing(of: node) }
-            isOutstanding = true
+        state.withLock { state in
+            if !state.isOutstanding { state.epoch = cache.beginListing(of: node) }
+            state.isOutstanding = true
         }
+    }
+
+    func shows(_ name: UnsafePointer<CChar>, _ child: NodeID) {
+        state.withLock { $0.names.append(name, child, in: node.id) }
     }
 
     /// No name in it may be believed, so it is as good as used.
     func showsNothing() {
-        isOutstanding.withLock { isOutstanding in
-            if isOutstanding { cache.endEmptyListing(of: node) }
-            isOutstanding = false
+        state.withLock { state in
+            if state.isOutstanding { cache.endEmptyListing(of: node) }
+            state = State()
         }
     }
 
     func isUsed() {
-        isOutstanding.withLock { isOutstanding in
-            if isOutstanding { cache.useListing(of: node) }
-            isOutstanding = false
+        state.withLock { state in
+            if state.isOutstanding { cache.useListing(of: node, showing: state.names, since: state.epoch) }
+            state.isOutstanding = false
+            state.names.removeAll()
         }
     }
 }

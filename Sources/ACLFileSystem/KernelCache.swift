@@ -28,6 +28,8 @@ final class KernelCache: Sendable {
         var epoch: UInt64 = 1
         var handedOut = HandedOutNames()
         var directories = HandedOutDirectories()
+        /// Something falls due earlier than the clock thread knows.
+        var isEarlier = false
         /// READDIRPLUS replies that the kernel may not have used yet, of all directories.
         var unusedListings = 0
         var bumpDue: UInt64?
@@ -50,8 +52,12 @@ final class KernelCache: Sendable {
             bumpDue = nil
             guard unusedListings > 0 else { return }
             // Used from now on, it is stamped with this epoch, and what it shows was looked for in an earlier one.
+            doubtWithinPeriod()
+        }
+
+        mutating func doubtWithinPeriod() {
             directories.doubt()
-            _ = bumpWithinPeriod()
+            bumpWithinPeriod()
         }
 
         /// Whether the kernel may believe a name, and no bump would do harm. If not, none is due any more.
@@ -66,13 +72,12 @@ final class KernelCache: Sendable {
             handedOut.isShort && directories.mayBeLookedAt(now, period)
         }
 
-        /// - Returns: whether something falls due earlier than before.
-        mutating func bumpWithinPeriod() -> Bool {
-            guard bumpDue == nil, let period = allowed.period else { return false }
+        mutating func bumpWithinPeriod() {
+            guard bumpDue == nil, let period = allowed.period else { return }
             let now = SystemTime.monotonic()
             bumpDue = now + period * 1_000_000
             directories.begin(now)
-            return true
+            isEarlier = true
         }
     }
 
@@ -94,6 +99,17 @@ final class KernelCache: Sendable {
     func onEarlierDeadline(_ body: @escaping @Sendable () -> Void) { alarm.withLock { $0.ring = body } }
 
     func wakeClock() { alarm.withLock { $0.ring }?() }
+
+    /// Changes what falls due, and wakes the clock thread if that is earlier than before.
+    private func change<Result>(_ body: (inout State) -> Result) -> Result {
+        let (result, isEarlier) = state.withLock { state in
+            let result = body(&state)
+            defer { state.isEarlier = false }
+            return (result, state.isEarlier)
+        }
+        if isEarlier { wakeClock() }
+        return result
+    }
 
     /// From now on the option holds. Before, nothing is handed out.
     func begin(hasEpoch: Bool) {
@@ -137,47 +153,53 @@ extension KernelCache {
     func handOut(
         _ name: UnsafePointer<CChar>, _ child: NamedChild?, below parent: Node, at ctime: Timespec, isTold: () -> Bool
     ) -> Double {
-        var isEarlier = false
-        let seconds = state.withLock { state in
+        change { state in
             guard state.suspension.isEmpty, state.allowed.entry > 0 else { return 0.0 }
             if state.handedOut.isFull, state.hasEpoch { Self.bump(&state) }
             if state.hasEpoch {
-                if child?.isNoted(in: state.epoch) != true { state.handedOut.append(name, child?.node.id, in: parent.id) }
+                state.handedOut.append(name, child?.node, in: parent.id)
                 if child?.isElsewhere == true { state.directories.doubt() }
                 let isFirst = parent.lastHandOut.load(ordering: .relaxed) < state.epoch
                 parent.lastHandOut.store(state.epoch, ordering: .relaxed)
                 state.directories.note(parent, at: ctime, isFirst: isFirst, isTold: isTold)
-                isEarlier = state.bumpWithinPeriod()
+                state.bumpWithinPeriod()
             }
             return state.allowed.entry
         }
-        if isEarlier { wakeClock() }
-        return seconds
     }
 }
 
 extension KernelCache {
-    /// The kernel has used a listing. It stamped the names with the epoch of that moment, which may be a later one than
-    /// when the listing was made.
-    func useListing(of directory: Node) {
-        state.withLock { state in
-            directory.lastHandOut.store(state.epoch, ordering: .relaxed)
-            directory.unusedListings.subtract(1, ordering: .sequentiallyConsistent)
-            state.unusedListings -= 1
-        }
-    }
-
     /// A listing is about to be made.
-    func beginListing(of directory: Node) {
+    /// - Returns: the epoch.
+    func beginListing(of directory: Node) -> UInt64 {
         state.withLock { state in
             directory.unusedListings.add(1, ordering: .sequentiallyConsistent)
             state.unusedListings += 1
+            return state.epoch
         }
     }
 
     /// The listing shows nothing that could be believed.
     func endEmptyListing(of directory: Node) {
         state.withLock { state in
+            directory.unusedListings.subtract(1, ordering: .sequentiallyConsistent)
+            state.unusedListings -= 1
+        }
+    }
+
+    /// The kernel has used a listing. It stamped the names with the epoch of that moment, which may be a later one than
+    /// when the listing was made.
+    /// - Parameters:
+    ///   - names: what it showed.
+    ///   - epoch: in which it was begun.
+    func useListing(of directory: Node, showing names: HandedOutNames, since epoch: UInt64) {
+        change { state in
+            if state.hasEpoch, epoch < state.epoch {
+                state.handedOut.append(names)
+                state.doubtWithinPeriod()
+            }
+            directory.lastHandOut.store(state.epoch, ordering: .relaxed)
             directory.unusedListings.subtract(1, ordering: .sequentiallyConsistent)
             state.unusedListings -= 1
         }
@@ -202,14 +224,12 @@ extension KernelCache {
     /// Makes the kernel ask again for every name, if it may believe one below this directory. After the change, before
     /// the reply (R1, R2). Takes no lock of the kernel.
     func takeBackNames(below directory: Node) {
-        var isEarlier = false
-        state.withLock { state in
+        change { state in
             let isListed = directory.unusedListings.load(ordering: .sequentiallyConsistent) > 0
             guard isListed || directory.lastHandOut.load(ordering: .relaxed) >= state.epoch else { return }
             Self.bump(&state)
-            isEarlier = state.trailing.add(after: SystemTime.monotonic())
+            if state.trailing.add(after: SystemTime.monotonic()) { state.isEarlier = true }
         }
-        if isEarlier { wakeClock() }
     }
 
     /// Before a directory's name is answered without a time below one that not everybody may search. The kernel may
@@ -218,7 +238,7 @@ extension KernelCache {
     /// before it is stored. Once, for then the old time is gone.
     func takeBackOldTime(of directory: Node) {
         guard directory.isHandedOut.exchange(false, ordering: .relaxed) else { return }
-        state.withLock { state in
+        change { state in
             // Its names were taken back one by one, and a bump would detach mounts.
             guard !state.suspension.contains(.mountsBelow) else { return }
             Self.bump(&state)
@@ -227,7 +247,7 @@ extension KernelCache {
 
     /// Makes the kernel ask again for every name.
     func takeBackAllNames() {
-        state.withLock { Self.bump(&$0) }
+        change { Self.bump(&$0) }
     }
 
     /// After the change, before the reply (R11). Takes no lock of the kernel.
@@ -246,7 +266,7 @@ extension KernelCache {
     /// An object that the kernel is just learning of is another one than what it will learn. Where no name is handed
     /// out it asks again by itself.
     func takeBackUnknown() {
-        state.withLock { state in
+        change { state in
             if state.suspension.isEmpty, state.allowed.entry > 0 { Self.bump(&state) }
         }
     }
@@ -273,7 +293,7 @@ extension KernelCache {
 
     /// All names are taken back: changes need no bump until something is handed out again.
     func finishSuspending(_ ticket: UInt64) {
-        state.withLock { state in
+        change { state in
             // A later suspension has more names to take back.
             guard !state.suspension.isEmpty, state.suspensions == ticket else { return }
             state.beginEpoch()
@@ -281,7 +301,13 @@ extension KernelCache {
         }
     }
 
-    func resume(_ reason: Suspension) { state.withLock { _ = $0.suspension.remove(reason) } }
+    func resume(_ reason: Suspension) {
+        change { state in
+            state.suspension.remove(reason)
+            // What was not taken back meanwhile is due again.
+            if state.mayBump() { state.bumpWithinPeriod() }
+        }
+    }
 }
 
 // MARK: The clock

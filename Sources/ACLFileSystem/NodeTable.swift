@@ -13,8 +13,6 @@ final class Node: Sendable {
     /// Of a directory: its ctime before the first of the names that were handed out in that epoch was looked for.
     /// Used only under the mutex of the kernel's cache.
     nonisolated(unsafe) var ctimeAtHandOut = Timespec(sec: 0, nsec: 0)
-    /// The epoch in which its name was last noted. Likewise.
-    nonisolated(unsafe) var notedIn: UInt64 = 0
     /// Of a directory: monotonic nanoseconds when its objects were last shown in a listing from its beginning.
     let lastShown = Atomic<UInt64>(0)
     /// Of a directory: READDIRPLUS replies that the kernel may not have used yet (R5).

@@ -68,8 +68,7 @@ extension FileSystem {
             return 0
         }
         if node.isDirectory { node.isHandedOut.store(true, ordering: .relaxed) }
-        let child = NamedChild(
-            node: node, isLinked: !node.isDirectory && status.nlink > 1, isElsewhere: status.mountID != parent.status.mountID)
+        let child = NamedChild(node: node.id, isElsewhere: status.mountID != parent.status.mountID)
         return cache.handOut(name, child, below: directory, at: parent.status.ctime) { tellsEveryChange(parent) }
     }
 

@@ -13,7 +13,6 @@ struct BumpByTimeTests {
     private static let second: UInt64 = 1_000_000_000
     private let cache = KernelCache(.auto)
     private let directory: Node
-    private let child: Node
     private let ctime = Timespec(sec: 7, nsec: 7)
 
     init() throws {
@@ -21,12 +20,11 @@ struct BumpByTimeTests {
             directory: Syscall.open("/tmp", OpenFlag.readOnly | OpenFlag.directory), metadataName: "user.aclfs",
             descriptorBudget: 64, report: { _ in })
         directory = Node(id: NodeID(2), object: tree.root)
-        child = Node(id: NodeID(3), object: tree.root)
         cache.begin(hasEpoch: true)
     }
 
     private func handOut(at ctime: Timespec? = nil, isTold: Bool = true, isElsewhere: Bool = false) {
-        let child = NamedChild(node: child, isLinked: false, isElsewhere: isElsewhere)
+        let child = NamedChild(node: NodeID(3), isElsewhere: isElsewhere)
         _ = cache.handOut("name", child, below: directory, at: ctime ?? self.ctime) { isTold }
     }
 
@@ -74,9 +72,17 @@ struct BumpByTimeTests {
         #expect(isBumped { handOut() } == false)
     }
 
+    private var names: [[CChar]] {
+        var names: [[CChar]] = []
+        cache.namesHandedOut.forEach { names.append($0.bytes) }
+        return names
+    }
+
     /// The kernel stamps the names of a listing when it uses it, which may be in a later epoch.
     @Test func namesOfAListingThatIsUsedLateAreTakenBackAgain() {
-        cache.beginListing(of: directory)
+        let listing = UnusedListing(of: directory, cache)
+        listing.isMade()
+        listing.shows("listed", NodeID(4))
         handOut()
         cache.takeBackAllNames()
         let due = cache.nextDue
@@ -85,21 +91,45 @@ struct BumpByTimeTests {
         handOut()
         cache.tick((due ?? 0) + 1) { _ in true }
         #expect(bumps == 2)
-        cache.useListing(of: directory)
+        #expect(names.isEmpty)
+        listing.isUsed()
+        #expect(names == [Array("listed".utf8CString)])
         cache.tick((due ?? 0) + 2 * Self.second) { _ in true }
         #expect(bumps == 3)
         #expect(cache.nextDue == nil)
     }
 
-    @Test func aNameIsNotedOnceInAnEpoch() {
-        for _ in 0..<10 { handOut() }
-        var count = 0
-        cache.namesHandedOut.forEach { _ in count += 1 }
-        #expect(count == 1)
+    /// Nothing was due, so the clock slept without end.
+    @Test func theClockIsWokenForAListingThatABumpOvertook() {
+        let rung = Atomic(0)
+        cache.onEarlierDeadline { rung.add(1, ordering: .relaxed) }
+        let listing = UnusedListing(of: directory, cache)
+        listing.isMade()
+        #expect(cache.nextDue == nil)
         cache.takeBackAllNames()
+        #expect(cache.nextDue != nil)
+        #expect(rung.load(ordering: .relaxed) == 1)
+        // One that fails shows nothing.
+        listing.showsNothing()
+        cache.takeBackAllNames()
+        #expect(cache.nextDue == nil)
+    }
+
+    @Test func eachNameOfAnObjectIsKnown() {
+        for name in ["a", "b", "a"] {
+            _ = cache.handOut(name, NamedChild(node: NodeID(3), isElsewhere: false), below: directory, at: ctime) { true }
+        }
+        #expect(names.count == 3)
+    }
+
+    /// What fell due while something was mounted below is due again.
+    @Test func whatWasNotTakenBackIsDueAfterASuspension() {
         handOut()
-        cache.namesHandedOut.forEach { _ in count += 1 }
-        #expect(count == 2)
+        #expect(cache.suspend(.mountsBelow) != nil)
+        cache.tick(SystemTime.monotonic() + 2 * Self.second) { _ in true }
+        #expect(cache.nextDue == nil)
+        cache.resume(.mountsBelow)
+        #expect(cache.nextDue != nil)
     }
 
     /// A revocation while the directories are looked at ends what they were looked at for.
