@@ -71,10 +71,8 @@ extension FileSystem {
         } catch {
             // The kernel will not learn of them.
             for node in shown { forgetLookups(of: node, 1) }
-            directory.listing.showsNothing()
             throw error
         }
-        if shown.isEmpty { directory.listing.showsNothing() }
         if offset == 0 { directory.node.lastShown.store(now, ordering: .relaxed) }
         return shown
     }

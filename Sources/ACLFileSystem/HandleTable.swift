@@ -126,14 +126,6 @@ final class UnusedListing: Sendable {
         state.withLock { $0.names.append(name, child, in: node.id) }
     }
 
-    /// No name in it may be believed, so it is as good as used.
-    func showsNothing() {
-        state.withLock { state in
-            if state.isOutstanding { cache.endEmptyListing(of: node) }
-            state = State()
-        }
-    }
-
     func isUsed() {
         state.withLock { state in
             if state.isOutstanding { cache.useListing(of: node, showing: state.names, since: state.epoch) }

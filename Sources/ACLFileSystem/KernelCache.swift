@@ -180,14 +180,6 @@ extension KernelCache {
         }
     }
 
-    /// The listing shows nothing that could be believed.
-    func endEmptyListing(of directory: Node) {
-        state.withLock { state in
-            directory.unusedListings.subtract(1, ordering: .sequentiallyConsistent)
-            state.unusedListings -= 1
-        }
-    }
-
     /// The kernel has used a listing. It stamped the names with the epoch of that moment, which may be a later one than
     /// when the listing was made.
     /// - Parameters:
@@ -195,11 +187,13 @@ extension KernelCache {
     ///   - epoch: in which it was begun.
     func useListing(of directory: Node, showing names: HandedOutNames, since epoch: UInt64) {
         change { state in
-            if state.hasEpoch, epoch < state.epoch {
-                state.handedOut.append(names)
-                state.doubtWithinPeriod()
+            if !names.isEmpty {
+                if state.hasEpoch, epoch < state.epoch {
+                    state.handedOut.append(names)
+                    state.doubtWithinPeriod()
+                }
+                directory.lastHandOut.store(state.epoch, ordering: .relaxed)
             }
-            directory.lastHandOut.store(state.epoch, ordering: .relaxed)
             directory.unusedListings.subtract(1, ordering: .sequentiallyConsistent)
             state.unusedListings -= 1
         }

@@ -109,10 +109,11 @@ struct BumpByTimeTests {
         cache.takeBackAllNames()
         #expect(cache.nextDue != nil)
         #expect(rung.load(ordering: .relaxed) == 1)
-        // One that fails shows nothing.
-        listing.showsNothing()
+        // One that failed shows nothing: its directory is not one of which a name was handed out.
+        listing.isUsed()
         cache.takeBackAllNames()
         #expect(cache.nextDue == nil)
+        #expect(directory.lastHandOut.load(ordering: .relaxed) == 0)
     }
 
     @Test func eachNameOfAnObjectIsKnown() {
