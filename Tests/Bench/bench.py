@@ -47,6 +47,7 @@ def arguments(words):
     add("--as", dest="who", default=variable("as", "root,user"), help="root, user or both")
     add("--uid", type=int, default=variable("uid", 1000, int), help="the ordinary user's uid and gid")
     add("--cpu", default=variable("cpu", ""), help="the processor that clients are kept to, by its number; servers go where they like")
+    add("--servers", default=variable("servers", "apart"), help="apart: each in a session of its own; together: in the clients'")
     add("--dir", default=variable("dir", os.environ.get("TMPDIR") or "/tmp"), help="where; decides the backing file system")
     add("--options", default=variable("options", ""), help="mount options of aclfs")
     add("--built", default=variable("built", ",".join(peers.NAMES)), help="peers that are mounted here; - for none")
@@ -78,6 +79,8 @@ def check(settings):
         for each in words_of(word):
             if each not in known:
                 raise places.Failure(f"{each}: must be one of {', '.join(known)}, or - for none")
+    if settings.servers not in ("apart", "together"):
+        raise places.Failure(f"--servers {settings.servers}: must be apart or together")
     if settings.cpu and (not settings.cpu.isdigit() or int(settings.cpu) not in os.sched_getaffinity(0)):
         raise places.Failure(f"--cpu {settings.cpu}: must be one of {sorted(os.sched_getaffinity(0))}")
     if not 0 < settings.uid < 2**32 - 1:
@@ -92,7 +95,8 @@ def client(settings):
 
 def measure_as(who, settings, chosen, scratch, tarball, result):
     """One user's rounds, on mounts of their own. Whether somebody wanted them to end early."""
-    mounts = places.Mounts(scratch, who, settings.aclfs, settings.options, words_of(settings.built), settings.peers.split(), settings.examples)
+    mounts = places.Mounts(scratch, who, settings.aclfs, settings.options, words_of(settings.built), settings.peers.split(),
+                           settings.examples, settings.servers == "apart")
     try:
         result["paths"], result["missing"] = mounts.status()["paths"], mounts.missing
         uid = 0 if who == "root" else settings.uid
@@ -115,7 +119,7 @@ def measure(settings, chosen):
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     result = {
         "machine": machine.describe(settings.aclfs, os.path.realpath(settings.dir)), "load_before": machine.load(),
-        "settings": {name: getattr(settings, name) for name in ("rounds", "seconds", "data_mib", "objects", "options", "quick", "cpu")},
+        "settings": {name: getattr(settings, name) for name in ("rounds", "seconds", "data_mib", "objects", "options", "quick", "cpu", "servers")},
         "identities": {}, "missing": [], "paths": {},
     }
     if settings.micro:

@@ -22,6 +22,7 @@ def describe(aclfs, directory):
         "kernel": platform.release(),
         "libfuse": _first("pkg-config", "--modversion", "fuse3"),
         "bindfs": _first("bindfs", "--version"),
+        "autogroup": _read("/proc/sys/kernel/sched_autogroup_enabled").strip() or None,
         "backing": backing(directory),
     }
 

@@ -5,9 +5,11 @@ import tables
 
 
 def name(result):
-    """The backing file system, the options of aclfs if there were some, and where the clients were kept if they were."""
-    options, processor = result["settings"].get("options"), result["settings"].get("cpu")
-    return result["machine"]["backing"]["type"] + (f", {options}" if options else "") + (", clients on one processor" if processor else "")
+    """The backing file system, the options of aclfs if there were some, and what is unusual about where all of them ran."""
+    settings = result["settings"]
+    parts = [result["machine"]["backing"]["type"], settings.get("options"), "clients on one processor" if settings.get("cpu") else "",
+             "one session" if settings.get("servers") == "together" else ""]
+    return ", ".join(filter(None, parts))
 
 
 def section(result):

@@ -5,10 +5,10 @@ import shlex
 import shutil
 import subprocess
 import sys
-import time
+
+import servers
 
 NAMES = ["bindfs", "passthrough_ll", "passthrough_hp"]
-PATIENCE = 20
 EXAMPLES = "/usr/share/doc/libfuse3-dev/examples"
 SOURCES = {"passthrough_ll": ("passthrough_ll.c", "cc"), "passthrough_hp": ("passthrough_hp.cc", "c++")}
 
@@ -17,31 +17,21 @@ class Missing(Exception):
     """Why one of them is not measured."""
 
 
-def mount(name, back, point, scratch, examples):
+def mount(name, back, point, scratch, examples, own_session):
     """Mounts it for all users; returns when it is mounted."""
     if name == "bindfs":
         program = shutil.which("bindfs")
         if not program:
             raise Missing("not installed (apt install bindfs)")
-        words = [program, "--multithreaded", "-o", "allow_other", back, point]
+        words = [program, "-f", "--multithreaded", "-o", "allow_other", back, point]
     else:
         program = build(name, scratch, [place for place in (examples, EXAMPLES) if place])
         if name == "passthrough_ll":
-            words = [program, "-o", f"source={back},allow_other,xattr", point]
+            words = [program, "-f", "-o", f"source={back},allow_other,xattr", point]
         else:
+            # Never leaves the foreground.
             words = [program, back, point]
-    log = f"{scratch.top}/private/{name}.log"
-    with open(log, "wb") as output:
-        started = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
-    # Some stay in the foreground; the directory's end is theirs, too.
-    patience = time.monotonic() + PATIENCE
-    while not os.path.ismount(point) and time.monotonic() < patience:
-        if started.poll():
-            with open(log, encoding="utf-8", errors="replace") as file:
-                raise Missing(f"exit {started.returncode}: {file.read().strip()[-200:]}")
-        time.sleep(0.02)
-    if not os.path.ismount(point):
-        raise Missing(f"was started, but nothing is mounted after {PATIENCE} seconds")
+    servers.mount(words, point, scratch, own_session)
 
 
 def build(name, scratch, examples):

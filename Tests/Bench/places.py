@@ -7,6 +7,7 @@ import tempfile
 
 import peers
 import reaper
+import servers
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -66,20 +67,24 @@ class Mounts:
     """By label, where each file system shows a directory of its own on the same backing file system. For each user they
     are mounted anew: some hold a descriptor for every object that they have shown."""
 
-    def __init__(self, scratch, who, aclfs, options, wanted, given, examples):
+    def __init__(self, scratch, who, aclfs, options, wanted, given, examples, own_session=True):
         self.scratch, self.aclfs = scratch, aclfs
         scratch.new(who), scratch.new(f"private/{who}")
         self.at = {"native": scratch.new(f"{who}/native")}
         self.missing = []
         self.others = []
         back, point = scratch.new(f"private/{who}/aclfs"), scratch.new(f"{who}/aclfs")
-        must(aclfs, "mount", *(["-o", options] if options else []), back, point)
+        words = [aclfs, "mount", "--foreground", *(["-o", options] if options else []), back, point]
+        try:
+            servers.mount(words, point, scratch, own_session)
+        except servers.Failed as error:
+            raise Failure(str(error)) from None
         self.at["aclfs"] = point
         for name in wanted:
             back, point = scratch.new(f"private/{who}/{name}"), scratch.new(f"{who}/{name}")
             try:
-                peers.mount(name, back, point, scratch, examples)
-            except peers.Missing as error:
+                peers.mount(name, back, point, scratch, examples, own_session)
+            except (peers.Missing, servers.Failed) as error:
                 self.missing.append(f"{name}: {error}")
                 continue
             self._add(name, point)

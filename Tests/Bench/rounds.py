@@ -1,6 +1,8 @@
-"""Interleaved rounds: each round runs each workload on every file system before the next one begins, and begins with
-another one each time, so that a slow minute of the machine falls on all of them."""
+"""Interleaved rounds: each round runs each workload on every file system before the next one begins, so that a slow
+minute of the machine falls on all of them. The order is another one each time: what runs first, or behind a certain other
+one, runs better or worse for it."""
 import os
+import random
 import sys
 import time
 
@@ -40,8 +42,8 @@ class Rounds:
             try:
                 for workload in self.chosen:
                     places = list(self.places_of(workload))
-                    first = number % max(1, len(places))
-                    for fixture in places[first:] + places[:first]:
+                    random.Random(f"{workload.name} {number}").shuffle(places)
+                    for fixture in places:
                         self._sample(workload, fixture, number)
             except KeyboardInterrupt:
                 print(f"bench: interrupted in round {number + 1}; what was measured so far counts", file=sys.stderr)

@@ -128,6 +128,10 @@ def summary(result):
             f"Paths: {ways}. Mount options: {settings['options'] or 'none'}.",
             f"{settings['rounds']} rounds of {settings['seconds']} s, data of {settings['data_mib']} MiB.",
         ]
+        groups = "" if machine.get("autogroup") is None else f" (sched_autogroup_enabled is {machine['autogroup']})"
+        if settings.get("servers"):
+            lines.append({"apart": "Each server ran in a session of its own", "together": "Servers ran in the clients' session"}
+                         [settings["servers"]] + f"{groups}.")
         if settings.get("cpu"):
             lines.append(f"Clients were kept to processor {settings['cpu']}; servers were not.")
     else:
