@@ -21,6 +21,8 @@ struct rings {
 	int failure;
 	/* The kernel is promised no rings. */
 	bool abandoned;
+	/* Requests come through them. */
+	atomic_bool serve;
 };
 
 struct aclfs_fuse_session {
@@ -35,6 +37,9 @@ struct aclfs_fuse_session {
 
 	/* Workers that wait for a request or are at one without waiting for anything else. */
 	atomic_int serving;
+
+	/* Held by the one who reads from the device, where rings serve. */
+	pthread_mutex_t turn;
 
 	/* Guards everything below. */
 	pthread_mutex_t lock;

@@ -111,6 +111,8 @@ static int serve(struct ring_thread *thread)
 		/* A kernel that refuses an entry at first goes on with the device; an answer that it refuses is lost. */
 		if (result < 0)
 			return registered ? result : 0;
+		if (!registered)
+			atomic_store_explicit(&thread->session->rings.serve, true, memory_order_relaxed);
 		registered = true;
 		handle(thread);
 		aclfs_ring_submit(ring, WIRE_RING_COMMIT_AND_FETCH, thread->queue->cpu, thread->commit);

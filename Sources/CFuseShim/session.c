@@ -212,6 +212,7 @@ int aclfs_fuse_session_new(const struct aclfs_fuse_handlers *handlers, void *use
 	session->handlers = *handlers;
 	session->userdata = userdata;
 	session->configuration = *configuration;
+	pthread_mutex_init(&session->turn, NULL);
 	pthread_mutex_init(&session->lock, NULL);
 	pthread_cond_init(&session->changed, NULL);
 	pthread_cond_init(&session->wanted, NULL);
@@ -243,6 +244,7 @@ void aclfs_fuse_session_free(aclfs_fuse_session *session)
 	pthread_cond_destroy(&session->changed);
 	pthread_cond_destroy(&session->wanted);
 	pthread_mutex_destroy(&session->lock);
+	pthread_mutex_destroy(&session->turn);
 	free(session);
 }
 

@@ -10,12 +10,14 @@
 #include <sys/ioctl.h>
 
 enum wire_opcode {
+	WIRE_FORGET = 2,
 	WIRE_SETATTR = 4,
 	WIRE_FSYNC = 20,
 	WIRE_FLUSH = 25,
 	WIRE_INIT = 26,
 	WIRE_FSYNCDIR = 30,
 	WIRE_IOCTL = 39,
+	WIRE_BATCH_FORGET = 42,
 	WIRE_FALLOCATE = 43,
 	WIRE_RENAME2 = 45,
 	WIRE_LSEEK = 46,

@@ -127,11 +127,38 @@ static void park(aclfs_fuse_session *session)
 	pthread_mutex_unlock(&session->lock);
 }
 
+static bool is_forget(const struct fuse_buf *buffer)
+{
+	const struct wire_in_header *header = buffer->mem;
+	return header->opcode == WIRE_FORGET || header->opcode == WIRE_BATCH_FORGET;
+}
+
+/*
+ * Where requests come through rings, the device brings little else than FORGET, for which nobody waits.  A thread that
+ * waited for each of them would be woken at each unlink(2), mostly on another processor and at the caller's expense.
+ * So one thread at a time reads, and lets gather what comes within a moment.
+ */
+enum { FORGETS_GATHER_NS = 1000000 };
+
+static int receive_beside_rings(struct worker *worker)
+{
+	aclfs_fuse_session *session = worker->session;
+	pthread_mutex_lock(&session->turn);
+	/* Whoever waited for the turn was not woken by the end. */
+	int n = fuse_session_exited(session->library) ? 0 : fuse_session_receive_buf(session->library, &worker->buffer);
+	if (n > 0 && is_forget(&worker->buffer))
+		nanosleep(&(struct timespec){ .tv_nsec = FORGETS_GATHER_NS }, NULL);
+	pthread_mutex_unlock(&session->turn);
+	return n;
+}
+
 static void serve(struct worker *worker)
 {
 	aclfs_fuse_session *session = worker->session;
 	while (!fuse_session_exited(session->library)) {
-		int n = fuse_session_receive_buf(session->library, &worker->buffer);
+		bool rings = atomic_load_explicit(&session->rings.serve, memory_order_relaxed);
+		int n = rings ? receive_beside_rings(worker) :
+				fuse_session_receive_buf(session->library, &worker->buffer);
 		if (n == -EINTR || n == -EAGAIN)
 			continue;
 		if (n < 0) {

@@ -53,6 +53,8 @@ private final class HelloHandler: RequestHandler, @unchecked Sendable {
         var openKills = false
         var writeKills = false
         var interrupted = 0
+        var lookups: UInt64 = 0
+        var forgotten: UInt64 = 0
         /// Makes the next open a passthrough one.
         var backingID: Int32?
     }
@@ -84,8 +86,11 @@ private final class HelloHandler: RequestHandler, @unchecked Sendable {
             reply.absent(validFor: 0)
             return
         }
+        seen.withLock { $0.lookups += 1 }
         reply.answer(Entry(node: Self.file, generation: 7, attributes: attributes(Self.file)))
     }
+
+    override func forget(_ node: NodeID, count: UInt64) { seen.withLock { $0.forgotten += count } }
 
     override func getattr(_ node: NodeID, handle: HandleID?, caller: Caller, reply: consuming AttributeReply) {
         reply.answer(attributes(node), validFor: 0)
@@ -401,6 +406,23 @@ struct SessionTests {
         #expect(copyFileRange(source, nil, unnamed, nil, 5, 0) == 5)
         close(source)
         close(unnamed)
+        try mount.unmount()
+        #expect(mount.join() == nil)
+    }
+
+    /// They are read some time after they were sent, where rings serve, and all of them.
+    @Test(arguments: transports) func takesEachForget(_ transport: Transport) throws {
+        let handler = HelloHandler()
+        let mount = try LiveMount(handler, configuration: SessionConfiguration(transport: transport))
+        var attributes = stat()
+        for _ in 0..<300 {
+            #expect(stat(mount.path + "/hello", &attributes) == 0)
+            #expect(mount.session.notifier.invalidateEntry("hello", in: .root) == 0)
+        }
+        let asked = handler.seen.withLock { $0.lookups }
+        #expect(asked == 300)
+        for _ in 0..<500 where handler.seen.withLock({ $0.forgotten }) < asked { usleep(10_000) }
+        #expect(handler.seen.withLock { $0.forgotten } == asked)
         try mount.unmount()
         #expect(mount.join() == nil)
     }
