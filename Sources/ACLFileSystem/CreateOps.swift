@@ -131,7 +131,7 @@ extension FileSystem {
     /// - Returns: what is stored with it now.
     private func finish(_ descriptor: Int32, _ facts: ObjectFacts) throws(Errno) -> MetadataRecord {
         let record = MetadataRecord(flags: facts.flags, groupGUID: facts.groupGUID, acl: facts.acl)
-        if !record.isEmpty { try tree.write(record, to: descriptor) }
+        if !record.isEmpty { try tree.write(record, toNew: facts.kind, descriptor) }
         try changeOwner(descriptor, uid: facts.owner, gid: facts.group)
         if facts.kind != .symlink { try Syscall.fchmod(descriptor, mode: UInt32(facts.mode.rawValue)) }
         return record

@@ -173,6 +173,7 @@ public final class BackingTree: Sendable {
     public func adopt(_ descriptor: SharedDescriptor, record: MetadataRecord? = nil) throws(Errno) -> ResolvedObject {
         var found = try adopt(descriptor, Syscall.statx(descriptor.rawValue))
         found.record = record
+        if let record { assume(record, of: found) }
         return found
     }
 

@@ -41,6 +41,12 @@ extension BackingTree {
         cache.assume(after.ctime, after: before.ctime, of: object)
     }
 
+    /// What was just stored with a new object is kept for a moment, as after any change of our own.
+    func assume(_ record: MetadataRecord, of found: ResolvedObject) {
+        guard changeTimes.identify(found.status.ctime, on: found.status.device, found.descriptor) else { return }
+        cache.assume(record, at: found.status.ctime, for: found.object)
+    }
+
     private func keep(_ record: MetadataRecord, of object: BackingObject, _ status: FileStatus, _ descriptor: SharedDescriptor) {
         guard changeTimes.identify(status.ctime, on: status.device, descriptor) else { return }
         cache.keep(record, at: status.ctime, for: object)
@@ -67,7 +73,7 @@ extension BackingTree {
         if let kept = cache.record(of: object, at: status.ctime) { return kept }
         // The status comes first: a change in between has a later ctime, and the record is not found under it (R3).
         let record: MetadataRecord
-        switch read(.object(descriptor.rawValue)) {
+        switch read(.object(descriptor.rawValue, object.kind)) {
         case .success(let stored): record = stored
         case .failure(let problem):
             damagedRecords.note(problem, of: object.key, at: status.ctime, descriptor)
@@ -85,11 +91,12 @@ extension BackingTree {
 
     /// The stored record; an empty one if there is none.
     public func record(_ descriptor: Int32) throws(Errno) -> MetadataRecord {
-        do { return try read(.object(descriptor)).get() } catch { throw .io }
+        do { return try read(.object(descriptor, nil)).get() } catch { throw .io }
     }
 
     private enum RecordPlace {
-        case object(Int32)
+        /// Of which kind, if that is known.
+        case object(Int32, ObjectKind?)
         case named(Int32, UnsafePointer<CChar>)
     }
 
@@ -105,7 +112,7 @@ extension BackingTree {
             do throws(Errno) {
                 let count =
                     switch place {
-                    case .object(let descriptor): try value(of: descriptor, into: buffer)
+                    case .object(let descriptor, let kind): try value(of: descriptor, kind, into: buffer)
                     case .named(let directory, let name):
                         try Syscall.getxattrat(directory, name, metadataName, into: buffer)
                     }
@@ -123,8 +130,11 @@ extension BackingTree {
     }
 
     /// Who may not read an object may still list the names of its attributes: what is not among them is not there.
-    private func value(of descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) throws(Errno) -> Int {
-        do throws(Errno) { return try Syscall.getxattr(.any(descriptor), metadataName, into: buffer) } catch {
+    private func value(
+        of descriptor: Int32, _ kind: ObjectKind?, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(Errno) -> Int {
+        let target: XattrTarget = kind == .directory ? .directory(descriptor) : .any(descriptor)
+        do throws(Errno) { return try Syscall.getxattr(target, metadataName, into: buffer) } catch {
             guard error == .acces else { throw error }
             guard try Syscall.listxattr(.any(descriptor)).contains(Array(metadataName.utf8)) else { throw .nodata }
         }
@@ -136,18 +146,30 @@ extension BackingTree {
     /// Replaces the record in one call; an empty record is the absence of the attribute.
     /// - Throws: `nospc` or `dquot` if it does not fit; then nothing has changed.
     public func write(_ record: MetadataRecord, to descriptor: Int32) throws(Errno) {
-        try ownersAccess.with(OwnersAccess.writing, on: descriptor) { () throws(Errno) in try store(record, on: descriptor) }
+        try ownersAccess.with(OwnersAccess.writing, on: descriptor) { () throws(Errno) in
+            try store(record, on: .any(descriptor))
+        }
     }
 
-    private func store(_ record: MetadataRecord, on descriptor: Int32) throws(Errno) {
+    /// The record of an object that was just made.
+    /// - Parameter descriptor: of a file, one that it was made with.
+    public func write(_ record: MetadataRecord, toNew kind: ObjectKind, _ descriptor: Int32) throws(Errno) {
+        switch kind {
+        case .file: try store(record, on: .open(descriptor))
+        case .directory: try store(record, on: .directory(descriptor))
+        default: try store(record, on: .any(descriptor))
+        }
+    }
+
+    private func store(_ record: MetadataRecord, on target: XattrTarget) throws(Errno) {
         if record.isEmpty {
-            do { try Syscall.removexattr(.any(descriptor), metadataName) } catch {
+            do { try Syscall.removexattr(target, metadataName) } catch {
                 if error != .nodata && error != .opnotsupp { throw error }
             }
             return
         }
         let bytes: [UInt8]
         do { bytes = try record.encoded() } catch { throw .inval }
-        try Syscall.setxattr(.any(descriptor), metadataName, bytes)
+        try Syscall.setxattr(target, metadataName, bytes)
     }
 }

@@ -110,6 +110,15 @@ final class ObjectCache: Sendable {
         }
     }
 
+    /// Believes a record that was written, and not read, to be that of an object with this ctime, for a moment.
+    func assume(_ record: MetadataRecord, at ctime: Timespec, for object: BackingObject) {
+        let expiry = SystemTime.monotonic() + KeptRecord.assumption
+        state.withLock { state in
+            guard let position = state.position(of: object) else { return }
+            state.slots[position].record = KeptRecord(ctime: ctime, record: record, expiry: expiry)
+        }
+    }
+
     func insert(_ descriptor: SharedDescriptor, for object: BackingObject) {
         state.withLock { state in
             let number = Number(object)

@@ -238,6 +238,11 @@ int64_t aclfs_pgetxattr(int32_t fd, const char *name, void *value, uint64_t size
   int64_t result = aclfs_proc_xattr(SYS_getxattrat, fd, name, value, size, 0);
   return result == -ENOSYS ? answer(getxattr(aclfs_proc_path(fd).text, name, value, size)) : result;
 }
+/* Whoever may not search it may still go through its descriptor. */
+int64_t aclfs_dgetxattr(int32_t fd, const char *name, void *value, uint64_t size) {
+  int64_t result = aclfs_xattr_at(SYS_getxattrat, fd, ".", name, value, size, 0);
+  return result == -ENOSYS || result == -EACCES ? aclfs_pgetxattr(fd, name, value, size) : result;
+}
 int64_t aclfs_lgetxattr(const char *path, const char *name, void *value, uint64_t size) {
   return answer(lgetxattr(path, name, value, size));
 }
@@ -254,6 +259,10 @@ int32_t aclfs_fsetxattr(int32_t fd, const char *name, const void *value, uint64_
 int32_t aclfs_psetxattr(int32_t fd, const char *name, const void *value, uint64_t size, int32_t flags) {
   int64_t result = aclfs_proc_xattr(SYS_setxattrat, fd, name, (void *)value, size, flags);
   return result == -ENOSYS ? ANSWER(setxattr(aclfs_proc_path(fd).text, name, value, size, flags)) : (int32_t)result;
+}
+int32_t aclfs_dsetxattr(int32_t fd, const char *name, const void *value, uint64_t size, int32_t flags) {
+  int64_t result = aclfs_xattr_at(SYS_setxattrat, fd, ".", name, (void *)value, size, flags);
+  return result == -ENOSYS || result == -EACCES ? aclfs_psetxattr(fd, name, value, size, flags) : (int32_t)result;
 }
 int32_t aclfs_lsetxattr(const char *path, const char *name, const void *value, uint64_t size, int32_t flags) {
   return ANSWER(lsetxattr(path, name, value, size, flags));

@@ -56,16 +56,20 @@ struct at_arguments {
   uint32_t size, flags;
 };
 
-int64_t aclfs_proc_xattr(long call, int32_t fd, const char *name, void *value, uint64_t size, int32_t flags) {
+int64_t aclfs_xattr_at(
+    long call, int32_t from, const char *at, const char *name, void *value, uint64_t size, int32_t flags) {
   static _Atomic bool missing;
-  int from = atomic_load_explicit(&missing, memory_order_relaxed) ? -1 : aclfs_proc_directory();
-  if (from < 0) return -ENOSYS;
-  char number[16];
-  write_number(number, (uint32_t)fd);
+  if (from < 0 || atomic_load_explicit(&missing, memory_order_relaxed)) return -ENOSYS;
   struct at_arguments arguments = {
       .value = (uint64_t)(uintptr_t)value, .size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size, .flags = (uint32_t)flags};
-  long result = syscall(call, from, number, 0, name, &arguments, sizeof arguments);
+  long result = syscall(call, from, at, 0, name, &arguments, sizeof arguments);
   if (result >= 0) return result;
   if (errno == ENOSYS) atomic_store(&missing, true);
   return -(int64_t)errno;
+}
+
+int64_t aclfs_proc_xattr(long call, int32_t fd, const char *name, void *value, uint64_t size, int32_t flags) {
+  char number[16];
+  write_number(number, (uint32_t)fd);
+  return aclfs_xattr_at(call, aclfs_proc_directory(), number, name, value, size, flags);
 }

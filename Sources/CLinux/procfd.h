@@ -22,7 +22,12 @@ struct proc_path aclfs_proc_path(int32_t fd);
 /* /proc/self/fd, or -1. */
 int aclfs_proc_directory(void);
 
-/* setxattrat(2) or getxattrat(2) on a descriptor's own object: -errno; -ENOSYS if it cannot be done this way. */
+/* setxattrat(2) or getxattrat(2) on what a name means in a directory, the last link followed: -errno; -ENOSYS if it
+ * cannot be done this way. */
+int64_t aclfs_xattr_at(
+    long call, int32_t from, const char *at, const char *name, void *value, uint64_t size, int32_t flags);
+
+/* The same on a descriptor's own object. */
 int64_t aclfs_proc_xattr(long call, int32_t fd, const char *name, void *value, uint64_t size, int32_t flags);
 
 #endif

@@ -38,6 +38,20 @@ struct XattrTests {
         try "\(directory.path)/f".withCString { try roundTrip(.path($0), "user.test") }
     }
 
+    @Test("a directory's are reached from itself, also where it may not be searched")
+    func ofDirectories() throws {
+        try Syscall.mkdirat(directory.descriptor, "d", mode: 0o700)
+        let inside = try directory.opaque("d")
+        try roundTrip(.directory(inside.rawValue), "user.test")
+        try Syscall.setxattr(.directory(inside.rawValue), "user.test", [1, 2])
+        #expect(try Syscall.getxattr(.any(inside.rawValue), "user.test") == [1, 2])
+        try Syscall.fchmod(inside.rawValue, mode: 0o600)
+        #expect(try Syscall.getxattr(.directory(inside.rawValue), "user.test") == [1, 2])
+        // What is no directory is not taken for one.
+        _ = try directory.file("f")
+        #expect(throws: Errno.notdir) { _ = try Syscall.getxattr(.directory(directory.opaque("f").rawValue), "user.test") }
+    }
+
     @Test("symlinks and FIFOs keep attributes of their own", .enabled(if: isRoot))
     func specialObjects() throws {
         let target = try directory.file("f")

@@ -183,14 +183,16 @@ static const uint32_t aclfs_dirent_inode_at = 0, aclfs_dirent_next_at = 8, aclfs
                       aclfs_dirent_type_at = 18, aclfs_dirent_name_at = 19;
 
 /* --- Extended attributes: of a real descriptor (f), of any descriptor through /proc (p), by path not
- * following a symlink (l), by directory and name (at). --- */
+ * following a symlink (l), by directory and name (at), of a directory by any descriptor (d). --- */
 
 int64_t aclfs_fgetxattr(int32_t fd, const char *name, void *_Nullable value, uint64_t size);
 int64_t aclfs_pgetxattr(int32_t fd, const char *name, void *_Nullable value, uint64_t size);
+int64_t aclfs_dgetxattr(int32_t fd, const char *name, void *_Nullable value, uint64_t size);
 int64_t aclfs_lgetxattr(const char *path, const char *name, void *_Nullable value, uint64_t size);
 int64_t aclfs_getxattrat(int32_t dir, const char *at, const char *name, void *_Nullable value, uint64_t size);
 int32_t aclfs_fsetxattr(int32_t fd, const char *name, const void *_Nullable value, uint64_t size, int32_t flags);
 int32_t aclfs_psetxattr(int32_t fd, const char *name, const void *_Nullable value, uint64_t size, int32_t flags);
+int32_t aclfs_dsetxattr(int32_t fd, const char *name, const void *_Nullable value, uint64_t size, int32_t flags);
 int32_t aclfs_lsetxattr(const char *path, const char *name, const void *_Nullable value, uint64_t size,
                         int32_t flags);
 int64_t aclfs_flistxattr(int32_t fd, void *_Nullable list, uint64_t size);

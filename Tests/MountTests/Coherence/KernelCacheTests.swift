@@ -132,6 +132,31 @@ struct KernelCacheTests {
         }
     }
 
+    /// What was stored with a new object is believed without reading it, but not when it has changed.
+    @Test func changesOfNewObjectsAreSeen() throws {
+        let fixture = try MountFixture(options: "cache=strict")
+        let root = try path(fixture)
+        let bob = try ActingProcess(.bob)
+        try root.must("create", fixture.path("closed"), "0644", "0")
+        try root.must("setxattr", fixture.path("closed"), "system.aclfs.acl", "user:#502 deny read,list")
+        try root.must("mkdir", fixture.path("closed-d"), "0755", "0")
+        try root.must("setxattr", fixture.path("closed-d"), "system.aclfs.acl", "user:#502 deny read,list")
+        // Inherited: there is a record to be believed.
+        try root.must("setxattr", fixture.path("a/b/c"), "system.aclfs.acl", "user:#502 allow delete,file_inherit,directory_inherit")
+        for round in 0..<50 {
+            let name = "a/b/c/new\(round)"
+            let isDirectory = round % 2 == 0
+            if isDirectory { try root.must("mkdir", fixture.path(name), "0755", "0") } else { try root.must("create", fixture.path(name), "0644", "0") }
+            #expect(try unescaped(root.must("getxattr", fixture.path(name), "system.aclfs.acl")).isEmpty == false)
+            try bob.must("open", fixture.path(name), "0")
+            let copied = try Spawn.run([
+                "cp", "--preserve=xattr", "--attributes-only", "-T", "-r", fixture.backing + "/closed\(isDirectory ? "-d" : "")", fixture.backing + "/" + name,
+            ])
+            #expect(copied.status == 0, "\(copied)")
+            #expect(try bob.call("open", fixture.path(name), "0").word == "EACCES", "round \(round)")
+        }
+    }
+
     /// Every fast path away: everything still works, also what those paths would have done for us.
     @Test func nothingDependsOnTheFastPaths() throws {
         let fixture = try MountFixture(options: "suid," + Self.everythingMasked)

@@ -19,7 +19,7 @@ struct UnservedMountTests {
                     [ $status = 0 ] && break
                 done
                 is 'with enough' 0 $status
-                rm -rf /tmp/aclfs-61743
+                rm -rf /tmp/aclfs-61745
                 """#)
         #expect(result.output == "done", "\(result)")
     }

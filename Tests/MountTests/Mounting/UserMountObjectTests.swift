@@ -13,7 +13,7 @@ extension UserMountTests {
     private static let end = #"""
 
         unmount_it
-        rm -rf /tmp/aclfs-61743
+        rm -rf /tmp/aclfs-61744
         """#
 
     private func runOnMount(_ script: String) throws -> CommandResult {

@@ -14,7 +14,7 @@ struct UserMountTests {
         touch "$T/fuse.conf"; mount --bind "$T/fuse.conf" /etc/fuse.conf
         mkdir "$T/zed" "$T/zed/back"; chown -R 61743:61743 "$T/zed" "$T/mnt"; chmod 700 "$T/zed"
         zed() { "$ACT" 61743 61743 - -- "$@"; }
-        other() { "$ACT" 61744 61744 - -- "$@"; }
+        other() { "$ACT" 61749 61749 - -- "$@"; }
 
         """#
 

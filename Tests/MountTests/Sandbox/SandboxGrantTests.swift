@@ -173,9 +173,9 @@ struct SandboxGrantTests {
             is 'nothing is granted' '' "$(grant list)"
             # Who may not ask is told so, for each mount.
             refused 1 "$T/mnt: only root and whoever mounted may ask this" \
-                setpriv --reuid 61743 --regid 61743 --clear-groups "$A" sandbox grant list
+                setpriv --reuid 61746 --regid 61746 --clear-groups "$A" sandbox grant list
             refused 0 '' add --read-only "$T/mnt/alone"
-            refused 2 'only root and whoever mounted' setpriv --reuid 61743 --regid 61743 --clear-groups \
+            refused 2 'only root and whoever mounted' setpriv --reuid 61746 --regid 61746 --clear-groups \
                 "$A" sandbox grant add --bundle a.b --read-only "$T/mnt/alone"
             refused 2 'another user namespace' unshare -r "$A" sandbox grant add --bundle a.b --read-only "$T/mnt/alone"
             refused 2 'another user namespace' unshare -r "$A" sandbox grant remove --bundle org.example.App "$T/mnt/alone"
@@ -361,11 +361,11 @@ struct SandboxGrantTests {
             Self.prelude + #"""
             command -v fusermount3 >/dev/null || { echo 'fusermount3 (package fuse3) is missing'; exit; }
             cp "$A" "$T/bin/aclfs"; A=$T/bin/aclfs
-            cp /etc/passwd "$T/passwd"; echo 'zed:x:61743:61743::/nonexistent:/bin/sh' >>"$T/passwd"
+            cp /etc/passwd "$T/passwd"; echo 'zed:x:61746:61746::/nonexistent:/bin/sh' >>"$T/passwd"
             mount --bind "$T/passwd" /etc/passwd
             mknod -m 666 "$T/fuse" c 10 229; mount --bind "$T/fuse" /dev/fuse
-            mkdir "$T/home" "$T/v"; mv "$T/back" "$T/home/back"; chown -R 61743:61743 "$T/home" "$T/v"
-            as() { setpriv --reuid 61743 --regid 61743 --clear-groups env -u XDG_STATE_HOME -u XDG_RUNTIME_DIR HOME="$T/home" "$@"; }
+            mkdir "$T/home" "$T/v"; mv "$T/back" "$T/home/back"; chown -R 61746:61746 "$T/home" "$T/v"
+            as() { setpriv --reuid 61746 --regid 61746 --clear-groups env -u XDG_STATE_HOME -u XDG_RUNTIME_DIR HOME="$T/home" "$@"; }
             said=$(as "$A" mount -o "$V" "$T/home/back" "$T/v" 2>&1); is "mounted: $said" 1 "$(mounted "$T/v")"
             is 'added' '' "$(as "$A" sandbox grant add --bundle org.example.App --read-only "$T/v/alone" 2>&1)"
             is 'read' text "$(as cat "$T/v/alone" 2>&1)"
