@@ -43,7 +43,7 @@ def arguments(words):
     add("--starts", type=int, default=variable("starts", 5 if quick else 10, int), help="how often the start is timed; 0 = not")
     add("--only", default=variable("only", ""), help="workloads, joined by commas")
     add("--skip", default=variable("skip", ""), help="workloads that are left out")
-    add("--conditions", default=variable("conditions", "acl,home"), help="acl, home, both or - for none")
+    add("--conditions", default=variable("conditions", "acl,again,home"), help="of acl, again and home, or - for none")
     add("--as", dest="who", default=variable("as", "root,user"), help="root, user or both")
     add("--uid", type=int, default=variable("uid", 1000, int), help="the ordinary user's uid and gid")
     add("--cpu", default=variable("cpu", ""), help="the processor that clients are kept to, by its number; servers go where they like")
@@ -75,7 +75,7 @@ def check(settings):
     for program in (settings.aclfs, settings.load, settings.micro):
         if program and not shutil.which(program):
             raise places.Failure(f"{program}: not found (make bench builds it)")
-    for word, known in ((settings.who, ("root", "user")), (settings.conditions, ("acl", "home")), (settings.built, peers.NAMES)):
+    for word, known in ((settings.who, ("root", "user")), (settings.conditions, ("acl", "again", "home")), (settings.built, peers.NAMES)):
         for each in words_of(word):
             if each not in known:
                 raise places.Failure(f"{each}: must be one of {', '.join(known)}, or - for none")
@@ -119,7 +119,7 @@ def measure(settings, chosen):
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     result = {
         "machine": machine.describe(settings.aclfs, os.path.realpath(settings.dir)), "load_before": machine.load(),
-        "settings": {name: getattr(settings, name) for name in ("rounds", "seconds", "data_mib", "objects", "options", "quick", "cpu", "servers")},
+        "settings": {name: getattr(settings, name) for name in ("rounds", "seconds", "data_mib", "objects", "options", "quick", "cpu", "servers", "only", "skip", "built")},
         "identities": {}, "missing": [], "paths": {},
     }
     if settings.micro:

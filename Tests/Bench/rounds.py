@@ -1,5 +1,5 @@
 """Interleaved rounds: each round runs each workload on every file system before the next one begins, so that a slow
-minute of the machine falls on all of them. The order is another one each time: what runs first, or behind a certain other
+minute of the machine falls on all of them. The order is drawn anew each time: what runs first, or behind a certain other
 one, runs better or worse for it."""
 import os
 import random
@@ -42,7 +42,7 @@ class Rounds:
             try:
                 for workload in self.chosen:
                     places = list(self.places_of(workload))
-                    random.Random(f"{workload.name} {number}").shuffle(places)
+                    random.shuffle(places)
                     for fixture in places:
                         self._sample(workload, fixture, number)
             except KeyboardInterrupt:

@@ -85,7 +85,8 @@ class Texts(unittest.TestCase):
         "load_before": {"average": 1}, "load_after": {"average": 2},
         "paths": {"uring": {"used": False, "why": "w"}}, "missing": ["bindfs: not installed"], "start": [105, 110, 120],
         "identities": {"root": {"rounds": 1, "failures": [], "decisions": {"stat": {"aclfs": 0, "aclfs-home": 1}},
-                                "samples": {"stat": {"native": [10], "aclfs": [7], "aclfs+acl": [7], "aclfs-home": [1], "b": [5]}}}},
+                                "samples": {"stat": {"native": [10], "aclfs": [7], "aclfs+acl": [7], "aclfs+again": [6],
+                                                     "aclfs-home": [1], "b": [5]}}}},
         "micro": [{"name": "n", "ns": 41.0, "low": 1, "high": 50, "allocations": 0, "limit_ns": 40}],
         "scale": {"objects": 1000, "few": 10, "bytes_each": 401, "rows": {"open": {"native": [10], "aclfs": [5]}}},
     }
@@ -94,7 +95,10 @@ class Texts(unittest.TestCase):
         shown = dict(tables.all_of(self.result))
         for title, rows in shown.items():
             self.assertEqual({len(row) for row in rows}, {len(rows[0])}, title)
-        self.assertEqual(shown["As root"][1][-3:], ["0.65 of native, no peer ahead", "met", "met"])
+        row = dict(zip(*shown["As root"][:2]))
+        self.assertEqual([row["target"], row["verdict"], row["with entries"]], ["0.65 of native, no peer ahead", "met", "met"])
+        # What a verdict is made of is there to be checked.
+        self.assertEqual([row["the same again"], row["of the best"]], ["0.86", "1.40"])
         for title in ("Start", "Scale", "Microbenchmarks"):
             self.assertEqual(shown[title][-1][-1], "missed", title)
 
@@ -103,6 +107,14 @@ class Texts(unittest.TestCase):
         self.assertIn("Not measured: bindfs: not installed.", text)
         self.assertIn("As root only 1 rounds were complete.", text)
         self.assertIn("uring off", text)
+
+    def test_what_is_unusual_is_in_the_name_and_said(self):
+        settings = {**self.result["settings"], "options": "cache=0", "cpu": "1", "servers": "together", "skip": "open,stat"}
+        result = {**self.result, "settings": settings}
+        self.assertEqual(markdown.name(result), "ext4, cache=0, clients on one processor, one session")
+        text = markdown.section(result)
+        self.assertIn("Servers ran in the clients' session", text)
+        self.assertIn("Left out: open, stat.", text)
 
     def test_a_section_is_replaced_and_the_rest_kept(self):
         once = markdown.placed("# A\n\ntext\n", "ext4", "one\n")

@@ -1,5 +1,5 @@
 """The results as rows of text, for the terminal and for the document alike."""
-from figures import (at_most, figure, number, ratio, share, shown, verdict, verdict_at_home,
+from figures import (at_most, best_of_others, figure, number, ratio, share, shown, verdict, verdict_at_home,
                      verdict_with_entries)
 from scale import BYTES_EACH, START_MS
 from workloads import BY_NAME
@@ -10,17 +10,21 @@ def of_workloads(identity, uring):
     labels = []
     for by_label in identity["samples"].values():
         labels += [label for label in by_label if label not in labels]
-    peers = [label for label in labels if label not in ("native", "aclfs", "aclfs+acl", "aclfs-home")]
-    entries = "aclfs+acl" in labels
-    rows = [["workload", "unit", "native", "aclfs"] + (["with 8 entries"] if entries else []) + peers
-            + ["target", "verdict"] + (["with entries"] if entries else [])]
+    peers = [label for label in labels if label != "native" and not label.startswith("aclfs")]
+    entries, again = "aclfs+acl" in labels, "aclfs+again" in labels
+    rows = [["workload", "unit", "native", "aclfs"] + (["the same again"] if again else []) + (["with 8 entries"] if entries else [])
+            + peers + (["of the best"] if peers else []) + ["target", "verdict"] + (["with entries"] if entries else [])]
     for name, by_label in identity["samples"].items():
         workload = BY_NAME[name]
         plain = by_label.get("native")
         row = [name, workload.unit, _rate(plain), _ratio(by_label.get("aclfs"), plain)]
+        if again:
+            row.append(_of(by_label.get("aclfs+again"), by_label.get("aclfs"), ""))
         if entries:
             row.append(_of(by_label.get("aclfs+acl"), by_label.get("aclfs"), "of aclfs"))
         row += [_ratio(by_label.get(peer), plain) for peer in peers]
+        if peers:
+            row.append(_of(by_label.get("aclfs"), by_label.get(best_of_others(by_label, peers)), ""))
         judged = verdict(workload, by_label, peers, uring)
         row += [judged.text or "none", shown(judged) or "-"]
         if entries:
@@ -133,7 +137,9 @@ def summary(result):
             lines.append({"apart": "Each server ran in a session of its own", "together": "Servers ran in the clients' session"}
                          [settings["servers"]] + f"{groups}.")
         if settings.get("cpu"):
-            lines.append(f"Clients were kept to processor {settings['cpu']}; servers were not.")
+            lines.append(f"Clients were kept to processor {settings['cpu']}, but for the scale rows; servers were not.")
+        words = [("only", "Only measured"), ("skip", "Left out"), ("built", "Peers mounted here")]
+        lines += [f"{text}: {settings[name].replace(',', ', ')}." for name, text in words if settings.get(name)]
     else:
         lines.append("No mount was measured.")
     lines += [f"Not measured: {each}." for each in result["missing"]]

@@ -8,7 +8,9 @@
 
 struct start {
     atomic_int ready, go;
-    double rate[MAX_WORKERS], all[MAX_WORKERS];
+    // Set before `go`: one clock for all, so that who gets a processor late has been idle, and not begun late.
+    double begin;
+    double end[MAX_WORKERS], done[MAX_WORKERS], all[MAX_WORKERS];
 };
 
 static void work(const struct operation *operation, struct worker *worker, double seconds, struct start *start)
@@ -18,12 +20,13 @@ static void work(const struct operation *operation, struct worker *worker, doubl
     start->all[worker->number] = operation->batch(worker);
     atomic_fetch_add(&start->ready, 1);
     while (!atomic_load(&start->go)) usleep(50);
-    double begin = now(), end = begin, done = 0;
-    while (end - begin < seconds) {
+    double end = start->begin, done = 0;
+    while (end - start->begin < seconds) {
         done += operation->batch(worker);
         end = now();
     }
-    start->rate[worker->number] = done / (end - begin);
+    start->end[worker->number] = end;
+    start->done[worker->number] = done;
     start->all[worker->number] += done;
     if (operation->end) operation->end(worker);
 }
@@ -48,16 +51,20 @@ struct rate measure(const struct operation *operation, const char *top, double s
         if (waitpid(-1, &status, WNOHANG) > 0) exit(1);
         usleep(50);
     }
+    start->begin = now();
     atomic_store(&start->go, 1);
     while (left > 0 && wait(&status) > 0) {
         if (status) exit(1);
         left--;
     }
     struct rate rate = {0, 0};
+    double end = start->begin, done = 0;
     for (int number = 0; number < workers; number++) {
-        rate.each_second += start->rate[number];
+        if (start->end[number] > end) end = start->end[number];
+        done += start->done[number];
         rate.all += start->all[number];
     }
+    rate.each_second = done / (end - start->begin);
     return rate;
 }
 

@@ -99,36 +99,36 @@ struct CacheEquivalenceTests {
     /// name, and so refuses with EACCES what is refused with EPERM, and more (docs/security.md).
     @Test(arguments: [CacheSetting.auto, .exclusive, .withoutEpoch])
     func everyCallHasTheSameOutcome(_ setting: CacheSetting) throws {
-        try Self.expectNoDifference(try Pair(CacheSetting.strict.rawValue, setting.rawValue), setting)
+        try Self.expectNoDifference(try Pair(CacheSetting.strict.rawValue, setting.options), setting)
     }
 
     /// What one mount of a tree changes, the kernel of the other must not answer from what it knows.
     @Test(arguments: [CacheSetting.auto, .exclusive])
     func severalMountsAreOneTree(_ setting: CacheSetting) throws {
-        let pair = try Pair(CacheSetting.strict.rawValue, setting.rawValue)
-        try pair.mountTwice(1, setting.rawValue)
+        let pair = try Pair(CacheSetting.strict.rawValue, setting.options)
+        try pair.mountTwice(1, setting.options)
         try Self.expectNoDifference(pair, setting)
     }
 
     /// A view in which everything passes is as if there were none, beside a mount that is none.
     @Test(arguments: [CacheSetting.auto, .exclusive])
     func aViewOfEverythingIsNone(_ setting: CacheSetting) throws {
-        let pair = try Pair(CacheSetting.strict.rawValue, setting.rawValue)
-        try pair.mountTwice(1, setting.rawValue, profile: SandboxFixture.everything)
+        let pair = try Pair(CacheSetting.strict.rawValue, setting.options)
+        try pair.mountTwice(1, setting.options, profile: SandboxFixture.everything)
         try Self.expectNoDifference(pair, setting)
     }
 
     /// Views with zones of three kinds, beside mounts through which objects go from one to another.
     @Test(arguments: [CacheSetting.auto, .exclusive])
     func aViewAnswersFromNothingThatIsOld(_ setting: CacheSetting) throws {
-        let pair = try Pair(CacheSetting.strict.rawValue, setting.rawValue)
+        let pair = try Pair(CacheSetting.strict.rawValue, setting.options)
         func places(_ name: String) -> String {
             "<array>" + (1...400).map { "<string>/world\($0)/\(name)/</string>" }.joined() + "</array>"
         }
         let key = "temporary-exception.files.absolute-path."
         let profile = [key + "read-write": places("a"), key + "read-only": places("b")]
         try pair.mountTwice(0, CacheSetting.strict.rawValue, profile: profile)
-        try pair.mountTwice(1, setting.rawValue, profile: profile)
+        try pair.mountTwice(1, setting.options, profile: profile)
         try Self.expectNoDifference(pair, setting)
     }
 

@@ -54,7 +54,7 @@ struct ForcedTraceTests {
     @Test(arguments: settings, ["stat", "listall"])
     func lateRevalidation(_ setting: CacheSetting, _ ownersWalk: String) throws {
         for isHeld in [true, false] {
-            let fixture = try MountFixture(options: setting.rawValue)
+            let fixture = try MountFixture(options: setting.options)
             let d = try RaceTests.makeTree(fixture)
             let (child, walk) = (d + "/s", ownersWalk == "stat" ? d + "/s" : d)
             let holder = try ActingProcess(.alice)
@@ -73,7 +73,7 @@ struct ForcedTraceTests {
     /// T1 with a file, which a listing of the closed directory brings back.
     @Test(arguments: settings)
     func lateRevalidationOfAFile(_ setting: CacheSetting) throws {
-        let fixture = try MountFixture(options: setting.rawValue)
+        let fixture = try MountFixture(options: setting.options)
         let d = try RaceTests.makeTree(fixture)
         try Self.run("late revalidation of a file", [fixture.mountpoint], needed: 0, [
             Self.first(.alice, "chmod", d, "0700"), Self.first(.alice, "listall", d),
@@ -87,7 +87,7 @@ struct ForcedTraceTests {
     /// T1 with the owner's chmod of the child instead of a closed time: the kernel ends the child's entry then.
     @Test(arguments: settings)
     func lateRevalidationAfterAChmodOfTheChild(_ setting: CacheSetting) throws {
-        let fixture = try MountFixture(options: setting.rawValue)
+        let fixture = try MountFixture(options: setting.options)
         let d = try RaceTests.makeTree(fixture)
         let holder = try ActingProcess(.alice)
         try holder.must("hold", "1", d + "/s", String(O_RDONLY), "0")
@@ -103,7 +103,7 @@ struct ForcedTraceTests {
     /// As T1, for a rename: the answer belongs to the place where the directory was.
     @Test(arguments: settings)
     func lateLookupBeforeARename(_ setting: CacheSetting) throws {
-        let fixture = try MountFixture(options: setting.rawValue)
+        let fixture = try MountFixture(options: setting.options)
         let (d, closed) = (try RaceTests.makeTree(fixture), fixture.path("closed"))
         let root = try ActingProcess(.root)
         try root.must("mkdir", closed, "0700", "0")
@@ -122,7 +122,7 @@ struct ForcedTraceTests {
     /// the directory is closed. Its names must be taken back although they were handed out before that bump (R5).
     @Test(arguments: settings)
     func aListingIsUsedAfterAnotherBump(_ setting: CacheSetting) throws {
-        let fixture = try MountFixture(options: setting.rawValue)
+        let fixture = try MountFixture(options: setting.options)
         let (d, e) = (try RaceTests.makeTree(fixture), fixture.path("e"))
         let root = try ActingProcess(.root)
         try root.must("mkdir", e, "0755", "0")
@@ -145,7 +145,7 @@ struct ForcedTraceTests {
     /// T6: attributes that were read before `readattr` was taken away and are stored after.
     @Test(arguments: settings)
     func lateAttributes(_ setting: CacheSetting) throws {
-        let fixture = try MountFixture(options: setting.rawValue)
+        let fixture = try MountFixture(options: setting.options)
         let file = try RaceTests.makeTree(fixture) + "/f"
         try Self.run("late attributes", [fixture.mountpoint], needed: 20, [
             // Whatever the kernel had is dropped, and it was not universal since.

@@ -3,18 +3,23 @@ import Glibc
 import Testing
 
 /// Random calls of several users, each outcome of which a model of the whole decides: the second evaluator
-/// (`ReferenceModel`) over a tree in memory. One path is a set of options; each two of their values meet in one of
-/// them: how requests travel, how data does, what the kernel keeps, what becomes of gaps.
+/// (`ReferenceModel`) over a tree in memory. One path is a set of options: how requests travel, how data does, what the
+/// kernel keeps, what becomes of gaps. Each two values of two of them meet in one of the first eight; the others leave out
+/// what older kernels do not have.
 enum ModelStressPath: String, CaseIterable, CustomTestStringConvertible {
-    case ringPassthroughAuto = "transport=uring,passthrough=auto,cache=auto,zerofill=off"
-    case deviceAuto = "transport=dev,passthrough=off,cache=auto,zerofill=write"
-    case ringStrict = "transport=uring,passthrough=off,cache=strict,zerofill=write"
-    case devicePassthroughStrict = "transport=dev,passthrough=auto,cache=strict,zerofill=off"
-    case ringPassthroughWithoutEpoch = "transport=uring,kernel_features=-epoch:-statx:-expire,zerofill=write"
+    case usual = "transport=uring,passthrough=auto,cache=auto,zerofill=write"
+    case deviceDaemonAuto = "transport=dev,passthrough=off,cache=auto,zerofill=off"
+    case ringDaemonStrict = "transport=uring,passthrough=off,cache=strict,zerofill=off"
+    case devicePassthroughStrict = "transport=dev,passthrough=auto,cache=strict,zerofill=write"
+    case ringPassthroughExclusive = "transport=uring,passthrough=auto,cache=exclusive,zerofill=off"
+    case deviceDaemonExclusive = "transport=dev,passthrough=off,cache=exclusive,zerofill=write"
+    case ringDaemonSeconds = "transport=uring,passthrough=off,cache=2,zerofill=write"
+    case devicePassthroughSeconds = "transport=dev,passthrough=auto,cache=2,zerofill=off"
+    case ringWithoutEpoch = "transport=uring,kernel_features=-epoch:-statx:-expire,zerofill=write"
     case deviceMasked = "kernel_features=-epoch:-passthrough:-uring:-statx:-killpriv2:-expire,zerofill=off"
 
-    var testDescription: String { self == .deviceMasked ? "everything masked, zerofill=off" : rawValue }
-    /// Without rings in the kernel the device takes their place.
+    var testDescription: String { self == .deviceMasked ? "everything masked, zerofill=off" : options }
+    /// Without rings in the kernel the device takes their place, which is said.
     var options: String { RingTesting.isPossible ? rawValue : rawValue.replacing("transport=uring", with: "transport=dev") }
 }
 

@@ -111,6 +111,14 @@ enum CacheSetting: String, CaseIterable, CustomTestStringConvertible {
     case device = "cache=auto,transport=dev"
     case masked = "kernel_features=-epoch:-passthrough:-uring:-statx:-killpriv2:-expire"
 
+    /// A mount whose requests would come another way than is meant is refused.
+    var options: String {
+        switch self {
+        case .auto, .exclusive, .strict: RingTesting.isPossible ? rawValue + ",transport=uring" : rawValue
+        case .device, .withoutEpoch, .masked: rawValue
+        }
+    }
+
     var testDescription: String {
         switch self {
         case .masked: "everything masked"

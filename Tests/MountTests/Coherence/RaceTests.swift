@@ -66,7 +66,7 @@ struct RaceTests {
 
     @Test(arguments: settings, Variant.allCases)
     func nobodyPassesThroughAClosedDirectory(_ setting: CacheSetting, _ variant: Variant) throws {
-        let fixture = try MountFixture(options: setting.rawValue)
+        let fixture = try MountFixture(options: setting.options)
         let directory = try Self.makeTree(fixture)
         let walk = RaceCall("stat", directory + "/s")
         let script = RaceScript(

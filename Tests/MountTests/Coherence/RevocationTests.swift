@@ -51,7 +51,7 @@ struct RevocationTests {
 
     @Test(arguments: settings)
     func everyWayCountsForTheNextCall(_ setting: CacheSetting) throws {
-        let fixture = try MountFixture(options: setting.rawValue)
+        let fixture = try MountFixture(options: setting.options)
         let root = try ActingProcess(.root)
         let count = RevocationTree(top: "").all.count
         for number in 0..<count {
@@ -64,7 +64,7 @@ struct RevocationTests {
     /// The whole mount: nobody writes, whatever the entries say.
     @Test(arguments: settings)
     func aReadOnlyRemountCountsForTheNextCall(_ setting: CacheSetting) throws {
-        let fixture = try MountFixture(options: setting.rawValue)
+        let fixture = try MountFixture(options: setting.options)
         let tree = RevocationTree(top: fixture.path("tree"))
         try tree.make(try ActingProcess(.root))
         let new = tree.c + "/new@"
@@ -83,7 +83,7 @@ struct RevocationTests {
     @Test(arguments: settings)
     func aRaisedSecurelevelCountsForTheNextCall(_ setting: CacheSetting) throws {
         for _ in 0..<(MountTesting.isLong ? 50 : 2) {
-            let fixture = try MountFixture(options: setting.rawValue)
+            let fixture = try MountFixture(options: setting.options)
             let root = try ActingProcess(.root)
             // Each clears its flag and sets it again.
             let agents = try (0..<3).map { number in
@@ -104,7 +104,7 @@ struct RevocationTests {
     /// A process gives up a group of its own; another of the same user keeps it.
     @Test(arguments: settings, [0, 2])
     func aGroupThatIsGivenUpNoLongerHelps(_ setting: CacheSetting, _ milliseconds: Int) throws {
-        let fixture = try MountFixture(options: "groups_cache=\(milliseconds),\(setting.rawValue)")
+        let fixture = try MountFixture(options: "groups_cache=\(milliseconds),\(setting.options)")
         let tree = RevocationTree(top: fixture.path("tree"))
         let root = try ActingProcess(.root)
         try tree.make(root)

@@ -12,10 +12,10 @@ struct SecondMountTests {
         let other: String
 
         init(_ setting: CacheSetting) throws {
-            fixture = try MountFixture(options: setting.rawValue)
+            fixture = try MountFixture(options: setting.options)
             other = fixture.top + "/other"
             mkdir(other, 0o755)
-            try fixture.mount(setting.rawValue, at: other)
+            try fixture.mount(setting.options, at: other)
         }
 
         /// What is called so on the first mount, on the second.

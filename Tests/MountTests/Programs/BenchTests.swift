@@ -58,7 +58,7 @@ struct BenchTests {
                 #expect(Set(samples.keys) == Set(loads + tools), "\(who)")
                 for (workload, places) in samples {
                     let isWalk = ["stat", "open", "create", "find"].contains(workload)
-                    #expect(Set(places.keys) == Set(["native", "aclfs", "aclfs+acl"] + (isWalk ? ["aclfs-home"] : [])), "\(who) \(workload)")
+                    #expect(Set(places.keys) == Set(["native", "aclfs", "aclfs+acl", "aclfs+again"] + (isWalk ? ["aclfs-home"] : [])), "\(who) \(workload)")
                     #expect(places.values.allSatisfy { $0.count == 1 && $0[0] > 0 }, "\(who) \(workload) \(places)")
                 }
                 // Opening asks the daemon, on the mount and not on the file system below: the right place was measured.

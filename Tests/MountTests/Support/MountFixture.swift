@@ -20,6 +20,8 @@ enum MountTesting {
     }()
     static var isPossible: Bool { missing == nil }
     static let isLong = ProcessInfo.processInfo.environment["ACLFS_TEST_LONG"] == "1"
+    /// Of every mount that a test makes: mount-helpers/test-paths has the same tests go each way there is.
+    static let standingOptions = ProcessInfo.processInfo.environment["ACLFS_TEST_OPTIONS"] ?? ""
 
     /// - Returns: the path of a program of ours that was built with the tests; of `aclfs` the one that ACLFS_PROGRAM names, if any.
     static func program(_ name: String) -> String {
@@ -77,6 +79,8 @@ final class MountFixture {
     @discardableResult
     func mount(_ options: String = "", at path: String? = nil) throws -> CommandResult {
         let path = path ?? mountpoint
+        // What a test asks for itself comes last and counts.
+        let options = [MountTesting.standingOptions, options].filter { !$0.isEmpty }.joined(separator: ",")
         let words = options.isEmpty ? [] : ["-o", options]
         let result = try Spawn.run(within + [MountTesting.program("aclfs"), "mount"] + words + [backing, path])
         guard result.status == 0 else { throw FixtureError("mount -o \(options): \(result)") }
