@@ -61,7 +61,7 @@ final class CacheClock: Sendable {
         let mounts: [MountInfo]
         // A table that cannot be read may hide a mount: as if there were one.
         do { mounts = try MountInfo.read(table.rawValue) } catch { return fileSystem.suspendCaching(.mountsBelow) }
-        inside.see(fileSystem.tree.mountsInside(mounts))
+        if inside.see(fileSystem.tree.mountsInside(mounts)) { fileSystem.tree.forgetDescriptors() }
         fileSystem.mountsBelow.update(mounts, device: device, tree: fileSystem.tree)
         if fileSystem.mountsBelow.exist {
             fileSystem.suspendCaching(.mountsBelow)
@@ -80,9 +80,12 @@ private struct MountsInside {
     private var places: [MountPlace]?
     private var changed: UInt64?
 
-    mutating func see(_ there: [MountPlace]?) {
+    /// - Returns: whether they may be others than before.
+    mutating func see(_ there: [MountPlace]?) -> Bool {
+        let areOthers = there == nil || there != places
         if there != places { changed = SystemTime.monotonic() }
         places = there
+        return areOthers
     }
 
     func areDoubtful(_ now: UInt64) -> Bool {

@@ -34,9 +34,10 @@ extension FileSystem {
         return areShownLately(in: directory) ? [.cacheDirectory, .keepCache] : [.cacheDirectory]
     }
 
-    /// Whether most of the time for which the attributes in the last listing are good is still to come.
+    /// Whether most of the time for which the attributes in the last listing are good is still to come. Longer than that no
+    /// listing is kept: an mtime can be set back.
     private func areShownLately(in directory: Loaded) -> Bool {
-        guard !share.hasSeveralMounts, let node = directory.node else { return true }
+        guard let node = directory.node else { return false }
         let age = SystemTime.monotonic() &- node.lastShown.load(ordering: .relaxed)
         return Double(age) < 0.7 * 1e9 * cache.times.attributes
     }
@@ -48,6 +49,7 @@ extension FileSystem {
         let directory = try handles.directory(id)
         // A listing that follows says that the kernel has used the one before (R5).
         directory.listing.isUsed()
+        if offset == 0 { directory.node.lastShown.store(SystemTime.monotonic(), ordering: .relaxed) }
         if view != nil { try metadataLock.withReadLock { () throws(Errno) in try permitListing(load(directory.node), caller) } }
         try forEachName(of: directory, from: offset) { name, inode in
             reply.add(

@@ -126,6 +126,9 @@ final class UnusedListing: Sendable {
         state.withLock { $0.names.append(name, child, in: node.id) }
     }
 
+    /// What the kernel may yet use.
+    var unused: HandedOutNames { state.withLock { $0.names } }
+
     func isUsed() {
         state.withLock { state in
             if state.isOutstanding { cache.useListing(of: node, showing: state.names, since: state.epoch) }
@@ -146,6 +149,18 @@ final class HandleTable: Sendable {
         var next: UInt64 = 1
     }
     private let state = Lock(State())
+
+    /// The names in listings that the kernel may not have used yet.
+    var unusedNames: HandedOutNames {
+        let listings = state.withLock { state in
+            state.entries.values.compactMap { entry -> UnusedListing? in
+                if case .directory(let directory) = entry { directory.listing } else { nil }
+            }
+        }
+        var names = HandedOutNames()
+        for listing in listings { names.append(listing.unused) }
+        return names
+    }
 
     func add(_ file: OpenFile) -> HandleID { add(.file(file)) }
     func add(_ directory: OpenDirectory) -> HandleID { add(.directory(directory)) }

@@ -36,6 +36,8 @@ final class KernelCache: Sendable {
         var trailing = TrailingBumps()
         var bumps: UInt64 = 0
         var suspensions: UInt64 = 0
+        /// Since when names are being taken back one by one because something is mounted below; monotonic nanoseconds.
+        var unfinished: UInt64?
 
         var times: CacheTimes {
             var times = allowed
@@ -72,6 +74,13 @@ final class KernelCache: Sendable {
             handedOut.isShort && directories.mayBeLookedAt(now, period)
         }
 
+        /// Whoever holds a directory back may not keep what its names lead to: then all are taken back at once, and what was
+        /// mounted below a moment ago may be detached.
+        var endOfPatience: UInt64? {
+            guard let unfinished, let period = allowed.period else { return nil }
+            return unfinished + period * 1_000_000
+        }
+
         mutating func bumpWithinPeriod() {
             guard bumpDue == nil, let period = allowed.period else { return }
             let now = SystemTime.monotonic()
@@ -90,6 +99,10 @@ final class KernelCache: Sendable {
 
     /// Rung when something falls due earlier than the clock thread knows.
     private let alarm = Lock(Alarm())
+    private struct LateNames {
+        var takeBack: (@Sendable (HandedOutNames) -> Void)?
+    }
+    private let late = Lock(LateNames())
 
     init(_ mode: MountOptions.CacheMode) { self.mode = mode }
 
@@ -97,6 +110,9 @@ final class KernelCache: Sendable {
     func connect(_ notifier: Notifier) { state.withLock { $0.notifier = notifier } }
 
     func onEarlierDeadline(_ body: @escaping @Sendable () -> Void) { alarm.withLock { $0.ring = body } }
+
+    /// `body` takes names back one by one, soon.
+    func onLateNames(_ body: @escaping @Sendable (HandedOutNames) -> Void) { late.withLock { $0.takeBack = body } }
 
     func wakeClock() { alarm.withLock { $0.ring }?() }
 
@@ -186,17 +202,22 @@ extension KernelCache {
     ///   - names: what it showed.
     ///   - epoch: in which it was begun.
     func useListing(of directory: Node, showing names: HandedOutNames, since epoch: UInt64) {
-        change { state in
+        let areLate = change { state in
+            var areLate = false
             if !names.isEmpty {
                 if state.hasEpoch, epoch < state.epoch {
                     state.handedOut.append(names)
                     state.doubtWithinPeriod()
+                    // No bump ends their epoch, and they were not among those that are taken back.
+                    areLate = state.suspension.contains(.mountsBelow)
                 }
                 directory.lastHandOut.store(state.epoch, ordering: .relaxed)
             }
             directory.unusedListings.subtract(1, ordering: .sequentiallyConsistent)
             state.unusedListings -= 1
+            return areLate
         }
+        if areLate { late.withLock { $0.takeBack }?(names) }
     }
 
     /// A name that may be believed is another one from now on.
@@ -278,6 +299,7 @@ extension KernelCache {
         state.withLock { state in
             guard state.suspension.insert(reason).inserted else { return nil }
             state.suspensions += 1
+            if reason == .mountsBelow { state.unfinished = SystemTime.monotonic() }
             return (state.handedOut, state.suspensions)
         }
     }
@@ -292,12 +314,14 @@ extension KernelCache {
             guard !state.suspension.isEmpty, state.suspensions == ticket else { return }
             state.beginEpoch()
             state.trailing = TrailingBumps()
+            state.unfinished = nil
         }
     }
 
     func resume(_ reason: Suspension) {
         change { state in
             state.suspension.remove(reason)
+            if reason == .mountsBelow { state.unfinished = nil }
             // What was not taken back meanwhile is due again.
             if state.mayBump() { state.bumpWithinPeriod() }
         }
@@ -311,10 +335,7 @@ extension KernelCache {
     var nextDue: UInt64? {
         state.withLock { state in
             let trailing = state.handedOut.isEmpty ? nil : state.trailing.next
-            switch (state.bumpDue, trailing) {
-            case (let due?, let trailing?): return min(due, trailing)
-            case (let due, let trailing): return due ?? trailing
-            }
+            return [state.bumpDue, trailing, state.endOfPatience].compactMap { $0 }.min()
         }
     }
 
@@ -326,6 +347,11 @@ extension KernelCache {
     /// - Parameter areUnchanged: looks at the directories; called without a lock.
     func tick(_ now: UInt64, areUnchanged: (HandedOutDirectories) -> Bool) {
         let doubtful = state.withLock { state -> (HandedOutDirectories, epoch: UInt64)? in
+            if let end = state.endOfPatience, end <= now {
+                state.unfinished = nil
+                Self.bump(&state)
+                return nil
+            }
             let isTrailing = state.trailing.take(now)
             let isDue = state.bumpDue.map { $0 <= now } ?? false
             guard isTrailing || isDue, state.mayBump() else { return nil }

@@ -1,5 +1,6 @@
 import FuseSession
 import LinuxSystem
+import Synchronization
 
 /// The thread for notifications that take a lock of the kernel's on a directory. They wait for every unanswered
 /// request there, so no thread that answers requests may send them (R15).
@@ -55,9 +56,47 @@ final class Notices: Sendable {
         if contentQueued.withLock({ $0.insert(node).inserted }) { content.add(node) }
     }
 
-    /// Has each of these names looked up again, then calls `then`.
-    func expire(_ names: HandedOutNames, then: @escaping @Sendable () -> Void) {
-        queue.add(.expire(names, then: then), evenIfFull: true)
+    /// Has each of these names looked up again.
+    func expire(_ names: HandedOutNames) {
+        queue.add(.expire(names, then: {}), evenIfFull: true)
+    }
+
+    /// The same, on several threads, so that a directory whose lock somebody holds keeps only its own names waiting; then
+    /// calls `then`. Not from a thread that answers requests, which may have taken on its caller's credentials.
+    func expireAtOnce(_ names: HandedOutNames, then: @escaping @Sendable () -> Void) {
+        guard let notifier = notifier.withLock({ $0 }) else { return then() }
+        let expiry = Expiry(names, then)
+        var started = 0
+        while started < min(Expiry.threads, expiry.count) {
+            do throws(Errno) { _ = try Thread.start(name: "aclfs-expiry") { expiry.run(notifier) } } catch { break }
+            started += 1
+        }
+        if started == 0 { queue.add(.expire(names, then: then), evenIfFull: true) }
+    }
+
+    private final class Expiry: Sendable {
+        static let threads = 8
+
+        let count: Int
+        private let directories: Lock<[[HandedOutNames.Name]]>
+        private let left: Atomic<Int>
+        private let then: @Sendable () -> Void
+
+        init(_ names: HandedOutNames, _ then: @escaping @Sendable () -> Void) {
+            var byDirectory: [NodeID: [HandedOutNames.Name]] = [:]
+            names.forEach { byDirectory[$0.parent, default: []].append($0) }
+            count = byDirectory.count
+            left = Atomic(count)
+            directories = Lock(Array(byDirectory.values))
+            self.then = then
+        }
+
+        func run(_ notifier: Notifier) {
+            while let names = directories.withLock({ $0.popLast() }) {
+                for name in names { notifier.expireEntry(name.bytes, in: name.parent) }
+                if left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { then() }
+            }
+        }
     }
 
     /// The barrier that is under way; it may wait for ever.

@@ -174,11 +174,17 @@ extension FileSystem {
     /// revocations still take back all at once: what someone mounts in that moment may be lost.
     func suspendCaching(_ reason: KernelCache.Suspension) {
         // With the lock, nobody stands between a look at the old times and the note of a name.
-        guard let (names, ticket) = metadataLock.withWriteLock({ cache.suspend(reason) }) else { return }
+        let suspended = metadataLock.withWriteLock { () -> (names: HandedOutNames, ticket: UInt64)? in
+            guard var suspended = cache.suspend(reason) else { return nil }
+            // The kernel stamps them when it uses them, in whatever epoch they were looked for.
+            suspended.names.append(handles.unusedNames)
+            return suspended
+        }
+        guard let (names, ticket) = suspended else { return }
         names.forEach { name in
             if let child = name.child, let node = nodes.find(child), node.isDirectory { node.revalidation.mark() }
         }
-        notices.expire(names) { [cache] in cache.finishSuspending(ticket) }
+        notices.expireAtOnce(names) { [cache] in cache.finishSuspending(ticket) }
     }
 }
 

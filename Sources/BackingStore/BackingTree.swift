@@ -211,6 +211,10 @@ public final class BackingTree: Sendable {
         return isOpened
     }
 
+    /// Drops all cached descriptors. What is mounted is seen from the mount by which an object was found, which may be
+    /// another than that of the tree, or gone.
+    public func forgetDescriptors() { cache.removeAll() }
+
     /// Drops a cached descriptor, so that a removed object's space is given back.
     public func forgetDescriptor(of object: BackingObject) { cache.remove(object) }
 

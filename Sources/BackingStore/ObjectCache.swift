@@ -146,6 +146,14 @@ final class ObjectCache: Sendable {
         }
     }
 
+    func removeAll() {
+        state.withLock { state in
+            state.index.removeAll(keepingCapacity: true)
+            state.slots.removeAll(keepingCapacity: true)
+            state.hand = 0
+        }
+    }
+
     /// Forgets one object, so that a cached descriptor does not keep a removed file's blocks.
     func remove(_ object: BackingObject) {
         state.withLock { state in

@@ -126,11 +126,56 @@ struct BumpByTimeTests {
     /// What fell due while something was mounted below is due again.
     @Test func whatWasNotTakenBackIsDueAfterASuspension() {
         handOut()
-        #expect(cache.suspend(.mountsBelow) != nil)
+        #expect(cache.suspend(.policyChange) != nil)
         cache.tick(SystemTime.monotonic() + 2 * Self.second) { _ in true }
         #expect(cache.nextDue == nil)
-        cache.resume(.mountsBelow)
+        cache.resume(.policyChange)
         #expect(cache.nextDue != nil)
+    }
+
+    /// A directory that somebody holds, with a listing that is not read to its end for one, keeps its names from being taken
+    /// back one by one, and all the others behind them.
+    @Test func whoIsInTheWayOfASuspensionWinsOnePeriod() {
+        handOut()
+        let suspended = cache.suspend(.mountsBelow)
+        #expect(suspended != nil)
+        // The time of the names is no reason now.
+        cache.tick(cache.nextDue ?? 0) { _ in true }
+        let end = cache.nextDue ?? 0
+        cache.tick(end - 1) { _ in true }
+        #expect(bumps == 0)
+        cache.tick(end) { _ in true }
+        #expect(bumps == 1)
+        #expect(names.isEmpty)
+        #expect(cache.nextDue == nil)
+        cache.finishSuspending(suspended?.ticket ?? 0)
+        cache.resume(.mountsBelow)
+        handOut()
+        #expect(cache.suspend(.mountsBelow).map { cache.finishSuspending($0.ticket) } != nil)
+        #expect(cache.nextDue == nil)
+    }
+
+    /// No bump ends what a listing of an earlier epoch shows if it is used while something is mounted below.
+    @Test func aListingThatIsUsedDuringASuspensionIsTakenBackByName() {
+        let late = Lock<[[CChar]]>([])
+        cache.onLateNames { names in late.withLock { late in names.forEach { late.append($0.bytes) } } }
+        func listing(_ name: String) -> UnusedListing {
+            let listing = UnusedListing(of: directory, cache)
+            listing.isMade()
+            listing.shows(name, NodeID(4))
+            return listing
+        }
+        let earlier = listing("earlier")
+        listing("used before").isUsed()
+        cache.takeBackAllNames()
+        let present = listing("present")
+        handOut()
+        #expect(cache.suspend(.mountsBelow) != nil)
+        // Of this epoch: its names were noted when they were looked for, and are being taken back with the others.
+        present.isUsed()
+        #expect(late.withLock { $0 } == [])
+        earlier.isUsed()
+        #expect(late.withLock { $0 } == [Array("earlier".utf8CString)])
     }
 
     /// A revocation while the directories are looked at ends what they were looked at for.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// DESIGN I7: a directory of the source that an aclfs mount stands on shows nothing and takes nothing, so that the
@@ -49,5 +50,31 @@ struct CoveredDirectoryTests {
         try root.must("create", fixture.path("bind/new"), "0644", "0")
         try root.must("stat", fixture.path("there/new"))
         try fixture.unmount()
+    }
+
+    /// What is mounted later is seen, although the directory above was found from below a mount or from another one,
+    /// which is gone: a descriptor of there sees nothing that is mounted here.
+    @Test(arguments: ["nocrossmounts", ""])
+    func whatIsMountedBelowADirectoryThatWasFoundElsewhere(_ options: String) throws {
+        let fixture = try MountFixture(options: options)
+        let back = fixture.backing
+        for name in ["place/in", "other"] { #expect(try Spawn.run(["mkdir", "-p", "\(back)/\(name)"]).status == 0) }
+        #expect(FileManager.default.createFile(atPath: back + "/place/in/hidden", contents: Data("h".utf8)))
+        let bob = try ActingProcess(.bob)
+        let hidden = fixture.path("place/in/hidden")
+        if options.isEmpty {
+            #expect(try Spawn.run(["mount", "--bind", back + "/place", back + "/other"]).status == 0)
+            #expect(eventually(within: 5) { (try? bob.call("stat", fixture.path("other/in/hidden")).word) == "ok" })
+            #expect(try Spawn.run(["umount", "-l", back + "/other"]).status == 0)
+        } else {
+            #expect(try Spawn.run(["mount", "-t", "tmpfs", "none", back + "/place"]).status == 0)
+            usleep(100_000)
+            #expect(try Spawn.run(["ls", "-la", fixture.path("place")]).status == 0)
+            #expect(try Spawn.run(["umount", "-l", back + "/place"]).status == 0)
+        }
+        #expect(eventually(within: 5) { (try? bob.call("stat", hidden).word) == "ok" })
+        #expect(try Spawn.run(["mount", "-t", "tmpfs", "none", back + "/place/in"]).status == 0)
+        defer { _ = try? Spawn.run(["umount", "-l", back + "/place/in"]) }
+        #expect(eventually(within: 3) { (try? bob.call("stat", hidden).word) == "ENOENT" })
     }
 }

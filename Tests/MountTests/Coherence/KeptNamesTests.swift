@@ -115,4 +115,20 @@ struct KeptNamesTests {
         let range = try #require(said.range(of: "\"allowed\":"))
         return try #require(Int(said[range.upperBound...].prefix { $0.isNumber }))
     }
+
+    /// A listing that the kernel keeps goes by the mtime, which can be set back.
+    @Test func aKeptListingEndsAlsoWithAnMtimeSetBack() throws {
+        let fixture = try MountFixture()
+        let second = fixture.top + "/second"
+        mkdir(second, 0o755)
+        try fixture.mount(at: second)
+        #expect(try Spawn.run(["sh", "-c", "mkdir $0/d && touch $0/d/secret", fixture.backing]).status == 0)
+        func listed() throws -> [Substring] { try Spawn.run(["ls", fixture.path("d")]).output.split(separator: "\n") }
+        // What was made lately is taken back with each period, and the listing with it.
+        usleep(12_500_000)
+        for _ in 0..<3 { #expect(try listed() == ["secret"]) }
+        let script = "cd $0 && touch -r d ref && mv d/secret d/other && touch -r ref d"
+        #expect(try Spawn.run(["sh", "-c", script, fixture.backing]).status == 0)
+        #expect(try eventually(within: 4) { try listed() == ["other"] })
+    }
 }
