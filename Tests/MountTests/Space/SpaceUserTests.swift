@@ -25,7 +25,8 @@ struct SpaceUserTests {
         let daemon = try #require(MountFixture.daemons(of: fixture.mountpoint).first)
         // The first one stays as it was: it waits for the others' end and touches no file.
         let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(daemon)/task").filter { $0 != "\(daemon)" }
-        return threads.map { status("/proc/\(daemon)/task/\($0)/status") }
+        // Some end on their own, once they have done what they were started for.
+        return threads.map { status("/proc/\(daemon)/task/\($0)/status") }.filter { !$0.isEmpty }
     }
 
     @Test func everyThreadIsNobodyForFileSystemsAndKeepsItsCapabilities() throws {
