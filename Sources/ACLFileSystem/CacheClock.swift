@@ -25,6 +25,7 @@ final class CacheClock: Sendable {
                     let now = SystemTime.monotonic()
                     if inside.areDoubtful(now) { fileSystem.cache.doubtNames() }
                     fileSystem.cache.tick(now, areUnchanged: fileSystem.areUnchanged)
+                    fileSystem.takeBackLateNames()
                     fileSystem.takeBackEndedGrants()
                     let marked = fileSystem.forgetting.take(now)
                     if !marked.isEmpty { Self.forget(marked, device, fileSystem) }

@@ -80,7 +80,6 @@ public final class FileSystem: Sendable {
         cache.connect(notifier)
         backingIDs.connect(notifier)
         try notices.start(notifier)
-        cache.onLateNames { [notices] names in notices.expire(names) }
         let made: CacheClock
         do throws(Errno) { made = try CacheClock(self, device: device) } catch {
             notices.stop()

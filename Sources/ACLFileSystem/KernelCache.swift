@@ -35,9 +35,9 @@ final class KernelCache: Sendable {
         var bumpDue: UInt64?
         var trailing = TrailingBumps()
         var bumps: UInt64 = 0
-        var suspensions: UInt64 = 0
-        /// Since when names are being taken back one by one because something is mounted below; monotonic nanoseconds.
-        var unfinished: UInt64?
+        var inFlight = NamesInFlight()
+        /// What listings of earlier epochs showed that were used while something was mounted below. Not yet taken back.
+        var late: (names: HandedOutNames, ticket: NamesInFlight.Ticket)?
 
         var times: CacheTimes {
             var times = allowed
@@ -77,8 +77,14 @@ final class KernelCache: Sendable {
         /// Whoever holds a directory back may not keep what its names lead to: then all are taken back at once, and what was
         /// mounted below a moment ago may be detached.
         var endOfPatience: UInt64? {
-            guard let unfinished, let period = allowed.period else { return nil }
-            return unfinished + period * 1_000_000
+            guard let oldest = inFlight.oldest, let period = allowed.period else { return nil }
+            return oldest + period * 1_000_000
+        }
+
+        mutating func noteLate(_ names: HandedOutNames) {
+            if late == nil { late = (HandedOutNames(), inFlight.begin(since: SystemTime.monotonic())) }
+            late?.names.append(names)
+            isEarlier = true
         }
 
         mutating func bumpWithinPeriod() {
@@ -99,10 +105,6 @@ final class KernelCache: Sendable {
 
     /// Rung when something falls due earlier than the clock thread knows.
     private let alarm = Lock(Alarm())
-    private struct LateNames {
-        var takeBack: (@Sendable (HandedOutNames) -> Void)?
-    }
-    private let late = Lock(LateNames())
 
     init(_ mode: MountOptions.CacheMode) { self.mode = mode }
 
@@ -110,9 +112,6 @@ final class KernelCache: Sendable {
     func connect(_ notifier: Notifier) { state.withLock { $0.notifier = notifier } }
 
     func onEarlierDeadline(_ body: @escaping @Sendable () -> Void) { alarm.withLock { $0.ring = body } }
-
-    /// `body` takes names back one by one, soon.
-    func onLateNames(_ body: @escaping @Sendable (HandedOutNames) -> Void) { late.withLock { $0.takeBack = body } }
 
     func wakeClock() { alarm.withLock { $0.ring }?() }
 
@@ -202,22 +201,19 @@ extension KernelCache {
     ///   - names: what it showed.
     ///   - epoch: in which it was begun.
     func useListing(of directory: Node, showing names: HandedOutNames, since epoch: UInt64) {
-        let areLate = change { state in
-            var areLate = false
+        change { state in
             if !names.isEmpty {
                 if state.hasEpoch, epoch < state.epoch {
                     state.handedOut.append(names)
                     state.doubtWithinPeriod()
                     // No bump ends their epoch, and they were not among those that are taken back.
-                    areLate = state.suspension.contains(.mountsBelow)
+                    if state.suspension.contains(.mountsBelow) { state.noteLate(names) }
                 }
                 directory.lastHandOut.store(state.epoch, ordering: .relaxed)
             }
             directory.unusedListings.subtract(1, ordering: .sequentiallyConsistent)
             state.unusedListings -= 1
-            return areLate
         }
-        if areLate { late.withLock { $0.takeBack }?(names) }
     }
 
     /// A name that may be believed is another one from now on.
@@ -294,35 +290,48 @@ extension KernelCache {
     }
 
     /// Nothing is handed out from now on.
-    /// - Returns: what was handed out and must be taken back by name, before `finishSuspending`; nil if it was so already.
-    func suspend(_ reason: Suspension) -> (names: HandedOutNames, ticket: UInt64)? {
-        state.withLock { state in
+    /// - Returns: what was handed out and must be taken back by name, before `finish`; nil if it was so already.
+    func suspend(_ reason: Suspension) -> (names: HandedOutNames, ticket: NamesInFlight.Ticket)? {
+        change { state in
             guard state.suspension.insert(reason).inserted else { return nil }
-            state.suspensions += 1
-            if reason == .mountsBelow { state.unfinished = SystemTime.monotonic() }
-            return (state.handedOut, state.suspensions)
+            // Who takes names back for another reason waits for it himself.
+            let since = reason == .mountsBelow ? SystemTime.monotonic() : nil
+            state.isEarlier = since != nil
+            return (state.handedOut, state.inFlight.begin(since: since))
         }
     }
 
     /// What the kernel may hold of names.
     var namesHandedOut: HandedOutNames { state.withLock { $0.handedOut } }
 
-    /// All names are taken back: changes need no bump until something is handed out again.
-    func finishSuspending(_ ticket: UInt64) {
-        change { state in
-            // A later suspension has more names to take back.
-            guard !state.suspension.isEmpty, state.suspensions == ticket else { return }
-            state.beginEpoch()
-            state.trailing = TrailingBumps()
-            state.unfinished = nil
+    /// What has come to be believed since the names were taken back, to be taken back likewise, before `finish`; soon, and
+    /// not by a thread that answers requests.
+    func takeLateNames() -> (names: HandedOutNames, ticket: NamesInFlight.Ticket)? {
+        state.withLock { state in
+            defer { state.late = nil }
+            return state.late
         }
     }
+
+    /// These names are taken back. If no others are left, changes need no bump until something is handed out again.
+    func finish(_ ticket: NamesInFlight.Ticket) {
+        change { state in
+            guard state.inFlight.end(ticket), state.inFlight.isEmpty, !state.suspension.isEmpty else { return }
+            state.beginEpoch()
+            state.trailing = TrailingBumps()
+        }
+    }
+
+    /// They are not, and nobody is at it any more.
+    func giveUp(_ ticket: NamesInFlight.Ticket) { state.withLock { _ = $0.inFlight.end(ticket) } }
 
     func resume(_ reason: Suspension) {
         change { state in
             state.suspension.remove(reason)
-            if reason == .mountsBelow { state.unfinished = nil }
+            guard state.suspension.isEmpty else { return }
             // What was not taken back meanwhile is due again.
+            state.inFlight.removeAll()
+            state.late = nil
             if state.mayBump() { state.bumpWithinPeriod() }
         }
     }
@@ -335,7 +344,8 @@ extension KernelCache {
     var nextDue: UInt64? {
         state.withLock { state in
             let trailing = state.handedOut.isEmpty ? nil : state.trailing.next
-            return [state.bumpDue, trailing, state.endOfPatience].compactMap { $0 }.min()
+            let late: UInt64? = state.late == nil ? nil : 0
+            return [late, state.bumpDue, trailing, state.endOfPatience].compactMap { $0 }.min()
         }
     }
 
@@ -348,7 +358,7 @@ extension KernelCache {
     func tick(_ now: UInt64, areUnchanged: (HandedOutDirectories) -> Bool) {
         let doubtful = state.withLock { state -> (HandedOutDirectories, epoch: UInt64)? in
             if let end = state.endOfPatience, end <= now {
-                state.unfinished = nil
+                state.inFlight.restart(at: now)
                 Self.bump(&state)
                 return nil
             }

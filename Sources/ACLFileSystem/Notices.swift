@@ -14,6 +14,7 @@ final class Notices: Sendable {
     private let content = WorkQueue<NodeID>(capacity: .max)
     private let contentQueued = Lock<Set<NodeID>>([])
     private let notifier = Lock<Notifier?>(nil)
+    private let expiring = Atomic(0)
 
     /// - Parameter notifier: to the kernel whose locks are taken.
     func start(_ notifier: Notifier) throws(Errno) {
@@ -56,26 +57,33 @@ final class Notices: Sendable {
         if contentQueued.withLock({ $0.insert(node).inserted }) { content.add(node) }
     }
 
-    /// Has each of these names looked up again.
-    func expire(_ names: HandedOutNames) {
-        queue.add(.expire(names, then: {}), evenIfFull: true)
-    }
-
-    /// The same, on several threads, so that a directory whose lock somebody holds keeps only its own names waiting; then
-    /// calls `then`. Not from a thread that answers requests, which may have taken on its caller's credentials.
+    /// Has each of these names looked up again, on several threads, so that a directory whose lock somebody holds keeps only
+    /// its own names waiting; then calls `then`. Not from a thread that answers requests, which may have taken on its
+    /// caller's credentials.
     func expireAtOnce(_ names: HandedOutNames, then: @escaping @Sendable () -> Void) {
         guard let notifier = notifier.withLock({ $0 }) else { return then() }
         let expiry = Expiry(names, then)
+        guard expiry.count > 0 else { return then() }
         var started = 0
         while started < min(Expiry.threads, expiry.count) {
-            do throws(Errno) { _ = try Thread.start(name: "aclfs-expiry") { expiry.run(notifier) } } catch { break }
+            guard expiring.add(1, ordering: .relaxed).newValue <= Expiry.threadsOfAll else { break }
+            do throws(Errno) {
+                _ = try Thread.start(name: "aclfs-expiry") { [self] in
+                    expiry.run(notifier)
+                    expiring.subtract(1, ordering: .relaxed)
+                }
+            } catch { break }
             started += 1
         }
-        if started == 0 { queue.add(.expire(names, then: then), evenIfFull: true) }
+        if started < min(Expiry.threads, expiry.count) { expiring.subtract(1, ordering: .relaxed) }
+        // Not taken, it is never done, and each period ends with a bump.
+        if started == 0 { queue.add(.expire(names, then: then)) }
     }
 
     private final class Expiry: Sendable {
         static let threads = 8
+        /// What was begun earlier may wait for ever.
+        static let threadsOfAll = 32
 
         let count: Int
         private let directories: Lock<[[HandedOutNames.Name]]>
@@ -126,7 +134,7 @@ final class Notices: Sendable {
         if isDone.wait(until: end, for: { $0 ? true : nil }) == nil { throw .timedout }
     }
 
-    /// As `expire`, and returns when it is done. Only from a thread that answers no requests.
+    /// As `expireAtOnce`, and returns when it is done. Only from a thread that answers no requests.
     func expireNow(_ names: HandedOutNames) {
         guard let notifier = notifier.withLock({ $0 }) else { return }
         names.forEach { notifier.expireEntry($0.bytes, in: $0.parent) }

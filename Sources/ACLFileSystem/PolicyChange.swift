@@ -64,6 +64,7 @@ extension FileSystem {
                 // What takes no lock of the kernel goes at once, for whoever else uses the mount.
                 if !mountsBelow.exist { cache.takeBackAllNames() }
                 for node in nodes.all { cache.takeBackAttributes(of: node.id) }
+                if let suspended { cache.giveUp(suspended.ticket) }
                 throw error
             }
         }
@@ -74,7 +75,7 @@ extension FileSystem {
             cache.takeBackAllNames()
         }
         for node in nodes.all { cache.takeBackAttributes(of: node.id) }
-        if let suspended { cache.finishSuspending(suspended.ticket) }
+        if let suspended { cache.finish(suspended.ticket) }
         cache.resume(.policyChange)
     }
 }

@@ -116,13 +116,18 @@ extension FileSystem {
         guard let (names, ticket) = metadataLock.withWriteLock({ cache.suspend(.severalMounts) }) else { return }
         // Listings that were answered but not yet used would be stamped after the bump (R4).
         let listed = nodes.all.filter { $0.unusedListings.load(ordering: .sequentiallyConsistent) > 0 }
-        if !listed.isEmpty { try notices.awaitListings(of: listed.map { $0.id }) }
+        if !listed.isEmpty {
+            do throws(Errno) { try notices.awaitListings(of: listed.map { $0.id }) } catch {
+                cache.giveUp(ticket)
+                throw error
+            }
+        }
         if mountsBelow.exist {
             notices.expireNow(names)
         } else {
             cache.takeBackAllNames()
         }
         for node in nodes.all { cache.takeBackAttributes(of: node.id) }
-        cache.finishSuspending(ticket)
+        cache.finish(ticket)
     }
 }

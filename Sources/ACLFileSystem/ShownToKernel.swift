@@ -174,7 +174,7 @@ extension FileSystem {
     /// revocations still take back all at once: what someone mounts in that moment may be lost.
     func suspendCaching(_ reason: KernelCache.Suspension) {
         // With the lock, nobody stands between a look at the old times and the note of a name.
-        let suspended = metadataLock.withWriteLock { () -> (names: HandedOutNames, ticket: UInt64)? in
+        let suspended = metadataLock.withWriteLock { () -> (names: HandedOutNames, ticket: NamesInFlight.Ticket)? in
             guard var suspended = cache.suspend(reason) else { return nil }
             // The kernel stamps them when it uses them, in whatever epoch they were looked for.
             suspended.names.append(handles.unusedNames)
@@ -184,7 +184,13 @@ extension FileSystem {
         names.forEach { name in
             if let child = name.child, let node = nodes.find(child), node.isDirectory { node.revalidation.mark() }
         }
-        notices.expireAtOnce(names) { [cache] in cache.finishSuspending(ticket) }
+        notices.expireAtOnce(names) { [cache] in cache.finish(ticket) }
+    }
+
+    /// On the clock's thread.
+    func takeBackLateNames() {
+        guard let (names, ticket) = cache.takeLateNames() else { return }
+        notices.expireAtOnce(names) { [cache] in cache.finish(ticket) }
     }
 }
 

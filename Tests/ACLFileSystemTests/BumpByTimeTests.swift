@@ -147,35 +147,81 @@ struct BumpByTimeTests {
         cache.tick(end) { _ in true }
         #expect(bumps == 1)
         #expect(names.isEmpty)
+        // What the listing shows when it is used at last lives from then, and whoever takes names back is not there yet.
+        #expect(cache.nextDue == end + Self.second)
+        cache.tick(end + Self.second) { _ in true }
+        #expect(bumps == 2)
+        suspended.map { cache.finish($0.ticket) }
         #expect(cache.nextDue == nil)
-        cache.finishSuspending(suspended?.ticket ?? 0)
         cache.resume(.mountsBelow)
         handOut()
-        #expect(cache.suspend(.mountsBelow).map { cache.finishSuspending($0.ticket) } != nil)
+        #expect(cache.suspend(.mountsBelow).map { cache.finish($0.ticket) } != nil)
         #expect(cache.nextDue == nil)
+    }
+
+    private func listing(_ name: String) -> UnusedListing {
+        let listing = UnusedListing(of: directory, cache)
+        listing.isMade()
+        listing.shows(name, NodeID(4))
+        return listing
     }
 
     /// No bump ends what a listing of an earlier epoch shows if it is used while something is mounted below.
     @Test func aListingThatIsUsedDuringASuspensionIsTakenBackByName() {
-        let late = Lock<[[CChar]]>([])
-        cache.onLateNames { names in late.withLock { late in names.forEach { late.append($0.bytes) } } }
-        func listing(_ name: String) -> UnusedListing {
-            let listing = UnusedListing(of: directory, cache)
-            listing.isMade()
-            listing.shows(name, NodeID(4))
-            return listing
+        func late() -> [[CChar]] {
+            var late: [[CChar]] = []
+            cache.takeLateNames()?.names.forEach { late.append($0.bytes) }
+            return late
         }
         let earlier = listing("earlier")
         listing("used before").isUsed()
         cache.takeBackAllNames()
         let present = listing("present")
         handOut()
+        let rung = Atomic(0)
+        cache.onEarlierDeadline { rung.add(1, ordering: .relaxed) }
         #expect(cache.suspend(.mountsBelow) != nil)
         // Of this epoch: its names were noted when they were looked for, and are being taken back with the others.
         present.isUsed()
-        #expect(late.withLock { $0 } == [])
+        #expect(late() == [])
+        #expect(rung.exchange(0, ordering: .relaxed) == 1)
         earlier.isUsed()
-        #expect(late.withLock { $0 } == [Array("earlier".utf8CString)])
+        #expect(rung.load(ordering: .relaxed) == 1)
+        #expect(cache.nextDue == 0)
+        #expect(late() == [Array("earlier".utf8CString)])
+        #expect(cache.nextDue != 0)
+    }
+
+    /// Whoever holds a directory can keep late names waiting too. Until they are taken back a revocation bumps, and after a
+    /// period time does.
+    @Test func lateNamesHaveOnePeriod() throws {
+        let earlier = listing("earlier")
+        cache.takeBackAllNames()
+        let suspended = try #require(cache.suspend(.mountsBelow))
+        earlier.isUsed()
+        let late = try #require(cache.takeLateNames())
+        cache.finish(suspended.ticket)
+        cache.takeBackNames(below: directory)
+        #expect(bumps == 2, "the names of the suspension are taken back, the late ones are not")
+        let end = try #require(cache.nextDue)
+        cache.tick(end) { _ in true }
+        #expect(bumps == 3)
+        cache.finish(late.ticket)
+        cache.takeBackNames(below: directory)
+        #expect(bumps == 3)
+        #expect(cache.nextDue == nil)
+    }
+
+    /// A change of grants that fails while something is mounted below is tried again, and hinders nobody.
+    @Test func whatWasGivenUpIsNotInFlight() throws {
+        handOut()
+        let below = try #require(cache.suspend(.mountsBelow))
+        let change = try #require(cache.suspend(.policyChange))
+        cache.giveUp(change.ticket)
+        cache.finish(below.ticket)
+        cache.takeBackNames(below: directory)
+        #expect(bumps == 0)
+        #expect(cache.nextDue == nil)
     }
 
     /// A revocation while the directories are looked at ends what they were looked at for.
