@@ -20,38 +20,6 @@ struct SandboxGrantTests {
 
         """#
 
-    /// `slow VIEW` has somebody read a listing of the letters there into memory that does not answer until `go_on`.
-    private static let slowReader = #"""
-        command -v python3 >/dev/null || { echo 'python3 is missing'; exit; }
-        mkdir -m 700 "$T/back2" "$T/slow"; head -c 4096 /dev/zero >"$T/back2/memory"
-        "$A" mount -o passthrough=off "$T/back2" "$T/slow"; server=$(daemon "$T/slow"); readers=
-        prepare() {
-            mkfifo "$T/go-$1"
-            python3 -c 'if True:
-                import ctypes, mmap, os, sys
-                memory = mmap.mmap(os.open(sys.argv[1], os.O_RDWR), 4096)
-                place = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-                listed = os.open(sys.argv[2], os.O_RDONLY | os.O_DIRECTORY)
-                print("ready", flush=True); open(sys.argv[3]).read(1)
-                ctypes.CDLL(None).syscall(ctypes.c_long(217), listed, ctypes.c_void_p(place), 4096)
-            ' "$T/slow/memory" "$T/$1/Users/ann/Letters" "$T/go-$1" >"$T/said-$1" & readers="$readers $!"
-            for i in $(seq 1500); do grep -q ready "$T/said-$1" && break; sleep 0.02; done
-        }
-        slow() {
-            for view in "$@"; do prepare "$view"; done
-            kill -STOP $server
-            for i in $(seq 1500); do cat /proc/$server/task/*/status | grep '^State' | grep -qv T || break; sleep 0.02; done
-            for view in "$@"; do echo x >"$T/go-$view"; done
-            # Until each waits for a page, and so holds the directory.
-            for reader in $readers; do
-                for i in $(seq 1500); do grep -q '_fault' /proc/$reader/stack && break; sleep 0.02; done
-                is "$reader waits" 0 "$(grep -q _fault /proc/$reader/stack; echo $?)"
-            done
-        }
-        go_on() { kill -CONT $server; wait $readers; }
-
-        """#
-
     @Test func atOnceAndNoMore() throws {
         let result = try MountNamespace().run(
             Self.prelude + #"""
@@ -92,9 +60,9 @@ struct SandboxGrantTests {
     /// A view whose listing somebody reads into memory that never answers is told late; nobody else waits for that.
     @Test func aSlowViewHoldsNoStore() throws {
         let result = try MountNamespace().run(
-            Self.prelude + Self.slowReader + #"""
+            Self.prelude + SlowReader.prelude + #"""
             "$A" mount -o "$V" "$T/back" "$T/view"
-            is 'added' '' "$(add --read-only "$T/view/Users/ann/Letters")"; slow view
+            is 'added' '' "$(add --read-only "$T/view/Users/ann/Letters")"; slow view/Users/ann/Letters
             remove "$T/view/Users/ann/Letters" >"$T/removed" 2>&1 & removing=$!
             for i in $(seq 1500); do [ -z "$(ls -A /var/lib/aclfs/grants)" ] && break; sleep 0.02; done
             is 'the store is written first' '' "$(ls -A /var/lib/aclfs/grants)"
@@ -110,14 +78,14 @@ struct SandboxGrantTests {
     /// What is taken back counts no more on any view, before anybody waits for one of them.
     @Test func slowViewsHoldUpNoOthers() throws {
         let result = try MountNamespace().run(
-            Self.prelude + Self.slowReader + #"""
+            Self.prelude + SlowReader.prelude + #"""
             mkdir "$T/view3" "$T/foreign"; F=${V/org.example.App/org.foreign.App}
             "$A" mount -o "$F" "$T/back" "$T/foreign"
             "$A" sandbox grant add --bundle org.foreign.App --read-only "$T/foreign/Users/ann/Letters"
             for view in view view2 view3; do "$A" mount -o "$V" "$T/back" "$T/$view"; done
             add --read-only "$T/view/Users/ann/Letters" "$T/view/alone"
             other() { cat "$T/view3/alone" >/dev/null 2>&1; echo $?; }
-            is 'before' 0 "$(other)"; slow foreign view view2
+            is 'before' 0 "$(other)"; slow {foreign,view,view2}/Users/ann/Letters
             # Of another application no view is asked.
             is 'nobody waits' '' "$(grant add --bundle org.third.App --read-only "$T/view3/alone")"
             begun=$(date +%s%N); remove "$T/view3/alone" >"$T/removed" 2>&1 & removing=$!

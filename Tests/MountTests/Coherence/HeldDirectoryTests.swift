@@ -1,0 +1,70 @@
+import Testing
+
+/// Names are taken back one by one while something is mounted below, and whoever holds a directory keeps them waiting:
+/// what he may win is bounded (docs/coherence.md, "The price of a bump").
+@Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
+struct HeldDirectoryTests {
+    /// `sees NAME` says 0 if another user reaches it; `tries NAME…` does not wait for it, for what the kernel must ask about
+    /// waits for the directory too, and `tried NAME` says what has come of it. What changes on the backing directory is to
+    /// be seen within a period, a second. `below` has names taken back one by one.
+    private static let prelude =
+        SlowReader.prelude + #"""
+            mkdir -m 700 "$T/private"; B=$T/private/back; mkdir -p "$B/below"
+            for i in held free $(seq 12); do mkdir "$B/$i"; touch "$B/$i/name"; done
+            "$A" mount "$B" "$T/mnt"
+            sees() { setpriv --reuid 61751 --regid 61751 --clear-groups stat "$T/mnt/$1" >/dev/null 2>&1; echo $?; }
+            tries() { for name in "$@"; do sees $name >"$T/tried-${name%%/*}" & tries="${tries-} $!"; done; sleep 1; }
+            tried() { cat "$T/tried-${1%%/*}"; }
+            reached() { [ "$(tried "$1")" != 0 ] || echo "$1 is reached"; }
+            below() {
+                mount -t tmpfs none "$T/mnt/below"
+                for i in $(seq 500); do "$A" status --json "$T/mnt" | grep -q 'a mount stands below' && return; sleep 0.02; done
+                echo 'no mount is seen'
+            }
+            end() { umount -l "$T/mnt/below" 2>/dev/null; "$A" unmount "$T/mnt"; "$A" unmount "$T/slow"; }
+
+            """#
+
+    /// Neither his own directory's names nor those of others outlive the period because he is in the way.
+    @Test func namesAreTakenBackPastWhoHoldsADirectory() throws {
+        let result = try MountNamespace().run(
+            Self.prelude + #"""
+            for i in held free; do is "$i" 0 "$(sees $i/name)"; done
+            slow mnt/held; below
+            chmod 700 "$B/held" "$B/free"; sleep 3
+            is 'free' 1 "$(sees free/name)"
+            tries held/name; reached held/name
+            go_on; wait $tries; is 'held' 1 "$(tried held/name)"; end
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
+    /// More directories than threads that take names back.
+    @Test func whoHoldsManyKeepsNoMore() throws {
+        let result = try MountNamespace().run(
+            Self.prelude + #"""
+            for i in free $(seq 12); do is "$i" 0 "$(sees $i/name)"; done
+            slow mnt/{1,2,3,4,5,6,7,8,9,10,11,12}; below
+            for i in free $(seq 12); do chmod 700 "$B/$i"; done; sleep 3
+            is 'free' 1 "$(sees free/name)"
+            tries {1,2,3,4,5,6,7,8,9,10,11,12}/name
+            for i in $(seq 12); do reached $i/name; done
+            go_on; wait $tries; for i in $(seq 12); do is "$i" 1 "$(tried $i/name)"; done; end
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
+    /// The kernel stamps the names of a listing when it uses it, and no bump ends that epoch.
+    @Test func aListingThatIsUsedWhileSomethingIsMountedBelow() throws {
+        let result = try MountNamespace().run(
+            Self.prelude + #"""
+            is 'free' 0 "$(sees free/name)"; slow mnt/held
+            # A revocation: what the listing shows is of an earlier epoch.
+            chmod 700 "$T/mnt/free"; is 'at once' 1 "$(sees free/name)"
+            below; go_on; is 'listed' 0 "$(sees held/name)"
+            chmod 700 "$B/held"; sleep 3; is 'taken back' 1 "$(sees held/name)"
+            end
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+}
