@@ -27,13 +27,14 @@ unitdir := $(DESTDIR)$(PREFIX)/lib/systemd/system
 docdir := $(DESTDIR)$(PREFIX)/share/doc/aclfs
 docs := $(wildcard README.md CHANGELOG.md docs/*.md docs/decisions/*.md)
 
-.PHONY: help run test test-long test-threads bench bench-quick bench-costs bench_programs layers lint build release
+.PHONY: help run test test-long test-paths test-threads bench bench-quick bench-costs bench_programs layers lint build release
 .PHONY: dependencies clients install uninstall clean
 
 help:
 	@echo 'make run         build aclfs and take the tour on a mount of its own (as root)'
 	@echo 'make test        layers, build and every test that ends within minutes'
-	@echo 'make test-long   the same with the long races and random runs; docs/test-runs.md keeps the result'
+	@echo 'make test-long   the same with the long races and random runs, then test-paths; docs/test-runs.md keeps the results'
+	@echo 'make test-paths  the same tests on each way that requests, data and caches can take (as root)'
 	@echo 'make test-threads where threads meet, with ThreadSanitizer, in .build-threads (as root)'
 	@echo 'make bench       what a mount costs, against others, as ratios; docs/performance.md explains it (as root)'
 	@echo 'make bench-quick the same in about two minutes'
@@ -97,10 +98,15 @@ test: layers dependencies clients
 
 # Mounts are served by the program that is installed: races are won by speed.
 test-long: layers dependencies release clients
-	$(call run_tests,$(TEST_LONG_TIMEOUT),ACLFS_TEST_LONG=1 ACLFS_PROGRAM='$(CURDIR)/$(release)',$(SWIFT) test,mount-helpers/record-test-run "$$status" .build/test.log;)
+	$(call run_tests,$(TEST_LONG_TIMEOUT),ACLFS_TEST_LONG=1 ACLFS_PROGRAM='$(CURDIR)/$(release)',$(SWIFT) test,mount-helpers/record-test-run 'make test-long' "$$status" .build/test.log;)
+	@$(MAKE) --no-print-directory test-paths
+
+test-paths: layers dependencies release clients
+	$(SWIFT) build --build-tests
+	$(call run_tests,$(TEST_LONG_TIMEOUT),ACLFS_PROGRAM='$(CURDIR)/$(release)',mount-helpers/test-paths $(SWIFT),mount-helpers/record-test-run 'make test-paths' "$$status" .build/test.log;)
 
 test-threads: dependencies
-	@SWIFT='$(SWIFT)' mount-helpers/with-rings timeout --kill-after=30 $(TEST_LONG_TIMEOUT) mount-helpers/test-threads
+	$(call run_tests,$(TEST_LONG_TIMEOUT),SWIFT='$(SWIFT)',mount-helpers/test-threads,mount-helpers/record-test-run 'make test-threads' "$$status" .build/test.log;)
 
 # Everything with the optimisations of the release; BENCH_ROUNDS and the others are in docs/performance.md.
 bench_programs: release
