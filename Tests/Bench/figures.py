@@ -11,6 +11,8 @@ Verdict = namedtuple("Verdict", "text outcome open")
 
 # What an inherited list may cost.
 WITH_ENTRIES = 0.95
+# What an operation may lose to native from a thousand objects to all of them.
+FLAT = 0.9
 # Of the look-ups for one component that not everybody may search: attributes that ran out meanwhile, and what was
 # looked up before the clock started.
 LOOKUP_SLACK = 0.1
@@ -76,6 +78,13 @@ def verdict_at_home(workload, decisions):
     more = decisions["aclfs-home"] - decisions["aclfs"]
     text = "1 look-up more" if walks == 1 else f"{walks} look-ups more"
     return Verdict(text, "met" if more <= walks * (1 + LOOKUP_SLACK) else "missed", False)
+
+
+def verdict_flat(both, fewer):
+    """Whether an operation keeps its ratio to native when there are many more objects. By medians: these rows are not of
+    the same rounds."""
+    value, base = ratio(both.get("aclfs"), both.get("native")), ratio(fewer.get("aclfs"), fewer.get("native"))
+    return _held(f"{FLAT} of the same with few", Figure(*(each / base.median for each in value)), FLAT)
 
 
 def at_most(value, limit, text):

@@ -4,6 +4,7 @@ import os
 import random
 import tarfile
 
+import peers
 import workloads
 from places import Failure, must, run
 
@@ -16,13 +17,19 @@ ENTRIES = [f"group:{90_001 + index} {words},file_inherit,directory_inherit" for 
 
 
 class Fixture:
-    """One directory on one file system, of one user; `load` are the words by which the loops are started."""
+    """One directory on one file system, of one user; `load` are the words by which the loops are started. `behind` is where
+    it is made if the user can make nothing through the file system itself."""
 
-    def __init__(self, label, path, uid, load):
-        self.label, self.path = label, path
+    def __init__(self, label, path, uid, load, behind=None):
+        self.label, self.path, self.uid, self.behind = label, path, uid, behind
+        self.as_root = load
         self.load = load + (["-u", str(uid)] if uid else [])
 
     def prepare(self, needs, data_mib, tarball):
+        if self.behind:
+            Fixture(self.label, self.behind, 0, self.as_root).prepare(needs, data_mib, tarball)
+            must("chown", "-R", f"{self.uid}:{self.uid}", self.behind)
+            return
         if "names" in needs:
             must(*self.load, "prepare-names", self.path)
         if "many" in needs:
@@ -79,7 +86,8 @@ def make(mounts, uid, load, conditions):
     name = f"uid{uid}"
     fixtures = []
     for label, place in mounts.at.items():
-        fixtures.append(Fixture(label, _directory(f"{place}/{name}", uid, 0o755), uid, load))
+        behind = f"{mounts.behind[label]}/{name}" if uid and label in peers.CREATES_AS_ROOT else None
+        fixtures.append(Fixture(label, _directory(f"{place}/{name}", uid, 0o755), uid, load, behind))
     if "acl" in conditions:
         path = _directory(f"{mounts.at['aclfs']}/{name}-acl", uid, 0o755)
         for entry in ENTRIES:

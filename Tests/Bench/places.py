@@ -73,6 +73,8 @@ class Mounts:
         self.at = {"native": scratch.new(f"{who}/native")}
         self.missing = []
         self.others = []
+        # By label, the directory that it shows.
+        self.behind = {}
         back, point = scratch.new(f"private/{who}/aclfs"), scratch.new(f"{who}/aclfs")
         words = [aclfs, "mount", "--foreground", *(["-o", options] if options else []), back, point]
         try:
@@ -88,6 +90,7 @@ class Mounts:
                 self.missing.append(f"{name}: {error}")
                 continue
             self._add(name, point)
+            self.behind[name] = back
         for word in given:
             label, _, path = word.rpartition("=")
             if not os.path.isdir(path):

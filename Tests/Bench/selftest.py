@@ -54,6 +54,11 @@ class Verdicts(unittest.TestCase):
         # For missing names only native is the measure.
         self.assertEqual(verdict("stat-miss", samples, ["a", "b"]).outcome, "met")
 
+    def test_many_objects_cost_as_much_as_few(self):
+        few = {"native": [100], "aclfs": [50]}
+        self.assertEqual(figures.verdict_flat({"native": [80], "aclfs": [37]}, few).outcome, "met")
+        self.assertEqual(figures.verdict_flat({"native": [80], "aclfs": [35]}, few).outcome, "missed")
+
     def test_ahead_of_every_peer_and_by_half_with_io_uring(self):
         samples = {"native": [100], "aclfs": [14], "a": [10], "b": [9]}
         self.assertEqual(verdict("open", samples, ["a", "b"]).outcome, "met")

@@ -1,7 +1,7 @@
 """The results as rows of text, for the terminal and for the document alike."""
 from figures import (at_most, best_of_others, figure, number, ratio, share, shown, verdict, verdict_at_home,
-                     verdict_with_entries)
-from scale import BYTES_EACH, START_MS
+                     verdict_flat, verdict_with_entries)
+from scale import AS_FLAT_AS, BYTES_EACH, START_MS
 from workloads import BY_NAME
 
 
@@ -56,8 +56,11 @@ def of_start(times):
 def of_scale(scale):
     rows = [["with many objects", "native", "aclfs", "of native", "target", "verdict"]]
     for name, both in scale["rows"].items():
+        fewer = scale["rows"].get(AS_FLAT_AS.get(name))
+        judged = verdict_flat(both, fewer) if fewer else None
         rows.append([f"{name} ({scale['few']:,} and {scale['objects']:,})", _rate(both["native"]), _rate(both["aclfs"]),
-                     share(ratio(both["aclfs"], both["native"]).median), "none", "-"])
+                     share(ratio(both["aclfs"], both["native"]).median), judged.text if judged else "none",
+                     shown(judged) if judged else "-"])
     each = scale["bytes_each"]
     rows.append(["memory of the daemon per remembered object", "-", f"{each:.0f} bytes", "-", f"{BYTES_EACH} bytes",
                  "met" if each <= BYTES_EACH else "missed"])

@@ -60,6 +60,8 @@ LONGER = {"ls-l": 8, "readdir": 8}
 STARTS = 5
 # Below a home directory that only its owner may search: what walks paths, and how many each operation walks.
 AT_HOME = {"stat": 1, "stat-miss": 1, "open": 1, "readfile": 1, "create": 2, "find": 1}
+# What an ordinary user cannot do where everything that is created is root's.
+CREATING = {"create", "createwrite", "mkdir", "tar-x", "rm-r"}
 
 
 class Sizes:

@@ -16,7 +16,7 @@ enum SlowReader {
                 print("ready", flush=True); open(sys.argv[3]).read(1)
                 ctypes.CDLL(None).syscall(ctypes.c_long(217), listed, ctypes.c_void_p(place), 4096)
             ' "$T/slow/memory" "$T/$2" "$T/go-$1" >"$T/said-$1" & readers="$readers $!"
-            for i in $(seq 1500); do grep -q ready "$T/said-$1" && break; sleep 0.02; done
+            for i in $(seq 1500); do grep -qs ready "$T/said-$1" && break; sleep 0.02; done
         }
         slow() {
             number=0
