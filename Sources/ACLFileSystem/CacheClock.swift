@@ -61,11 +61,11 @@ final class CacheClock: Sendable {
     ) {
         let mounts: [MountInfo]
         // A table that cannot be read may hide a mount: as if there were one.
-        do { mounts = try MountInfo.read(table.rawValue) } catch { return fileSystem.suspendCaching(.mountsBelow) }
+        do { mounts = try MountInfo.read(table.rawValue) } catch { return fileSystem.suspendForMountsBelow() }
         if inside.see(fileSystem.tree.mountsInside(mounts)) { fileSystem.tree.forgetDescriptors() }
         fileSystem.mountsBelow.update(mounts, device: device, tree: fileSystem.tree)
         if fileSystem.mountsBelow.exist {
-            fileSystem.suspendCaching(.mountsBelow)
+            fileSystem.suspendForMountsBelow()
         } else {
             fileSystem.cache.resume(.mountsBelow)
         }

@@ -2,7 +2,7 @@ import FuseSession
 
 /// What a name that is handed out leads to.
 struct NamedChild {
-    var node: NodeID
+    var node: Node
     /// On another mount than its directory, whose ctime then does not tell what the name leads to.
     var isElsewhere: Bool
 }

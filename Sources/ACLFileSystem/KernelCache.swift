@@ -37,13 +37,29 @@ final class KernelCache: Sendable {
         var bumps: UInt64 = 0
         var inFlight = NamesInFlight()
         /// What listings of earlier epochs showed that were used while something was mounted below. Not yet taken back.
-        var late: (names: HandedOutNames, ticket: NamesInFlight.Ticket)?
+        var late: NamesInFlight.Batch?
+        /// When a bump was last made for the sake of names that were answered without a time.
+        var recovered: UInt64 = 0
 
         var times: CacheTimes {
             var times = allowed
             if !suspension.isEmpty { (times.entry, times.period) = (0, nil) }
             if !suspension.isDisjoint(with: [.severalMounts, .policyChange]) { times.attributes = 0 }
             return times
+        }
+
+        mutating func bump() {
+            // Ours first: a hand-out that runs meanwhile is marked with an epoch that is never behind its stamp.
+            beginEpoch()
+            bumps += 1
+            if hasEpoch { notifier?.increaseEpoch() }
+        }
+
+        /// Whether a name that was handed out may still be believed. None is while something is mounted below, once all that
+        /// were have been taken back.
+        var isAnythingBelieved: Bool {
+            guard !suspension.contains(.mountsBelow) else { return !handedOut.isEmpty || !inFlight.isEmpty }
+            return allowed.entry > 0
         }
 
         /// What was handed out counts no longer.
@@ -78,13 +94,32 @@ final class KernelCache: Sendable {
         /// mounted below a moment ago may be detached.
         var endOfPatience: UInt64? {
             guard let oldest = inFlight.oldest, let period = allowed.period else { return nil }
-            return oldest + period * 1_000_000
+            return oldest + min(period, Self.longestPatience) * 1_000_000
         }
 
+        /// Milliseconds.
+        static let longestPatience: UInt64 = 1000
+
         mutating func noteLate(_ names: HandedOutNames) {
-            if late == nil { late = (HandedOutNames(), inFlight.begin(since: SystemTime.monotonic())) }
-            late?.names.append(names)
-            isEarlier = true
+            if late == nil {
+                late = inFlight.begin(names, at: SystemTime.monotonic())
+                isEarlier = true
+            } else if late?.names.isFull == true {
+                bump()
+            } else {
+                late?.names.append(names)
+            }
+        }
+
+        /// Whether a name may have a time again that was answered without one: behind a bump, for then no answer that is
+        /// under way counts. One is made for that, not more often than each second.
+        mutating func mayHaveTime(_ node: Node) -> Bool {
+            guard !node.isDirectory, node.lastWithoutTime.load(ordering: .relaxed) > bumps else { return true }
+            let now = SystemTime.monotonic()
+            guard now >= recovered + 1_000_000_000 else { return false }
+            recovered = now
+            bump()
+            return true
         }
 
         mutating func bumpWithinPeriod() {
@@ -160,6 +195,14 @@ final class KernelCache: Sendable {
 // MARK: Handing out
 
 extension KernelCache {
+    /// A name is answered without a time.
+    func answerWithoutTime(_ node: Node) {
+        state.withLock { state in
+            guard state.hasEpoch, state.allowed.entry > 0 else { return }
+            node.lastWithoutTime.store(state.bumps + 1, ordering: .relaxed)
+        }
+    }
+
     /// Seconds for which a name below `parent` may be believed. The caller has seen that everybody may search it,
     /// and holds the metadata lock, so that a change of that comes after the mark made here.
     /// - Parameters:
@@ -170,9 +213,10 @@ extension KernelCache {
     ) -> Double {
         change { state in
             guard state.suspension.isEmpty, state.allowed.entry > 0 else { return 0.0 }
-            if state.handedOut.isFull, state.hasEpoch { Self.bump(&state) }
+            if state.handedOut.isFull, state.hasEpoch { state.bump() }
             if state.hasEpoch {
-                state.handedOut.append(name, child?.node, in: parent.id)
+                if let child, !state.mayHaveTime(child.node) { return 0 }
+                state.handedOut.append(name, child?.node.id, in: parent.id)
                 if child?.isElsewhere == true { state.directories.doubt() }
                 let isFirst = parent.lastHandOut.load(ordering: .relaxed) < state.epoch
                 parent.lastHandOut.store(state.epoch, ordering: .relaxed)
@@ -218,10 +262,18 @@ extension KernelCache {
 
     /// A name that may be believed is another one from now on.
     func move(_ child: NodeID?, from source: Node, to name: UnsafePointer<CChar>, below destination: Node) {
-        state.withLock { state in
+        change { state in
             let isListed = source.unusedListings.load(ordering: .sequentiallyConsistent) > 0
             guard state.hasEpoch, isListed || source.lastHandOut.load(ordering: .relaxed) >= state.epoch else { return }
+            // Behind that it is believed by no name.
+            guard !state.handedOut.isFull else { return state.bump() }
             state.handedOut.append(name, child, in: destination.id)
+            if state.suspension.contains(.mountsBelow) {
+                // It may have gone before the name under which it was to be taken back.
+                var names = HandedOutNames()
+                names.append(name, child, in: destination.id)
+                state.noteLate(names)
+            }
             destination.lastHandOut.store(state.epoch, ordering: .relaxed)
             // Both directories have changed.
             state.directories.doubt()
@@ -238,7 +290,7 @@ extension KernelCache {
         change { state in
             let isListed = directory.unusedListings.load(ordering: .sequentiallyConsistent) > 0
             guard isListed || directory.lastHandOut.load(ordering: .relaxed) >= state.epoch else { return }
-            Self.bump(&state)
+            state.bump()
             if state.trailing.add(after: SystemTime.monotonic()) { state.isEarlier = true }
         }
     }
@@ -250,15 +302,15 @@ extension KernelCache {
     func takeBackOldTime(of directory: Node) {
         guard directory.isHandedOut.exchange(false, ordering: .relaxed) else { return }
         change { state in
-            // Its names were taken back one by one, and a bump would detach mounts.
-            guard !state.suspension.contains(.mountsBelow) else { return }
-            Self.bump(&state)
+            if state.isAnythingBelieved { state.bump() }
         }
     }
 
     /// Makes the kernel ask again for every name.
     func takeBackAllNames() {
-        change { Self.bump(&$0) }
+        change { state in
+            if state.isAnythingBelieved { state.bump() }
+        }
     }
 
     /// After the change, before the reply (R11). Takes no lock of the kernel.
@@ -278,40 +330,39 @@ extension KernelCache {
     /// out it asks again by itself.
     func takeBackUnknown() {
         change { state in
-            if state.suspension.isEmpty, state.allowed.entry > 0 { Self.bump(&state) }
+            if state.isAnythingBelieved { state.bump() }
         }
     }
 
-    private static func bump(_ state: inout State) {
-        // Ours first: a hand-out that runs meanwhile is marked with an epoch that is never behind its stamp.
-        state.beginEpoch()
-        state.bumps += 1
-        if state.hasEpoch { state.notifier?.increaseEpoch() }
-    }
-
     /// Nothing is handed out from now on.
-    /// - Returns: what was handed out and must be taken back by name, before `finish`; nil if it was so already.
-    func suspend(_ reason: Suspension) -> (names: HandedOutNames, ticket: NamesInFlight.Ticket)? {
+    func suspend(_ reason: Suspension) { state.withLock { _ = $0.suspension.insert(reason) } }
+
+    /// The same because something is mounted below.
+    /// - Parameter unused: what listings show that the kernel has not used yet.
+    /// - Returns: what is to be taken back by name, before `finish`; nil if nothing was handed out already.
+    func suspendForMountsBelow(unused: HandedOutNames) -> NamesInFlight.Batch? {
         change { state in
-            guard state.suspension.insert(reason).inserted else { return nil }
-            // Who takes names back for another reason waits for it himself.
-            let since = reason == .mountsBelow ? SystemTime.monotonic() : nil
-            state.isEarlier = since != nil
-            return (state.handedOut, state.inFlight.begin(since: since))
+            guard state.suspension.insert(.mountsBelow).inserted else { return nil }
+            var names = state.handedOut
+            names.append(unused)
+            state.isEarlier = true
+            return state.inFlight.begin(names, at: SystemTime.monotonic())
         }
     }
 
     /// What the kernel may hold of names.
     var namesHandedOut: HandedOutNames { state.withLock { $0.handedOut } }
 
-    /// What has come to be believed since the names were taken back, to be taken back likewise, before `finish`; soon, and
-    /// not by a thread that answers requests.
-    func takeLateNames() -> (names: HandedOutNames, ticket: NamesInFlight.Ticket)? {
+    /// What has come to be believed since, or has another name, to be taken back likewise; soon, and not by a thread that
+    /// answers requests.
+    func takeLateNames() -> NamesInFlight.Batch? {
         state.withLock { state in
             defer { state.late = nil }
             return state.late
         }
     }
+
+    func isInFlight(_ ticket: NamesInFlight.Ticket) -> Bool { state.withLock { $0.inFlight.contains(ticket) } }
 
     /// These names are taken back. If no others are left, changes need no bump until something is handed out again.
     func finish(_ ticket: NamesInFlight.Ticket) {
@@ -322,17 +373,14 @@ extension KernelCache {
         }
     }
 
-    /// They are not, and nobody is at it any more.
-    func giveUp(_ ticket: NamesInFlight.Ticket) { state.withLock { _ = $0.inFlight.end(ticket) } }
-
+    /// Before the first name is handed out again there is a bump: names without a time, and those that were taken back
+    /// singly, may be asked about without a lock, and nothing else keeps the late answers apart.
     func resume(_ reason: Suspension) {
         change { state in
-            state.suspension.remove(reason)
-            guard state.suspension.isEmpty else { return }
-            // What was not taken back meanwhile is due again.
+            guard state.suspension.remove(reason) != nil, state.suspension.isEmpty else { return }
             state.inFlight.removeAll()
             state.late = nil
-            if state.mayBump() { state.bumpWithinPeriod() }
+            if state.allowed.entry > 0 { state.bump() }
         }
     }
 }
@@ -359,14 +407,14 @@ extension KernelCache {
         let doubtful = state.withLock { state -> (HandedOutDirectories, epoch: UInt64)? in
             if let end = state.endOfPatience, end <= now {
                 state.inFlight.restart(at: now)
-                Self.bump(&state)
+                state.bump()
                 return nil
             }
             let isTrailing = state.trailing.take(now)
             let isDue = state.bumpDue.map { $0 <= now } ?? false
             guard isTrailing || isDue, state.mayBump() else { return nil }
             guard !isTrailing, let period = state.allowed.period, state.mayLook(now, period) else {
-                Self.bump(&state)
+                state.bump()
                 return nil
             }
             return (state.directories, state.epoch)
@@ -379,7 +427,7 @@ extension KernelCache {
                 state.directories.wereUnchanged()
                 state.bumpDue = now + period * 1_000_000
             } else {
-                Self.bump(&state)
+                state.bump()
             }
         }
     }

@@ -5,18 +5,25 @@ struct NamesInFlight: Sendable {
         fileprivate let number: UInt64
     }
 
-    private var begun: [Ticket: UInt64?] = [:]
+    struct Batch: Sendable {
+        var names: HandedOutNames
+        let ticket: Ticket
+    }
+
+    /// Since when, monotonic nanoseconds.
+    private var begun: [Ticket: UInt64] = [:]
     private var count: UInt64 = 0
 
     var isEmpty: Bool { begun.isEmpty }
+    var oldest: UInt64? { begun.values.min() }
 
-    /// - Parameter since: from when on it may last a period only, monotonic nanoseconds; nil if whoever takes the names
-    ///   back sees to that.
-    mutating func begin(since: UInt64?) -> Ticket {
+    func contains(_ ticket: Ticket) -> Bool { begun[ticket] != nil }
+
+    mutating func begin(_ names: HandedOutNames, at now: UInt64) -> Batch {
         count += 1
         let ticket = Ticket(number: count)
-        begun.updateValue(since, forKey: ticket)
-        return ticket
+        begun[ticket] = now
+        return Batch(names: names, ticket: ticket)
     }
 
     /// - Returns: false if it counted no longer.
@@ -24,11 +31,8 @@ struct NamesInFlight: Sendable {
 
     mutating func removeAll() { begun.removeAll() }
 
-    /// Since when the oldest of those that may not last has lasted.
-    var oldest: UInt64? { begun.values.compactMap { $0 }.min() }
-
     /// A bump has ended what was in flight. What a listing shows that is still held counts anew from when it is used.
     mutating func restart(at now: UInt64) {
-        for ticket in begun.keys where begun[ticket] != .some(nil) { begun.updateValue(now, forKey: ticket) }
+        for ticket in begun.keys { begun[ticket] = now }
     }
 }

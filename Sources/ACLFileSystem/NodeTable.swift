@@ -20,6 +20,9 @@ final class Node: Sendable {
     let revalidation = Revalidation()
     /// Of a directory: its name was given a time, and nothing has told the kernel otherwise since.
     let isHandedOut = Atomic<Bool>(false)
+    /// Of anything else: one more than there had been bumps when its name was last answered without a time; 0 = never.
+    /// The kernel may ask about such a name without a lock, and use a late answer after the name was taken back singly.
+    let lastWithoutTime = Atomic<UInt64>(0)
     /// Changed only under the table's mutex.
     fileprivate nonisolated(unsafe) var lookupCount: UInt64 = 0
     fileprivate nonisolated(unsafe) var sibling: Node?

@@ -5,12 +5,7 @@ import Synchronization
 /// The thread for notifications that take a lock of the kernel's on a directory. They wait for every unanswered
 /// request there, so no thread that answers requests may send them (R15).
 final class Notices: Sendable {
-    private enum Notice: Sendable {
-        case drop(ForgettingQueue.Candidate)
-        case expire(HandedOutNames, then: @Sendable () -> Void)
-    }
-
-    private let queue = WorkQueue<Notice>(capacity: 1024)
+    private let queue = WorkQueue<ForgettingQueue.Candidate>(capacity: 1024)
     private let content = WorkQueue<NodeID>(capacity: .max)
     private let contentQueued = Lock<Set<NodeID>>([])
     private let notifier = Lock<Notifier?>(nil)
@@ -28,15 +23,9 @@ final class Notices: Sendable {
         }
         let queue = queue
         _ = try Thread.start(name: "aclfs-notices") {
-            while let notice = queue.next() {
-                switch notice {
-                case .drop(let candidate):
-                    notifier.invalidateEntry(candidate.name, in: candidate.parent)
-                    candidate.node.revalidation.attemptIsOver()
-                case .expire(let names, let then):
-                    names.forEach { notifier.expireEntry($0.bytes, in: $0.parent) }
-                    then()
-                }
+            while let candidate = queue.next() {
+                notifier.invalidateEntry(candidate.name, in: candidate.parent)
+                candidate.node.revalidation.attemptIsOver()
             }
         }
     }
@@ -48,7 +37,7 @@ final class Notices: Sendable {
 
     /// Has the kernel forget a name, if it has time; what is not done now is asked for again later.
     func drop(_ candidate: ForgettingQueue.Candidate) {
-        if !queue.add(.drop(candidate)) { candidate.node.revalidation.attemptIsOver() }
+        if !queue.add(candidate) { candidate.node.revalidation.attemptIsOver() }
     }
 
     /// Has the kernel read a file's bytes anew. On a thread of its own, which waits for reads that hold the file's
@@ -58,26 +47,31 @@ final class Notices: Sendable {
     }
 
     /// Has each of these names looked up again, on several threads, so that a directory whose lock somebody holds keeps only
-    /// its own names waiting; then calls `then`. Not from a thread that answers requests, which may have taken on its
-    /// caller's credentials.
-    func expireAtOnce(_ names: HandedOutNames, then: @escaping @Sendable () -> Void) {
+    /// its own names waiting; then calls `then`. What can have no thread, because earlier ones wait, is never done.
+    /// Not from a thread that answers requests, which may have taken on its caller's credentials.
+    /// - Parameter isWanted: if not, the rest is left out.
+    func expire(
+        _ names: HandedOutNames, while isWanted: @escaping @Sendable () -> Bool, then: @escaping @Sendable () -> Void
+    ) {
         guard let notifier = notifier.withLock({ $0 }) else { return then() }
-        let expiry = Expiry(names, then)
+        let expiry = Expiry(names, while: isWanted, then)
         guard expiry.count > 0 else { return then() }
-        var started = 0
-        while started < min(Expiry.threads, expiry.count) {
-            guard expiring.add(1, ordering: .relaxed).newValue <= Expiry.threadsOfAll else { break }
-            do throws(Errno) {
-                _ = try Thread.start(name: "aclfs-expiry") { [self] in
-                    expiry.run(notifier)
-                    expiring.subtract(1, ordering: .relaxed)
-                }
-            } catch { break }
-            started += 1
+        for _ in 0..<min(Expiry.threads, expiry.count) {
+            guard expiring.add(1, ordering: .relaxed).newValue <= Expiry.threadsOfAll, start(expiry, notifier) else {
+                expiring.subtract(1, ordering: .relaxed)
+                return
+            }
         }
-        if started < min(Expiry.threads, expiry.count) { expiring.subtract(1, ordering: .relaxed) }
-        // Not taken, it is never done, and each period ends with a bump.
-        if started == 0 { queue.add(.expire(names, then: then)) }
+    }
+
+    private func start(_ expiry: Expiry, _ notifier: Notifier) -> Bool {
+        do throws(Errno) {
+            _ = try Thread.start(name: "aclfs-expiry") { [self] in
+                expiry.run(notifier)
+                expiring.subtract(1, ordering: .relaxed)
+            }
+            return true
+        } catch { return false }
     }
 
     private final class Expiry: Sendable {
@@ -88,19 +82,21 @@ final class Notices: Sendable {
         let count: Int
         private let directories: Lock<[[HandedOutNames.Name]]>
         private let left: Atomic<Int>
+        private let isWanted: @Sendable () -> Bool
         private let then: @Sendable () -> Void
 
-        init(_ names: HandedOutNames, _ then: @escaping @Sendable () -> Void) {
+        init(_ names: HandedOutNames, while isWanted: @escaping @Sendable () -> Bool, _ then: @escaping @Sendable () -> Void) {
             var byDirectory: [NodeID: [HandedOutNames.Name]] = [:]
             names.forEach { byDirectory[$0.parent, default: []].append($0) }
             count = byDirectory.count
             left = Atomic(count)
             directories = Lock(Array(byDirectory.values))
+            self.isWanted = isWanted
             self.then = then
         }
 
         func run(_ notifier: Notifier) {
-            while let names = directories.withLock({ $0.popLast() }) {
+            while isWanted(), let names = directories.withLock({ $0.popLast() }) {
                 for name in names { notifier.expireEntry(name.bytes, in: name.parent) }
                 if left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { then() }
             }
@@ -132,11 +128,5 @@ final class Notices: Sendable {
             throw error
         }
         if isDone.wait(until: end, for: { $0 ? true : nil }) == nil { throw .timedout }
-    }
-
-    /// As `expireAtOnce`, and returns when it is done. Only from a thread that answers no requests.
-    func expireNow(_ names: HandedOutNames) {
-        guard let notifier = notifier.withLock({ $0 }) else { return }
-        names.forEach { notifier.expireEntry($0.bytes, in: $0.parent) }
     }
 }

@@ -57,25 +57,18 @@ extension FileSystem {
 
     /// All that the kernel holds of this mount: after the change a barrier, then the bump, then attributes (R1, R4, R12).
     private func takeBackEverything(milliseconds: UInt64 = 5000) throws(Errno) {
-        let suspended = metadataLock.withWriteLock { cache.suspend(.policyChange) }
+        metadataLock.withWriteLock { cache.suspend(.policyChange) }
         let listed = nodes.all.filter { $0.unusedListings.load(ordering: .sequentiallyConsistent) > 0 }
         if !listed.isEmpty {
             do throws(Errno) { try notices.awaitListings(of: listed.map { $0.id }, milliseconds: milliseconds) } catch {
                 // What takes no lock of the kernel goes at once, for whoever else uses the mount.
-                if !mountsBelow.exist { cache.takeBackAllNames() }
+                cache.takeBackAllNames()
                 for node in nodes.all { cache.takeBackAttributes(of: node.id) }
-                if let suspended { cache.giveUp(suspended.ticket) }
                 throw error
             }
         }
-        if mountsBelow.exist {
-            // Also if another change has suspended it and is not done, or gave up.
-            notices.expireNow(suspended?.names ?? cache.namesHandedOut)
-        } else {
-            cache.takeBackAllNames()
-        }
+        cache.takeBackAllNames()
         for node in nodes.all { cache.takeBackAttributes(of: node.id) }
-        if let suspended { cache.finish(suspended.ticket) }
         cache.resume(.policyChange)
     }
 }

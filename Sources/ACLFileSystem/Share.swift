@@ -113,21 +113,11 @@ extension FileSystem {
     /// Nothing is handed out any more, and what was is taken back before this returns. Until then changes through the
     /// other mount are not told to this one's kernel.
     func stopCaching() throws(Errno) {
-        guard let (names, ticket) = metadataLock.withWriteLock({ cache.suspend(.severalMounts) }) else { return }
+        metadataLock.withWriteLock { cache.suspend(.severalMounts) }
         // Listings that were answered but not yet used would be stamped after the bump (R4).
         let listed = nodes.all.filter { $0.unusedListings.load(ordering: .sequentiallyConsistent) > 0 }
-        if !listed.isEmpty {
-            do throws(Errno) { try notices.awaitListings(of: listed.map { $0.id }) } catch {
-                cache.giveUp(ticket)
-                throw error
-            }
-        }
-        if mountsBelow.exist {
-            notices.expireNow(names)
-        } else {
-            cache.takeBackAllNames()
-        }
+        if !listed.isEmpty { try notices.awaitListings(of: listed.map { $0.id }) }
+        cache.takeBackAllNames()
         for node in nodes.all { cache.takeBackAttributes(of: node.id) }
-        cache.finish(ticket)
     }
 }

@@ -60,6 +60,8 @@ extension FileSystem {
             if node.isDirectory {
                 node.revalidation.mark()
                 cache.takeBackOldTime(of: node)
+            } else {
+                cache.answerWithoutTime(node)
             }
             return 0
         }
@@ -68,7 +70,7 @@ extension FileSystem {
             return 0
         }
         if node.isDirectory { node.isHandedOut.store(true, ordering: .relaxed) }
-        let child = NamedChild(node: node.id, isElsewhere: status.mountID != parent.status.mountID)
+        let child = NamedChild(node: node, isElsewhere: status.mountID != parent.status.mountID)
         return cache.handOut(name, child, below: directory, at: parent.status.ctime) { tellsEveryChange(parent) }
     }
 
@@ -158,9 +160,7 @@ extension FileSystem {
         tellOthers(ofNameIn: destination, nil)
         guard let old = source.node, let new = destination.node else { return }
         // Below a directory that moves between zones other rights hold.
-        if object.standing.zone != destination.standing.below(name).zone, object.facts.kind == .directory,
-            !mountsBelow.exist
-        {
+        if object.standing.zone != destination.standing.below(name).zone, object.facts.kind == .directory {
             takeBackAllOfView()
         }
         if everybodyHolds(.search, on: destination) {
@@ -172,25 +172,21 @@ extension FileSystem {
 
     /// No names are handed out from now on, and those that were are taken back one by one. Until that is done,
     /// revocations still take back all at once: what someone mounts in that moment may be lost.
-    func suspendCaching(_ reason: KernelCache.Suspension) {
-        // With the lock, nobody stands between a look at the old times and the note of a name.
-        let suspended = metadataLock.withWriteLock { () -> (names: HandedOutNames, ticket: NamesInFlight.Ticket)? in
-            guard var suspended = cache.suspend(reason) else { return nil }
-            // The kernel stamps them when it uses them, in whatever epoch they were looked for.
-            suspended.names.append(handles.unusedNames)
-            return suspended
-        }
-        guard let (names, ticket) = suspended else { return }
-        names.forEach { name in
-            if let child = name.child, let node = nodes.find(child), node.isDirectory { node.revalidation.mark() }
-        }
-        notices.expireAtOnce(names) { [cache] in cache.finish(ticket) }
+    func suspendForMountsBelow() {
+        // With the lock, nobody stands between a look at the old times and the note of a name. What listings show that are
+        // not used yet the kernel stamps when it uses them, in whatever epoch it was looked for.
+        let batch = metadataLock.withWriteLock { cache.suspendForMountsBelow(unused: handles.unusedNames) }
+        batch.map(takeBackSingly)
     }
 
     /// On the clock's thread.
-    func takeBackLateNames() {
-        guard let (names, ticket) = cache.takeLateNames() else { return }
-        notices.expireAtOnce(names) { [cache] in cache.finish(ticket) }
+    func takeBackLateNames() { cache.takeLateNames().map(takeBackSingly) }
+
+    private func takeBackSingly(_ batch: NamesInFlight.Batch) {
+        batch.names.forEach { name in
+            if let child = name.child, let node = nodes.find(child), node.isDirectory { node.revalidation.mark() }
+        }
+        notices.expire(batch.names, while: { [cache] in cache.isInFlight(batch.ticket) }) { [cache] in cache.finish(batch.ticket) }
     }
 }
 
