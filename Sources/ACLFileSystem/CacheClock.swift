@@ -18,10 +18,8 @@ final class CacheClock: Sendable {
             while !isStopped.load(ordering: .relaxed) {
                 if let device { Self.look(at: table, device, fileSystem, &inside) }
                 var news: Waiter.News = []
+                // First what is mounted, then what has fallen due: a bump would detach what was mounted just now.
                 while !news.contains(.watched), !isStopped.load(ordering: .relaxed) {
-                    let due = [fileSystem.cache.nextDue, fileSystem.forgetting.nextDue, fileSystem.view?.nextExpiry]
-                        .compactMap { $0 }.min()
-                    news = waiter.wait(watching: device == nil ? -1 : table.rawValue, until: due)
                     let now = SystemTime.monotonic()
                     if inside.areDoubtful(now) { fileSystem.cache.doubtNames() }
                     fileSystem.cache.tick(now, areUnchanged: fileSystem.areUnchanged)
@@ -29,6 +27,9 @@ final class CacheClock: Sendable {
                     fileSystem.takeBackEndedGrants()
                     let marked = fileSystem.forgetting.take(now)
                     if !marked.isEmpty { Self.forget(marked, device, fileSystem) }
+                    let due = [fileSystem.cache.nextDue, fileSystem.forgetting.nextDue, fileSystem.view?.nextExpiry]
+                        .compactMap { $0 }.min()
+                    news = waiter.wait(watching: device == nil ? -1 : table.rawValue, until: due)
                 }
             }
         }

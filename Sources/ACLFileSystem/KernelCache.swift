@@ -302,7 +302,9 @@ extension KernelCache {
     func takeBackOldTime(of directory: Node) {
         guard directory.isHandedOut.exchange(false, ordering: .relaxed) else { return }
         change { state in
-            if state.isAnythingBelieved { state.bump() }
+            // Its names are taken back one by one, and a bump would detach mounts.
+            guard !state.suspension.contains(.mountsBelow) else { return }
+            state.bump()
         }
     }
 
