@@ -96,6 +96,32 @@ struct BenchTests {
         #expect(wrong.status == 2 && wrong.output.contains("--cpu 9999: must be one of"), "\(wrong)")
     }
 
+    @Test("servers have a session of their own, or the clients'", arguments: ["apart", "together"])
+    func sessionsOfServers(_ way: String) throws {
+        try withDirectory { directory in
+            let loads = directory + "/loads"
+            let words = #"""
+                #!/bin/sh
+                session() { sed 's/.*) //' /proc/$1/stat | cut -d' ' -f4; }
+                for server in $(grep -lzxF -- --foreground /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3); do
+                    tr '\0' ' ' </proc/$server/cmdline | grep -qF "\#(directory)/" || continue
+                    [ "$(session $server)" = "$(session $$)" ] && echo together || echo apart
+                done >>"$0.seen"
+                exec \#(MountTesting.program("aclfs-load")) "$@"
+
+                """#
+            try words.write(toFile: loads, atomically: false, encoding: .utf8)
+            chmod(loads, 0o755)
+            let more = ["--load", loads, "--rounds", "1", "--seconds", "0.02", "--only", "open", "--conditions", "-", "--as", "root", "--starts", "0",
+                        "--servers", way]
+            let result = try Spawn.run(arguments(directory, more))
+            try #require(result.status == 0, "\(result)")
+            let seen = try String(contentsOfFile: loads + ".seen", encoding: .utf8).split(separator: "\n")
+            #expect(!seen.isEmpty && seen.allSatisfy { $0 == way }, "\(seen)")
+            for file in [loads, loads + ".seen"] { unlink(file) }
+        }
+    }
+
     @Test("a run that is killed leaves no mount, no process and no file behind", arguments: [SIGKILL, SIGTERM])
     func killed(signal: Int32) throws {
         try withDirectory { directory in

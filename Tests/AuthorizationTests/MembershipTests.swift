@@ -1,0 +1,55 @@
+import Authorization
+import Testing
+
+/// A caller in no group that is asked about, which is counted: to learn a real one's groups takes system calls.
+private struct CountingCredential: Credential {
+    final class Count { var asked: [UInt32] = [] }
+
+    var uid: UInt32 = 502
+    let count = Count()
+
+    func membership(inGroup gid: UInt32) -> Membership {
+        count.asked.append(gid)
+        return .notMember
+    }
+}
+
+/// Whether somebody belongs to a group is asked only if the answer depends on it (AUTHORIZATION.md 1.4, 3.7, 3.9).
+@Suite struct MembershipTests {
+    private func asked(_ rights: Rights, _ object: ObjectFacts, uid: UInt32 = 502) -> [UInt32] {
+        let caller = CountingCredential(uid: uid)
+        // As for a request: whoever wants to know the exact stage has to ask more.
+        var inquiry = Inquiry(caller, on: VolumeState(), sandbox: Unconfined(), observer: NoObserver())
+        _ = inquiry.authorize(.rights(rights), Nodes(object: object))
+        return caller.count.asked
+    }
+
+    private func group(_ gid: UInt32, _ kind: ACE.Kind, _ rights: Rights) -> ACE { ACE(GUID(group: gid), kind, rights) }
+
+    @Test func theOwnerAndRootAreNotAsked() {
+        #expect(asked(.read, file(0o640), uid: 501) == [])
+        #expect(asked(.write, file(0o640), uid: 501) == [])
+        #expect(asked(.read, file(0o640), uid: 0) == [])
+    }
+
+    @Test func theModeAsksWhereGroupAndOthersDiffer() {
+        #expect(asked(.read, file(0o644)) == [])
+        #expect(asked(.write, file(0o644)) == [])
+        #expect(asked(.read, file(0o640)) == [20])
+        #expect(asked(.write, file(0o664)) == [20])
+    }
+
+    @Test func anEntryAsksOnlyIfItBearsOnWhatIsStillOpen() {
+        #expect(asked(.read, file(0o600, group(30, .allow, .write), group(31, .deny, .append), ACE(.everyone, .allow, .read))) == [])
+        #expect(asked(.read, file(0o600, ACE(.everyone, .allow, .read), group(30, .deny, .read))) == [])
+        #expect(asked(.read, file(0o600, group(30, .deny, .read), ACE(.everyone, .allow, .read))) == [30])
+        #expect(asked(.read, file(0o600, ACE(.everyone, .deny, .read), group(30, .allow, .read))) == [])
+    }
+
+    @Test func manyEntriesThatDoNotMatterAskNothing() {
+        let entries = (0..<127).map { group(90_000 + $0, .allow, .write) } + [ACE(.everyone, .allow, .read)]
+        var facts = file(0o600)
+        facts.acl = ACL(entries)
+        #expect(asked(.read, facts) == [])
+    }
+}
