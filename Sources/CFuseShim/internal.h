@@ -21,8 +21,8 @@ struct rings {
 	int failure;
 	/* The kernel is promised no rings. */
 	bool abandoned;
-	/* Requests come through them. */
-	atomic_bool serve;
+	/* Requests come through them; the device brings the rest. */
+	atomic_bool in_use;
 };
 
 struct aclfs_fuse_session {
@@ -38,7 +38,7 @@ struct aclfs_fuse_session {
 	/* Workers that wait for a request or are at one without waiting for anything else. */
 	atomic_int serving;
 
-	/* Held by the one who reads from the device, where rings serve. */
+	/* Held by the one who reads from the device, where rings are in use. */
 	pthread_mutex_t turn;
 
 	/* Guards everything below. */

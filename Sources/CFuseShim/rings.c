@@ -112,7 +112,7 @@ static int serve(struct ring_thread *thread)
 		if (result < 0)
 			return registered ? result : 0;
 		if (!registered)
-			atomic_store_explicit(&thread->session->rings.serve, true, memory_order_relaxed);
+			atomic_store_explicit(&thread->session->rings.in_use, true, memory_order_relaxed);
 		registered = true;
 		handle(thread);
 		aclfs_ring_submit(ring, WIRE_RING_COMMIT_AND_FETCH, thread->queue->cpu, thread->commit);

@@ -156,7 +156,7 @@ static void serve(struct worker *worker)
 {
 	aclfs_fuse_session *session = worker->session;
 	while (!fuse_session_exited(session->library)) {
-		bool rings = atomic_load_explicit(&session->rings.serve, memory_order_relaxed);
+		bool rings = atomic_load_explicit(&session->rings.in_use, memory_order_relaxed);
 		int n = rings ? receive_beside_rings(worker) :
 				fuse_session_receive_buf(session->library, &worker->buffer);
 		if (n == -EINTR || n == -EAGAIN)
