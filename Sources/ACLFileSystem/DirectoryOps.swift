@@ -94,7 +94,7 @@ extension FileSystem {
             let parent = try load(directory.node)
             try permitListing(parent, caller)
             // With several mounts no listing shows objects (R4).
-            let showsEntries = cache.times.entry > 0 && !share.hasSeveralMounts && everybodyHolds(.search, on: parent)
+            let showsEntries = cache.mayShowObjects && !share.hasSeveralMounts && everybodyHolds(.search, on: parent)
             try forEachName(of: directory, from: offset) { name, inode in
                 let offset = UInt64(bitPattern: name.nextOffset)
                 if showsEntries, !name.isDot, let entry = listedEntry(name.name, below: parent) {
@@ -121,7 +121,7 @@ extension FileSystem {
         else { return nil }
         // A marked directory is left out, even here (R7).
         if let known = nodes.known(child.object), known.isDirectory, known.revalidation.isPossible { return nil }
-        let entry = entry(child, named: name, below: parent)
+        let entry = entry(child, named: name, below: parent, isListed: true)
         if entry.entryValidFor > 0 { return entry }
         forgetLookups(of: entry.node, 1)
         return nil

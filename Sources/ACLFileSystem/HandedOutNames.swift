@@ -29,6 +29,8 @@ struct HandedOutNames: Sendable {
 
     var isShort: Bool { bytes.count <= Self.shortness }
     var isEmpty: Bool { bytes.isEmpty }
+    /// In bytes.
+    var size: Int { bytes.count }
     var isFull: Bool { bytes.count >= Self.capacity }
 
     mutating func append(_ name: UnsafePointer<CChar>, _ child: NodeID?, in parent: NodeID) {

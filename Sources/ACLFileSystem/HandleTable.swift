@@ -97,47 +97,6 @@ final class OpenDirectory: Sendable {
     }
 }
 
-/// Whether the last READDIRPLUS reply of a handle may still wait to be used by the kernel (R5). Counted in the
-/// directory's node from before the facts are read until the next request on the handle.
-final class UnusedListing: Sendable {
-    private let node: Node
-    private let cache: KernelCache
-    private struct State {
-        var isOutstanding = false
-        /// When it was begun.
-        var epoch: UInt64 = 0
-        /// What it shows.
-        var names = HandedOutNames()
-    }
-    private let state = Lock(State())
-
-    init(of node: Node, _ cache: KernelCache) { (self.node, self.cache) = (node, cache) }
-    deinit { isUsed() }
-
-    /// What was shown before has been used.
-    func isMade() {
-        state.withLock { state in
-            if !state.isOutstanding { state.epoch = cache.beginListing(of: node) }
-            state.isOutstanding = true
-        }
-    }
-
-    func shows(_ name: UnsafePointer<CChar>, _ child: NodeID) {
-        state.withLock { $0.names.append(name, child, in: node.id) }
-    }
-
-    /// What the kernel may yet use.
-    var unused: HandedOutNames { state.withLock { $0.names } }
-
-    func isUsed() {
-        state.withLock { state in
-            if state.isOutstanding { cache.useListing(of: node, showing: state.names, since: state.epoch) }
-            state.isOutstanding = false
-            state.names.removeAll()
-        }
-    }
-}
-
 /// The handles that the kernel holds. Ids are never reused.
 final class HandleTable: Sendable {
     private enum Entry {
@@ -158,7 +117,7 @@ final class HandleTable: Sendable {
             }
         }
         var names = HandedOutNames()
-        for listing in listings { names.append(listing.unused) }
+        for listing in listings { names.append(listing.takeUnused()) }
         return names
     }
 

@@ -32,6 +32,8 @@ final class KernelCache: Sendable {
         var isEarlier = false
         /// READDIRPLUS replies that the kernel may not have used yet, of all directories.
         var unusedListings = 0
+        /// What they show.
+        var unusedBytes = 0
         var bumpDue: UInt64?
         var trailing = TrailingBumps()
         var bumps: UInt64 = 0
@@ -111,10 +113,21 @@ final class KernelCache: Sendable {
             }
         }
 
-        /// Whether a name may have a time again that was answered without one: behind a bump, for then no answer that is
-        /// under way counts. One is made for that, not more often than each second.
-        mutating func mayHaveTime(_ node: Node) -> Bool {
-            guard !node.isDirectory, node.lastWithoutTime.load(ordering: .relaxed) > bumps else { return true }
+        /// Whether a name may have a time. Where the kernel asks without a lock, a late answer would bring back what was taken.
+        ///
+        /// A directory's name that was given a time since the last bump is not asked for again, but by a walk that trusts nothing
+        /// (LOOKUP_REVAL, behind somebody's ESTALE), or if the kernel has lost it. Then it has the mark of R7. Another's that was
+        /// answered without a time has one again behind a bump; one is made for that, not more often than each second.
+        mutating func mayHaveTime(_ node: Node, isListed: Bool) -> Bool {
+            if node.isDirectory {
+                if !isListed, node.lastWithTime.load(ordering: .relaxed) > bumps {
+                    node.revalidation.mark()
+                    return false
+                }
+                node.lastWithTime.store(bumps + 1, ordering: .relaxed)
+                return true
+            }
+            guard node.lastWithoutTime.load(ordering: .relaxed) > bumps else { return true }
             let now = SystemTime.monotonic()
             guard now >= recovered + 1_000_000_000 else { return false }
             recovered = now
@@ -207,15 +220,17 @@ extension KernelCache {
     /// and holds the metadata lock, so that a change of that comes after the mark made here.
     /// - Parameters:
     ///   - ctime: of the directory, as it was before that was seen and before the name was looked for.
+    ///   - isListed: by a listing, for which the kernel holds the directory's lock.
     ///   - isTold: whether any later change of the directory has another ctime.
     func handOut(
-        _ name: UnsafePointer<CChar>, _ child: NamedChild?, below parent: Node, at ctime: Timespec, isTold: () -> Bool
+        _ name: UnsafePointer<CChar>, _ child: NamedChild?, below parent: Node, at ctime: Timespec, isListed: Bool = false,
+        isTold: () -> Bool
     ) -> Double {
         change { state in
             guard state.suspension.isEmpty, state.allowed.entry > 0 else { return 0.0 }
             if state.handedOut.isFull, state.hasEpoch { state.bump() }
             if state.hasEpoch {
-                if let child, !state.mayHaveTime(child.node) { return 0 }
+                if let child, !state.mayHaveTime(child.node, isListed: isListed) { return 0 }
                 state.handedOut.append(name, child?.node.id, in: parent.id)
                 if child?.isElsewhere == true { state.directories.doubt() }
                 let isFirst = parent.lastHandOut.load(ordering: .relaxed) < state.epoch
@@ -229,34 +244,44 @@ extension KernelCache {
 }
 
 extension KernelCache {
-    /// A listing is about to be made.
-    /// - Returns: the epoch.
-    func beginListing(of directory: Node) -> UInt64 {
+    var epoch: UInt64 { state.withLock { $0.epoch } }
+
+    /// Whether a listing may show objects: not where more would wait to be used than can be taken back in good time.
+    var mayShowObjects: Bool {
+        state.withLock { $0.times.entry > 0 && $0.unusedBytes < UnusedListing.capacity }
+    }
+
+    /// A listing shows its first name.
+    func beginListing(of directory: Node) {
         state.withLock { state in
             directory.unusedListings.add(1, ordering: .sequentiallyConsistent)
             state.unusedListings += 1
-            return state.epoch
         }
     }
+
+    func noteUnused(bytes: Int) { state.withLock { $0.unusedBytes += bytes } }
 
     /// The kernel has used a listing. It stamped the names with the epoch of that moment, which may be a later one than
     /// when the listing was made.
     /// - Parameters:
     ///   - names: what it showed.
     ///   - epoch: in which it was begun.
-    func useListing(of directory: Node, showing names: HandedOutNames, since epoch: UInt64) {
+    ///   - isTakenBack: the names were among those that a suspension took back singly.
+    func useListing(of directory: Node, showing names: HandedOutNames, since epoch: UInt64, isTakenBack: Bool) {
         change { state in
-            if !names.isEmpty {
-                if state.hasEpoch, epoch < state.epoch {
-                    state.handedOut.append(names)
-                    state.doubtWithinPeriod()
-                    // No bump ends their epoch, and they were not among those that are taken back.
-                    if state.suspension.contains(.mountsBelow) { state.noteLate(names) }
-                }
-                directory.lastHandOut.store(state.epoch, ordering: .relaxed)
-            }
             directory.unusedListings.subtract(1, ordering: .sequentiallyConsistent)
             state.unusedListings -= 1
+            state.unusedBytes -= names.size
+            // Done with, and with them these.
+            if isTakenBack, state.suspension.contains(.mountsBelow), state.inFlight.isEmpty { return }
+            if state.hasEpoch, epoch < state.epoch {
+                guard !state.handedOut.isFull else { return state.bump() }
+                state.handedOut.append(names)
+                state.doubtWithinPeriod()
+                // No bump ends their epoch, and they were not among those that are taken back.
+                if state.suspension.contains(.mountsBelow) { state.noteLate(names) }
+            }
+            directory.lastHandOut.store(state.epoch, ordering: .relaxed)
         }
     }
 
@@ -264,7 +289,7 @@ extension KernelCache {
     func move(_ child: NodeID?, from source: Node, to name: UnsafePointer<CChar>, below destination: Node) {
         change { state in
             let isListed = source.unusedListings.load(ordering: .sequentiallyConsistent) > 0
-            guard state.hasEpoch, isListed || source.lastHandOut.load(ordering: .relaxed) >= state.epoch else { return }
+            guard state.hasEpoch, state.isAnythingBelieved, isListed || source.lastHandOut.load(ordering: .relaxed) >= state.epoch else { return }
             // Behind that it is believed by no name.
             guard !state.handedOut.isFull else { return state.bump() }
             state.handedOut.append(name, child, in: destination.id)
@@ -289,7 +314,7 @@ extension KernelCache {
     func takeBackNames(below directory: Node) {
         change { state in
             let isListed = directory.unusedListings.load(ordering: .sequentiallyConsistent) > 0
-            guard isListed || directory.lastHandOut.load(ordering: .relaxed) >= state.epoch else { return }
+            guard state.isAnythingBelieved, isListed || directory.lastHandOut.load(ordering: .relaxed) >= state.epoch else { return }
             state.bump()
             if state.trailing.add(after: SystemTime.monotonic()) { state.isEarlier = true }
         }
@@ -300,11 +325,12 @@ extension KernelCache {
     /// have its old time and be up to date (docs/coherence.md, "Two stores"). After a bump the stamp is out of date
     /// before it is stored. Once, for then the old time is gone.
     func takeBackOldTime(of directory: Node) {
-        guard directory.isHandedOut.exchange(false, ordering: .relaxed) else { return }
+        guard directory.lastWithTime.exchange(0, ordering: .relaxed) != 0 else { return }
         change { state in
             // Its names are taken back one by one, and a bump would detach mounts.
             guard !state.suspension.contains(.mountsBelow) else { return }
             state.bump()
+            if state.trailing.add(after: SystemTime.monotonic()) { state.isEarlier = true }
         }
     }
 
@@ -393,9 +419,8 @@ extension KernelCache {
     /// Monotonic nanoseconds of the next bump that time demands; nil if none does.
     var nextDue: UInt64? {
         state.withLock { state in
-            let trailing = state.handedOut.isEmpty ? nil : state.trailing.next
             let late: UInt64? = state.late == nil ? nil : 0
-            return [late, state.bumpDue, trailing, state.endOfPatience].compactMap { $0 }.min()
+            return [late, state.bumpDue, state.trailing.next, state.endOfPatience].compactMap { $0 }.min()
         }
     }
 
@@ -412,10 +437,13 @@ extension KernelCache {
                 state.bump()
                 return nil
             }
-            let isTrailing = state.trailing.take(now)
-            let isDue = state.bumpDue.map { $0 <= now } ?? false
-            guard isTrailing || isDue, state.mayBump() else { return nil }
-            guard !isTrailing, let period = state.allowed.period, state.mayLook(now, period) else {
+            // Also if nothing is handed out: what would be ended is what nobody knows of.
+            if state.trailing.take(now), !state.suspension.contains(.mountsBelow) {
+                state.bump()
+                return nil
+            }
+            guard state.bumpDue.map({ $0 <= now }) ?? false, state.mayBump() else { return nil }
+            guard let period = state.allowed.period, state.mayLook(now, period) else {
                 state.bump()
                 return nil
             }

@@ -18,8 +18,8 @@ final class Node: Sendable {
     /// Of a directory: READDIRPLUS replies that the kernel may not have used yet (R5).
     let unusedListings = Atomic<Int>(0)
     let revalidation = Revalidation()
-    /// Of a directory: its name was given a time, and nothing has told the kernel otherwise since.
-    let isHandedOut = Atomic<Bool>(false)
+    /// Of a directory: one more than there had been bumps when its name was last given a time; 0 = nothing of that is left.
+    let lastWithTime = Atomic<UInt64>(0)
     /// Of anything else: one more than there had been bumps when its name was last answered without a time; 0 = never.
     /// The kernel may ask about such a name without a lock, and use a late answer after the name was taken back singly.
     let lastWithoutTime = Atomic<UInt64>(0)

@@ -46,32 +46,44 @@ final class Notices: Sendable {
         if contentQueued.withLock({ $0.insert(node).inserted }) { content.add(node) }
     }
 
+    /// How names are taken back.
+    struct Orders: Sendable {
+        /// If not, the rest is left out.
+        var isWanted: @Sendable () -> Bool
+        /// Whether the entry itself is to go, not only its time.
+        var isDropped: @Sendable (HandedOutNames.Name) -> Bool
+        /// When all is done.
+        var then: @Sendable () -> Void
+    }
+
     /// Has each of these names looked up again, on several threads, so that a directory whose lock somebody holds keeps only
-    /// its own names waiting; then calls `then`. What can have no thread, because earlier ones wait, is never done.
+    /// its own names waiting. What can have no thread, because earlier ones wait, is never done.
     /// Not from a thread that answers requests, which may have taken on its caller's credentials.
-    /// - Parameter isWanted: if not, the rest is left out.
-    func expire(
-        _ names: HandedOutNames, while isWanted: @escaping @Sendable () -> Bool, then: @escaping @Sendable () -> Void
-    ) {
-        guard let notifier = notifier.withLock({ $0 }) else { return then() }
-        let expiry = Expiry(names, while: isWanted, then)
-        guard expiry.count > 0 else { return then() }
-        for _ in 0..<min(Expiry.threads, expiry.count) {
-            guard expiring.add(1, ordering: .relaxed).newValue <= Expiry.threadsOfAll, start(expiry, notifier) else {
-                expiring.subtract(1, ordering: .relaxed)
-                return
-            }
+    func takeBack(_ names: HandedOutNames, _ orders: Orders) {
+        guard !names.isEmpty, let notifier = notifier.withLock({ $0 }) else { return orders.then() }
+        // Even putting them in order takes its time.
+        start { [self] in
+            let expiry = Expiry(names, orders)
+            for _ in 1..<max(1, min(Expiry.threads, expiry.count)) where !start({ expiry.run(notifier) }) { break }
+            expiry.run(notifier)
         }
     }
 
-    private func start(_ expiry: Expiry, _ notifier: Notifier) -> Bool {
+    @discardableResult private func start(_ body: @escaping @Sendable () -> Void) -> Bool {
+        guard expiring.add(1, ordering: .relaxed).newValue <= Expiry.threadsOfAll else {
+            expiring.subtract(1, ordering: .relaxed)
+            return false
+        }
         do throws(Errno) {
             _ = try Thread.start(name: "aclfs-expiry") { [self] in
-                expiry.run(notifier)
+                body()
                 expiring.subtract(1, ordering: .relaxed)
             }
             return true
-        } catch { return false }
+        } catch {
+            expiring.subtract(1, ordering: .relaxed)
+            return false
+        }
     }
 
     private final class Expiry: Sendable {
@@ -82,23 +94,27 @@ final class Notices: Sendable {
         let count: Int
         private let directories: Lock<[[HandedOutNames.Name]]>
         private let left: Atomic<Int>
-        private let isWanted: @Sendable () -> Bool
-        private let then: @Sendable () -> Void
+        private let orders: Orders
 
-        init(_ names: HandedOutNames, while isWanted: @escaping @Sendable () -> Bool, _ then: @escaping @Sendable () -> Void) {
+        init(_ names: HandedOutNames, _ orders: Orders) {
             var byDirectory: [NodeID: [HandedOutNames.Name]] = [:]
             names.forEach { byDirectory[$0.parent, default: []].append($0) }
             count = byDirectory.count
             left = Atomic(count)
             directories = Lock(Array(byDirectory.values))
-            self.isWanted = isWanted
-            self.then = then
+            self.orders = orders
         }
 
         func run(_ notifier: Notifier) {
-            while isWanted(), let names = directories.withLock({ $0.popLast() }) {
-                for name in names { notifier.expireEntry(name.bytes, in: name.parent) }
-                if left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { then() }
+            while orders.isWanted(), let names = directories.withLock({ $0.popLast() }) {
+                for name in names {
+                    if orders.isDropped(name) {
+                        notifier.invalidateEntry(name.bytes, in: name.parent)
+                    } else {
+                        notifier.expireEntry(name.bytes, in: name.parent)
+                    }
+                }
+                if left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { orders.then() }
             }
         }
     }

@@ -34,13 +34,14 @@ extension FileSystem {
     }
 
     /// Shows an object under a name, and counts the look-up.
-    func entry(_ child: Loaded, named name: UnsafePointer<CChar>, below parent: Loaded) -> Entry {
+    /// - Parameter isListed: by READDIRPLUS.
+    func entry(_ child: Loaded, named name: UnsafePointer<CChar>, below parent: Loaded, isListed: Bool = false) -> Entry {
         let isNew = isNewHere(child.object)
         let node = enter(child, named: name, below: parent)
         return Entry(
             node: node.id, generation: generation, attributes: attributes(of: child),
             attributesValidFor: isNew ? 0 : attributeTime(child),
-            entryValidFor: entryTime(node, child.status, named: name, below: parent))
+            entryValidFor: entryTime(node, child.status, named: name, below: parent, isListed: isListed))
     }
 
     /// An object that has no name.
@@ -52,7 +53,7 @@ extension FileSystem {
     /// Seconds that a name is good for: none unless everybody may search its directory, and none for an object that
     /// only some may find or that could be brought back late (R7).
     private func entryTime(
-        _ node: Node, _ status: FileStatus, named name: UnsafePointer<CChar>, below parent: Loaded
+        _ node: Node, _ status: FileStatus, named name: UnsafePointer<CChar>, below parent: Loaded, isListed: Bool
     ) -> Double {
         guard let directory = parent.node, cache.times.entry > 0, everybodyHolds(.search, on: parent),
             rightsBehindGate(node.object.kind) == nil
@@ -69,9 +70,8 @@ extension FileSystem {
             if forgetting.add(node, name, in: directory.id) { cache.wakeClock() }
             return 0
         }
-        if node.isDirectory { node.isHandedOut.store(true, ordering: .relaxed) }
         let child = NamedChild(node: node, isElsewhere: status.mountID != parent.status.mountID)
-        return cache.handOut(name, child, below: directory, at: parent.status.ctime) { tellsEveryChange(parent) }
+        return cache.handOut(name, child, below: directory, at: parent.status.ctime, isListed: isListed) { tellsEveryChange(parent) }
     }
 
     /// Seconds for the answer that there is no such name.
@@ -183,10 +183,23 @@ extension FileSystem {
     func takeBackLateNames() { cache.takeLateNames().map(takeBackSingly) }
 
     private func takeBackSingly(_ batch: NamesInFlight.Batch) {
-        batch.names.forEach { name in
-            if let child = name.child, let node = nodes.find(child), node.isDirectory { node.revalidation.mark() }
-        }
-        notices.expire(batch.names, while: { [cache] in cache.isInFlight(batch.ticket) }) { [cache] in cache.finish(batch.ticket) }
+        let orders = Notices.Orders(
+            isWanted: { [cache] in cache.isInFlight(batch.ticket) },
+            isDropped: { [self] name in
+                guard let child = name.child, let node = nodes.find(child) else { return false }
+                // A directory's entry is used again under whatever name it is found, so it has the mark (R7).
+                guard !node.isDirectory else {
+                    node.revalidation.mark()
+                    return false
+                }
+                // A late answer then meets an entry that nobody finds any more. Not where something is mounted on a file.
+                guard let parent = nodes.find(name.parent) else { return false }
+                return !name.bytes.withUnsafeBufferPointer { bytes in
+                    bytes.baseAddress.map { mountsBelow.guards($0, in: parent.object) } ?? true
+                }
+            },
+            then: { [cache] in cache.finish(batch.ticket) })
+        notices.takeBack(batch.names, orders)
     }
 }
 

@@ -106,17 +106,21 @@ struct BumpByTimeTests {
     @Test func theClockIsWokenForAListingThatABumpOvertook() {
         let rung = Atomic(0)
         cache.onEarlierDeadline { rung.add(1, ordering: .relaxed) }
-        let listing = UnusedListing(of: directory, cache)
-        listing.isMade()
+        // One that shows nothing counts for nothing.
+        let empty = UnusedListing(of: directory, cache)
+        empty.isMade()
+        cache.takeBackAllNames()
+        empty.isUsed()
+        #expect(cache.nextDue == nil)
+        #expect(directory.lastHandOut.load(ordering: .relaxed) == 0)
+        let listing = listing("listed")
         #expect(cache.nextDue == nil)
         cache.takeBackAllNames()
         #expect(cache.nextDue != nil)
         #expect(rung.load(ordering: .relaxed) == 1)
-        // One that failed shows nothing: its directory is not one of which a name was handed out.
         listing.isUsed()
         cache.takeBackAllNames()
         #expect(cache.nextDue == nil)
-        #expect(directory.lastHandOut.load(ordering: .relaxed) == 0)
     }
 
     @Test func eachNameOfAnObjectIsKnown() {
@@ -160,6 +164,58 @@ struct BumpByTimeTests {
         cache.takeBackAllNames()
         #expect(time() > 0)
         #expect(bumps == 2)
+    }
+
+    /// Asked for again without need: by a walk that trusts nothing, and holds no lock.
+    @Test func aDirectoryThatIsAskedForAgainIsMarked() throws {
+        let child = Node(id: NodeID(5), object: directory.object)
+        func isMarked() -> Bool { child.revalidation.isPossible }
+        func time(isListed: Bool = false) -> Double {
+            cache.handOut("child", NamedChild(node: child, isElsewhere: false), below: directory, at: ctime, isListed: isListed) { true }
+        }
+        #expect(time() > 0)
+        #expect(time(isListed: true) > 0)
+        #expect(!isMarked())
+        cache.takeBackAllNames()
+        #expect(time() > 0)
+        #expect(!isMarked())
+        #expect(time() == 0)
+        #expect(isMarked())
+    }
+
+    /// Not even if nothing is handed out that would be known.
+    @Test func revocationsAreFollowedByBumps() {
+        handOut()
+        cache.takeBackNames(below: directory)
+        let now = SystemTime.monotonic()
+        for (index, seconds) in [0.01, 0.1, 1, 10, 100].enumerated() {
+            #expect(bumps == Int64(1 + index))
+            cache.tick(now + UInt64(seconds * 1e9) + 1_000_000) { _ in true }
+        }
+        #expect(bumps == 6)
+        #expect(cache.nextDue == nil)
+    }
+
+    /// Where the batch of a suspension had it, the kernel has used it before the batch was done.
+    @Test func aListingThatWasTakenBackIsNoReasonForABump() throws {
+        let listing = listing("listed")
+        let batch = try #require(cache.suspendForMountsBelow(unused: listing.takeUnused()))
+        cache.finish(batch.ticket)
+        cache.takeBackNames(below: directory)
+        listing.isUsed()
+        cache.takeBackNames(below: directory)
+        #expect(bumps == 0)
+        #expect(cache.takeLateNames() == nil)
+    }
+
+    @Test func notAllListingsShowObjects() {
+        #expect(cache.mayShowObjects)
+        let name = String(repeating: "n", count: 255)
+        let listing = listing("first")
+        while cache.mayShowObjects { listing.shows(name, NodeID(4)) }
+        #expect((60_000...70_000).contains(listing.takeUnused().size / 272))
+        listing.isUsed()
+        #expect(cache.mayShowObjects)
     }
 
     /// Mounting and unmounting again and again does not put off what is due.
@@ -272,8 +328,7 @@ struct BumpByTimeTests {
         cache.finish(suspended.ticket)
         cache.takeBackNames(below: directory)
         #expect(bumps == 2, "the names of the suspension are taken back, the late ones are not")
-        let end = try #require(cache.nextDue)
-        cache.tick(end) { _ in true }
+        cache.tick(SystemTime.monotonic() + Self.second) { _ in true }
         #expect(bumps == 3)
         cache.finish(late.ticket)
         cache.takeBackNames(below: directory)

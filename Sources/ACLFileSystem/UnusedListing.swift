@@ -1,0 +1,60 @@
+import FuseSession
+import LinuxSystem
+
+/// What the last READDIRPLUS reply of a handle shows, as long as it may wait to be used by the kernel (R5). Counted in the
+/// directory's node from the first name that it shows.
+final class UnusedListing: Sendable {
+    /// What all of a mount show together; beyond that objects are left out of listings.
+    static let capacity = HandedOutNames.capacity
+
+    private let node: Node
+    private let cache: KernelCache
+    private struct State {
+        var isOutstanding = false
+        /// When it was begun.
+        var epoch: UInt64 = 0
+        var names = HandedOutNames()
+        /// Its names are being taken back singly. That waits for the directory's lock, so until the kernel has used it.
+        var isTakenBack = false
+    }
+    private let state = Lock(State())
+
+    init(of node: Node, _ cache: KernelCache) { (self.node, self.cache) = (node, cache) }
+    deinit { isUsed() }
+
+    /// A new one is about to be made; what was shown before has been used.
+    func isMade() {
+        state.withLock { $0.epoch = cache.epoch }
+    }
+
+    /// With the metadata lock held since its names were looked for.
+    func shows(_ name: UnsafePointer<CChar>, _ child: NodeID) {
+        state.withLock { state in
+            if !state.isOutstanding { cache.beginListing(of: node) }
+            state.isOutstanding = true
+            let before = state.names.size
+            state.names.append(name, child, in: node.id)
+            cache.noteUnused(bytes: state.names.size - before)
+        }
+    }
+
+    /// What the kernel may yet use, to be taken back singly.
+    func takeUnused() -> HandedOutNames {
+        state.withLock { state in
+            state.isTakenBack = true
+            return state.names
+        }
+    }
+
+    /// What was shown before has been used.
+    func isUsed() {
+        state.withLock { state in
+            if state.isOutstanding {
+                cache.useListing(of: node, showing: state.names, since: state.epoch, isTakenBack: state.isTakenBack)
+            }
+            state.isOutstanding = false
+            state.isTakenBack = false
+            state.names.removeAll()
+        }
+    }
+}
