@@ -244,18 +244,18 @@ extension KernelCache {
 }
 
 extension KernelCache {
-    var epoch: UInt64 { state.withLock { $0.epoch } }
-
     /// Whether a listing may show objects: not where more would wait to be used than can be taken back in good time.
     var mayShowObjects: Bool {
         state.withLock { $0.times.entry > 0 && $0.unusedBytes < UnusedListing.capacity }
     }
 
-    /// A listing shows its first name.
-    func beginListing(of directory: Node) {
+    /// A listing is about to be made.
+    /// - Returns: the epoch.
+    func beginListing(of directory: Node) -> UInt64 {
         state.withLock { state in
             directory.unusedListings.add(1, ordering: .sequentiallyConsistent)
             state.unusedListings += 1
+            return state.epoch
         }
     }
 
@@ -272,6 +272,7 @@ extension KernelCache {
             directory.unusedListings.subtract(1, ordering: .sequentiallyConsistent)
             state.unusedListings -= 1
             state.unusedBytes -= names.size
+            guard !names.isEmpty else { return }
             // Done with, and with them these.
             if isTakenBack, state.suspension.contains(.mountsBelow), state.inFlight.isEmpty { return }
             if state.hasEpoch, epoch < state.epoch {
@@ -424,8 +425,12 @@ extension KernelCache {
         }
     }
 
-    /// Something has happened that no ctime tells: the next bump that is due is not left out.
-    func doubtNames() { state.withLock { $0.directories.doubt() } }
+    /// Something has happened that no ctime tells: the next bump of what is handed out is not left out.
+    func doubtNames() {
+        state.withLock { state in
+            if !state.handedOut.isEmpty { state.directories.doubt() }
+        }
+    }
 
     /// Bumps if something is due: behind a revocation always, because of time alone only if a directory has changed
     /// (docs/coherence.md, "When time alone is no reason").

@@ -1,8 +1,8 @@
 import FuseSession
 import LinuxSystem
 
-/// What the last READDIRPLUS reply of a handle shows, as long as it may wait to be used by the kernel (R5). Counted in the
-/// directory's node from the first name that it shows.
+/// The last READDIRPLUS reply of a handle, as long as it may wait to be used by the kernel (R5). Counted in the directory's
+/// node.
 final class UnusedListing: Sendable {
     /// What all of a mount show together; beyond that objects are left out of listings.
     static let capacity = HandedOutNames.capacity
@@ -24,14 +24,14 @@ final class UnusedListing: Sendable {
 
     /// A new one is about to be made; what was shown before has been used.
     func isMade() {
-        state.withLock { $0.epoch = cache.epoch }
+        state.withLock { state in
+            if !state.isOutstanding { state.epoch = cache.beginListing(of: node) }
+            state.isOutstanding = true
+        }
     }
 
-    /// With the metadata lock held since its names were looked for.
     func shows(_ name: UnsafePointer<CChar>, _ child: NodeID) {
         state.withLock { state in
-            if !state.isOutstanding { cache.beginListing(of: node) }
-            state.isOutstanding = true
             let before = state.names.size
             state.names.append(name, child, in: node.id)
             cache.noteUnused(bytes: state.names.size - before)

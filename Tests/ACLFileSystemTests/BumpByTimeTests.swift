@@ -47,6 +47,14 @@ struct BumpByTimeTests {
         #expect(cache.nextDue == nil)
     }
 
+    /// The clock looks also when nothing is handed out.
+    @Test func whatCameBeforeTheFirstNameIsNoDoubt() {
+        cache.doubtNames()
+        handOut()
+        cache.tick(SystemTime.monotonic() + 2 * Self.second) { _ in true }
+        #expect(bumps == 0)
+    }
+
     @Test func isNotLeftOutWhereNoLookCanTell() {
         func isBumped(_ prepare: () -> Void) -> Bool {
             let before = bumps ?? -1
@@ -106,21 +114,17 @@ struct BumpByTimeTests {
     @Test func theClockIsWokenForAListingThatABumpOvertook() {
         let rung = Atomic(0)
         cache.onEarlierDeadline { rung.add(1, ordering: .relaxed) }
-        // One that shows nothing counts for nothing.
-        let empty = UnusedListing(of: directory, cache)
-        empty.isMade()
-        cache.takeBackAllNames()
-        empty.isUsed()
-        #expect(cache.nextDue == nil)
-        #expect(directory.lastHandOut.load(ordering: .relaxed) == 0)
-        let listing = listing("listed")
+        let listing = UnusedListing(of: directory, cache)
+        listing.isMade()
         #expect(cache.nextDue == nil)
         cache.takeBackAllNames()
         #expect(cache.nextDue != nil)
         #expect(rung.load(ordering: .relaxed) == 1)
+        // One that failed shows nothing: its directory is not one of which a name was handed out.
         listing.isUsed()
         cache.takeBackAllNames()
         #expect(cache.nextDue == nil)
+        #expect(directory.lastHandOut.load(ordering: .relaxed) == 0)
     }
 
     @Test func eachNameOfAnObjectIsKnown() {
