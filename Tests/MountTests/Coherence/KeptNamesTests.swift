@@ -57,7 +57,7 @@ struct KeptNamesTests {
             \(Self.denial) && mount -t tmpfs none mounted/in
             """
         let changed = try Spawn.run(["bash", "-c", script, "bash", fixture.backing])
-        defer { _ = try? Spawn.run(["umount", fixture.backing + "/mounted/in"]) }
+        defer { _ = try? Spawn.run(["umount", "-l", fixture.backing + "/mounted/in"]) }
         #expect(changed.status == 0, "\(changed)")
         usleep(1_500_000)
         #expect(try bumps(fixture) > before)
@@ -82,7 +82,7 @@ struct KeptNamesTests {
         for fixture in fixtures { try make(fixture) }
         let bob = try ActingProcess(.bob)
         try settle(bob, fixtures)
-        defer { for fixture in fixtures { _ = try? Spawn.run(["umount", "-q", fixture.backing + "/mounted/in"]) } }
+        defer { for fixture in fixtures { _ = try? Spawn.run(["umount", "-ql", fixture.backing + "/mounted/in"]) } }
         for (change, fixture) in zip(changes, fixtures) {
             let changed = try Spawn.run(["sh", "-c", "cd $0 && \(change.0)", fixture.backing])
             #expect(changed.status == 0, "\(changed)")

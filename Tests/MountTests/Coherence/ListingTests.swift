@@ -56,7 +56,6 @@ struct ListingTests {
         #expect(try ActingProcess(.alice).call("getxattr", file, "security.label").word == "ENODATA")
     }
 
-    /// execve(2) asks for `security.capability` as the caller, where set-id bits count.
     /// The kernel would ask for the attributes before it shows what it keeps of a listing.
     @Test(arguments: ["readattr", "readsecurity"]) func whoMayNotStatListsAgainThroughHisHandle(_ right: String) throws {
         let fixture = try MountFixture(options: "cache=auto")
@@ -69,6 +68,23 @@ struct ListingTests {
         for _ in 0..<3 { try bob.must("relist", "1") }
     }
 
+    /// Here it asks: when the directory was opened, everybody could read its attributes.
+    @Test(arguments: ["readattr", "readsecurity"], ["cache=auto", "cache=exclusive"])
+    func whoMayNotStatAnyMoreListsOnThroughHisHandle(_ right: String, _ options: String) throws {
+        let fixture = try MountFixture(options: options)
+        let root = try ActingProcess(.root)
+        try root.must("mkdir", fixture.path("d"), "0777", "0")
+        let bob = try ActingProcess(.bob)
+        try bob.must("hold", "1", fixture.path("d"), String(O_RDONLY), "0")
+        try root.must("setxattr", fixture.path("d"), "system.aclfs.acl", "user:#502 deny \(right)")
+        for _ in 0..<20 {
+            try bob.must("relist", "1")
+            #expect(try bob.call("fstat", "1").word == "EACCES")
+            #expect(try bob.call("stat", fixture.path("d")).word == "EACCES")
+        }
+    }
+
+    /// execve(2) asks for `security.capability` as the caller, where set-id bits count.
     @Test func whatMayNotBeReadCanBeRun() throws {
         let fixture = try MountFixture(options: "suid")
         let program = fixture.path("true")
