@@ -79,21 +79,9 @@ extension FileSystem {
             {
                 return ShownAttributes(attributes: attributes(of: object), validFor: 0)
             }
-            if isAskedByListing(object, parts, caller) {
-                return ShownAttributes(attributes: attributes(of: object), validFor: 0)
-            }
             try permit(.stat, parts, caller, about: object)
             return shown(object)
         }
-    }
-
-    /// Before the kernel shows what it keeps of a listing, it asks for the directory's attributes, as stat(2) does, and fails the
-    /// listing with them. Reading entries needs no more than the handle (AUTHORIZATION 2.4), whatever has become of `readattr` since.
-    private func isAskedByListing(_ directory: Loaded, _ parts: Parts, _ caller: Caller) -> Bool {
-        guard view == nil, directory.facts.kind == .directory, !decide(.stat, parts, caller).isAllowed,
-            let listed = ListingThread.directory(listedBy: Int32(bitPattern: caller.tid))
-        else { return false }
-        return listed.inode == attributes(of: directory).ino
     }
 
     func access(_ id: NodeID, mask: Int32, _ caller: Caller) throws(Errno) {

@@ -56,28 +56,24 @@ public enum Daemon {
         }
     }
 
-    /// Goes on in a thread of its own, while the calling one waits: what Swift's runtime remembers of a forked process's first
-    /// thread is its parent's number, by which it takes locks of its own (`swift_once`, tables of types). Where such a thread meets
-    /// another one at a lock, both spin for ever. The one that waits keeps what it was to file systems (`FileSystemUser`); it touches none.
-    public static func runInFreshThread(_ body: @escaping () -> Int32) -> Int32 {
-        final class Work: @unchecked Sendable {
-            let body: () -> Int32
-            var status: Int32 = 2
-            init(_ body: @escaping () -> Int32) { self.body = body }
-        }
-        let work = Work(body)
+    /// Goes on in a thread of its own, which ends the process with the status, while the calling one waits: what Swift's runtime
+    /// remembers of a forked process's first thread is its parent's number, by which it takes a lock of its own (`swift_once`). Where
+    /// such a thread meets another one at that lock, both spin for ever. The one that waits keeps what it was to file systems
+    /// (`FileSystemUser`); it touches none.
+    public static func runInFreshThread(_ body: @escaping () -> Int32) -> Never {
+        struct Work: @unchecked Sendable { let body: () -> Int32 }
+        let work = Work(body: body)
         do throws(Errno) {
-            let thread = try Thread.start(name: "aclfs") { work.status = work.body() }
-            // Signals are for the threads that expect them.
-            var all = sigset_t()
-            sigfillset(&all)
-            pthread_sigmask(SIG_BLOCK, &all, nil)
-            thread.join()
-            return work.status
+            _ = try Thread.start(name: "aclfs") { exit(work.body()) }
         } catch {
-            // Without room for a thread it would not get far, but it can say so.
-            return body()
+            // Without room for a thread it does not get far, but it can say so.
+            exit(body())
         }
+        // Signals are for the threads that expect them.
+        var all = sigset_t()
+        sigfillset(&all)
+        pthread_sigmask(SIG_BLOCK, &all, nil)
+        while true { pause() }
     }
 
     /// Splits off a daemon in a session of its own. To be called before any thread is started: only the calling

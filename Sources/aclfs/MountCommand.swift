@@ -76,7 +76,7 @@ enum MountCommand {
             // The waiting command prints what went wrong; here only the status is left.
             let line = ReadinessLine(readiness)
             turn?.leaveToTheOther()
-            return Daemon.runInFreshThread {
+            Daemon.runInFreshThread {
                 do throws(MountFailure) { return try mount.serve(request, readiness: line, turn: nil) } catch {
                     line.fail(error)
                     return error.status

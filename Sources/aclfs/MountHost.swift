@@ -116,16 +116,11 @@ final class MountHost: Sendable {
                 whenServing(false)
                 watch.stop()
                 server?.stop()
-                state.withLock { state in
-                    state.served.removeAll { $0.session === session }
-                    state.failure = state.failure ?? failure
-                    if state.served.isEmpty { state.isEnding = true }
-                }
-                ended.add(())
+                forget(session, failure)
             }
         } catch {
             abandon()
-            state.withLock { $0.served.removeAll { $0.session === session } }
+            forget(session, nil)
             throw Self.failure("cannot start a thread", error)
         }
     }
@@ -141,6 +136,16 @@ final class MountHost: Sendable {
             throw MountFailure(status: MountExit.failed, message: "profile \(profile.name): \(error.description)")
         }
         return profile
+    }
+
+    /// With the last one the daemon ends, whatever ended it.
+    private func forget(_ session: Session, _ failure: MountFailure?) {
+        state.withLock { state in
+            state.served.removeAll { $0.session === session }
+            state.failure = state.failure ?? failure
+            if state.served.isEmpty { state.isEnding = true }
+        }
+        ended.add(())
     }
 
     var isEnding: Bool { state.withLock { $0.isEnding } }
@@ -300,6 +305,7 @@ extension MountHost {
                 if state.served.isEmpty { state.isEnding = true }
                 return state.served
             }
+            if all.isEmpty { ended.add(()) }
             // A sandbox holds the mounts that it covers; taking them away here does not end them.
             let areHeld = all.contains { $0.mount.view != nil }
             for served in all {

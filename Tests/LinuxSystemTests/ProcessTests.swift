@@ -32,16 +32,6 @@ struct ProcessTests {
         #expect(ProcessStatus.startTime(stat: Array("7 (a) S 1".utf8)) == nil)
     }
 
-    @Test("only who waits in getdents lists, and what lies behind its first argument")
-    func listingThread() throws {
-        func descriptor(_ text: String) -> Int32? { ListingThread.descriptor(inCall: Array(text.utf8)) }
-        #expect(descriptor("\(ListingThread.systemCall) 0x7 0x7f00 0x2000 0x0 0x0 0x0 0x7ffd 0x7f85\n") == 7)
-        #expect(descriptor("\(ListingThread.systemCall) 0xffffffff00000007 0x7f00\n") == 7)
-        for other in ["running\n", "-1 0x7ffd 0x7f85\n", "0 0x7 0x7f00\n", "\(ListingThread.systemCall)\n", ""] { #expect(descriptor(other) == nil) }
-        #expect(ListingThread.directory(listedBy: Syscall.threadID) == nil)
-        #expect(ListingThread.directory(listedBy: 0) == nil)
-    }
-
     @Test("a signal counts if it was sent to the thread or to its process and is not held back")
     func pendingSignals() {
         func exist(_ own: String, _ shared: String, _ held: String) -> Bool {

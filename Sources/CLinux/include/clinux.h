@@ -18,13 +18,11 @@ static const int32_t aclfs_O_DIRECT = 0x4000;
 static const int32_t aclfs_O_DIRECTORY = 0x10000;
 static const int32_t aclfs_O_NOFOLLOW = 0x20000;
 static const int32_t aclfs_O_TMPFILE = 0x410000;
-static const int32_t aclfs_SYS_getdents64 = 217;
 #elif defined(__aarch64__)
 static const int32_t aclfs_O_DIRECT = 0x10000;
 static const int32_t aclfs_O_DIRECTORY = 0x4000;
 static const int32_t aclfs_O_NOFOLLOW = 0x8000;
 static const int32_t aclfs_O_TMPFILE = 0x404000;
-static const int32_t aclfs_SYS_getdents64 = 61;
 #else
 #error "the flag values of this architecture are not known"
 #endif

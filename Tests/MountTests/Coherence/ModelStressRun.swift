@@ -38,7 +38,8 @@ final class ModelStressRun {
         host.countsSubdirectories = status.st_nlink > 1
         host.protectsHardLinks = ProcFile.text("/proc/sys/fs/protected_hardlinks").hasPrefix("1")
         host.kernelClearsSetID = options.contains("-killpriv2")
-        host.kernelKeepsListings = options.contains("cache=auto")
+        // Where names are handed out (FileSystem.listingFlags).
+        host.kernelKeepsListings = !options.contains("cache=strict") && !options.contains("-epoch")
         self.host = host
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import TestSupport
+import Testing
 
 /// Whether mounts can be tested here. What is missing is printed once.
 enum MountTesting {
@@ -71,7 +72,11 @@ final class MountFixture {
         let paths = mountpoints
         func left() -> [pid_t] { paths.flatMap { Self.daemons(of: $0) }.filter { serving.contains($0) } }
         eventually { serving.isEmpty || left().isEmpty }
-        for pid in left() { kill(pid, SIGKILL) }
+        for pid in left() {
+            // Killed, it could tell nothing any more.
+            Issue.record("daemon \(pid) of \(paths.sorted()) does not end: \(Self.threads(of: pid))")
+            kill(pid, SIGKILL)
+        }
         // From the backing side: no ACL and no flag stands against it there.
         _ = try? Spawn.run(["rm", "-rf", "--one-file-system", top])
     }
@@ -105,6 +110,16 @@ final class MountFixture {
             let words = ProcFile.text("/proc/\(pid)/cmdline").split(separator: "\0")
             return words.first?.hasSuffix("/aclfs") == true && words.contains("mount") && words.last.map(String.init) == path
         }
+    }
+
+    /// What each thread is at: its name, its state, the system call that it waits in with its arguments.
+    private static func threads(of pid: pid_t) -> String {
+        let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? []
+        return tasks.map { task in
+            let state = ProcFile.text("/proc/\(pid)/task/\(task)/stat").split(separator: ")").last?.prefix(2) ?? ""
+            return ["comm", "syscall", "wchan"].map { ProcFile.text("/proc/\(pid)/task/\(task)/\($0)").prefix { $0 != "\n" } }
+                .reduce("\(task)\(state)") { "\($0) \($1)" }
+        }.joined(separator: "; ")
     }
 
     static func isMounted(_ path: String) -> Bool {
