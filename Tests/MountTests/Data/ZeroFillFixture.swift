@@ -101,8 +101,12 @@ final class ZeroFillFixture {
 
     /// Zeros are written soon after close(2), when the kernel has given the last handle up.
     func untilFilled(_ name: String, from start: Int = 0) throws -> [Range<Int>] {
-        try eventually { try holes(name, from: start).isEmpty }
-        return try holes(name, from: start)
+        var left: [Range<Int>] = []
+        try eventually {
+            left = try holes(name, from: start)
+            return left.isEmpty
+        }
+        return left
     }
 
     /// A number in the `zerofill` line of `aclfs status`.

@@ -30,9 +30,10 @@ struct ZeroFillTests {
         let before = try fixture.status("f", onMount: true).st_mtim
         try process.must("close", "1")
         #expect(try Int(fixture.status("f", onMount: true).st_blocks) * 512 >= Self.megabyte)
-        #expect(try fixture.untilFilled("f") == [])
-        // The time comes back after the last hole is gone, with the filler's last step.
-        try eventually { try fixture.statusNumber("files_waiting") == 0 }
+        // Until the filler drops what was read of it here, a reserved gap looks like data. The time comes back after the last hole
+        // is gone, with the filler's last step.
+        try eventually { try fixture.statusNumber("written_bytes") > 0 && fixture.statusNumber("files_waiting") == 0 }
+        #expect(try fixture.holes("f") == [])
         let after = try fixture.status("f").st_mtim
         #expect(after.tv_sec == before.tv_sec && after.tv_nsec == before.tv_nsec, "the time is the program's")
         #expect(try read(fixture, "f") == Data(count: Self.megabyte) + Data("x".utf8))
