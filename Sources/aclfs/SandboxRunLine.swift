@@ -8,7 +8,8 @@ enum SandboxRunLine {
         var words: [Int32] = [0, 0]
         while true {
             let count = read(line, &words, 8)
-            if count < 0, errno == EINTR { continue }
+            // Reset: the other end is closed and had not read all that was sent. It is said once, before what it sent itself.
+            if count < 0, errno == EINTR || errno == ECONNRESET { continue }
             return count == 8 ? (words[0], words[1]) : nil
         }
     }

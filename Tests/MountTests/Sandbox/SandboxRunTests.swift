@@ -55,6 +55,13 @@ struct SandboxRunTests {
             (become -- sh -c 'trap "exit 9" TERM; echo ready; while :; do sleep 0.05; done' >"$T/said") & pid=$!
             await 'grep -q ready "$T/said"'
             kill $pid; wait $pid; is 'a signal to the caller' 9 $?
+            # Its code is not lost if it ends while the init of the sandbox has more to read, because it waits for the stop to work, and
+            # the process that was called comes late.
+            late=$((${EPOCHREALTIME%.*} + 2))
+            (become -- bash -c 'trap "" TSTP USR1; until [[ $EPOCHREALTIME > $1 ]]; do :; done; exit 7' - $late) & pid=$!
+            until [[ $EPOCHREALTIME > $((late - 1)).85 ]]; do sleep 0.01; done
+            kill -TSTP $pid; sleep 0.04; kill -USR1 $pid; sleep 0.04; kill -STOP $pid
+            (sleep 1; while kill -CONT $pid; do sleep 0.05; done) 2>/dev/null & wait $pid; is 'while there was more to read' 7 $?
             # Whoever is left behind keeps the view, and nobody waits for him.
             is 'in the background' 0 "$(run ann -- sh -c 'sleep 1000 >/dev/null 2>&1 &'; echo $?)"
             is 'the view stays' 2 "$(sessions)"
