@@ -1,12 +1,17 @@
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+// The exit status of a call that did not succeed, which says itself where.
+#define FAILED (fprintf(stderr, "times.c:%d: %s\n", __LINE__, strerror(errno)), 2)
 
 int run_shared(int rounds, const char *prefix);
 int run_kept(int rounds, const char *prefix);
@@ -41,7 +46,7 @@ static const struct timespec old[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 10000
 static bool is_old(const char *path)
 {
     struct stat status;
-    if (stat(path, &status)) exit(2);
+    if (stat(path, &status)) exit(FAILED);
     return status.st_mtim.tv_sec == old[1].tv_sec && status.st_mtim.tv_nsec == old[1].tv_nsec;
 }
 
@@ -49,9 +54,9 @@ static int with_gaps(char *path, const char *prefix, int round)
 {
     sprintf(path, "%.4000s%d", prefix, round);
     int file = open(path, O_WRONLY | O_CREAT, 0644);
-    if (file < 0) exit(2);
+    if (file < 0) exit(FAILED);
     for (int gap = 0; gap <= 40; gap++)
-        if (pwrite(file, "w", 1, gap * 1000000) != 1) exit(2);
+        if (pwrite(file, "w", 1, gap * 1000000) != 1) exit(FAILED);
     return file;
 }
 
@@ -59,7 +64,7 @@ static int with_gaps(char *path, const char *prefix, int round)
 static volatile int *shared_number(void)
 {
     volatile int *number = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (number == MAP_FAILED) exit(2);
+    if (number == MAP_FAILED) exit(FAILED);
     return number;
 }
 
@@ -79,15 +84,15 @@ int run_shared(int rounds, const char *prefix)
         while (!*closes) {}
         wait_up_to(3000);
         struct timespec began = now(CLOCK_REALTIME_COARSE);
-        if (pwrite(file, "w", 1, 0) != 1) return 2;
+        if (pwrite(file, "w", 1, 0) != 1) return FAILED;
         waitpid(child, NULL, 0);
         struct stat status;
-        if (stat(path, &status)) return 2;
+        if (stat(path, &status)) return FAILED;
         if (is_before(status.st_mtim, began)) early++;
-        if (close(file)) return 2;
+        if (close(file)) return FAILED;
         // Past the release, and past the zeros.
         usleep(20000);
-        if (stat(path, &status)) return 2;
+        if (stat(path, &status)) return FAILED;
         if (is_before(status.st_mtim, began)) lost++;
         unlink(path);
     }
@@ -101,14 +106,14 @@ int run_kept(int rounds, const char *prefix)
     for (int round = 0; round < rounds; round++) {
         char path[4096];
         int file = with_gaps(path, prefix, round);
-        if (futimens(file, old) || close(file)) return 2;
+        if (futimens(file, old) || close(file)) return FAILED;
         bool is_moved = false;
         for (int look = 0; look < 100; look++)
             if (!is_old(path)) is_moved = true;
         if (round % 2) {
             // An open for writing that comes before the release.
             file = with_gaps(path, prefix, round + rounds);
-            if (futimens(file, old) || close(file) || (file = open(path, O_WRONLY)) < 0 || close(file)) return 2;
+            if (futimens(file, old) || close(file) || (file = open(path, O_WRONLY)) < 0 || close(file)) return FAILED;
             if (!is_old(path)) is_moved = true;
             unlink(path);
             sprintf(path, "%.4000s%d", prefix, round);
@@ -128,32 +133,32 @@ int run_stored(int rounds, const char *prefix)
         char path[4096];
         sprintf(path, "%.4000s%d", prefix, round);
         int file = open(path, O_RDWR | O_CREAT, 0644);
-        if (file < 0 || pwrite(file, "w", 1, 0) != 1 || fsync(file)) return 2;
+        if (file < 0 || pwrite(file, "w", 1, 0) != 1 || fsync(file)) return FAILED;
         volatile char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-        if (page == MAP_FAILED) return 2;
+        if (page == MAP_FAILED) return FAILED;
         *closes = false;
         pid_t child = fork();
         if (child == 0) {
-            if (close(file)) _exit(2);
+            if (close(file)) _exit(FAILED);
             *closes = true;
             while (*closes) {}
             wait_up_to(8000);
             page[0] = 'm';
-            if (msync((void *)page, 4096, MS_SYNC)) _exit(2);
+            if (msync((void *)page, 4096, MS_SYNC)) _exit(FAILED);
             munmap((void *)page, 4096);
             _exit(0);
         }
         while (!*closes) {}
         // Half of the time the writer is another one than who mapped.
-        if (round % 2 && (munmap((void *)page, 4096) || close(file) || (file = open(path, O_WRONLY)) < 0)) return 2;
+        if (round % 2 && (munmap((void *)page, 4096) || close(file) || (file = open(path, O_WRONLY)) < 0)) return FAILED;
         // Or only the child has it mapped when it closes.
         if (round % 4 == 0) munmap((void *)page, 4096);
-        if (ftruncate(file, 8000000000) || futimens(file, old)) return 2;
+        if (ftruncate(file, 8000000000) || futimens(file, old)) return FAILED;
         *closes = false;
-        if (close(file)) return 2;
+        if (close(file)) return FAILED;
         if (round % 4 == 2) munmap((void *)page, 4096);
         int status;
-        if (waitpid(child, &status, 0) != child || status) return 2;
+        if (waitpid(child, &status, 0) != child || status) return FAILED;
         if (is_old(path)) lost++;
         usleep(20000);
         if (is_old(path)) lost++;
@@ -171,17 +176,17 @@ int run_set(int rounds, const char *prefix)
         char path[4096];
         sprintf(path, "%.4000s%d", prefix, round);
         int file = open(path, O_RDWR | O_CREAT, 0644);
-        if (file < 0 || pwrite(file, "w", 1, 0) != 1 || pwrite(file, "w", 1, 5000000) != 1) return 2;
+        if (file < 0 || pwrite(file, "w", 1, 0) != 1 || pwrite(file, "w", 1, 5000000) != 1) return FAILED;
         void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-        if (page == MAP_FAILED) return 2;
+        if (page == MAP_FAILED) return FAILED;
         usleep(5000);
         struct stat shown, status;
-        if (close(file) || stat(path, &shown)) return 2;
+        if (close(file) || stat(path, &shown)) return FAILED;
         struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, shown.st_mtim};
-        if (utimensat(AT_FDCWD, path, times, 0)) return 2;
+        if (utimensat(AT_FDCWD, path, times, 0)) return FAILED;
         munmap(page, 4096);
         usleep(20000);
-        if (stat(path, &status)) return 2;
+        if (stat(path, &status)) return FAILED;
         if (is_before(status.st_mtim, shown.st_mtim) || is_before(shown.st_mtim, status.st_mtim)) undone++;
         unlink(path);
     }
@@ -202,9 +207,9 @@ int run_looked(int rounds, const char *prefix)
         if (child == 0) {
             struct stat last, status;
             while (*step == 0) {}
-            if (stat(path, &last)) _exit(2);
+            if (stat(path, &last)) _exit(FAILED);
             while (*step == 1) {
-                if (stat(path, &status)) _exit(2);
+                if (stat(path, &status)) _exit(FAILED);
                 if (is_before(status.st_mtim, last.st_mtim)) _exit(1);
                 last = status;
             }
