@@ -120,7 +120,7 @@ final class KernelCache: Sendable {
         /// answered without a time has one again behind a bump; one is made for that, not more often than each second.
         mutating func mayHaveTime(_ node: Node, isListed: Bool) -> Bool {
             if node.isDirectory {
-                if !isListed, node.lastWithTime.load(ordering: .relaxed) > bumps {
+                if !isListed, isAskedAgain(node.lastWithTime.load(ordering: .relaxed)) {
                     node.revalidation.mark()
                     return false
                 }
@@ -134,6 +134,9 @@ final class KernelCache: Sendable {
             bump()
             return true
         }
+
+        /// - Parameter lastWithTime: of a directory that is looked up.
+        func isAskedAgain(_ lastWithTime: UInt64) -> Bool { lastWithTime > bumps }
 
         mutating func bumpWithinPeriod() {
             guard bumpDue == nil, let period = allowed.period else { return }
@@ -214,6 +217,12 @@ extension KernelCache {
             guard state.hasEpoch, state.allowed.entry > 0 else { return }
             node.lastWithoutTime.store(state.bumps + 1, ordering: .relaxed)
         }
+    }
+
+    /// Whether the kernel looks a directory up although it was given a time since the last bump.
+    func isAskedAgain(_ directory: Node) -> Bool {
+        let last = directory.lastWithTime.load(ordering: .relaxed)
+        return last != 0 && state.withLock { $0.isAskedAgain(last) }
     }
 
     /// Seconds for which a name below `parent` may be believed. The caller has seen that everybody may search it,

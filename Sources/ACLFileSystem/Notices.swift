@@ -11,8 +11,10 @@ final class Notices: Sendable {
     private let notifier = Lock<Notifier?>(nil)
     private let expiring = Atomic(0)
 
-    /// - Parameter notifier: to the kernel whose locks are taken.
-    func start(_ notifier: Notifier) throws(Errno) {
+    /// - Parameters:
+    ///   - notifier: to the kernel whose locks are taken.
+    ///   - forgetting: is told when a name is dropped.
+    func start(_ notifier: Notifier, _ forgetting: ForgettingQueue) throws(Errno) {
         self.notifier.withLock { $0 = notifier }
         _ = try Thread.start(name: "aclfs-content") { [content, self] in
             while let node = content.next() {
@@ -24,7 +26,10 @@ final class Notices: Sendable {
         let queue = queue
         _ = try Thread.start(name: "aclfs-notices") {
             while let candidate = queue.next() {
+                forgetting.noteDrop(SystemTime.monotonic())
                 notifier.invalidateEntry(candidate.name, in: candidate.parent)
+                // It may have waited for the directory's lock.
+                forgetting.noteDrop(SystemTime.monotonic())
                 candidate.node.revalidation.attemptIsOver()
             }
         }

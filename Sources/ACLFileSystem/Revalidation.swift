@@ -48,6 +48,8 @@ final class ForgettingQueue: Sendable {
 
     private static let capacity = 4096
     private let candidates = Lock<[Candidate]>([])
+    /// Monotonic nanoseconds until which the kernel may have forgotten what was dropped last, and we not heard of it.
+    private let droppingUntil = Atomic<UInt64>(0)
 
     /// - Returns: whether it falls due earlier than all others; nothing happens if the node waits already.
     func add(_ node: Node, _ name: UnsafePointer<CChar>, in parent: NodeID) -> Bool {
@@ -65,6 +67,11 @@ final class ForgettingQueue: Sendable {
     }
 
     var nextDue: UInt64? { candidates.withLock { $0.lazy.map { $0.due }.min() } }
+
+    /// A name is about to be dropped, or was just now.
+    func noteDrop(_ now: UInt64) { droppingUntil.store(now + 10_000_000, ordering: .relaxed) }
+
+    func isDropping(_ now: UInt64) -> Bool { now < droppingUntil.load(ordering: .relaxed) }
 
     /// Those that are due, taken out.
     func take(_ now: UInt64) -> [Candidate] {

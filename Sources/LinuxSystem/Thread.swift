@@ -69,8 +69,11 @@ public enum SystemTime {
     }
 
     /// May end early when a signal comes.
-    public static func sleep(milliseconds: UInt32) {
-        var time = timespec(tv_sec: Int(milliseconds / 1000), tv_nsec: Int(milliseconds % 1000) * 1_000_000)
+    public static func sleep(milliseconds: UInt32) { sleep(nanoseconds: UInt64(milliseconds) * 1_000_000) }
+
+    /// As `sleep(milliseconds:)`.
+    public static func sleep(nanoseconds: UInt64) {
+        var time = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
         nanosleep(&time, nil)
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import LinuxSystem
 import TestSupport
 import Testing
 
@@ -61,6 +62,29 @@ struct KernelCacheTests {
         try root.must("stat", fixture.path("a/b/c/f"))
         try root.must("chmod", fixture.path("a/b"), "0755")
         #expect(try eventually(every: 200_000) { try isCached(fixture, root) })
+    }
+
+    /// What is below such a directory goes with it, in the midst of work there: that is no reason to mark it, too.
+    @Test func whatIsBelowAMarkedDirectoryStaysCached() throws {
+        let fixture = try MountFixture()
+        let root = try ActingProcess(.root)
+        let below = (1...8).map { "/d\($0)" }.joined()
+        let trees = (1...3).map { "t\($0)" }
+        for tree in trees {
+            #expect(try Spawn.run(["sh", "-c", "mkdir -p $0\(below) && chmod 755 $0 && echo >$0\(below)/f", fixture.path(tree)]).status == 0)
+        }
+        let end = SystemTime.monotonic() + 6_000_000_000
+        var (samples, slow) = (0, 0)
+        while SystemTime.monotonic() < end {
+            let before = try decisions(fixture)
+            for _ in 0..<1000 {
+                for tree in trees { try root.must("stat", fixture.path(tree + below + "/f")) }
+            }
+            samples += 1
+            // Of each walk nine could be asked; one for each directory that is marked, and all names anew behind a bump.
+            if try decisions(fixture) - before > 8000 { slow += 1 }
+        }
+        #expect(slow * 3 <= samples, "\(slow) of \(samples)")
     }
 
     /// DESIGN: a bump, and a refusal while the kernel checks a name, detach what is mounted below.
