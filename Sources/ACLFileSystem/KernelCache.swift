@@ -222,7 +222,7 @@ extension KernelCache {
     /// Whether the kernel looks a directory up although it was given a time since the last bump.
     func isAskedAgain(_ directory: Node) -> Bool {
         let last = directory.lastWithTime.load(ordering: .relaxed)
-        return last != 0 && state.withLock { $0.isAskedAgain(last) }
+        return last != 0 && state.withLock { $0.times.entry > 0 && $0.isAskedAgain(last) }
     }
 
     /// Seconds for which a name below `parent` may be believed. The caller has seen that everybody may search it,

@@ -187,6 +187,22 @@ struct BumpByTimeTests {
         #expect(isMarked())
     }
 
+    /// Only then is a FORGET waited for.
+    @Test func aDirectoryIsAskedForAgainWithoutABump() {
+        let child = Node(id: NodeID(5), object: directory.object)
+        func isAskedAgain() -> Bool { cache.isAskedAgain(child) }
+        func time() -> Double { cache.handOut("child", NamedChild(node: child, isElsewhere: false), below: directory, at: ctime) { true } }
+        #expect(!isAskedAgain())
+        #expect(time() > 0)
+        #expect(isAskedAgain())
+        cache.takeBackAllNames()
+        #expect(!isAskedAgain())
+        #expect(time() > 0)
+        #expect(isAskedAgain())
+        cache.suspend(.mountsBelow)
+        #expect(!isAskedAgain())
+    }
+
     /// Not even if nothing is handed out that would be known.
     @Test func revocationsAreFollowedByBumps() {
         handOut()

@@ -27,7 +27,7 @@ struct DistrustfulWalkTests {
             mkdir -p "$T/private/back/a/b" "$T/stale"; chmod 700 "$T/private"; touch "$T/private/back/a/b/f"
             "$A" mount -o cache=exclusive "$T/private/back" "$T/mnt"
             python3 -c '\#(Self.stale)' "$T/stale" >"$T/said" & server=$!
-            for i in $(seq 500); do grep -q ready "$T/said" && break; sleep 0.02; done
+            for i in $(seq 500); do grep -qs ready "$T/said" && break; sleep 0.02; done
             as() { setpriv --reuid 61753 --regid 61753 --clear-groups "$@"; }
             # How many questions ten walks cost.
             decisions() { "$A" status --json "$T/mnt" | tr , '\n' | sed -n 's/.*"allowed":\([0-9]*\).*/\1/p'; }

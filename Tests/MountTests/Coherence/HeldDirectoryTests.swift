@@ -72,7 +72,7 @@ struct HeldDirectoryTests {
                     print("ready", flush=True); open(sys.argv[2]).read(1)
                     for number in range(1, 601): os.rename(f"old.{number}", f"new.{number}")
                 ' "$T/mnt/free" "$T/go" >"$T/said" & renaming=$!
-                for i in $(seq 500); do grep -q ready "$T/said" && break; sleep 0.02; done
+                for i in $(seq 500); do grep -qs ready "$T/said" && break; sleep 0.02; done
                 # Absent names take their time, so that the renaming meets the taking back.
                 as 61751 stat "$T"/mnt/free/old.{1..600} "$T"/mnt/held/{1..4000} >/dev/null 2>&1
                 echo x >"$T/go"; below; wait $renaming; sleep 0.5; is 'all are there' 600 "$(reached)"

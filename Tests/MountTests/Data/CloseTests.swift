@@ -14,7 +14,7 @@ struct CloseTests {
             echo text >"$T/back/f"; mkfifo "$T/go"
             "$A" mount -o \#(option)\#(transport) "$T/back" "$T/mnt"; server=$(daemon "$T/mnt")
             bash -c 'exec 8\#(each.redirection)"$1"; echo ready; read -r _ <"$2"; exec 8<&-; echo closed' - "$T/mnt/f" "$T/go" >"$T/said" &
-            for i in $(seq 500); do grep -q ready "$T/said" && break; sleep 0.02; done
+            for i in $(seq 500); do grep -qs ready "$T/said" && break; sleep 0.02; done
             kill -STOP $server
             for i in $(seq 500); do cat /proc/$server/task/*/status | grep '^State' | grep -qv T || break; sleep 0.02; done
             echo go >"$T/go"

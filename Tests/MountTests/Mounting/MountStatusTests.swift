@@ -31,7 +31,7 @@ struct MountStatusTests {
         let result = try MountNamespace().run(
             #"""
             "$A" mount -f -o 'kernel_features="-statx,-killpriv2"' "$T/back" "$T/mnt" 2>"$T/log" &
-            for i in $(seq 1500); do grep -q 'kernel paths' "$T/log" && break; sleep 0.02; done
+            for i in $(seq 1500); do grep -qs 'kernel paths' "$T/log" && break; sleep 0.02; done
             status=$("$A" status "$T/mnt")
             for path in epoch passthrough uring statx killpriv2 expire; do
                 holds 'the log' "$(cat "$T/log")" "$path o"
