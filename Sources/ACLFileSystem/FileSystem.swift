@@ -79,7 +79,7 @@ public final class FileSystem: Sendable {
     public func connect(_ notifier: Notifier, device: UInt64?) throws(Errno) {
         cache.connect(notifier)
         backingIDs.connect(notifier)
-        try notices.start(notifier, forgetting)
+        try notices.start(notifier, nodes, cache)
         let made: CacheClock
         do throws(Errno) { made = try CacheClock(self, device: device) } catch {
             notices.stop()

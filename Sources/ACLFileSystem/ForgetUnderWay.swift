@@ -9,10 +9,10 @@ import LinuxSystem
 // node then (docs/coherence.md, "A FORGET that comes late").
 
 extension FileSystem {
-    /// The node of a directory that is looked up although the kernel should believe its name, or while names are being dropped.
+    /// The node of a directory that is looked up although the kernel should believe its name, or because it was dropped.
     func nodePerhapsForgotten(_ found: Loaded) -> Node? {
         guard found.object.kind == .directory, let node = nodes.known(found.object) else { return nil }
-        let isLikely = node.revalidation.isPossible ? forgetting.isDropping(SystemTime.monotonic()) : cache.isAskedAgain(node)
+        let isLikely = node.revalidation.isPossible ? node.revalidation.mayAwaitForget() : cache.isAskedAgain(node)
         return isLikely ? node : nil
     }
 

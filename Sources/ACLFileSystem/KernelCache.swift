@@ -364,6 +364,13 @@ extension KernelCache {
         return notifier?.invalidateAttributes(of: node) != Errno.noent.rawValue
     }
 
+    /// Has the kernel drop whatever it walks by next, if no bump would do harm.
+    func dropAllNames() {
+        change { state in
+            if state.hasEpoch, state.suspension.isEmpty, state.allowed.entry > 0 { state.bump() }
+        }
+    }
+
     /// An object that the kernel is just learning of is another one than what it will learn. Where no name is handed
     /// out it asks again by itself.
     func takeBackUnknown() {

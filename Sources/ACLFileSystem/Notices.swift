@@ -5,7 +5,7 @@ import Synchronization
 /// The thread for notifications that take a lock of the kernel's on a directory. They wait for every unanswered
 /// request there, so no thread that answers requests may send them (R15).
 final class Notices: Sendable {
-    private let queue = WorkQueue<ForgettingQueue.Candidate>(capacity: 1024)
+    private let queue = WorkQueue<[ForgettingQueue.Candidate]>(capacity: 64)
     private let content = WorkQueue<NodeID>(capacity: .max)
     private let contentQueued = Lock<Set<NodeID>>([])
     private let notifier = Lock<Notifier?>(nil)
@@ -13,8 +13,9 @@ final class Notices: Sendable {
 
     /// - Parameters:
     ///   - notifier: to the kernel whose locks are taken.
-    ///   - forgetting: is told when a name is dropped.
-    func start(_ notifier: Notifier, _ forgetting: ForgettingQueue) throws(Errno) {
+    ///   - nodes: that this kernel knows.
+    ///   - cache: of this kernel.
+    func start(_ notifier: Notifier, _ nodes: NodeTable, _ cache: KernelCache) throws(Errno) {
         self.notifier.withLock { $0 = notifier }
         _ = try Thread.start(name: "aclfs-content") { [content, self] in
             while let node = content.next() {
@@ -25,12 +26,20 @@ final class Notices: Sendable {
         }
         let queue = queue
         _ = try Thread.start(name: "aclfs-notices") {
-            while let candidate = queue.next() {
-                forgetting.noteDrop(SystemTime.monotonic())
-                notifier.invalidateEntry(candidate.name, in: candidate.parent)
-                // It may have waited for the directory's lock.
-                forgetting.noteDrop(SystemTime.monotonic())
-                candidate.node.revalidation.attemptIsOver()
+            while let candidates = queue.next() {
+                for candidate in candidates {
+                    candidate.node.revalidation.noteDrop()
+                    notifier.invalidateEntry(candidate.name, in: candidate.parent)
+                    // Until the directory's lock was had, look-ups may have waited in vain.
+                    candidate.node.revalidation.noteDrop()
+                }
+                // Whoever walked there in that moment keeps what was dropped, with what he has found below it, and the next
+                // look-up finds it again. A bump makes the walkers drop it themselves, before they ask.
+                SystemTime.sleep(milliseconds: 10)
+                let known = candidates.filter { nodes.find($0.node.id) != nil }
+                for candidate in known { candidate.node.revalidation.noteDrop() }
+                if !known.isEmpty { cache.dropAllNames() }
+                for candidate in candidates { candidate.node.revalidation.attemptIsOver() }
             }
         }
     }
@@ -40,9 +49,10 @@ final class Notices: Sendable {
         content.close()
     }
 
-    /// Has the kernel forget a name, if it has time; what is not done now is asked for again later.
-    func drop(_ candidate: ForgettingQueue.Candidate) {
-        if !queue.add(candidate) { candidate.node.revalidation.attemptIsOver() }
+    /// Has the kernel forget names, if it has time; what is not done now is asked for again later.
+    func drop(_ candidates: [ForgettingQueue.Candidate]) {
+        guard !candidates.isEmpty, !queue.add(candidates) else { return }
+        for candidate in candidates { candidate.node.revalidation.attemptIsOver() }
     }
 
     /// Has the kernel read a file's bytes anew. On a thread of its own, which waits for reads that hold the file's

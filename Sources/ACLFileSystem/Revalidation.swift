@@ -6,10 +6,15 @@ import Synchronization
 /// answer could bring back what was taken away. While it is set, the name is never handed out; it goes when the
 /// kernel has forgotten the node, to which `ForgettingQueue` helps.
 struct Revalidation: ~Copyable, Sendable {
-    /// In a word, because every object that the kernel remembers has one: two bits, and the attempts above them.
+    /// In a word, because every object that the kernel remembers has one: two bits, how often a FORGET may still be waited for,
+    /// and the attempts above that.
     private let state = Atomic<UInt64>(0)
     private static let possible: UInt64 = 1
     private static let queued: UInt64 = 2
+    private static let oneWait: UInt64 = 4
+    /// Each walker that is under way at a drop waits once in vain.
+    private static let allWaits: UInt64 = 7 * oneWait
+    private static let oneAttempt: UInt64 = 32
 
     var isPossible: Bool { state.load(ordering: .acquiring) & Self.possible != 0 }
 
@@ -21,11 +26,26 @@ struct Revalidation: ~Copyable, Sendable {
         var old = state.load(ordering: .acquiring)
         while old & Self.possible != 0, old & Self.queued == 0 {
             let (exchanged, now) = state.weakCompareExchange(
-                expected: old, desired: (old | Self.queued) + 4, ordering: .acquiringAndReleasing)
-            if exchanged { return 1 << min(old >> 2, 6) }
+                expected: old, desired: (old | Self.queued) + Self.oneAttempt, ordering: .acquiringAndReleasing)
+            if exchanged { return 1 << min(old / Self.oneAttempt, 6) }
             old = now
         }
         return nil
+    }
+
+    /// The name is about to be dropped, or was just now.
+    func noteDrop() { state.bitwiseOr(Self.allWaits, ordering: .acquiringAndReleasing) }
+
+    /// Whether the name was dropped, and a look-up may wait for the FORGET; counts it.
+    func mayAwaitForget() -> Bool {
+        var old = state.load(ordering: .acquiring)
+        while old & Self.allWaits != 0 {
+            let (exchanged, now) = state.weakCompareExchange(
+                expected: old, desired: old - Self.oneWait, ordering: .acquiringAndReleasing)
+            if exchanged { return true }
+            old = now
+        }
+        return false
     }
 
     func attemptIsOver() { state.bitwiseAnd(~Self.queued, ordering: .acquiringAndReleasing) }
@@ -47,14 +67,14 @@ final class ForgettingQueue: Sendable {
     }
 
     private static let capacity = 4096
+    /// Nanoseconds. What falls due in between waits, because a bump may follow.
+    private static let raster: UInt64 = 500_000_000
     private let candidates = Lock<[Candidate]>([])
-    /// Monotonic nanoseconds until which the kernel may have forgotten what was dropped last, and we not heard of it.
-    private let droppingUntil = Atomic<UInt64>(0)
 
     /// - Returns: whether it falls due earlier than all others; nothing happens if the node waits already.
     func add(_ node: Node, _ name: UnsafePointer<CChar>, in parent: NodeID) -> Bool {
         guard let seconds = node.revalidation.nextAttempt() else { return false }
-        let due = SystemTime.monotonic() + seconds * 1_000_000_000
+        let due = (SystemTime.monotonic() / Self.raster + 1) * Self.raster + seconds * 1_000_000_000
         return candidates.withLock { candidates in
             guard candidates.count < Self.capacity else {
                 node.revalidation.attemptIsOver()
@@ -67,11 +87,6 @@ final class ForgettingQueue: Sendable {
     }
 
     var nextDue: UInt64? { candidates.withLock { $0.lazy.map { $0.due }.min() } }
-
-    /// A name is about to be dropped, or was just now.
-    func noteDrop(_ now: UInt64) { droppingUntil.store(now + 10_000_000, ordering: .relaxed) }
-
-    func isDropping(_ now: UInt64) -> Bool { now < droppingUntil.load(ordering: .relaxed) }
 
     /// Those that are due, taken out.
     func take(_ now: UInt64) -> [Candidate] {
