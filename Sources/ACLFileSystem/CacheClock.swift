@@ -46,17 +46,15 @@ final class CacheClock: Sendable {
     ) {
         let isHarmless = !fileSystem.mountsBelow.exist
         let used = device.flatMap { try? WorkingDirectories.inodes(onDevice: $0) }
-        var unused: [ForgettingQueue.Candidate] = []
         for candidate in marked {
             let key = candidate.node.object.key
             let inode = fileSystem.tree.shownInode(device: key.device, inode: key.inode)
             if isHarmless, let used, !used.contains(inode) {
-                unused.append(candidate)
+                fileSystem.notices.drop(candidate)
             } else {
                 candidate.node.revalidation.attemptIsOver()
             }
         }
-        fileSystem.notices.drop(unused)
     }
 
     private static func look(

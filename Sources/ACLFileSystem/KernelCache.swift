@@ -20,6 +20,7 @@ final class KernelCache: Sendable {
     }
 
     private struct State {
+        let forgets: ForgetWaits
         var notifier: Notifier?
         var hasEpoch = false
         var allowed = CacheTimes.none
@@ -35,6 +36,8 @@ final class KernelCache: Sendable {
         /// What they show.
         var unusedBytes = 0
         var bumpDue: UInt64?
+        /// When a bump is due because directories that were to be forgotten are known still.
+        var soonDue: UInt64?
         var trailing = TrailingBumps()
         var bumps: UInt64 = 0
         var inFlight = NamesInFlight()
@@ -54,6 +57,7 @@ final class KernelCache: Sendable {
             // Ours first: a hand-out that runs meanwhile is marked with an epoch that is never behind its stamp.
             beginEpoch()
             bumps += 1
+            forgets.noteLoss()
             if hasEpoch { notifier?.increaseEpoch() }
         }
 
@@ -69,7 +73,7 @@ final class KernelCache: Sendable {
             epoch += 1
             handedOut.removeAll()
             directories.removeAll()
-            bumpDue = nil
+            (bumpDue, soonDue) = (nil, nil)
             guard unusedListings > 0 else { return }
             // Used from now on, it is stamped with this epoch, and what it shows was looked for in an earlier one.
             doubtWithinPeriod()
@@ -116,7 +120,7 @@ final class KernelCache: Sendable {
         /// Whether a name may have a time. Where the kernel asks without a lock, a late answer would bring back what was taken.
         ///
         /// A directory's name that was given a time since the last bump is not asked for again, but by a walk that trusts nothing
-        /// (LOOKUP_REVAL, behind somebody's ESTALE), or if the kernel has lost it. Then it has the mark of R7. Another's that was
+        /// (LOOKUP_REVAL, behind somebody's ESTALE), by mkdir(2) or rename(2) onto it, or if the kernel has lost it. Then it has the mark of R7. Another's that was
         /// answered without a time has one again behind a bump; one is made for that, not more often than each second.
         mutating func mayHaveTime(_ node: Node, isListed: Bool) -> Bool {
             if node.isDirectory {
@@ -147,7 +151,8 @@ final class KernelCache: Sendable {
         }
     }
 
-    private let state = Lock(State())
+    private let state: Lock<State>
+    let forgets = ForgetWaits()
     private let mode: MountOptions.CacheMode
     /// A closure in a structure: a generic container that holds one bare wraps it anew at each access.
     private struct Alarm {
@@ -157,7 +162,10 @@ final class KernelCache: Sendable {
     /// Rung when something falls due earlier than the clock thread knows.
     private let alarm = Lock(Alarm())
 
-    init(_ mode: MountOptions.CacheMode) { self.mode = mode }
+    init(_ mode: MountOptions.CacheMode) {
+        self.mode = mode
+        state = Lock(State(forgets: forgets))
+    }
 
     /// The way to the kernel, as soon as there is one.
     func connect(_ notifier: Notifier) { state.withLock { $0.notifier = notifier } }
@@ -364,10 +372,12 @@ extension KernelCache {
         return notifier?.invalidateAttributes(of: node) != Errno.noent.rawValue
     }
 
-    /// Has the kernel drop whatever it walks by next, if no bump would do harm.
-    func dropAllNames() {
+    /// Has the kernel drop whatever it walks by next. By the clock, which looks first whether a bump would do harm.
+    func bumpSoon() {
         change { state in
-            if state.hasEpoch, state.suspension.isEmpty, state.allowed.entry > 0 { state.bump() }
+            guard state.hasEpoch, state.allowed.entry > 0 else { return }
+            state.soonDue = SystemTime.monotonic()
+            state.isEarlier = true
         }
     }
 
@@ -437,7 +447,7 @@ extension KernelCache {
     var nextDue: UInt64? {
         state.withLock { state in
             let late: UInt64? = state.late == nil ? nil : 0
-            return [late, state.bumpDue, state.trailing.next, state.endOfPatience].compactMap { $0 }.min()
+            return [late, state.bumpDue, state.soonDue, state.trailing.next, state.endOfPatience].compactMap { $0 }.min()
         }
     }
 
@@ -462,6 +472,13 @@ extension KernelCache {
             if state.trailing.take(now), !state.suspension.contains(.mountsBelow) {
                 state.bump()
                 return nil
+            }
+            if let due = state.soonDue, due <= now {
+                state.soonDue = nil
+                if state.suspension.isEmpty {
+                    state.bump()
+                    return nil
+                }
             }
             guard state.bumpDue.map({ $0 <= now }) ?? false, state.mayBump() else { return nil }
             guard let period = state.allowed.period, state.mayLook(now, period) else {

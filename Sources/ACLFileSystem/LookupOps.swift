@@ -7,39 +7,21 @@ extension FileSystem {
     func lookup(
         _ name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller
     ) throws(Errno) -> LookupAnswer {
-        var awaited: Node?
-        while true {
-            switch try look(up: name, in: parent, caller, awaited: awaited) {
-            case .answer(let answer): return answer
-            case .perhapsForgotten(let node):
-                awaitForget(of: node)
-                awaited = node
-            }
-        }
-    }
-
-    private enum Look {
-        case answer(LookupAnswer)
-        case perhapsForgotten(Node)
-    }
-
-    /// - Parameter awaited: whose FORGET was waited for already.
-    private func look(
-        up name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller, awaited: Node?
-    ) throws(Errno) -> Look {
-        try metadataLock.withReadLock { () throws(Errno) in
+        let awaited = awaitForget(of: name, in: parent, caller)
+        return try metadataLock.withReadLock { () throws(Errno) in
             let directory = try load(parent)
             do throws(Errno) {
                 try permit(
                     .lookup, Parts(finding: name, in: directory), caller, about: directory, named: name,
                     in: directory.object)
-                if directory.isCovered { return .answer(.absent(validFor: 0)) }
+                if directory.isCovered { return .absent(validFor: 0) }
                 let found = try child(name, of: directory)
                 try gate(found, named: name, in: directory.object, caller)
-                if awaited == nil, let node = nodePerhapsForgotten(found) { return .perhapsForgotten(node) }
-                return .answer(.found(entry(found, named: name, below: directory)))
+                // In vain: as if it had not waited, however many bumps there were meanwhile.
+                if let awaited, isKnown(awaited) { awaited.revalidation.mark() }
+                return .found(entry(found, named: name, below: directory))
             } catch {
-                if error == .noent { return .answer(.absent(validFor: absenceTime(of: name, below: directory))) }
+                if error == .noent { return .absent(validFor: absenceTime(of: name, below: directory)) }
                 // The one refusal after which the kernel keeps what is mounted there.
                 if mountsBelow.guards(name, in: directory.object) { throw .nomem }
                 throw error

@@ -5,11 +5,12 @@ import Synchronization
 /// The thread for notifications that take a lock of the kernel's on a directory. They wait for every unanswered
 /// request there, so no thread that answers requests may send them (R15).
 final class Notices: Sendable {
-    private let queue = WorkQueue<[ForgettingQueue.Candidate]>(capacity: 64)
+    private let queue = WorkQueue<ForgettingQueue.Candidate>(capacity: 1024)
     private let content = WorkQueue<NodeID>(capacity: .max)
     private let contentQueued = Lock<Set<NodeID>>([])
     private let notifier = Lock<Notifier?>(nil)
     private let expiring = Atomic(0)
+    private let isStopped = Atomic<Bool>(false)
 
     /// - Parameters:
     ///   - notifier: to the kernel whose locks are taken.
@@ -24,35 +25,44 @@ final class Notices: Sendable {
                 notifier.invalidateContent(of: node)
             }
         }
-        let queue = queue
-        _ = try Thread.start(name: "aclfs-notices") {
-            while let candidates = queue.next() {
-                for candidate in candidates {
-                    candidate.node.revalidation.noteDrop()
-                    notifier.invalidateEntry(candidate.name, in: candidate.parent)
-                    // Until the directory's lock was had, look-ups may have waited in vain.
-                    candidate.node.revalidation.noteDrop()
-                }
-                // Whoever walked there in that moment keeps what was dropped, with what he has found below it, and the next
-                // look-up finds it again. A bump makes the walkers drop it themselves, before they ask.
-                SystemTime.sleep(milliseconds: 10)
-                let known = candidates.filter { nodes.find($0.node.id) != nil }
-                for candidate in known { candidate.node.revalidation.noteDrop() }
-                if !known.isEmpty { cache.dropAllNames() }
-                for candidate in candidates { candidate.node.revalidation.attemptIsOver() }
+        _ = try Thread.start(name: "aclfs-notices") { [queue, self] in
+            while let candidate = queue.next() {
+                var candidates = [candidate]
+                while let another = queue.nextIfAny() { candidates.append(another) }
+                forget(candidates, notifier, nodes, cache)
             }
         }
     }
 
+    private func forget(_ candidates: [ForgettingQueue.Candidate], _ notifier: Notifier, _ nodes: NodeTable, _ cache: KernelCache) {
+        for candidate in candidates {
+            candidate.node.revalidation.noteDrop()
+            cache.forgets.noteLoss()
+            notifier.invalidateEntry(candidate.name, in: candidate.parent)
+        }
+        // Whoever walked there in that moment keeps what was dropped, with what he has found below it, and the next look-up
+        // finds it again. A bump makes the walkers drop it themselves, before they ask.
+        if !isStopped.load(ordering: .relaxed) {
+            SystemTime.sleep(milliseconds: 10)
+            let walked = candidates.filter { nodes.find($0.node.id) === $0.node && $0.node.revalidation.isEarlyAttempt }
+            if !walked.isEmpty {
+                for candidate in walked { candidate.node.revalidation.noteDrop() }
+                cache.bumpSoon()
+                SystemTime.sleep(milliseconds: 40)
+            }
+        }
+        for candidate in candidates { candidate.node.revalidation.attemptIsOver() }
+    }
+
     func stop() {
+        isStopped.store(true, ordering: .relaxed)
         queue.close()
         content.close()
     }
 
-    /// Has the kernel forget names, if it has time; what is not done now is asked for again later.
-    func drop(_ candidates: [ForgettingQueue.Candidate]) {
-        guard !candidates.isEmpty, !queue.add(candidates) else { return }
-        for candidate in candidates { candidate.node.revalidation.attemptIsOver() }
+    /// Has the kernel forget a name, if it has time; what is not done now is asked for again later.
+    func drop(_ candidate: ForgettingQueue.Candidate) {
+        if !queue.add(candidate) { candidate.node.revalidation.attemptIsOver() }
     }
 
     /// Has the kernel read a file's bytes anew. On a thread of its own, which waits for reads that hold the file's

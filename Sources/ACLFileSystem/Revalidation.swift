@@ -48,7 +48,11 @@ struct Revalidation: ~Copyable, Sendable {
         return false
     }
 
-    func attemptIsOver() { state.bitwiseAnd(~Self.queued, ordering: .acquiringAndReleasing) }
+    /// Whether a bump is worth while for this attempt. Whoever is in a directory for long is there after any bump.
+    var isEarlyAttempt: Bool { state.load(ordering: .relaxed) / Self.oneAttempt <= 4 }
+
+    /// What was not waited for until now will not come.
+    func attemptIsOver() { state.bitwiseAnd(~(Self.queued | Self.allWaits), ordering: .acquiringAndReleasing) }
 }
 
 /// Names to be dropped from the kernel, so that it forgets directories marked by R7 and R10 and they can be cached

@@ -50,6 +50,13 @@ public final class WorkQueue<Item: Sendable>: @unchecked Sendable {
         return items.removeFirst()
     }
 
+    /// As `next`, without waiting.
+    public func nextIfAny() -> Item? {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return items.isEmpty ? nil : items.removeFirst()
+    }
+
     /// What is queued is still handed out; nothing is added any more.
     public func close() {
         pthread_mutex_lock(mutex)

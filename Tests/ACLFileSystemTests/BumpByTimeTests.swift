@@ -187,6 +187,23 @@ struct BumpByTimeTests {
         #expect(isMarked())
     }
 
+    /// By the clock, once, and not where something may be mounted.
+    @Test func whatIsKnownStillIsDroppedByABump() throws {
+        handOut()
+        let before = try #require(bumps)
+        cache.bumpSoon()
+        #expect(bumps == before)
+        let due = cache.nextDue ?? .max
+        #expect(due <= SystemTime.monotonic())
+        cache.tick(due) { _ in true }
+        cache.tick(due) { _ in true }
+        #expect(bumps == before + 1)
+        cache.suspend(.mountsBelow)
+        cache.bumpSoon()
+        cache.tick(SystemTime.monotonic()) { _ in true }
+        #expect(bumps == before + 1)
+    }
+
     /// Only then is a FORGET waited for.
     @Test func aDirectoryIsAskedForAgainWithoutABump() {
         let child = Node(id: NodeID(5), object: directory.object)

@@ -18,6 +18,8 @@ import Testing
             revalidation.noteDrop()
             revalidation.attemptIsOver()
         }
+        let isEarly = revalidation.isEarlyAttempt
+        #expect(!isEarly)
     }
 
     @Test func aForgetIsWaitedForSevenTimes() {
@@ -34,7 +36,10 @@ import Testing
         let (isMarked, attempt) = (revalidation.isPossible, revalidation.nextAttempt())
         #expect(isMarked)
         #expect(attempt == nil, "still queued")
+        revalidation.noteDrop()
         revalidation.attemptIsOver()
+        let afterwards = revalidation.mayAwaitForget()
+        #expect(!afterwards)
         let next = revalidation.nextAttempt()
         #expect(next == 2)
     }

@@ -1,6 +1,7 @@
 """The other file systems that aclfs is compared with: bindfs, and the examples of libfuse, built here."""
 import gzip
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -31,9 +32,11 @@ def mount(name, back, point, scratch, examples, own_session):
         if name == "passthrough_ll":
             words = [program, "-f", "-o", f"source={back},allow_other,xattr", point]
         else:
-            # Never leaves the foreground. Before 3.15 only whoever mounts it may use it.
-            for_all = ["-o", "allow_other"] if "-o " in subprocess.run([program, "--help"], stdout=subprocess.PIPE, check=False, text=True).stdout else []
-            words = [program, back, point, *for_all]
+            # Before 3.15 it never leaves the foreground, and only whoever mounts it may use it.
+            known = subprocess.run([program, "--help"], stdout=subprocess.PIPE, check=False, text=True).stdout
+            stays = ["--foreground"] if "--foreground" in known else []
+            for_all = ["-o", "allow_other"] if re.search(r"^ *-o\b", known, re.MULTILINE) else []
+            words = [program, *stays, back, point, *for_all]
     servers.mount(words, point, scratch, own_session)
 
 

@@ -1,0 +1,105 @@
+import BackingStore
+import Foundation
+import FuseSession
+import Glibc
+import LinuxSystem
+import Testing
+
+@testable import ACLFileSystem
+
+/// Look-ups that come before the FORGET that was sent before them, without a kernel between.
+@Suite struct ForgetUnderWayTests {
+    private let fileSystem: FileSystem
+    private let caller = Caller(uid: geteuid(), gid: getegid(), tid: 0)
+    private let top = "/tmp/aclfs-forget.\(UUID().uuidString)"
+
+    init() throws {
+        for path in [top, top + "/d"] {
+            try #require(mkdir(path, 0o755) == 0)
+            try #require(Glibc.chmod(path, 0o755) == 0)
+        }
+        var options = MountOptions()
+        options.metadata = .user
+        fileSystem = FileSystem(
+            tree: try BackingTree(
+                directory: Syscall.open(top, OpenFlag.readOnly | OpenFlag.directory), metadataName: "user.aclfs",
+                descriptorBudget: 64, report: { _ in }), options: options)
+        try fileSystem.share.join(fileSystem)
+        fileSystem.cache.begin(hasEpoch: true)
+    }
+
+    private func end() {
+        fileSystem.share.leave(fileSystem)
+        try? FileManager.default.removeItem(atPath: top)
+    }
+
+    private func lookup() throws -> Entry {
+        guard case .found(let entry) = try fileSystem.lookup("d", in: .root, caller) else { throw Errno.noent }
+        return entry
+    }
+
+    private func isMarked(_ id: NodeID) -> Bool { fileSystem.nodes.find(id)?.revalidation.isPossible ?? false }
+
+    /// Runs something while a look-up waits.
+    private func meanwhile(_ body: @escaping @Sendable () -> Void) throws -> Monitor<Bool> {
+        let isDone = Monitor(false)
+        _ = try LinuxSystem.Thread.start(name: "meanwhile") {
+            SystemTime.sleep(milliseconds: 1)
+            body()
+            isDone.withLock { $0 = true }
+        }
+        return isDone
+    }
+
+    @Test func whoComesBeforeTheForgetFindsANewNode() throws {
+        defer { end() }
+        fileSystem.cache.takeBackAllNames()
+        let old = try lookup()
+        #expect(old.entryValidFor > 0)
+        let forgotten = try meanwhile { [fileSystem] in fileSystem.forgetLookups(of: old.node, 1) }
+        let new = try lookup()
+        #expect(new.node != old.node)
+        #expect(new.entryValidFor > 0)
+        #expect(!isMarked(new.node))
+        _ = forgotten.wait(until: .max) { $0 ? true : nil }
+    }
+
+    /// COHERENCE R7: a question without a lock is no other one for having waited.
+    @Test(arguments: [true, false]) func whoeverWaitsInVainLeavesTheMark(_ isBumped: Bool) throws {
+        defer { end() }
+        fileSystem.cache.takeBackAllNames()
+        let first = try lookup()
+        #expect(first.entryValidFor > 0)
+        let bumped = try meanwhile { [fileSystem] in if isBumped { fileSystem.cache.takeBackAllNames() } }
+        let again = try lookup()
+        #expect(again.node == first.node)
+        #expect(again.entryValidFor == 0)
+        #expect(isMarked(first.node))
+        _ = bumped.wait(until: .max) { $0 ? true : nil }
+    }
+
+    /// mkdir(2) onto an existing name asks for it with the directory's lock held.
+    @Test func whereNothingWasLostNobodyWaits() throws {
+        defer { end() }
+        fileSystem.cache.takeBackAllNames()
+        let first = try lookup()
+        SystemTime.sleep(milliseconds: 60)
+        let began = SystemTime.monotonic()
+        let again = try lookup()
+        #expect(SystemTime.monotonic() < began + 3_000_000)
+        #expect(again.entryValidFor == 0)
+        #expect(isMarked(first.node))
+    }
+
+    @Test func noMoreThanEightWait() {
+        let waits = ForgetWaits()
+        let isAnyLikely = waits.isAnyLikely
+        #expect(!isAnyLikely)
+        let begun = (1...10).count { _ in waits.begin() }
+        #expect(begun == 8)
+        waits.end()
+        #expect(waits.begin())
+        waits.noteLoss()
+        #expect(waits.isAnyLikely)
+    }
+}
