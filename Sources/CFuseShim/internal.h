@@ -25,6 +25,14 @@ struct rings {
 	atomic_bool in_use;
 };
 
+/* Whether it is worth while to look for the next request before sleeping; hints, not guarded by anything. */
+struct linger {
+	/* Before the workers are. */
+	bool possible;
+	/* The thread that asked last, and how many requests in a row are its. */
+	atomic_uint caller, streak;
+};
+
 struct aclfs_fuse_session {
 	struct fuse_session *library;
 	int device;
@@ -37,6 +45,8 @@ struct aclfs_fuse_session {
 
 	/* Workers that wait for a request or are at one without waiting for anything else. */
 	atomic_int serving;
+
+	struct linger linger;
 
 	/* Held by the one who reads from the device, where rings are in use. */
 	pthread_mutex_t turn;
@@ -88,6 +98,12 @@ void aclfs_fuse_process(aclfs_fuse_session *session, const struct fuse_buf *buff
 /* Sends a reply the way that its request came: as writev(2). */
 ssize_t aclfs_fuse_send(aclfs_fuse_session *session, const struct iovec *iov, int count);
 int aclfs_fuse_wake_signal(void);
+/* For the threads of this process. */
+void aclfs_linger_begin(struct linger *linger);
+/* A request has come from this thread. */
+void aclfs_linger_note(struct linger *linger, uint32_t caller);
+/* Behind an answer: returns when there is another request, or no more reason to expect one soon. */
+void aclfs_linger(struct linger *linger, int device);
 /* Called with the lock held. */
 void aclfs_workers_wake(aclfs_fuse_session *session);
 /* Called with the lock held. */

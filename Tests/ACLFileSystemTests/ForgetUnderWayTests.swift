@@ -33,8 +33,8 @@ import Testing
         try? FileManager.default.removeItem(atPath: top)
     }
 
-    private func lookup() throws -> Entry {
-        guard case .found(let entry) = try fileSystem.lookup("d", in: .root, caller) else { throw Errno.noent }
+    private func lookup(_ name: String = "d") throws -> Entry {
+        guard case .found(let entry) = try fileSystem.lookup(name, in: .root, caller) else { throw Errno.noent }
         return entry
     }
 
@@ -81,14 +81,22 @@ import Testing
     /// mkdir(2) onto an existing name asks for it with the directory's lock held.
     @Test func whereNothingWasLostNobodyWaits() throws {
         defer { end() }
-        fileSystem.cache.takeBackAllNames()
-        let first = try lookup()
-        SystemTime.sleep(milliseconds: 60)
-        let began = SystemTime.monotonic()
-        let again = try lookup()
-        #expect(SystemTime.monotonic() < began + 3_000_000)
-        #expect(again.entryValidFor == 0)
-        #expect(isMarked(first.node))
+        // A busy machine may take the processor away for longer than anybody waits.
+        let isSeen = try (1...20).contains { number in
+            let name = "e\(number)"
+            try #require(mkdir("\(top)/\(name)", 0o755) == 0)
+            fileSystem.cache.takeBackAllNames()
+            let first = try lookup(name)
+            SystemTime.sleep(milliseconds: 60)
+            let began = SystemTime.monotonic()
+            let again = try lookup(name)
+            let isAtOnce = SystemTime.monotonic() < began + 3_000_000
+            #expect(first.entryValidFor > 0)
+            #expect(again.entryValidFor == 0)
+            #expect(isMarked(first.node))
+            return isAtOnce
+        }
+        #expect(isSeen)
     }
 
     @Test func noMoreThanEightWait() {
