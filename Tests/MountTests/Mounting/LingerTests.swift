@@ -4,6 +4,14 @@ import LinuxSystem
 import TestSupport
 import Testing
 
+extension MountTesting {
+    /// Processes that ran or wanted to, on average over the last minute.
+    fileprivate static var load: Double {
+        var load = 0.0
+        return getloadavg(&load, 1) == 1 ? load : .infinity
+    }
+}
+
 /// A thread at the device looks for the next request of a lone caller before it sleeps (docs/decisions/0019-a-moment-before-sleep.md).
 @Suite(.serialized, .enabled(if: MountTesting.isPossible && sysconf(Int32(_SC_NPROCESSORS_ONLN)) > 1, "needs root, /dev/fuse and two processors"))
 struct LingerTests {
@@ -41,19 +49,10 @@ struct LingerTests {
         }
     }
 
-    /// Before whoever else wants the processors, and back.
-    private func setRealTime(_ isOn: Bool, _ thread: pid_t) {
-        var parameters = sched_param(sched_priority: isOn ? 1 : 0)
-        sched_setscheduler(thread, isOn ? SCHED_FIFO : SCHED_OTHER, &parameters)
-    }
-
-    @Test func aLoneCallerFindsItAwake() throws {
-        for task in try FileManager.default.contentsOfDirectory(atPath: "/proc/\(daemon)/task") { setRealTime(true, pid_t(task) ?? daemon) }
-        setRealTime(true, 0)
-        defer { setRealTime(false, 0) }
-        let end = SystemTime.monotonic() + 30_000_000_000
+    /// Where others want the processors it sleeps as ever, so this is for a run of its own.
+    @Test(.enabled(if: MountTesting.load < 2, "the processors are busy: swift test --filter LingerTests")) func aLoneCallerFindsItAwake() throws {
+        let end = SystemTime.monotonic() + 10_000_000_000
         var fewest = Int.max
-        // Other tests may be as urgent.
         while fewest > Self.requests / 10, SystemTime.monotonic() < end {
             let before = try sleeps()
             ask()
