@@ -53,15 +53,20 @@ import Testing
 
     @Test func whoComesBeforeTheForgetFindsANewNode() throws {
         defer { end() }
-        fileSystem.cache.takeBackAllNames()
-        let old = try lookup()
-        #expect(old.entryValidFor > 0)
-        let forgotten = try meanwhile { [fileSystem] in fileSystem.forgetLookups(of: old.node, 1) }
-        let new = try lookup()
-        #expect(new.node != old.node)
-        #expect(new.entryValidFor > 0)
-        #expect(!isMarked(new.node))
-        _ = forgotten.wait(until: .max) { $0 ? true : nil }
+        // On a busy machine the FORGET may come too late.
+        let isSeen = try (1...200).contains { number in
+            let name = "n\(number)"
+            try #require(mkdir("\(top)/\(name)", 0o755) == 0)
+            fileSystem.cache.takeBackAllNames()
+            let old = try lookup(name)
+            #expect(old.entryValidFor > 0)
+            let forgotten = try meanwhile { [fileSystem] in fileSystem.forgetLookups(of: old.node, 1) }
+            let new = try lookup(name)
+            _ = forgotten.wait(until: .max) { $0 ? true : nil }
+            #expect(new.node == old.node ? isMarked(new.node) || fileSystem.nodes.find(new.node) == nil : !isMarked(new.node))
+            return new.node != old.node && new.entryValidFor > 0
+        }
+        #expect(isSeen)
     }
 
     /// COHERENCE R7: a question without a lock is no other one for having waited.
