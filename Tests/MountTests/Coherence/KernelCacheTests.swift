@@ -66,7 +66,7 @@ struct KernelCacheTests {
 
     /// What is below such a directory goes with it, in the midst of work there: that is no reason to mark it, too.
     @Test func whatIsBelowAMarkedDirectoryStaysCached() throws {
-        let fixture = try MountFixture()
+        let fixture = try MountFixture(options: "cache=auto")
         let root = try ActingProcess(.root)
         let below = (1...8).map { "/d\($0)" }.joined()
         let trees = (1...3).map { "t\($0)" }
