@@ -17,7 +17,8 @@ final class ForgetWaits: Sendable {
 
     /// Monotonic nanoseconds when we last made the kernel lose entries, by a bump or by dropping a name.
     private let lastLoss = Atomic<UInt64>(0)
-    private let waiting = Atomic<Int>(0)
+    /// How many look-ups wait now.
+    let waiting = Atomic<Int>(0)
 
     func noteLoss() { lastLoss.store(SystemTime.monotonic(), ordering: .relaxed) }
 

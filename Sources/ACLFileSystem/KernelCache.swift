@@ -120,8 +120,9 @@ final class KernelCache: Sendable {
         /// Whether a name may have a time. Where the kernel asks without a lock, a late answer would bring back what was taken.
         ///
         /// A directory's name that was given a time since the last bump is not asked for again, but by a walk that trusts nothing
-        /// (LOOKUP_REVAL, behind somebody's ESTALE), by mkdir(2) or rename(2) onto it, or if the kernel has lost it. Then it has the mark of R7. Another's that was
-        /// answered without a time has one again behind a bump; one is made for that, not more often than each second.
+        /// (LOOKUP_REVAL, behind somebody's ESTALE), by mkdir(2) or rename(2) onto it, or if the kernel has lost it. Then it has
+        /// the mark of R7. Another's that was answered without a time has one again behind a bump; one is made for that, not
+        /// more often than each second.
         mutating func mayHaveTime(_ node: Node, isListed: Bool) -> Bool {
             if node.isDirectory {
                 if !isListed, isAskedAgain(node.lastWithTime.load(ordering: .relaxed)) {

@@ -96,6 +96,12 @@ class Texts(unittest.TestCase):
         "scale": {"objects": 1000, "few": 10, "bytes_each": 401, "rows": {"open": {"native": [10], "aclfs": [5]}}},
     }
 
+    def test_one_reason_is_told_once_and_without_places(self):
+        failures = [f"{each} on b: /a/b/aclfs-load -u 1000 …: exit 1: aclfs-load: /c/d: Permission denied" for each in ("stat", "open")]
+        result = {**self.result, "identities": {"user": {**self.result["identities"]["root"], "failures": [*failures, "find on b: gone"]}}}
+        told = [line for line in tables.summary(result) if line.startswith("Failed")]
+        self.assertEqual(told, ["Failed as user: stat, open on b: Permission denied.", "Failed as user: find on b: gone."])
+
     def test_every_table_has_its_columns(self):
         shown = dict(tables.all_of(self.result))
         for title, rows in shown.items():

@@ -149,5 +149,16 @@ def summary(result):
     for who, identity in result["identities"].items():
         if identity["rounds"] < settings["rounds"]:
             lines.append(f"As {who} only {identity['rounds']} rounds were complete.")
-        lines += [f"Failed as {who}: {each}." for each in identity["failures"]]
+        lines += [f"Failed as {who}: {each}." for each in _told_once(identity["failures"])]
     return lines
+
+
+def _told_once(failures):
+    """What failed for one reason on one file system in one line, and without the places where it lay."""
+    workloads = {}
+    for each in failures:
+        workload, _, rest = each.partition(" on ")
+        label, _, reason = rest.partition(": ")
+        reason = reason.strip().splitlines()[-1].rpartition(": ")[2] if reason.strip() else "no reason given"
+        workloads.setdefault((label, reason), []).append(workload)
+    return [f"{', '.join(names)} on {label}: {reason}" for (label, reason), names in workloads.items()]
