@@ -80,7 +80,7 @@ extension FileSystem {
             if let handle, let file = try? handles.file(handle), file.node.id == id,
                 !decide(.stat, parts, caller).isAllowed
             {
-                return ShownAttributes(attributes: attributes(of: object), validFor: 0)
+                return shownWithoutTime(object)
             }
             try permit(.stat, parts, caller, about: object)
             return shown(object)

@@ -18,6 +18,7 @@ final class Node: Sendable {
     /// Of a directory: READDIRPLUS replies that the kernel may not have used yet (R5).
     let unusedListings = Atomic<Int>(0)
     let revalidation = Revalidation()
+    let attributeTime = AttributeTime()
     /// Of a directory: one more than there had been bumps when its name was last given a time; 0 = nothing of that is left.
     let lastWithTime = Atomic<UInt64>(0)
     /// Of anything else: one more than there had been bumps when its name was last answered without a time; 0 = never.

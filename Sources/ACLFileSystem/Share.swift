@@ -86,7 +86,7 @@ public final class Share: Sendable {
             mount.forEachNode(of: object) { mount.notices.dropContent(of: $0.id) }
         }
         for node in fileSystem.nodesIfSeveral(of: object) { fileSystem.notices.dropContent(of: node.id) }
-        fileSystem.tellOthers(of: object)
+        fileSystem.tellOthers(of: object, changesAttributes: true)
     }
 
     /// Whether a view of this mount has a file open for writing.

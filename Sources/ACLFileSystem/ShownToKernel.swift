@@ -40,7 +40,7 @@ extension FileSystem {
         let node = enter(child, named: name, below: parent)
         return Entry(
             node: node.id, generation: generation, attributes: attributes(of: child),
-            attributesValidFor: isNew ? 0 : attributeTime(child),
+            attributesValidFor: isNew || hasSeveralNames(child) ? answerWithoutTime(child, of: node) : attributeTime(child, of: node),
             entryValidFor: entryTime(node, child.status, named: name, below: parent, isListed: isListed))
     }
 
@@ -105,26 +105,44 @@ extension FileSystem {
     }
 
     func shown(_ object: Loaded) -> ShownAttributes {
-        ShownAttributes(
-            attributes: attributes(of: object), validFor: isForAll(object) ? cache.times.attributes : 0)
+        let time = object.node.map { attributeTime(object, of: $0) }
+        return ShownAttributes(attributes: attributes(of: object), validFor: time ?? 0)
     }
 
     func shownAfterChange(_ object: Loaded) -> ShownAttributes {
-        ShownAttributes(
-            attributes: attributes(of: object), validFor: isForAll(object) ? cache.timeOfChangedAttributes : 0)
+        let time = isForAll(object) && staysTrue(object) ? cache.timeOfChangedAttributes : 0
+        // Whatever was taken back meanwhile, the kernel takes these.
+        if time > 0 { object.node?.attributeTime.isGiven(seconds: time, at: SystemTime.monotonic()) }
+        return ShownAttributes(attributes: attributes(of: object), validFor: time)
     }
 
-    /// Seconds that the attributes in an entry are good for. Two look-ups of an object by different names are not
-    /// ordered by any lock, so with several links none (R12).
-    private func attributeTime(_ object: Loaded) -> Double {
-        if object.facts.kind != .directory, object.status.nlink > 1 { return 0 }
-        return isForAll(object) ? cache.times.attributes : 0
+    /// What the kernel asks by itself through an open file, answered whoever asks.
+    func shownWithoutTime(_ object: Loaded) -> ShownAttributes {
+        if let node = object.node { answerWithoutTime(object, of: node) }
+        return ShownAttributes(attributes: attributes(of: object), validFor: 0)
     }
 
-    /// Whether everybody may see the attributes, and the kernel sees to it that they stay true.
-    private func isForAll(_ object: Loaded) -> Bool {
-        everybodyHolds([.readAttributes, .readSecurity], on: object) && !changesElsewhere(object.object)
-            && !(object.status.isRegular && changesUnseen(object))
+    /// Seconds that the attributes in an answer are good for.
+    private func attributeTime(_ object: Loaded, of node: Node) -> Double {
+        let isForAll = isForAll(object)
+        let time = isForAll && staysTrue(object) ? cache.times.attributes : 0
+        noteAnswer(object, of: node, goodFor: time, isForAll: isForAll)
+        return time
+    }
+
+    @discardableResult private func answerWithoutTime(_ object: Loaded, of node: Node) -> Double {
+        noteAnswer(object, of: node, goodFor: 0, isForAll: isForAll(object))
+        return 0
+    }
+
+    /// Two look-ups of an object by different names are not ordered by any lock, so the attributes in an entry have no time then (R12).
+    private func hasSeveralNames(_ object: Loaded) -> Bool { object.facts.kind != .directory && object.status.nlink > 1 }
+
+    private func isForAll(_ object: Loaded) -> Bool { everybodyHolds([.readAttributes, .readSecurity], on: object) }
+
+    /// Whether the kernel sees to it that attributes stay true.
+    private func staysTrue(_ object: Loaded) -> Bool {
+        !changesElsewhere(object.object) && !(object.status.isRegular && changesUnseen(object))
     }
 
     /// A file's data or times may change without the kernel's knowledge.
@@ -142,7 +160,7 @@ extension FileSystem {
     ///   - after: nil if it cannot be told any more.
     ///   - repliesWithAttributes: the kernel learns the new attributes from the reply itself.
     func takeBack(_ object: Loaded, after: ObjectFacts?, repliesWithAttributes: Bool = false) {
-        defer { tellOthers(of: object.object) }
+        defer { tellOthers(of: object.object, changesAttributes: repliesWithAttributes) }
         guard let node = object.node else { return }
         if loses(.search, object, after), node.isDirectory { cache.takeBackNames(below: node) }
         if !repliesWithAttributes { cache.takeBackAttributes(of: node.id) }
