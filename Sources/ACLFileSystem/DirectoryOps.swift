@@ -27,6 +27,8 @@ extension FileSystem {
     /// the names when the directory's mtime has moved, so that must tell every change. A confined mount may be asked anew for each part of a listing.
     private func listingFlags(_ directory: Loaded) -> Opening.Flags {
         guard view == nil, cache.times.entry > 0, !directory.isCovered,
+            // Of such a directory the kernel takes no mtime (AttributesInSteps.swift).
+            !isSticky(directory),
             tree.stampsEveryChange(directory.status, directory.descriptor),
             everybodyHolds([.list, .search, .readAttributes, .readSecurity], on: directory)
         else { return [] }

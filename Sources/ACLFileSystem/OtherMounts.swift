@@ -9,13 +9,9 @@ import LinuxSystem
 
 extension FileSystem {
     /// Facts or attributes of an object are others now.
-    /// - Parameter changesAttributes: also such as a kernel needs itself, like the size.
-    func tellOthers(of object: BackingObject, changesAttributes: Bool = false) {
-        share.forEachOther(than: self) { $0.wasChangedElsewhere(object, changesAttributes: changesAttributes) }
-        for node in nodesIfSeveral(of: object) {
-            cache.takeBackAttributes(of: node.id)
-            if changesAttributes { node.attributeTime.forget() }
-        }
+    func tellOthers(of object: BackingObject) {
+        share.forEachOther(than: self) { $0.wasChangedElsewhere(object) }
+        for node in nodesIfSeveral(of: object) { cache.takeBackAttributes(of: node.id) }
     }
 
     /// The nodes of a file that a confined mount shows as several: a change through one is a change of the others.
@@ -44,14 +40,14 @@ extension FileSystem {
 
     /// Attributes have changed without a request that would carry the new ones to the kernel.
     func takeBackAttributes(of node: Node) {
+        node.attributeTime.forget(at: SystemTime.monotonic())
         cache.takeBackAttributes(of: node.id)
-        tellOthers(of: node.object, changesAttributes: true)
+        tellOthers(of: node.object)
     }
 
     /// No lock of our kernel's was held (R12, R14).
-    private func wasChangedElsewhere(_ object: BackingObject, changesAttributes: Bool = false) {
+    private func wasChangedElsewhere(_ object: BackingObject) {
         forEachNode(of: object) { node in
-            if changesAttributes { node.attributeTime.forget() }
             if node.isDirectory { cache.takeBackNames(below: node) }
             if !cache.takeBackKnownAttributes(of: node.id) {
                 // A look-up under way brings the old ones; with its name out of date they are asked for again.

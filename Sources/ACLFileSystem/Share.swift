@@ -58,6 +58,9 @@ public final class Share: Sendable {
             // One may have come meanwhile, and relies on it.
             let left = mounts.withLock { $0 }
             if left.count <= 1 { isShared.store(false, ordering: .sequentiallyConsistent) }
+            // What changed through the one that goes is still to be taken.
+            let now = SystemTime.monotonic()
+            for mount in left { mount.nodes.all.forEach { $0.attributeTime.forget(at: now) } }
             return left
         }
         guard left.count <= 1 else { return }
@@ -86,7 +89,7 @@ public final class Share: Sendable {
             mount.forEachNode(of: object) { mount.notices.dropContent(of: $0.id) }
         }
         for node in fileSystem.nodesIfSeveral(of: object) { fileSystem.notices.dropContent(of: node.id) }
-        fileSystem.tellOthers(of: object, changesAttributes: true)
+        fileSystem.tellOthers(of: object)
     }
 
     /// Whether a view of this mount has a file open for writing.

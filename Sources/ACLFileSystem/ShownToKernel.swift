@@ -111,8 +111,8 @@ extension FileSystem {
 
     func shownAfterChange(_ object: Loaded) -> ShownAttributes {
         let time = isForAll(object) && staysTrue(object) ? cache.timeOfChangedAttributes : 0
-        // Whatever was taken back meanwhile, the kernel takes these.
-        if time > 0 { object.node?.attributeTime.isGiven(seconds: time, at: SystemTime.monotonic()) }
+        // Whatever was taken back meanwhile, the kernel takes these, with their time.
+        object.node?.attributeTime.replace(seconds: time, at: SystemTime.monotonic())
         return ShownAttributes(attributes: attributes(of: object), validFor: time)
     }
 
@@ -126,12 +126,12 @@ extension FileSystem {
     private func attributeTime(_ object: Loaded, of node: Node) -> Double {
         let isForAll = isForAll(object)
         let time = isForAll && staysTrue(object) ? cache.times.attributes : 0
-        noteAnswer(object, of: node, goodFor: time, isForAll: isForAll)
+        prepareAnswer(object, of: node, goodFor: time, isForAll: isForAll)
         return time
     }
 
     @discardableResult private func answerWithoutTime(_ object: Loaded, of node: Node) -> Double {
-        noteAnswer(object, of: node, goodFor: 0, isForAll: isForAll(object))
+        prepareAnswer(object, of: node, goodFor: 0, isForAll: isForAll(object))
         return 0
     }
 
@@ -160,10 +160,14 @@ extension FileSystem {
     ///   - after: nil if it cannot be told any more.
     ///   - repliesWithAttributes: the kernel learns the new attributes from the reply itself.
     func takeBack(_ object: Loaded, after: ObjectFacts?, repliesWithAttributes: Bool = false) {
-        defer { tellOthers(of: object.object, changesAttributes: repliesWithAttributes) }
+        defer { tellOthers(of: object.object) }
         guard let node = object.node else { return }
         if loses(.search, object, after), node.isDirectory { cache.takeBackNames(below: node) }
-        if !repliesWithAttributes { cache.takeBackAttributes(of: node.id) }
+        if repliesWithAttributes { return }
+        cache.takeBackAttributes(of: node.id)
+        // It runs programs by what it knows of these.
+        if let after, after.mode == object.facts.mode, after.owner == object.facts.owner, after.group == object.facts.group { return }
+        node.attributeTime.forget(at: SystemTime.monotonic())
     }
 
     private func loses(_ rights: Rights, _ before: Loaded, _ after: ObjectFacts?) -> Bool {

@@ -138,7 +138,7 @@ extension FileSystem {
             let opening = try growth.alone { () throws(Errno) in try open(growth) }
             if (try? handles.file(opening.handle))?.growth == nil { share.growing.drop(growth) }
             // What is written from now on need not come to our knowledge.
-            tellOthers(of: node.object, changesAttributes: true)
+            tellOthers(of: node.object)
             return opening
         } catch {
             share.growing.drop(growth)

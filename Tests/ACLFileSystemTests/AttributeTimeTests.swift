@@ -8,26 +8,47 @@ import Testing
 
     @Test func nothingIsLeftOfWhatWasNotGiven() {
         let time = AttributeTime()
-        let (wasGiven, isLeft) = (time.wasGiven, time.isLeft(at: 0))
-        #expect(!wasGiven)
+        let isLeft = time.isLeft(at: 0)
         #expect(!isLeft)
     }
 
     @Test func itOutlastsAnAnswerThatIsUsedLate() {
         let time = AttributeTime()
-        time.isGiven(seconds: 1, at: 10 * Self.second)
+        time.give(seconds: 1, at: 10 * Self.second)
         let left = [10, 11, 12, 13].map { time.isLeft(at: $0 * Self.second) }
         #expect(left == [true, true, false, false])
     }
 
     @Test func theLatestCounts() {
         let time = AttributeTime()
-        time.isGiven(seconds: 7200, at: Self.second)
-        time.isGiven(seconds: 1, at: 2 * Self.second)
+        time.give(seconds: 7200, at: Self.second)
+        time.give(seconds: 1, at: 2 * Self.second)
         let isLeft = time.isLeft(at: 7000 * Self.second)
         #expect(isLeft)
-        time.forget()
-        let isLeftForgotten = time.isLeft(at: 3 * Self.second)
+    }
+
+    @Test func whatIsAnsweredAtOnceDoesNotCount() {
+        let time = AttributeTime()
+        time.give(seconds: 7200, at: 10 * Self.second)
+        time.forget(at: 11 * Self.second)
+        time.give(seconds: 7200, at: 11 * Self.second + 1)
+        let isLeftForgotten = time.isLeft(at: 20 * Self.second)
         #expect(!isLeftForgotten)
+        time.give(seconds: 7200, at: 13 * Self.second)
+        let isLeft = time.isLeft(at: 20 * Self.second)
+        #expect(isLeft)
+    }
+
+    @Test func anAnswerThatIsTakenAlwaysReplacesAll() {
+        let time = AttributeTime()
+        time.give(seconds: 7200, at: Self.second)
+        time.replace(seconds: 1, at: 2 * Self.second)
+        let left = [3, 4, 5].map { time.isLeft(at: $0 * Self.second) }
+        #expect(left == [true, false, false])
+        time.forget(at: 5 * Self.second)
+        time.replace(seconds: 0, at: 5 * Self.second)
+        time.give(seconds: 1, at: 5 * Self.second)
+        let isLeft = time.isLeft(at: 6 * Self.second)
+        #expect(isLeft)
     }
 }

@@ -1,3 +1,5 @@
+import Foundation
+import Glibc
 import Testing
 
 /// The kernel takes attributes from an answer in several steps, and others look at them in between
@@ -51,5 +53,44 @@ struct AttributesInStepsTests {
             ])
         let outcome = try script.run()
         #expect(outcome.status == 0, "\(outcome)")
+    }
+
+    /// The kernel takes what it needs to run a program by.
+    @Test func aClearedSetIDBitDoesNotRun() throws {
+        let fixture = try MountFixture(options: "suid,cache=exclusive")
+        let root = try ActingProcess(.root)
+        let (alice, bob, carol) = (try ActingProcess(.alice), try ActingProcess(.bob), try ActingProcess(.carol))
+        let program = fixture.path("id")
+        try FileManager.default.copyItem(atPath: "/usr/bin/id", toPath: program)
+        try root.must("chown", program, "501", "650")
+        try root.must("chmod", program, "04777")
+        func runs() throws -> String {
+            let result = try Spawn.run(["setpriv", "--reuid=503", "--regid=20", "--clear-groups", program, "-u"])
+            #expect(result.status == 0, "\(result)")
+            return result.output
+        }
+        #expect(try runs() == "501")
+        try carol.must("stat", program)
+        try alice.must("setxattr", program, "system.aclfs.acl", "user:#502 deny readattr")
+        try carol.must("stat", program)
+        try bob.must("hold", "1", program, String(O_WRONLY | O_APPEND), "0")
+        try bob.must("write", "1", "more")
+        try bob.must("close", "1")
+        #expect(try carol.must("attributes", program).hasPrefix("100777"))
+        #expect(try runs() == "503")
+    }
+
+    /// A directory of whose attributes the kernel takes none is listed as it is.
+    @Test func aNameThatCameThroughAnotherMountIsListed() throws {
+        let pair = try SecondMountTests.Pair(.exclusive)
+        let (root, carol) = (try ActingProcess(.root), try ActingProcess(.carol))
+        let shared = pair.fixture.path("shared")
+        try root.must("mkdir", shared, "0777", "0")
+        try root.must("chmod", shared, "01777")
+        for number in 0..<20 {
+            _ = try carol.must("names", shared)
+            try root.must("create", pair.there(shared) + "/f\(number)", "0644", "0")
+            #expect(try carol.must("names", shared).split(separator: " ").count == number + 3)
+        }
     }
 }
