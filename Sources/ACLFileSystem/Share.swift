@@ -57,8 +57,9 @@ public final class Share: Sendable {
         let left = lock.withWriteLock { () -> [FileSystem] in
             // One may have come meanwhile, and relies on it.
             let left = mounts.withLock { $0 }
-            if left.count <= 1 { isShared.store(false, ordering: .sequentiallyConsistent) }
-            // What changed through the one that goes is still to be taken.
+            guard left.count <= 1 else { return left }
+            isShared.store(false, ordering: .sequentiallyConsistent)
+            // What changed through the one that goes is still to be taken (AttributesInSteps.swift).
             let now = SystemTime.monotonic()
             for mount in left { mount.nodes.all.forEach { $0.attributeTime.forget(at: now) } }
             return left
