@@ -159,8 +159,8 @@ final class ZeroFiller: Sendable {
 }
 
 extension FillJob {
-    /// Opens the file for writing as soon as nobody else can write. A mapping may be left of a handle that has gone:
-    /// where the kernel maps the backing file itself, RELEASE does not wait for it.
+    /// Opens the file for writing as soon as nobody else can write, nor has a lease against writers. A mapping may be left
+    /// of a handle that has gone: where the kernel maps the backing file itself, RELEASE does not wait for it.
     private mutating func openAlone(_ state: Growth.State) throws(Errno) -> SharedDescriptor? {
         seen = state.entered
         if let filling = state.filling { return filling }
@@ -169,8 +169,15 @@ extension FillJob {
             let isOpen = try Syscall.isOpenForWriting(place.rawValue)
             if isOpen { return nil }
         }
-        let opened = SharedDescriptor(
-            try Syscall.reopen(place.rawValue, OpenFlag.readWrite | OpenFlag.nonBlock | OpenFlag.noControllingTerminal))
+        let opened: SharedDescriptor
+        do throws(Errno) {
+            opened = SharedDescriptor(
+                try Syscall.reopen(place.rawValue, OpenFlag.readWrite | OpenFlag.nonBlock | OpenFlag.noControllingTerminal))
+        } catch {
+            // Somebody has a lease on it, which this breaks: he gives it up in his own time.
+            guard error == .again else { throw error }
+            return nil
+        }
         growth.state.withLock { $0.filling = opened }
         pause = 0
         // What was read of a gap that is reserved is in the page cache, and would count as data.

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 static pthread_once_t ignored = PTHREAD_ONCE_INIT;
+/* Held while this process has a lease. */
+static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
 
 /* Whoever opens the file in the moment of the lease has us told by a signal, which would end the process. */
 static void ignore_break(void)
@@ -23,10 +25,26 @@ int32_t aclfs_is_open_for_writing(int32_t fd)
     return again;
   /* A lease for reading is given only where nobody has the file open for writing; a mapping counts. */
   int result = 0;
+  pthread_mutex_lock(&asking);
   if (fcntl(again, F_SETLEASE, F_RDLCK) == 0)
     fcntl(again, F_SETLEASE, F_UNLCK);
   else
     result = errno == EAGAIN ? 1 : -errno;
+  pthread_mutex_unlock(&asking);
   close(again);
+  return result;
+}
+
+int32_t aclfs_open_between_leases(int32_t (*open_anew)(int32_t, int32_t), int32_t fd, int32_t flags)
+{
+  int32_t result = -EAGAIN;
+  /* Another process may ask as shortly; a lease that is kept is not waited for. */
+  for (int attempt = 0; attempt < 8 && result == -EAGAIN; attempt++) {
+    if (attempt > 0)
+      usleep(250);
+    pthread_mutex_lock(&asking);
+    result = open_anew(fd, flags);
+    pthread_mutex_unlock(&asking);
+  }
   return result;
 }
