@@ -12,6 +12,7 @@ final class CacheClock: Sendable {
         let waiter = try Waiter()
         self.waiter = waiter
         let table = SharedDescriptor(try Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly))
+        if device != nil { fileSystem.cache.watchMounts(try .ofThisProcess()) }
         fileSystem.cache.onEarlierDeadline { waiter.wake() }
         _ = try Thread.start(name: "aclfs-clock") { [self] in
             var inside = MountsInside()
@@ -19,7 +20,7 @@ final class CacheClock: Sendable {
                 if let device { Self.look(at: table, device, fileSystem, &inside) }
                 var news: Waiter.News = []
                 // First what is mounted, then what has fallen due: a bump would detach what was mounted just now.
-                while !news.contains(.watched), !isStopped.load(ordering: .relaxed) {
+                while !news.contains(.watched), !fileSystem.cache.isLookAtMountsDue, !isStopped.load(ordering: .relaxed) {
                     let now = SystemTime.monotonic()
                     if inside.areDoubtful(now) { fileSystem.cache.doubtNames() }
                     fileSystem.cache.tick(now, areUnchanged: fileSystem.areUnchanged)
@@ -60,16 +61,17 @@ final class CacheClock: Sendable {
     private static func look(
         at table: SharedDescriptor, _ device: UInt64, _ fileSystem: FileSystem, _ inside: inout MountsInside
     ) {
-        let mounts: [MountInfo]
+        fileSystem.cache.beginLookAtMounts()
+        var mayBeBelow = true
         // A table that cannot be read may hide a mount: as if there were one.
-        do { mounts = try MountInfo.read(table.rawValue) } catch { return fileSystem.suspendForMountsBelow() }
-        if inside.see(fileSystem.tree.mountsInside(mounts)) { fileSystem.tree.forgetDescriptors() }
-        fileSystem.mountsBelow.update(mounts, device: device, tree: fileSystem.tree)
-        if fileSystem.mountsBelow.exist {
-            fileSystem.suspendForMountsBelow()
-        } else {
-            fileSystem.cache.resume(.mountsBelow)
+        if let mounts = try? MountInfo.read(table.rawValue) {
+            if inside.see(fileSystem.tree.mountsInside(mounts)) { fileSystem.tree.forgetDescriptors() }
+            fileSystem.mountsBelow.update(mounts, device: device, tree: fileSystem.tree)
+            mayBeBelow = fileSystem.mountsBelow.exist
         }
+        if mayBeBelow { fileSystem.suspendForMountsBelow() }
+        fileSystem.cache.endLookAtMounts()
+        if !mayBeBelow { fileSystem.cache.resume(.mountsBelow) }
     }
 }
 

@@ -19,140 +19,7 @@ final class KernelCache: Sendable {
         static let policyChange = Suspension(rawValue: 4)
     }
 
-    private struct State {
-        let forgets: ForgetWaits
-        var notifier: Notifier?
-        var hasEpoch = false
-        var allowed = CacheTimes.none
-        var suspension: Suspension = []
-        /// Never less than the kernel's own: raised before the kernel is told.
-        var epoch: UInt64 = 1
-        var handedOut = HandedOutNames()
-        var directories = HandedOutDirectories()
-        /// Something falls due earlier than the clock thread knows.
-        var isEarlier = false
-        /// READDIRPLUS replies that the kernel may not have used yet, of all directories.
-        var unusedListings = 0
-        /// What they show.
-        var unusedBytes = 0
-        var bumpDue: UInt64?
-        /// When a bump is due because directories that were to be forgotten are known still.
-        var soonDue: UInt64?
-        var trailing = TrailingBumps()
-        var bumps: UInt64 = 0
-        var inFlight = NamesInFlight()
-        /// What listings of earlier epochs showed that were used while something was mounted below. Not yet taken back.
-        var late: NamesInFlight.Batch?
-        /// When a bump was last made for the sake of names that were answered without a time.
-        var recovered: UInt64 = 0
-
-        var times: CacheTimes {
-            var times = allowed
-            if !suspension.isEmpty { (times.entry, times.period) = (0, nil) }
-            if !suspension.isDisjoint(with: [.severalMounts, .policyChange]) { times.attributes = 0 }
-            return times
-        }
-
-        mutating func bump() {
-            // Ours first: a hand-out that runs meanwhile is marked with an epoch that is never behind its stamp.
-            beginEpoch()
-            bumps += 1
-            forgets.noteLoss()
-            if hasEpoch { notifier?.increaseEpoch() }
-        }
-
-        /// Whether a name that was handed out may still be believed. None is while something is mounted below, once all that
-        /// were have been taken back.
-        var isAnythingBelieved: Bool {
-            guard !suspension.contains(.mountsBelow) else { return !handedOut.isEmpty || !inFlight.isEmpty }
-            return allowed.entry > 0
-        }
-
-        /// What was handed out counts no longer.
-        mutating func beginEpoch() {
-            epoch += 1
-            handedOut.removeAll()
-            directories.removeAll()
-            (bumpDue, soonDue) = (nil, nil)
-            guard unusedListings > 0 else { return }
-            // Used from now on, it is stamped with this epoch, and what it shows was looked for in an earlier one.
-            doubtWithinPeriod()
-        }
-
-        mutating func doubtWithinPeriod() {
-            directories.doubt()
-            bumpWithinPeriod()
-        }
-
-        /// Whether the kernel may believe a name, and no bump would do harm. If not, none is due any more.
-        mutating func mayBump() -> Bool {
-            if suspension.isEmpty, !handedOut.isEmpty || directories.areDoubtful { return true }
-            bumpDue = nil
-            return false
-        }
-
-        /// Whether names may stay for a period (milliseconds) more if their directories have not changed.
-        func mayLook(_ now: UInt64, _ period: UInt64) -> Bool {
-            handedOut.isShort && directories.mayBeLookedAt(now, period)
-        }
-
-        /// Whoever holds a directory back may not keep what its names lead to: then all are taken back at once, and what was
-        /// mounted below a moment ago may be detached.
-        var endOfPatience: UInt64? {
-            guard let oldest = inFlight.oldest, let period = allowed.period else { return nil }
-            return oldest + min(period, Self.longestPatience) * 1_000_000
-        }
-
-        /// Milliseconds.
-        static let longestPatience: UInt64 = 1000
-
-        mutating func noteLate(_ names: HandedOutNames) {
-            if late == nil {
-                late = inFlight.begin(names, at: SystemTime.monotonic())
-                isEarlier = true
-            } else if late?.names.isFull == true {
-                bump()
-            } else {
-                late?.names.append(names)
-            }
-        }
-
-        /// Whether a name may have a time. Where the kernel asks without a lock, a late answer would bring back what was taken.
-        ///
-        /// A directory's name that was given a time since the last bump is not asked for again, but by a walk that trusts nothing
-        /// (LOOKUP_REVAL, behind somebody's ESTALE), by mkdir(2) or rename(2) onto it, or if the kernel has lost it. Then it has
-        /// the mark of R7. Another's that was answered without a time has one again behind a bump; one is made for that, not
-        /// more often than each second.
-        mutating func mayHaveTime(_ node: Node, isListed: Bool) -> Bool {
-            if node.isDirectory {
-                if !isListed, isAskedAgain(node.lastWithTime.load(ordering: .relaxed)) {
-                    node.revalidation.mark()
-                    return false
-                }
-                node.lastWithTime.store(bumps + 1, ordering: .relaxed)
-                return true
-            }
-            guard node.lastWithoutTime.load(ordering: .relaxed) > bumps else { return true }
-            let now = SystemTime.monotonic()
-            guard now >= recovered + 1_000_000_000 else { return false }
-            recovered = now
-            bump()
-            return true
-        }
-
-        /// - Parameter lastWithTime: of a directory that is looked up.
-        func isAskedAgain(_ lastWithTime: UInt64) -> Bool { lastWithTime > bumps }
-
-        mutating func bumpWithinPeriod() {
-            guard bumpDue == nil, let period = allowed.period else { return }
-            let now = SystemTime.monotonic()
-            bumpDue = now + period * 1_000_000
-            directories.begin(now)
-            isEarlier = true
-        }
-    }
-
-    private let state: Lock<State>
+    private let state: Lock<KernelCacheState>
     let forgets = ForgetWaits()
     private let mode: MountOptions.CacheMode
     /// A closure in a structure: a generic container that holds one bare wraps it anew at each access.
@@ -165,7 +32,7 @@ final class KernelCache: Sendable {
 
     init(_ mode: MountOptions.CacheMode) {
         self.mode = mode
-        state = Lock(State(forgets: forgets))
+        state = Lock(KernelCacheState(forgets: forgets))
     }
 
     /// The way to the kernel, as soon as there is one.
@@ -176,7 +43,7 @@ final class KernelCache: Sendable {
     func wakeClock() { alarm.withLock { $0.ring }?() }
 
     /// Changes what falls due, and wakes the clock thread if that is earlier than before.
-    private func change<Result>(_ body: (inout State) -> Result) -> Result {
+    private func change<Result>(_ body: (inout KernelCacheState) -> Result) -> Result {
         let (result, isEarlier) = state.withLock { state in
             let result = body(&state)
             defer { state.isEarlier = false }
@@ -194,6 +61,23 @@ final class KernelCache: Sendable {
         }
     }
 
+    /// From now on bumps that can wait do, until what is mounted below has been looked at.
+    func watchMounts(_ news: MountTableNews) { state.withLock { $0.mountTable = news } }
+
+    /// By the clock's thread, right before it reads the mount table.
+    func beginLookAtMounts() { state.withLock { $0.mountTable?.beginLook() } }
+
+    func endLookAtMounts() { state.withLock { $0.mountTable?.endLook() } }
+
+    /// Whether the clock's thread is to look at the mount table before it goes on.
+    var isLookAtMountsDue: Bool { state.withLock { $0.mountTable?.isLookDue ?? false } }
+
+    /// Whether an entry may be dropped: it would take along what is mounted below it.
+    var mayDropEntries: Bool { change { $0.knowsMounts() && !$0.suspension.contains(.mountsBelow) } }
+
+    /// Whether what is mounted below has been seen, and the names that a bump would have ended are taken back.
+    var isSettled: Bool { change { $0.knowsMounts() && $0.inFlight.isEmpty } }
+
     /// What is allowed now.
     var times: CacheTimes { state.withLock { $0.times } }
 
@@ -208,6 +92,7 @@ final class KernelCache: Sendable {
             if state.suspension.contains(.mountsBelow) { reasons.append(.string("a mount stands below")) }
             if state.suspension.contains(.severalMounts) { reasons.append(.string("another mount is being added")) }
             if state.suspension.contains(.policyChange) { reasons.append(.string("grants are changing")) }
+            if !state.inFlight.isEmpty { reasons.append(.string("names are being taken back")) }
             return [
                 .init("entry_timeout", .integer(Int64(state.times.entry))),
                 .init("attribute_timeout", .integer(Int64(state.times.attributes))),
@@ -246,7 +131,10 @@ extension KernelCache {
     ) -> Double {
         change { state in
             guard state.suspension.isEmpty, state.allowed.entry > 0 else { return 0.0 }
-            if state.handedOut.isFull, state.hasEpoch { state.bump() }
+            if state.handedOut.isFull, state.hasEpoch {
+                guard state.knowsMounts() else { return 0 }
+                state.bump()
+            }
             if state.hasEpoch {
                 if let child, !state.mayHaveTime(child.node, isListed: isListed) { return 0 }
                 state.handedOut.append(name, child?.node.id, in: parent.id)
@@ -433,6 +321,7 @@ extension KernelCache {
     /// singly, may be asked about without a lock, and nothing else keeps the late answers apart.
     func resume(_ reason: Suspension) {
         change { state in
+            if reason == .mountsBelow, state.suspension.contains(reason), !state.knowsMounts() { return }
             guard state.suspension.remove(reason) != nil, state.suspension.isEmpty else { return }
             state.inFlight.removeAll()
             state.late = nil
@@ -469,6 +358,8 @@ extension KernelCache {
                 state.bump()
                 return nil
             }
+            // Else the clock's thread looks at the mount table and comes again.
+            guard state.isBumpDue(now), state.knowsMounts() else { return nil }
             // Also if nothing is handed out: what would be ended is what nobody knows of.
             if state.trailing.take(now), !state.suspension.contains(.mountsBelow) {
                 state.bump()
@@ -495,7 +386,7 @@ extension KernelCache {
             if areUnchanged, let period = state.allowed.period, state.mayLook(now, period) {
                 state.directories.wereUnchanged()
                 state.bumpDue = now + period * 1_000_000
-            } else {
+            } else if state.knowsMounts() {
                 state.bump()
             }
         }

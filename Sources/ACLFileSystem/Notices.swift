@@ -35,16 +35,18 @@ final class Notices: Sendable {
     }
 
     private func forget(_ candidates: [ForgettingQueue.Candidate], _ notifier: Notifier, _ nodes: NodeTable, _ cache: KernelCache) {
-        for candidate in candidates {
+        let dropped = candidates.filter { candidate in
+            guard cache.mayDropEntries else { return false }
             candidate.node.revalidation.noteDrop()
             cache.forgets.noteLoss()
             notifier.invalidateEntry(candidate.name, in: candidate.parent)
+            return true
         }
         // Whoever walked there in that moment keeps what was dropped, with what he has found below it, and the next look-up
         // finds it again. A bump makes the walkers drop it themselves, before they ask.
         if !isStopped.load(ordering: .relaxed) {
             SystemTime.sleep(milliseconds: 10)
-            let walked = candidates.filter { nodes.find($0.node.id) === $0.node && $0.node.revalidation.isEarlyAttempt }
+            let walked = dropped.filter { nodes.find($0.node.id) === $0.node && $0.node.revalidation.isEarlyAttempt }
             if !walked.isEmpty {
                 for candidate in walked { candidate.node.revalidation.noteDrop() }
                 cache.bumpSoon()

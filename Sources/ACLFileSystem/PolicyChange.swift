@@ -35,6 +35,7 @@ extension FileSystem {
     ///   asked, and the clock's thread goes on taking back what the kernel holds.
     public func takeBackAfterChange() throws(Errno) {
         guard let view else { return }
+        awaitSettledMounts()
         do throws(Errno) { try takeBackEverything() } catch {
             view.repeatExpiry()
             cache.wakeClock()

@@ -114,9 +114,18 @@ public final class Share: Sendable {
 }
 
 extension FileSystem {
+    /// Before all names are taken back at once for a reason that has time: what was mounted below a moment ago would be lost
+    /// (docs/coherence.md, "The price of a bump"). Whoever holds a directory delays it by half a second at most.
+    /// Never from a thread that answers requests, nor the clock's.
+    func awaitSettledMounts() {
+        let end = SystemTime.monotonic() + 500_000_000
+        while !cache.isSettled, SystemTime.monotonic() < end { SystemTime.sleep(milliseconds: 1) }
+    }
+
     /// Nothing is handed out any more, and what was is taken back before this returns. Until then changes through the
     /// other mount are not told to this one's kernel.
     func stopCaching() throws(Errno) {
+        awaitSettledMounts()
         metadataLock.withWriteLock { cache.suspend(.severalMounts) }
         // Listings that were answered but not yet used would be stamped after the bump (R4).
         let listed = nodes.all.filter { $0.unusedListings.load(ordering: .sequentiallyConsistent) > 0 }

@@ -1,6 +1,14 @@
 import CLinux
 import Glibc
 
+extension Syscall {
+    /// Whether a descriptor has exceptional news by now, as /proc/self/mountinfo has when something was mounted or unmounted.
+    public static func hasExceptionalNews(_ descriptor: Int32) -> Bool {
+        var polled = pollfd(fd: descriptor, events: Int16(POLLPRI), revents: 0)
+        return poll(&polled, 1, 0) > 0
+    }
+}
+
 /// Sleeps until a time comes, a watched descriptor has news, or somebody wakes it.
 public final class Waiter: Sendable {
     /// Why a wait ended; several may hold, none if the time came.
