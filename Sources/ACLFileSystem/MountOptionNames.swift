@@ -10,7 +10,7 @@ extension MountOptions {
     ]
     static let withValue = [
         "securelevel", "groups", "groups_cache", "metadata", "xattr_names", "special", "fsname", "source_mode",
-        "cache", "kernel_features", "passthrough", "transport", "zerofill", "zerofill_max", "sandbox", "bundle", "home",
+        "cache", "kernel_features", "passthrough", "transport", "zerofill", "zerofill_max", "zerofill_budget", "sandbox", "bundle", "home",
         "layout", "audit", "audit_log", "audit_limit",
     ]
     /// SELinux's, which the kernel understands or refuses.

@@ -17,6 +17,7 @@ extension MountOptions {
             "xattr_names=\(xattrSpelling.rawValue)", "special=\(special.rawValue)",
             "passthrough=\(passthrough.rawValue)", "transport=\(transport.rawValue)", "zerofill=\(zeroFill.rawValue)",
             "zerofill_max=\(MountOptionText.text(ofSize: zeroFillMax))",
+            "zerofill_budget=\(zeroFillBudget.map { MountOptionText.text(ofSize: $0) } ?? "off")",
         ]
         if volume.unknown99 { words.append("unknown99") }
         if allowOther { words.append("allow_other") }

@@ -33,6 +33,8 @@ public struct MountOptions: Sendable {
     public var zeroFill = ZeroFill.write
     /// Larger gaps are reserved and not written.
     public var zeroFillMax: UInt64 = 1 << 30
+    /// Bytes of zeros that each user's gaps may cost in a minute; nil: any number.
+    public var zeroFillBudget: UInt64? = 1 << 30
     public var allowOther = false
     public var fsname: String?
     public var requirePrivateSource = false
@@ -144,6 +146,12 @@ public struct MountOptions: Sendable {
                 throw wrongValue(name, value, ["a size such as 1048576, 64M or 1G"])
             }
             zeroFillMax = size
+        case "zerofill_budget":
+            let size = MountOptionText.size(value)
+            guard size != nil || value == "off" else {
+                throw wrongValue(name, value, ["off", "a size such as 1048576, 64M or 1G"])
+            }
+            zeroFillBudget = size
         case "fsname":
             guard !value.isEmpty else { throw wrongValue(name, value, ["a name"]) }
             fsname = value

@@ -19,7 +19,7 @@ extension FileSystem {
         let size = try Syscall.statx(gaps.descriptor).size
         let state = growth.state.withLock { state in
             state.payerIsRoot = state.isRoots && caller.uid == 0
-            state.user = caller.uid
+            if size > state.examinedEnd, caller.uid != 0 || state.isRoots { state.user = caller.uid }
             state.closes += 1
             return state
         }
@@ -80,7 +80,10 @@ extension FileSystem {
 
     private func wantZeros(_ growth: Growth) {
         guard options.zeroFill == .write else { return }
-        growth.state.withLock { $0.writtenUpTo = max($0.writtenUpTo ?? 0, options.zeroFillMax) }
+        growth.state.withLock { state in
+            state.writtenUpTo = max(state.writtenUpTo ?? 0, options.zeroFillMax)
+            state.budget = options.zeroFillBudget
+        }
     }
 
     /// A handle is gone; with the last one that could write, the time for zeros has come.
@@ -153,17 +156,17 @@ extension FileSystem {
         guard let growth else { return nil }
         share.growing.times.leaveMoved(growth.key)
         guard intent.contains(.write) else {
-            growth.truncated(to: size, byRoot: caller.uid == 0)
+            growth.truncated(to: size, by: caller.uid)
             return nil
         }
-        growth.enter(size: size, byRoot: caller.uid == 0)
+        growth.enter(size: size, by: caller.uid)
         return growth
     }
 
     /// The handle that creating gives. Nothing can be in its way, and names are held, so it must not wait.
     func enteringNew(_ node: Node, _ caller: Caller) -> Growth {
         let growth = share.growing.hold(node.object.key)
-        growth.enter(size: 0, byRoot: caller.uid == 0)
+        growth.enter(size: 0, by: caller.uid)
         return growth
     }
 
@@ -177,7 +180,7 @@ extension FileSystem {
         defer { share.growing.drop(growth) }
         return try growth.alone { () throws(Errno) in
             let value = try body()
-            if let size = changes?.size { growth.truncated(to: size, byRoot: caller.uid == 0) }
+            if let size = changes?.size { growth.truncated(to: size, by: caller.uid) }
             return value
         }
     }
@@ -195,10 +198,13 @@ extension FileSystem {
     /// For `aclfs status`.
     var zeroFillMembers: [JSON.Member] {
         let files = share.growing
+        let overBudget = files.filler.overBudget
         return [
             .init("reserved_bytes", .integer(Int64(clamping: files.reservedBytes.load(ordering: .relaxed)))),
             .init("written_bytes", .integer(Int64(clamping: files.writtenBytes.load(ordering: .relaxed)))),
             .init("files_waiting", .integer(Int64(files.filler.count))),
+            .init("files_over_budget", .integer(Int64(overBudget.files))),
+            .init("bytes_over_budget", .integer(Int64(clamping: overBudget.bytes))),
             .init("files_left_with_holes", .integer(Int64(clamping: files.left.load(ordering: .relaxed)))),
         ]
     }

@@ -1,12 +1,9 @@
 import LinuxSystem
 import Synchronization
 
-/// The largest piece that is written at a time.
-private let writtenAtOnce: UInt64 = 256 << 10
-
 /// Zeros to write from. Never changed, never freed.
 nonisolated(unsafe) private let zeros: UnsafeRawBufferPointer = {
-    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(writtenAtOnce), alignment: 4096)
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(Gaps.largestPiece), alignment: 4096)
     buffer.initializeMemory(as: UInt8.self, repeating: 0)
     return UnsafeRawBufferPointer(buffer)
 }()
@@ -19,6 +16,8 @@ enum FillStep {
     case giveWay
     /// Somebody can write who has no handle: nobody will tell when he has gone.
     case heldUp
+    /// As many zeros were written as may be at present.
+    case overBudget
     /// The file system cannot reserve, or the file must not be touched.
     case impossible
 }
@@ -26,6 +25,9 @@ enum FillStep {
 /// The gaps of one open backing file, found where they are and not by bookkeeping of writes: data also comes by ways
 /// that are not seen here.
 struct Gaps {
+    /// That is written at a time.
+    static let largestPiece: UInt64 = 256 << 10
+
     let descriptor: Int32
 
     /// The first hole from `start` on, as far as it reaches before `end`.
@@ -150,7 +152,8 @@ struct Gaps {
             growth.state.withLock { ($0.filledEnd, $0.isInGap) = (gap.upperBound, false) }
             return .more
         }
-        let length = Int(min(gap.upperBound - gap.lowerBound, writtenAtOnce))
+        let length = Int(min(gap.upperBound - gap.lowerBound, Self.largestPiece))
+        guard files.spend(UInt64(length), state) else { return .overBudget }
         let count = try files.times.kept(of: growth.key, status, descriptor, isClose: false) { () throws(Errno) in
             try spend(asRoot) { () throws(Errno) in
                 try Syscall.pwrite(
@@ -162,6 +165,26 @@ struct Gaps {
         let filled = gap.lowerBound + UInt64(count)
         growth.state.withLock { ($0.filledEnd, $0.isInGap) = (filled, filled < gap.upperBound) }
         return .more
+    }
+
+    /// How many bytes `writeNext` would still write. Run alone.
+    func unwritten(_ growth: Growth) -> UInt64 {
+        let state = growth.state.withLock { $0 }
+        guard let largest = state.writtenUpTo, let size = try? Syscall.statx(descriptor).size else { return 0 }
+        let end = min(size, state.examinedEnd)
+        var (start, isRest, bytes) = (max(state.filledEnd, state.oldEnd), state.isInGap, UInt64(0))
+        // Of more of them a part says enough.
+        for _ in 0..<4096 {
+            guard start < end, let hole = try? first(in: start..<end) else { break }
+            guard let gap = state.leftAlone.firstFree(in: hole) else {
+                (start, isRest) = (hole.upperBound, false)
+                continue
+            }
+            let length = gap.upperBound - gap.lowerBound
+            if length <= largest || isRest && gap.lowerBound == start { bytes += length }
+            (start, isRest) = (gap.upperBound, false)
+        }
+        return bytes
     }
 
     /// Gives back what was reserved in vain. Run alone, and only while nobody can write: a hole holds no data then,

@@ -20,10 +20,13 @@ final class Growth: Sendable {
         /// Only root opened it for writing or made it longer; then root may pay.
         var isRoots = true
         var payerIsRoot = false
-        /// Who closed it last.
+        /// Whose budget its zeros are written from: who closed it last with gaps, or opened it first. Root only where nobody
+        /// else could write: what a user leaves open for a program of root's is still the user's.
         var user: UInt32 = 0
         /// Gaps up to this size are written at the last close; nil: none.
         var writtenUpTo: UInt64?
+        /// How many bytes of zeros each user's gaps may cost in a minute; nil: any number.
+        var budget: UInt64?
         var pace = ReservingPace()
         /// How many gaps room was reserved for; when they were many, the next are taken together.
         var pieces = 0
@@ -73,7 +76,7 @@ final class Growth: Sendable {
     var isWanted: Bool { comers.load(ordering: .relaxed) > 0 }
 
     /// A handle that can write. Run alone, with the size after opening.
-    func enter(size: UInt64, byRoot: Bool) {
+    func enter(size: UInt64, by user: UInt32) {
         // Closed after the lock was let go.
         var filling: SharedDescriptor?
         state.withLock { state in
@@ -92,13 +95,14 @@ final class Growth: Sendable {
             state.oldEnd = min(state.oldEnd, size)
             state.examinedEnd = min(state.examinedEnd, size)
             state.leftAlone.cut(at: size)
-            if !byRoot { state.isRoots = false }
+            if user != 0 { state.isRoots = false }
+            if state.user == 0 { state.user = user }
         }
         withExtendedLifetime(filling) {}
     }
 
     /// A size was set. Run alone.
-    func truncated(to size: UInt64, byRoot: Bool) {
+    func truncated(to size: UInt64, by user: UInt32) {
         state.withLock { state in
             state.oldEnd = min(state.oldEnd, size)
             state.examinedEnd = min(state.examinedEnd, size)
@@ -107,7 +111,8 @@ final class Growth: Sendable {
             (state.filledEnd, state.isInGap) = (0, false)
             state.inVain = state.inVain.flatMap { $0.lowerBound < size ? $0.lowerBound..<min($0.upperBound, size) : nil }
             // Whoever makes a file longer that root has open must not spend root's reserve.
-            if !byRoot { (state.isRoots, state.payerIsRoot) = (false, false) }
+            if user != 0 { (state.isRoots, state.payerIsRoot) = (false, false) }
+            if state.user == 0 { state.user = user }
         }
     }
 
@@ -131,6 +136,7 @@ final class GrowingFiles: Sendable {
     /// Files in which a gap stays a hole: no room, or the backing file system cannot reserve.
     let left = Atomic<UInt64>(0)
     let filler = ZeroFiller()
+    private let spending = Lock(ZeroFillSpending())
     let times = FillTimes()
 
     /// To be given back by `drop`.
@@ -153,6 +159,19 @@ final class GrowingFiles: Sendable {
     func isOpenForWriting(_ key: ObjectKey) -> Bool {
         let growth = growths.withLock { $0[key] }
         return growth?.state.withLock { $0.writers > 0 } ?? false
+    }
+
+    /// Whether zeros may be written now; then they count.
+    func spend(_ count: UInt64, _ state: Growth.State) -> Bool {
+        if state.budget == nil { return true }
+        return spending.withLock { $0.spend(count, for: state.user, of: state.budget, now: SystemTime.monotonic()) }
+    }
+
+    /// Whether the next piece of so much may be written now.
+    func maySpend(_ count: UInt64, _ state: Growth.State) -> Bool {
+        spending.withLock { spending in
+            spending.allows(min(count, Gaps.largestPiece), for: state.user, of: state.budget, now: SystemTime.monotonic())
+        }
     }
 
     func countLeft() { left.add(1, ordering: .relaxed) }

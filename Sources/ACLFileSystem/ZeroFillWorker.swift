@@ -19,6 +19,8 @@ struct FillJob: Sendable {
     fileprivate var dueAt: UInt64 = 0
     fileprivate var pause: UInt64 = 0
     fileprivate var heldUpSince: UInt64 = 0
+    /// What is left to be written while the budget is spent; 0: it is not.
+    fileprivate var bytesOverBudget: UInt64 = 0
 
     init(
         growth: Growth, place: SharedDescriptor, files: GrowingFiles, mayBeMapped: @escaping @Sendable () -> Bool,
@@ -36,6 +38,24 @@ struct FillJob: Sendable {
     fileprivate mutating func holdUp() {
         if !isHeldUp { heldUpSince = SystemTime.monotonic() }
         pause = min(max(pause * 2, 1_000_000), 1_000_000_000)
+        dueAt = SystemTime.monotonic() + pause
+    }
+
+    /// Waits until the budget allows more. Nothing is held open for writing meanwhile.
+    fileprivate mutating func waitForBudget(_ gaps: Gaps) {
+        if bytesOverBudget == 0 { heldUpSince = SystemTime.monotonic() }
+        bytesOverBudget = max(gaps.unwritten(growth), 1)
+        var filling: SharedDescriptor?
+        growth.state.withLock { state in
+            filling = state.filling
+            state.filling = nil
+        }
+        withExtendedLifetime(filling) {}
+        lookAgainInASecond()
+    }
+
+    private mutating func lookAgainInASecond() {
+        pause = 1_000_000_000
         dueAt = SystemTime.monotonic() + pause
     }
 }
@@ -90,6 +110,14 @@ final class ZeroFiller: Sendable {
 
     /// Files that wait or are being filled.
     var count: Int { state.withLock { $0.jobs.count } }
+
+    /// Those of them that wait for the budget, and what is left to be written of them.
+    var overBudget: (files: Int, bytes: UInt64) {
+        state.withLock { state in
+            let waiting = state.jobs.filter { $0.bytesOverBudget > 0 }
+            return (waiting.count, waiting.reduce(0) { $0 &+ $1.bytesOverBudget })
+        }
+    }
 
     /// Waits until all is written that can be, but not for long: what is not written is reserved and reads as zero.
     func settle(milliseconds: UInt32) {
@@ -147,7 +175,7 @@ final class ZeroFiller: Sendable {
             do throws(Errno) { step = try job.growth.alone { () throws(Errno) in try job.step() } } catch {}
             switch step {
             case .more: continue
-            case .heldUp: return job
+            case .heldUp, .overBudget: return job
             case .giveWay, .done, .impossible: break
             }
             if !job.end(isFilled: step != .giveWay) { continue }
@@ -191,6 +219,18 @@ extension FillJob {
     fileprivate mutating func step() throws(Errno) -> FillStep {
         let state = growth.state.withLock { $0 }
         guard state.writers == 0 else { return .giveWay }
+        if bytesOverBudget > 0 {
+            // Removed while it waited: its space is wanted back.
+            guard try Syscall.statx(place.rawValue, flags: AtFlag.dontSync).nlink > 0 else {
+                seen = state.entered
+                return .done
+            }
+            // Unless there is more to do than to write, it is not opened in vain.
+            if state.entered == seen, !files.maySpend(bytesOverBudget, state) {
+                lookAgainInASecond()
+                return .overBudget
+            }
+        }
         guard let descriptor = try openAlone(state) else {
             holdUp()
             return .heldUp
@@ -233,7 +273,9 @@ extension FillJob {
             }
         }
         guard state.writtenUpTo != nil else { return .done }
-        return try gaps.writeNext(growth, files, asRoot: state.payerIsRoot)
+        let step = try gaps.writeNext(growth, files, asRoot: state.payerIsRoot)
+        if step == .overBudget { waitForBudget(gaps) } else { bytesOverBudget = 0 }
+        return step
     }
 
     /// - Parameters:

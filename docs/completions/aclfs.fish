@@ -26,7 +26,7 @@ complete -c aclfs -n '__fish_seen_subcommand_from mount' -s o -x -d 'Mount optio
     grpid nogrpid suiddir nosuiddir groups=process groups=directory groups_cache= metadata=auto metadata=trusted metadata=user
     cache=auto cache=strict cache=exclusive special=gate special=open xattr_names=linux xattr_names=mac xattr_names=both
     crossmounts nocrossmounts unknown99 source_mode=require-private nodiratime nosymfollow remount passthrough=auto
-    passthrough=off zerofill=write zerofill=allocate zerofill=off zerofill_max= transport=auto
+    passthrough=off zerofill=write zerofill=allocate zerofill=off zerofill_max= zerofill_budget= transport=auto
     transport=uring transport=dev fsname= audit=denied audit=all audit_log= audit_limit= sandbox= bundle= home= layout=macos layout=ios'
 complete -c aclfs -n '__fish_seen_subcommand_from unmount status' -f -a '(__aclfs_mounts)'
 complete -c aclfs -n '__fish_seen_subcommand_from status explain effective' -l json -d 'Print JSON'

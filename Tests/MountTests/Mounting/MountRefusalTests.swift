@@ -92,7 +92,7 @@ struct MountRefusalTests {
                 relatime norelatime strictatime lazytime nolazytime iversion noiversion mand nomand user_id=0 \
                 group_id=0 rootmode=40000 blksize=4096 nonempty use_ino user=zed \
                 ro rw suid nosuid dev nodev exec noexec sync async dirsync noatime nodiratime nosymfollow \
-                allow_other zerofill=write zerofill=allocate zerofill=off zerofill_max=0 zerofill_max=1G audit=off posixacl=off passthrough=auto passthrough=off transport=auto transport=dev \
+                allow_other zerofill=write zerofill=allocate zerofill=off zerofill_max=0 zerofill_max=1G zerofill_budget=off zerofill_budget=0 zerofill_budget=64M audit=off posixacl=off passthrough=auto passthrough=off transport=auto transport=dev \
                 'fsname="a,b"' 'fsname=a\,b' 'noowners,,acl' ''
             do
                 said=$(mount.aclfs "$T/back" "$T/mnt" -f -o "$o" 2>&1) || echo "$o: $said"
@@ -108,6 +108,7 @@ struct MountRefusalTests {
             wrong passthrough=on "expected auto, off"
             wrong zerofill_max=1X "expected a size"
             wrong zerofill_max=99999999T "expected a size"
+            wrong zerofill_budget=none "expected off, a size"
             wrong readonly "unknown option 'readonly'"
             wrong securelevel=3 "expected a number from 0 to 2"
             wrong securelevel "option 'securelevel' needs a value"
