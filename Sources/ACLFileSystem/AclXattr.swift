@@ -24,6 +24,7 @@ extension FileSystem {
         do { acl = try ACLAttributeText.parse(Array(value), names: accountNames()) } catch { throw .inval }
         try metadataLock.withWriteLock { () throws(Errno) in
             let object = try load(id)
+            try requireNoOtherChange(of: object)
             // Whether there is a list is told only to those who may change it, and to those who name it.
             if flags != 0 { try permit(.setACL(acl), Parts(object: object), caller, about: object) }
             if flags == XattrFlag.create, object.facts.acl != nil { throw .exist }

@@ -9,6 +9,17 @@ extension FileSystem {
     /// Whether the daemon may give objects to others.
     var runsAsRoot: Bool { geteuid() == 0 }
 
+    /// SETATTR while nothing else changes the file.
+    func changeUndisturbed(_ id: NodeID, _ changes: SetAttributes, _ caller: Caller) throws(Errno) -> ShownAttributes {
+        func perform() throws(Errno) -> ShownAttributes {
+            try undisturbed(id, caller, changes) { () throws(Errno) in try change(id, changes, caller) }
+        }
+        if let shown = try unlessHeld(perform) { return shown }
+        return try changingHeld(id, caller) { [self] () throws(Errno) in
+            try undisturbed(id, caller, changes) { () throws(Errno) in try change(id, changes, caller) }
+        }
+    }
+
     /// SETATTR in all combinations: everything is judged before anything is done, so that a request that
     /// fails has changed nothing.
     func change(_ id: NodeID, _ changes: SetAttributes, _ caller: Caller) throws(Errno) -> ShownAttributes {
@@ -17,6 +28,7 @@ extension FileSystem {
         }
         return try metadataLock.withWriteLock { () throws(Errno) in
             let object = try load(id)
+            try requireNoOtherChange(of: object)
             let nodes = Parts(object: object)
             let times = requestedTimes(changes)
             if let mode = changes.mode, !isKernelsOwn(mode, changes, object, caller) {
@@ -39,7 +51,7 @@ extension FileSystem {
                 return shownAfterChange(after)
             } catch {
                 // It may be half done.
-                takeBack(object, after: nil)
+                if error != .mayBeHeld { takeBack(object, after: nil) }
                 throw error
             }
         }
@@ -52,19 +64,22 @@ extension FileSystem {
     ) throws(Errno) -> ShownAttributes {
         let object = try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(id)
+            try requireNoOtherChange(of: object)
             try permitTruncation(object, handle, caller)
-            try clearSetID(object, caller)
+            try clearSetID(object, caller, holding: .reading)
             return object
         }
         do throws(Errno) {
-            try spending(for: caller) { () throws(Errno) in
-                defer { share.contentChanged(object.object, through: self) }
-                try Syscall.truncate(object.descriptor.rawValue, size: Int64(bitPattern: size))
+            try acting(on: object, holding: .free) { () throws(Errno) in
+                try spending(for: caller) { () throws(Errno) in
+                    defer { share.contentChanged(object.object, through: self) }
+                    try Syscall.truncate(object.descriptor.rawValue, size: Int64(bitPattern: size))
+                }
             }
             share.growing.times.leaveMoved(object.object.key)
             return try metadataLock.withReadLock { () throws(Errno) in shownAfterChange(try load(id)) }
         } catch {
-            if let node = object.node { takeBackAttributes(of: node) }
+            if error != .mayBeHeld, let node = object.node { takeBackAttributes(of: node) }
             throw error
         }
     }
@@ -110,21 +125,25 @@ extension FileSystem {
             try changeOwner(of: object, uid: changes.uid, gid: changes.gid)
         }
         if let size = changes.size {
-            if caller.uid != 0 { try clearSetID(descriptor, object.status) }
-            try spending(for: caller) { () throws(Errno) in
-                defer { share.contentChanged(object.object, through: self) }
-                try Syscall.truncate(descriptor, size: Int64(bitPattern: size))
+            if caller.uid != 0 { try clearSetID(of: object) }
+            try acting(on: object) { () throws(Errno) in
+                try spending(for: caller) { () throws(Errno) in
+                    defer { share.contentChanged(object.object, through: self) }
+                    try Syscall.truncate(descriptor, size: Int64(bitPattern: size))
+                }
             }
             share.growing.times.leaveMoved(object.object.key)
         }
         if let mode = changes.mode {
-            try Syscall.fchmod(descriptor, mode: mode & 0o7777)
+            try acting(on: object) { () throws(Errno) in try Syscall.fchmod(descriptor, mode: mode & 0o7777) }
         } else if changes.killSetID, isBeforeWriting(changes, to: object, caller) {
-            try clearSetID(descriptor, object.status)
+            try clearSetID(of: object)
         }
         if let times {
-            try Syscall.utimens(
-                descriptor, access: times.access.change, modification: times.modification.change)
+            try acting(on: object) { () throws(Errno) in
+                try Syscall.utimens(
+                    descriptor, access: times.access.change, modification: times.modification.change)
+            }
             // What somebody sets stays, whatever he set it to.
             if changes.modificationTime != nil { share.growing.times.leaveMoved(object.object.key) }
         }
@@ -133,6 +152,10 @@ extension FileSystem {
     /// Any chown that names an id clears both set-id bits, also root's and on every kind (6.3). On a volume
     /// that ignores ownership the change itself is accepted and discarded (Q1).
     func changeOwner(of object: Loaded, uid: UInt32?, gid: UInt32?) throws(Errno) {
+        try acting(on: object) { () throws(Errno) in try changeOwnerAlone(of: object, uid: uid, gid: gid) }
+    }
+
+    private func changeOwnerAlone(of object: Loaded, uid: UInt32?, gid: UInt32?) throws(Errno) {
         let descriptor = object.descriptor.rawValue
         let mode = AttributeEffect.modeAfterChown(object.facts, uid: uid, gid: gid)
         if mode != object.facts.mode { try Syscall.fchmod(descriptor, mode: UInt32(mode.rawValue)) }
@@ -172,8 +195,7 @@ extension FileSystem {
         if flags == shown.flags { return }
         var record = try tree.record(object.descriptor.rawValue)
         record.flags = flags
-        defer { takeBack(object, after: object.facts) }
-        try spending(for: caller) { () throws(Errno) in try tree.write(record, to: object.descriptor.rawValue) }
+        try changeRecord(of: object, to: record, after: object.facts, caller)
         if !flags.contains(.noDump) { try dropBackupMarks(object) }
     }
 
@@ -184,8 +206,22 @@ extension FileSystem {
         record.acl = acl
         var after = object.facts
         after.acl = acl
-        defer { takeBack(object, after: after) }
-        try spending(for: caller) { () throws(Errno) in try tree.write(record, to: object.descriptor.rawValue) }
+        try changeRecord(of: object, to: record, after: after, caller)
+    }
+
+    /// Stores a record and tells the kernel, whether it could be stored or not.
+    func changeRecord(
+        of object: Loaded, to record: MetadataRecord, after facts: ObjectFacts, _ caller: Caller
+    ) throws(Errno) {
+        do throws(Errno) {
+            try acting(on: object) { () throws(Errno) in
+                try spending(for: caller) { () throws(Errno) in try tree.write(record, to: object.descriptor.rawValue) }
+            }
+        } catch {
+            if error != .mayBeHeld { takeBack(object, after: facts) }
+            throw error
+        }
+        takeBack(object, after: facts)
     }
 }
 

@@ -126,7 +126,6 @@ extension FileSystem {
     private func setNoDump(_ isSet: Bool, on object: Loaded, _ caller: Caller) throws(Errno) {
         var record = try tree.record(object.descriptor.rawValue)
         if isSet { record.flags.formUnion(.noDump) } else { record.flags.subtract(.noDump) }
-        defer { takeBack(object, after: object.facts) }
-        try spending(for: caller) { () throws(Errno) in try tree.write(record, to: object.descriptor.rawValue) }
+        try changeRecord(of: object, to: record, after: object.facts, caller)
     }
 }

@@ -25,11 +25,17 @@ extension FileSystem {
     func make(
         _ new: NewObject, _ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> Entry {
-        try share.withNamesHeld { () throws(Errno) in
-            let directory = try load(parent)
-            let made = try create(new, name, in: directory, mode: mode, caller)
-            return entry(made, named: name, below: directory)
+        try passingGates(caller) { () throws(Errno) in
+            try share.withNamesHeld { () throws(Errno) in try makeNow(new, name, in: parent, mode: mode, caller) }
         }
+    }
+
+    private func makeNow(
+        _ new: NewObject, _ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, _ caller: Caller
+    ) throws(Errno) -> Entry {
+        let directory = try load(parent)
+        let made = try create(new, name, in: directory, mode: mode, caller)
+        return entry(made, named: name, below: directory)
     }
 
     /// Creates an object in four steps after the decision: the object as nobody's and closed, its record,
@@ -105,6 +111,7 @@ extension FileSystem {
     private func authorizeCreation(
         _ kind: ObjectKind, _ name: UnsafePointer<CChar>?, in parent: Loaded, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> ObjectFacts {
+        try requireOpenGate(of: parent.object)
         let request = CreationRequest(
             kind: kind, mode: FileMode(rawValue: UInt16(truncatingIfNeeded: mode & 0o7777)),
             umask: UInt16(truncatingIfNeeded: caller.umask & 0o777))

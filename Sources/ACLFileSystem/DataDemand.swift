@@ -21,7 +21,8 @@ extension ObjectFacts {
 extension FileSystem {
     /// What a handle about to be made asks of its path.
     func demand(
-        _ intent: OpenIntent, of object: Loaded, isAppendOnly: Bool, clearsSetID: Bool, _ caller: Caller
+        _ intent: OpenIntent, of object: Loaded, isAppendOnly: Bool, clearsSetID: Bool, mayComeAgain: Bool = false,
+        _ caller: Caller
     ) -> DataDemand {
         let writes = intent.contains(.write)
         // The kernel's own writing clears set-id bits, whoever writes; root's leaves them (AUTHORIZATION.md 6.7).
@@ -31,7 +32,9 @@ extension FileSystem {
             // Once O_APPEND is cleared (fcntl(2)) the kernel would still add at the end of the backing file.
             isSeen: writes
                 && (intent.contains(.append) || caller.uid == 0 && (hasSetID || mayNeedReserve(object.descriptor))),
-            mustNotBeMapped: isAppendOnly, isMappable: writes && intent.contains(.read))
+            mustNotBeMapped: isAppendOnly, isMappable: writes && intent.contains(.read),
+            // Only executing opens for neither, and that reads.
+            reads: intent.contains(.read) || !writes, writes: writes, user: caller.uid, mayComeAgain: mayComeAgain)
     }
 
     /// Root may use what the file system keeps for it, but a backing id has one user for all who open the file, and that

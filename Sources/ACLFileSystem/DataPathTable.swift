@@ -33,6 +33,23 @@ struct DataDemand {
     var mustNotBeMapped = false
     /// It could be mapped shared and writable.
     var isMappable = false
+    var reads = false
+    var writes = false
+    /// Who opens.
+    var user: UInt32 = 0
+    /// While a change of the object is under way this opening may come again later, and does not go past us for good.
+    var mayComeAgain = false
+}
+
+/// Who may hold a backing file while the kernel moves data past us.
+enum DataHold {
+    /// By the time that a request about the object comes from this mount's kernel, no write through this mount is under way:
+    /// the kernel holds its own lock on the object for both.
+    case request(from: BackingIDs)
+    /// Any reader or writer.
+    case any
+    /// Any but this user.
+    case others(than: UInt32)
 }
 
 /// Which way the data of each open file goes: one for all opens of an object, on all mounts of the tree, from the first
@@ -44,6 +61,8 @@ final class DataPathTable: Sendable {
         /// nil: uncached on this mount, to the end. A kernel may take two answers in another order than they were given in.
         let id: Int32?
         var opens = 0
+        /// Of these: who write past us.
+        var writers = 0
     }
     private struct File {
         let isPassthrough: Bool
@@ -55,11 +74,31 @@ final class DataPathTable: Sendable {
         var isRemoved = false
         /// One for each mount that has it open.
         var registrations: [Registration] = []
+        /// Handles by which the kernel reads past us.
+        var readers = 0
+        /// Who opened those by which data goes past us; nil: several users.
+        var passingUser: UInt32?
+
+        func isPassed(_ hold: DataHold) -> Bool {
+            switch hold {
+            case .request(let mount): return readers > 0 || registrations.contains { $0.mount !== mount && $0.writers > 0 }
+            case .any: return readers > 0 || registrations.contains { $0.writers > 0 }
+            case .others(let user): return isPassed(.any) && passingUser != user
+            }
+        }
+
+        mutating func notePassing(_ demand: DataDemand, at index: Int) {
+            passingUser = isPassed(.any) && passingUser != demand.user ? nil : demand.user
+            if demand.reads { readers += 1 }
+            if demand.writes { registrations[index].writers += 1 }
+        }
     }
     private struct State {
         var files: [ObjectKey: File] = [:]
         /// Files that were opened in a way that allows a mapping.
         var mappable = 0
+        /// Objects on which a system call is under way that takes the lock of the backing file.
+        var claims: [ObjectKey: Int] = [:]
         /// No handle is left, but perhaps a mapping.
         var left = LeftMappings(remembering: 2048)
 
@@ -83,16 +122,20 @@ final class DataPathTable: Sendable {
     /// - Parameters:
     ///   - everyMount: could do passthrough.
     ///   - descriptor: of the object; O_PATH is enough.
-    /// - Throws: `busy` if others have it open in a way that cannot be narrowed to what is demanded.
+    /// - Throws: `busy` if others have it open in a way that cannot be narrowed to what is demanded; `claimed` if it is to come
+    ///   again.
     func join(
         _ key: ObjectKey, _ demand: DataDemand, on mount: BackingIDs, everyMount: Bool, _ descriptor: Int32
     ) throws(Errno) -> DataPathShare {
         try withPart(of: key) { state throws(Errno) in
+            let isClaimed = !state.claims.isEmpty && state.claims[key] != nil
+            if isClaimed, demand.mayComeAgain { throw .claimed }
+            var demand = demand
+            // What comes here holds nothing while a change is under way.
+            if isClaimed { (demand.allowsPassthrough, demand.isSeen) = (false, true) }
             var file = state.files[key] ?? first(&state, key, demand, on: mount, everyMount: everyMount, descriptor)
             let path = try Self.path(in: &file, key, demand, on: mount, descriptor)
-            let share = DataPathShare(
-                self, key, mount, path, isMappable: path.backingID != nil && demand.isMappable,
-                changesUnseen: file.isPassthrough)
+            let share = DataPathShare(self, key, mount, path, demand, changesUnseen: file.isPassthrough)
             file.opens += 1
             if share.isMappable {
                 if !file.wasMappable { state.mappable += 1 }
@@ -146,16 +189,21 @@ final class DataPathTable: Sendable {
         file.registrations[index].opens += 1
         // A kernel that cannot must not keep pages either.
         guard let id = file.registrations[index].id else { return .direct }
-        return demand.isSeen || demand.mustNotBeMapped ? .seenPassthrough(id) : .passthrough(id)
+        if demand.isSeen || demand.mustNotBeMapped { return .seenPassthrough(id) }
+        file.notePassing(demand, at: index)
+        return .passthrough(id)
     }
 
-    fileprivate func leave(_ key: ObjectKey, _ mount: BackingIDs) {
+    fileprivate func leave(_ share: DataPathShare) {
+        let (key, mount) = (share.key, share.mount)
         let unused = try? withPart(of: key) { state throws(Errno) -> (id: Int32, isRemoved: Bool)? in
             guard var file = state.files[key] else { return nil }
             var unused: (id: Int32, isRemoved: Bool)?
             file.opens -= 1
+            if share.readsPast { file.readers -= 1 }
             if let index = file.registrations.firstIndex(where: { $0.mount === mount }) {
                 file.registrations[index].opens -= 1
+                if share.writesPast { file.registrations[index].writers -= 1 }
                 if file.registrations[index].opens == 0, let id = file.registrations.remove(at: index).id {
                     unused = (id, file.isRemoved)
                 }
@@ -168,6 +216,31 @@ final class DataPathTable: Sendable {
             return unused
         }
         if let unused = unused ?? nil { mount.leave(unused.id, of: key, isRemoved: unused.isRemoved) }
+    }
+
+    /// Keeps the kernel from holding a backing file while a system call of ours takes its lock: until `unclaim` whoever opens
+    /// the file has its data come here.
+    /// - Returns: false if it may be held already.
+    func claim(_ key: ObjectKey, against hold: DataHold) -> Bool {
+        let isClaimed = try? withPart(of: key) { state throws(Errno) in
+            if let file = state.files[key], file.isPassed(hold) { return false }
+            state.claims[key, default: 0] += 1
+            return true
+        }
+        return isClaimed ?? false
+    }
+
+    func unclaim(_ key: ObjectKey) {
+        try? withPart(of: key) { state throws(Errno) in
+            let left = state.claims[key, default: 1] - 1
+            state.claims[key] = left > 0 ? left : nil
+        }
+    }
+
+    /// Whether the kernel may hold a backing file now.
+    func mayBeHeld(_ key: ObjectKey, by hold: DataHold) -> Bool {
+        let isHeld = try? withPart(of: key) { state throws(Errno) in state.files[key]?.isPassed(hold) ?? false }
+        return isHeld ?? true
     }
 
     /// A file has lost its last name.
@@ -192,24 +265,30 @@ final class DataPathTable: Sendable {
 /// One open file's part in the way of its object; given back when it is gone.
 final class DataPathShare: Sendable {
     private let table: DataPathTable
-    private let key: ObjectKey
-    private let mount: BackingIDs
+    fileprivate let key: ObjectKey
+    fileprivate let mount: BackingIDs
     let path: DataPath
     let isMappable: Bool
+    /// The kernel reads, or writes, by this handle without us.
+    fileprivate let readsPast: Bool
+    fileprivate let writesPast: Bool
     /// READ and WRITE come here, but others write past us. splice(2) and private mappings bring pages into the kernel's
     /// cache even on an uncached handle; they must not stay.
     let mustKeepNoPages: Bool
 
     fileprivate init(
-        _ table: DataPathTable, _ key: ObjectKey, _ mount: BackingIDs, _ path: DataPath, isMappable: Bool,
+        _ table: DataPathTable, _ key: ObjectKey, _ mount: BackingIDs, _ path: DataPath, _ demand: DataDemand,
         changesUnseen: Bool
     ) {
-        (self.table, self.key, self.mount, self.path, self.isMappable) = (table, key, mount, path, isMappable)
+        (self.table, self.key, self.mount, self.path) = (table, key, mount, path)
+        isMappable = path.backingID != nil && demand.isMappable
+        let isPast = if case .passthrough = path { true } else { false }
+        (readsPast, writesPast) = (isPast && demand.reads, isPast && demand.writes)
         switch path {
         case .direct, .seenPassthrough: mustKeepNoPages = changesUnseen
         case .cached, .passthrough: mustKeepNoPages = false
         }
     }
 
-    deinit { table.leave(key, mount) }
+    deinit { table.leave(self) }
 }

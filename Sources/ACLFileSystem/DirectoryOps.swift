@@ -52,10 +52,15 @@ extension FileSystem {
         // A listing that follows says that the kernel has used the one before (R5).
         directory.listing.isUsed()
         if offset == 0 { directory.node.lastShown.store(SystemTime.monotonic(), ordering: .relaxed) }
-        if view != nil { try metadataLock.withReadLock { () throws(Errno) in try permitListing(load(directory.node), caller) } }
-        try forEachName(of: directory, from: offset) { name, inode in
-            reply.add(
-                name: name.name, ino: inode, type: UInt32(name.type), offset: UInt64(bitPattern: name.nextOffset))
+        try passingGates(caller) { () throws(Errno) in
+            // A gate that is open stays so as long as the lock is held.
+            try metadataLock.withReadLock { () throws(Errno) in
+                if view != nil { try permitListing(load(directory.node), caller) }
+                try forEachName(of: directory, from: offset) { name, inode in
+                    reply.add(
+                        name: name.name, ino: inode, type: UInt32(name.type), offset: UInt64(bitPattern: name.nextOffset))
+                }
+            }
         }
     }
 
@@ -92,27 +97,37 @@ extension FileSystem {
         of directory: OpenDirectory, from offset: UInt64, into reply: inout DirectoryReply, _ shown: inout [NodeID],
         _ caller: Caller
     ) throws(Errno) {
-        try metadataLock.withReadLock { () throws(Errno) in
-            let parent = try load(directory.node)
-            try permitListing(parent, caller)
-            // With several mounts no listing shows objects (R4).
-            let showsEntries = cache.mayShowObjects && !share.hasSeveralMounts && everybodyHolds(.search, on: parent)
-            try forEachName(of: directory, from: offset) { name, inode in
-                let offset = UInt64(bitPattern: name.nextOffset)
-                if showsEntries, !name.isDot, let entry = listedEntry(name.name, below: parent) {
-                    if reply.add(name: name.name, entry: entry, offset: offset) {
-                        shown.append(entry.node)
-                        directory.listing.shows(name.name, entry.node)
-                        return true
-                    }
-                    forgetLookups(of: entry.node, 1)
-                    return false
-                }
-                let attributes = ObjectAttributes(ino: inode, mode: UInt32(name.type) << 12)
-                return reply.add(
-                    name: name.name, entry: Entry(node: NodeID(0), generation: 0, attributes: attributes),
-                    offset: offset)
+        try passingGates(caller) { () throws(Errno) in
+            try metadataLock.withReadLock { () throws(Errno) in
+                try requireOpenGate(of: directory.node.object)
+                try listEntriesNow(of: directory, from: offset, into: &reply, &shown, caller)
             }
+        }
+    }
+
+    private func listEntriesNow(
+        of directory: OpenDirectory, from offset: UInt64, into reply: inout DirectoryReply, _ shown: inout [NodeID],
+        _ caller: Caller
+    ) throws(Errno) {
+        let parent = try load(directory.node)
+        try permitListing(parent, caller)
+        // With several mounts no listing shows objects (R4).
+        let showsEntries = cache.mayShowObjects && !share.hasSeveralMounts && everybodyHolds(.search, on: parent)
+        try forEachName(of: directory, from: offset) { name, inode in
+            let offset = UInt64(bitPattern: name.nextOffset)
+            if showsEntries, !name.isDot, let entry = listedEntry(name.name, below: parent) {
+                if reply.add(name: name.name, entry: entry, offset: offset) {
+                    shown.append(entry.node)
+                    directory.listing.shows(name.name, entry.node)
+                    return true
+                }
+                forgetLookups(of: entry.node, 1)
+                return false
+            }
+            let attributes = ObjectAttributes(ino: inode, mode: UInt32(name.type) << 12)
+            return reply.add(
+                name: name.name, entry: Entry(node: NodeID(0), generation: 0, attributes: attributes),
+                offset: offset)
         }
     }
 
@@ -134,6 +149,7 @@ extension FileSystem {
     private func forEachName(
         of directory: OpenDirectory, from offset: UInt64, _ body: (DirectoryEntry, UInt64) -> Bool
     ) throws(Errno) {
+        try requireOpenGate(of: directory.node.object)
         let descriptor = directory.descriptor.rawValue
         let device = directory.node.object.key.device
         let isRoot = directory.node.id == .root

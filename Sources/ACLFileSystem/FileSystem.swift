@@ -188,7 +188,8 @@ extension FileSystem {
 
     /// The object that a name means now, with its facts.
     func child(_ name: UnsafePointer<CChar>, of parent: Loaded) throws(Errno) -> Loaded {
-        try load(tree.resolve(name, in: parent.descriptor, parent.status), parent.standing.below(name))
+        try requireOpenGate(of: parent.object)
+        return try load(tree.resolve(name, in: parent.descriptor, parent.status), parent.standing.below(name))
     }
 
     /// nil if there is no such name.
@@ -208,6 +209,8 @@ extension FileSystem {
         named name: UnsafePointer<CChar>? = nil, in directory: BackingObject? = nil
     ) throws(Errno) {
         let decision = decide(operation, objects, caller)
+        // Granted a moment ago, before it was found that the object may be held: counted once.
+        if ThreadMark.isSet, decision.isAllowed { return }
         counters.count(decision)
         if let denial = decision.denial {
             var rule: String?

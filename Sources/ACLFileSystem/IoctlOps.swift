@@ -19,24 +19,21 @@ extension FileSystem {
         let node = try handles.node(id)
         switch command {
         case .getFlags:
-            return littleEndian(inodeFlags(try readFlags(node, caller)), padTo: min(outputSize, 8))
+            return littleEndian(Self.inodeFlags(try readFlags(node, caller)), padTo: min(outputSize, 8))
         case .getExtended:
-            return littleEndian(extendedFlags(try readFlags(node, caller)), padTo: min(outputSize, 28))
+            return littleEndian(Self.extendedFlags(try readFlags(node, caller)), padTo: min(outputSize, 28))
         case .setFlags:
             guard input.count >= 4 else { throw .inval }
             let bits = input.loadUnaligned(as: UInt32.self)
-            try setFlags(node, caller, known: InodeFlag.immutable | InodeFlag.append | InodeFlag.noDump, bits) {
-                self.inodeFlags($0)
-            }
+            try setFlags(node, caller, known: InodeFlag.immutable | InodeFlag.append | InodeFlag.noDump, bits, Self.inodeFlags)
         case .setExtended:
             guard input.count >= 28 else { throw .inval }
             // Extent sizes and project ids have no BSD flag; zero is what a get shows.
             for position in stride(from: 4, to: 20, by: 4)
             where input.loadUnaligned(fromByteOffset: position, as: UInt32.self) != 0 { throw .opnotsupp }
             let bits = input.loadUnaligned(as: UInt32.self)
-            try setFlags(node, caller, known: InodeXFlag.immutable | InodeXFlag.append | InodeXFlag.noDump, bits) {
-                self.extendedFlags($0)
-            }
+            try setFlags(
+                node, caller, known: InodeXFlag.immutable | InodeXFlag.append | InodeXFlag.noDump, bits, Self.extendedFlags)
         }
         return []
     }
@@ -52,10 +49,21 @@ extension FileSystem {
     /// `i` and `a` stand for the system flags, and are shown also for the user flags; only a change of what
     /// is shown is a request, so that the user flags are neither set nor cleared from here.
     private func setFlags(
-        _ node: Node, _ caller: Caller, known: UInt32, _ bits: UInt32, shown: (FileFlags) -> UInt32
+        _ node: Node, _ caller: Caller, known: UInt32, _ bits: UInt32, _ shown: @escaping @Sendable (FileFlags) -> UInt32
+    ) throws(Errno) {
+        func perform() throws(Errno) { try setFlagsNow(node, caller, known: known, bits, shown) }
+        if try unlessHeld(perform) != nil { return }
+        try changingHeld(node.id, caller) { [self] () throws(Errno) in
+            try setFlagsNow(node, caller, known: known, bits, shown)
+        }
+    }
+
+    private func setFlagsNow(
+        _ node: Node, _ caller: Caller, known: UInt32, _ bits: UInt32, _ shown: (FileFlags) -> UInt32
     ) throws(Errno) {
         try metadataLock.withWriteLock { () throws(Errno) in
             let object = try load(node)
+            try requireNoOtherChange(of: object)
             var flags = try shownFlags(object)
             let changed = bits ^ shown(flags)
             if changed & ~known != 0 { throw .opnotsupp }
@@ -76,7 +84,7 @@ extension FileSystem {
         }
     }
 
-    private func inodeFlags(_ flags: FileFlags) -> UInt32 {
+    private static func inodeFlags(_ flags: FileFlags) -> UInt32 {
         var bits: UInt32 = 0
         if !flags.isDisjoint(with: .immutable) { bits |= InodeFlag.immutable }
         if !flags.isDisjoint(with: .appendOnly) { bits |= InodeFlag.append }
@@ -84,7 +92,7 @@ extension FileSystem {
         return bits
     }
 
-    private func extendedFlags(_ flags: FileFlags) -> UInt32 {
+    private static func extendedFlags(_ flags: FileFlags) -> UInt32 {
         var bits: UInt32 = 0
         if !flags.isDisjoint(with: .immutable) { bits |= InodeXFlag.immutable }
         if !flags.isDisjoint(with: .appendOnly) { bits |= InodeXFlag.append }

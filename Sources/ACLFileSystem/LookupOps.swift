@@ -8,24 +8,32 @@ extension FileSystem {
         _ name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller
     ) throws(Errno) -> LookupAnswer {
         let awaited = awaitForget(of: name, in: parent, caller)
-        return try metadataLock.withReadLock { () throws(Errno) in
-            let directory = try load(parent)
-            do throws(Errno) {
-                try permit(
-                    .lookup, Parts(finding: name, in: directory), caller, about: directory, named: name,
-                    in: directory.object)
-                if directory.isCovered { return .absent(validFor: 0) }
-                let found = try child(name, of: directory)
-                try gate(found, named: name, in: directory.object, caller)
-                // In vain: as if it had not waited, however many bumps there were meanwhile.
-                if let awaited, isKnown(awaited) { awaited.revalidation.mark() }
-                return .found(entry(found, named: name, below: directory))
-            } catch {
-                if error == .noent { return .absent(validFor: absenceTime(of: name, below: directory)) }
-                // The one refusal after which the kernel keeps what is mounted there.
-                if mountsBelow.guards(name, in: directory.object) { throw .nomem }
-                throw error
-            }
+        return try passingGates(caller) { () throws(Errno) in
+            try metadataLock.withReadLock { () throws(Errno) in try lookupNow(name, in: parent, awaited, caller) }
+        }
+    }
+
+    private func lookupNow(
+        _ name: UnsafePointer<CChar>, in parent: NodeID, _ awaited: Node?, _ caller: Caller
+    ) throws(Errno) -> LookupAnswer {
+        let directory = try load(parent)
+        try requireOpenGate(of: directory.object)
+        do throws(Errno) {
+            try permit(
+                .lookup, Parts(finding: name, in: directory), caller, about: directory, named: name,
+                in: directory.object)
+            if directory.isCovered { return .absent(validFor: 0) }
+            let found = try child(name, of: directory)
+            try gate(found, named: name, in: directory.object, caller)
+            // In vain: as if it had not waited, however many bumps there were meanwhile.
+            if let awaited, isKnown(awaited) { awaited.revalidation.mark() }
+            return .found(entry(found, named: name, below: directory))
+        } catch {
+            if error == .noent { return .absent(validFor: absenceTime(of: name, below: directory)) }
+            if error == .nameHeld { throw error }
+            // The one refusal after which the kernel keeps what is mounted there.
+            if mountsBelow.guards(name, in: directory.object) { throw .nomem }
+            throw error
         }
     }
 

@@ -23,39 +23,50 @@ extension OpenIntent {
 extension FileSystem {
     func open(_ id: NodeID, flags: Int32, _ caller: Caller) throws(Errno) -> Opening {
         let node = try node(id)
-        // Who closed it may have done so a moment ago: RELEASE comes behind close(2).
+        // Who closed it may have done so a moment ago: RELEASE comes behind close(2). And a change that is under way is over soon.
         for pause: UInt32 in [1, 2, 5, 10] {
-            do throws(Errno) { return try open(node, flags: flags, caller) } catch {
-                guard error == .busy else { throw error }
+            do throws(Errno) { return try open(node, flags: flags, mayComeAgain: true, caller) } catch {
+                guard error == .busy || error == .claimed else { throw error }
                 SystemTime.sleep(milliseconds: pause)
             }
         }
-        do throws(Errno) { return try open(node, flags: flags, caller) } catch {
+        do throws(Errno) { return try open(node, flags: flags, mayComeAgain: false, caller) } catch {
             if error == .busy { noteBusy(node) }
             throw error
         }
     }
 
-    private func open(_ node: Node, flags: Int32, _ caller: Caller) throws(Errno) -> Opening {
+    private func open(_ node: Node, flags: Int32, mayComeAgain: Bool, _ caller: Caller) throws(Errno) -> Opening {
         guard OpenIntent(flags: flags).contains(.write) || flags & OpenFlag.truncate != 0 else {
-            return try open(node, flags: flags, nil, caller)
+            return try open(node, flags: flags, mayComeAgain: mayComeAgain, nil, caller)
         }
-        return try openingForWriting(node, caller) { (growth) throws(Errno) in
-            try open(node, flags: flags, growth, caller)
+        func perform() throws(Errno) -> Opening {
+            try openingForWriting(node, caller) { (growth) throws(Errno) in
+                try open(node, flags: flags, mayComeAgain: mayComeAgain, growth, caller)
+            }
+        }
+        if let opening = try unlessHeld(perform) { return opening }
+        // Set-id bits are to be cleared on a file that may be held.
+        return try changingHeld(node.id, caller, unwanted: { [self] in release($0.handle) }) { [self] () throws(Errno) in
+            try openingForWriting(node, caller) { (growth) throws(Errno) in
+                try open(node, flags: flags, mayComeAgain: mayComeAgain, growth, caller)
+            }
         }
     }
 
     /// Decides and opens under the lock; cutting a large file may take long, so it comes after, on what was granted.
-    private func open(_ node: Node, flags: Int32, _ growth: Growth?, _ caller: Caller) throws(Errno) -> Opening {
+    private func open(
+        _ node: Node, flags: Int32, mayComeAgain: Bool, _ growth: Growth?, _ caller: Caller
+    ) throws(Errno) -> Opening {
         let intent = OpenIntent(flags: flags)
         let (object, opened) = try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(node)
-            return (object, try grant(node, object, intent, flags: flags, caller))
+            return (object, try grant(node, object, intent, flags: flags, mayComeAgain: mayComeAgain, caller))
         }
         var size = object.status.size
         if intent.contains(.truncate) {
             defer { share.contentChanged(node.object, through: self) }
-            try opened.cut()
+            try usingData(of: [opened], caller, against: .any) { () throws(Errno) in try opened.cut() }
             size = 0
         }
         opened.enter(try entering(growth, size: size, intent, caller))
@@ -65,7 +76,7 @@ extension FileSystem {
 
     /// What a caller may have of an object, opened.
     private func grant(
-        _ node: Node, _ object: Loaded, _ intent: OpenIntent, flags: Int32, _ caller: Caller
+        _ node: Node, _ object: Loaded, _ intent: OpenIntent, flags: Int32, mayComeAgain: Bool, _ caller: Caller
     ) throws(Errno) -> OpenFile {
         let executes = flags & openForExecution != 0
         try permit(executes ? .execute : .open(intent), Parts(object: object), caller, about: object)
@@ -79,7 +90,9 @@ extension FileSystem {
         let clearsSetID =
             isWritable && caller.uid != 0 && !object.facts.mode.isDisjoint(with: [.setUser, .setGroup])
         let way = try joinDataPath(
-            object, demand(intent, of: object, isAppendOnly: isAppendOnly, clearsSetID: clearsSetID, caller))
+            object,
+            demand(
+                intent, of: object, isAppendOnly: isAppendOnly, clearsSetID: clearsSetID, mayComeAgain: mayComeAgain, caller))
         if way.path.backingID != nil, flags & OpenFlag.direct != 0 {
             // The kernel could only say EIO where the backing file system knows no O_DIRECT.
             _ = try Syscall.reopen(object.descriptor.rawValue, backingFlags(flags) | OpenFlag.direct)
@@ -88,7 +101,9 @@ extension FileSystem {
         let isNeeded = isWritable || way.path.backingID == nil
         let descriptor =
             isNeeded ? SharedDescriptor(try Syscall.reopen(object.descriptor.rawValue, backingFlags(flags))) : nil
-        if intent.contains(.truncate) || clearsSetID && way.path.backingID != nil { try clearSetID(object, caller) }
+        if intent.contains(.truncate) || clearsSetID && way.path.backingID != nil {
+            try clearSetID(object, caller, holding: .reading)
+        }
         return OpenFile(
             node: node, place: object.descriptor, descriptor: descriptor, portion, way,
             isReadable: intent.contains(.read) || executes, isWritable: isWritable, isAppendOnly: isAppendOnly)
@@ -118,27 +133,36 @@ extension FileSystem {
     func createAndOpen(
         _ name: UnsafePointer<CChar>, in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> (Entry, Opening) {
-        let (shown, opening) = try share.withNamesHeld { () throws(Errno) -> (Entry, Opening?) in
-            let directory = try load(parent)
-            // Before anything is made, so that a refusal leaves nothing.
-            let portion = try share.handleAllowance.take(caller.uid)
-            let made: Loaded
-            do throws(Errno) { made = try create(.file, name, in: directory, mode: mode, caller) } catch {
-                guard error == .exist, flags & OpenFlag.exclusive == 0 else { throw error }
-                // It came into being after the kernel looked: then it is opened like any other.
-                try permit(
-                    .lookup, Parts(finding: name, in: directory), caller, about: directory, named: name,
-                    in: directory.object)
-                let found = try child(name, of: directory)
-                return (entry(found, named: name, below: directory), nil)
-            }
-            return try showing(entry(made, named: name, below: directory)) { (node) throws(Errno) in
-                try openCreated(made, node, portion, flags: flags, caller)
+        let (shown, opening) = try passingGates(caller) { () throws(Errno) in
+            try share.withNamesHeld { () throws(Errno) in
+                try createAndOpenNow(name, in: parent, flags: flags, mode: mode, caller)
             }
         }
         if let opening { return (shown, opening) }
         // Not with names held: opening for writing may have to wait for zeros.
         return try showing(shown) { (node) throws(Errno) in try open(node.id, flags: flags, caller) }
+    }
+
+    /// - Returns: without an opening if the name was there already.
+    private func createAndOpenNow(
+        _ name: UnsafePointer<CChar>, in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
+    ) throws(Errno) -> (Entry, Opening?) {
+        let directory = try load(parent)
+        // Before anything is made, so that a refusal leaves nothing.
+        let portion = try share.handleAllowance.take(caller.uid)
+        let made: Loaded
+        do throws(Errno) { made = try create(.file, name, in: directory, mode: mode, caller) } catch {
+            guard error == .exist, flags & OpenFlag.exclusive == 0 else { throw error }
+            // It came into being after the kernel looked: then it is opened like any other.
+            try permit(
+                .lookup, Parts(finding: name, in: directory), caller, about: directory, named: name,
+                in: directory.object)
+            let found = try child(name, of: directory)
+            return (entry(found, named: name, below: directory), nil)
+        }
+        return try showing(entry(made, named: name, below: directory)) { (node) throws(Errno) in
+            try openCreated(made, node, portion, flags: flags, caller)
+        }
     }
 
     /// Opens what an entry shows; if that fails the entry is not shown after all.
@@ -161,17 +185,23 @@ extension FileSystem {
     func openUnnamed(
         in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> (Entry, Opening) {
-        try share.withNamesHeld { () throws(Errno) in
-            let portion = try share.handleAllowance.take(caller.uid)
-            let directory = try load(parent)
-            let descriptor = try createUnnamed(in: directory, mode: mode, caller)
-            // O_PATH: what the tree keeps must not count as a writer.
-            let place = try Syscall.reopen(descriptor.rawValue, OpenFlag.path)
-            var made = try load(tree.adopt(SharedDescriptor(place)), directory.standing.unnamedBelow)
-            made.opened = descriptor
-            return try showing(unnamedEntry(made, in: directory)) { (node) throws(Errno) in
-                try openCreated(made, node, portion, flags: flags, caller)
-            }
+        try passingGates(caller) { () throws(Errno) in
+            try share.withNamesHeld { () throws(Errno) in try openUnnamedNow(in: parent, flags: flags, mode: mode, caller) }
+        }
+    }
+
+    private func openUnnamedNow(
+        in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
+    ) throws(Errno) -> (Entry, Opening) {
+        let portion = try share.handleAllowance.take(caller.uid)
+        let directory = try load(parent)
+        let descriptor = try createUnnamed(in: directory, mode: mode, caller)
+        // O_PATH: what the tree keeps must not count as a writer.
+        let place = try Syscall.reopen(descriptor.rawValue, OpenFlag.path)
+        var made = try load(tree.adopt(SharedDescriptor(place)), directory.standing.unnamedBelow)
+        made.opened = descriptor
+        return try showing(unnamedEntry(made, in: directory)) { (node) throws(Errno) in
+            try openCreated(made, node, portion, flags: flags, caller)
         }
     }
 

@@ -52,8 +52,7 @@ extension FileSystem {
         switch owner {
         case .user(let uid):
             try permit(.chown(uid: uid, gid: nil), Parts(object: object), caller, about: object)
-            defer { takeBack(object, after: factsNow(object)) }
-            try changeOwner(of: object, uid: uid, gid: nil)
+            try takingBack(object) { () throws(Errno) in try changeOwner(of: object, uid: uid, gid: nil) }
         case .identity(let guid):
             try permit(.setOwner(guid), Parts(object: object), caller, about: object)
             try give(object, uid: ObjectFacts.notAnID, gid: nil) { $0.ownerGUID = guid }
@@ -64,8 +63,7 @@ extension FileSystem {
         switch group {
         case .group(let gid):
             try permit(.chown(uid: nil, gid: gid), Parts(object: object), caller, about: object)
-            defer { takeBack(object, after: factsNow(object)) }
-            try changeOwner(of: object, uid: nil, gid: gid)
+            try takingBack(object) { () throws(Errno) in try changeOwner(of: object, uid: nil, gid: gid) }
         case .identity(let guid):
             try permit(.setGroup(guid), Parts(object: object), caller, about: object)
             try give(object, uid: nil, gid: ObjectFacts.notAnID) { $0.groupGUID = guid }
@@ -97,9 +95,25 @@ extension FileSystem {
     private func give(
         _ object: Loaded, uid: UInt32? = nil, gid: UInt32? = nil, _ change: (inout MetadataRecord) -> Void
     ) throws(Errno) {
+        try takingBack(object) { () throws(Errno) in
+            try acting(on: object) { () throws(Errno) in try giveAlone(object, uid: uid, gid: gid, change) }
+        }
+    }
+
+    /// Tells the kernel of a change, which may be half done.
+    private func takingBack(_ object: Loaded, _ change: () throws(Errno) -> Void) throws(Errno) {
+        do throws(Errno) { try change() } catch {
+            if error != .mayBeHeld { takeBack(object, after: factsNow(object)) }
+            throw error
+        }
+        takeBack(object, after: factsNow(object))
+    }
+
+    private func giveAlone(
+        _ object: Loaded, uid: UInt32?, gid: UInt32?, _ change: (inout MetadataRecord) -> Void
+    ) throws(Errno) {
         let descriptor = object.descriptor.rawValue
         let facts = object.facts
-        defer { takeBack(object, after: factsNow(object)) }
         let mode = facts.mode.subtracting([.setUser, .setGroup])
         if mode != facts.mode { try Syscall.fchmod(descriptor, mode: UInt32(mode.rawValue)) }
         if volume.ignoresOwnership { return }

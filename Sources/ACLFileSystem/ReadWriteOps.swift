@@ -7,10 +7,36 @@ import LinuxSystem
 // when it was opened, and an open descriptor keeps what it was given.
 
 extension FileSystem {
-    func read(_ id: HandleID, into buffer: UnsafeMutableRawBufferPointer, offset: Int64) throws(Errno) -> Int {
+    func read(
+        _ id: HandleID, into buffer: UnsafeMutableRawBufferPointer, offset: Int64, _ caller: Caller
+    ) throws(Errno) -> Int {
         let file = try handles.file(id)
         try permit(.read, through: file)
         let descriptor = try file.descriptor()
+        // Where no data goes past us nobody holds the file.
+        guard file.way.mustKeepNoPages else { return try read(descriptor, into: buffer, offset: offset) }
+        defer { notices.dropContent(of: file.node.id) }
+        let key = file.node.object.key
+        if share.dataPaths.claim(key, against: .any) {
+            defer { share.dataPaths.unclaim(key) }
+            return try read(descriptor, into: buffer, offset: offset)
+        }
+        let size = buffer.count
+        let bytes = try onSpareThread([file], caller) { [self] _ throws(Errno) in
+            var bytes = [UInt8](repeating: 0, count: size)
+            let count = try bytes.withUnsafeMutableBytes { buffer in
+                Result { () throws(Errno) in try read(descriptor, into: buffer, offset: offset) }
+            }.get()
+            bytes.removeLast(size - count)
+            return bytes
+        }
+        buffer.copyBytes(from: bytes)
+        return bytes.count
+    }
+
+    private func read(
+        _ descriptor: SharedDescriptor, into buffer: UnsafeMutableRawBufferPointer, offset: Int64
+    ) throws(Errno) -> Int {
         var total = 0
         while total < buffer.count {
             let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[total...])
@@ -18,7 +44,6 @@ extension FileSystem {
             if count == 0 { break }
             total += count
         }
-        if file.way.mustKeepNoPages { notices.dropContent(of: file.node.id) }
         return total
     }
 
@@ -33,18 +58,32 @@ extension FileSystem {
         if !appends, file.isAppendOnly { addsAtEnd = try isEnd(offset, of: file) }
         try permit(.write(addsAtEnd: addsAtEnd), through: file)
         defer { share.contentChanged(file.node.object, through: self) }
-        if clearsSetID { try clearSetID(of: file) }
-        if !file.isAppendOnly, !appends {
-            let descriptor = try file.descriptor()
-            return try writeAll(bytes) { (rest, done) throws(Errno) in
-                try spending(for: caller) { () throws(Errno) in
-                    try Syscall.pwrite(descriptor.rawValue, rest, offset: offset + Int64(done))
-                }
-            }
+        if clearsSetID { try clearSetID(of: file, caller) }
+        let position: Int64? = file.isAppendOnly || appends ? nil : offset
+        let descriptor = try position == nil ? file.appendingDescriptor() : file.descriptor()
+        guard file.way.mustKeepNoPages else { return try write(bytes, to: descriptor, at: position, caller) }
+        let key = file.node.object.key
+        if share.dataPaths.claim(key, against: .request(from: backingIDs)) {
+            defer { share.dataPaths.unclaim(key) }
+            return try write(bytes, to: descriptor, at: position, caller)
         }
-        let end = try file.appendingDescriptor()
-        return try writeAll(bytes) { (rest, _) throws(Errno) in
-            try spending(for: caller) { () throws(Errno) in try Syscall.write(end.rawValue, rest) }
+        let copy = Array(bytes)
+        return try onSpareThread([file], caller) { [self] _ throws(Errno) in
+            try copy.withUnsafeBytes { bytes in
+                Result { () throws(Errno) in try write(bytes, to: descriptor, at: position, caller) }
+            }.get()
+        }
+    }
+
+    /// - Parameter position: nil: at the end.
+    private func write(
+        _ bytes: UnsafeRawBufferPointer, to descriptor: SharedDescriptor, at position: Int64?, _ caller: Caller
+    ) throws(Errno) -> Int {
+        try writeAll(bytes) { (rest, done) throws(Errno) in
+            try spending(for: caller) { () throws(Errno) in
+                guard let position else { return try Syscall.write(descriptor.rawValue, rest) }
+                return try Syscall.pwrite(descriptor.rawValue, rest, offset: position + Int64(done))
+            }
         }
     }
 
@@ -72,24 +111,34 @@ extension FileSystem {
     }
 
     /// Set-id bits go when somebody other than root writes (AUTHORIZATION.md 6.7); the kernel says when.
-    private func clearSetID(of file: OpenFile) throws(Errno) {
+    private func clearSetID(of file: OpenFile, _ caller: Caller) throws(Errno) {
+        if try Syscall.statx(file.place.rawValue, flags: AtFlag.dontSync).mode & 0o6000 == 0 { return }
+        if try unlessHeld({ () throws(Errno) in try clearSetIDNow(of: file) }) != nil { return }
+        try changingHeld(file.node.id, caller) { [self] () throws(Errno) in try clearSetIDNow(of: file) }
+    }
+
+    private func clearSetIDNow(of file: OpenFile) throws(Errno) {
         try metadataLock.withWriteLock { () throws(Errno) in
-            let status = try Syscall.statx(file.place.rawValue)
-            if try clearSetID(file.place.rawValue, status) { takeBackAttributes(of: file.node) }
+            let object = try load(file.node)
+            try requireNoOtherChange(of: object)
+            if try clearSetID(of: object) { takeBackAttributes(of: file.node) }
         }
     }
 
     /// - Returns: whether there were any.
     @discardableResult
-    func clearSetID(_ descriptor: Int32, _ status: FileStatus) throws(Errno) -> Bool {
-        guard status.mode & 0o6000 != 0, status.isRegular else { return false }
-        try Syscall.fchmod(descriptor, mode: status.mode & 0o1777)
+    func clearSetID(of object: Loaded, holding hold: MetadataHold = .writing) throws(Errno) -> Bool {
+        let mode = object.status.mode
+        guard mode & 0o6000 != 0, object.status.isRegular else { return false }
+        try acting(on: object, holding: hold) { () throws(Errno) in
+            try Syscall.fchmod(object.descriptor.rawValue, mode: mode & 0o1777)
+        }
         return true
     }
 
     /// Before a truncation by anybody but root.
-    func clearSetID(_ object: Loaded, _ caller: Caller) throws(Errno) {
-        guard caller.uid != 0, try clearSetID(object.descriptor.rawValue, object.status) else { return }
+    func clearSetID(_ object: Loaded, _ caller: Caller, holding hold: MetadataHold) throws(Errno) {
+        guard caller.uid != 0, try clearSetID(of: object, holding: hold) else { return }
         if let node = object.node { takeBackAttributes(of: node) }
     }
 
@@ -111,10 +160,13 @@ extension FileSystem {
         try waiting { () throws(Errno) in try Syscall.syncfs(descriptor.rawValue) }
     }
 
-    func seek(_ id: HandleID, offset: Int64, whence: Int32) throws(Errno) -> Int64 {
+    func seek(_ id: HandleID, offset: Int64, whence: Int32, _ caller: Caller) throws(Errno) -> Int64 {
         guard whence == Seek.data || whence == Seek.hole else { throw .inval }
-        let descriptor = try handles.file(id).descriptor()
-        return try Syscall.lseek(descriptor.rawValue, offset: offset, whence: whence)
+        let file = try handles.file(id)
+        let descriptor = try file.descriptor()
+        return try usingData(of: [file], caller, against: .request(from: backingIDs)) { () throws(Errno) in
+            try Syscall.lseek(descriptor.rawValue, offset: offset, whence: whence)
+        }
     }
 
     /// AUTHORIZATION.md 2.4: a writable handle; nothing on immutable objects; on append-only objects and
@@ -124,24 +176,38 @@ extension FileSystem {
         _ id: HandleID, mode: Int32, offset: Int64, length: Int64, _ caller: Caller
     ) throws(Errno) {
         let file = try handles.file(id)
-        let size = try metadataLock.withReadLock { () throws(Errno) in
+        let known = try unlessHeld { () throws(Errno) in try permitAllocation(file, mode: mode, offset: offset, caller) }
+        let size =
+            if let known { known } else {
+                try changingHeld(file.node.id, caller) { [self] () throws(Errno) in
+                    try permitAllocation(file, mode: mode, offset: offset, caller)
+                }
+            }
+        let descriptor = try file.descriptor()
+        defer { share.contentChanged(file.node.object, through: self) }
+        try waiting { () throws(Errno) in
+            try usingData(of: [file], caller, against: .request(from: backingIDs)) { [self] () throws(Errno) in
+                try spending(for: caller) { () throws(Errno) in
+                    try Syscall.fallocate(descriptor.rawValue, mode: mode, offset: offset, length: length)
+                }
+            }
+        }
+        leaveAlone(file, mode: mode, offset: offset, length: length, size: size)
+    }
+
+    /// - Returns: the size of the file.
+    private func permitAllocation(_ file: OpenFile, mode: Int32, offset: Int64, _ caller: Caller) throws(Errno) -> UInt64 {
+        try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(file.node)
+            try requireNoOtherChange(of: object)
             let adds = mode == 0 || mode == AllocateFlag.keepSize
             let beyondEnd = adds && offset >= 0 && UInt64(offset) >= object.status.size
             try permit(.allocate(addsBeyondEnd: beyondEnd), through: file, flags: object.facts.flags)
             if mode & (AllocateFlag.zeroRange | AllocateFlag.punchHole) != 0 || mode == 0 {
-                try clearSetID(object, caller)
+                try clearSetID(object, caller, holding: .reading)
             }
             return object.status.size
         }
-        let descriptor = try file.descriptor()
-        defer { share.contentChanged(file.node.object, through: self) }
-        try waiting { () throws(Errno) in
-            try spending(for: caller) { () throws(Errno) in
-                try Syscall.fallocate(descriptor.rawValue, mode: mode, offset: offset, length: length)
-            }
-        }
-        leaveAlone(file, mode: mode, offset: offset, length: length, size: size)
     }
 
     func copy(
@@ -154,13 +220,18 @@ extension FileSystem {
         if to.isAppendOnly { throw .opnotsupp }
         try permit(.write(addsAtEnd: false), through: to)
         defer { share.contentChanged(to.node.object, through: self) }
-        if caller.uid != 0 { try clearSetID(of: to) }
+        if caller.uid != 0 { try clearSetID(of: to, caller) }
         let (read, written) = (try from.descriptor(), try to.descriptor())
+        let files = from.node.object.key == to.node.object.key ? [to] : [from, to]
         return try waiting { () throws(Errno) in
-            try spending(for: caller) { () throws(Errno) in
-                try Syscall.copyFileRange(
-                    from: read.rawValue, offset: source.offset, to: written.rawValue, offset: destination.offset,
-                    length: Int(clamping: min(length, 1 << 30)))
+            try usingData(of: files, caller, against: .any) { [self] () throws(Errno) in
+                // A piece that ends within the time that a caller may wait for a held file.
+                let most: UInt64 = ThreadMark.isSet ? 64 << 20 : 1 << 30
+                return try spending(for: caller) { () throws(Errno) in
+                    try Syscall.copyFileRange(
+                        from: read.rawValue, offset: source.offset, to: written.rawValue, offset: destination.offset,
+                        length: Int(clamping: min(length, most)))
+                }
             }
         }
     }

@@ -9,16 +9,32 @@ extension FileSystem {
     func remove(
         _ name: UnsafePointer<CChar>, in parent: NodeID, directory isDirectory: Bool, _ caller: Caller
     ) throws(Errno) {
+        let isDone: Void? = try unlessHeld { () throws(Errno) in
+            try passingGates(caller) { () throws(Errno) in try removeNow(name, in: parent, directory: isDirectory, caller) }
+        }
+        if isDone != nil { return }
+        let copy = name.copied
+        try changingHeldNames(caller, { () throws(Errno) in try heldNames([(copy, parent)]) }) { [self] () throws(Errno) in
+            try copy.asName { (name) throws(Errno) in try removeNow(name, in: parent, directory: isDirectory, caller) }
+        }
+    }
+
+    private func removeNow(
+        _ name: UnsafePointer<CChar>, in parent: NodeID, directory isDirectory: Bool, _ caller: Caller
+    ) throws(Errno) {
         try share.withNamesHeld { () throws(Errno) in
             let directory = try load(parent)
             let object = try child(name, of: directory)
+            if isDirectory { try requireOpenGate(of: object.object) }
             if directory.isCovered { throw .noent }
             try permit(
                 isDirectory ? .removeDirectory : .unlink,
                 Parts(removing: object, from: directory), caller, about: object, named: name, in: directory.object)
             if object.isCovered { throw .busy }
-            try Syscall.unlinkat(
-                directory.descriptor.rawValue, name, flags: isDirectory ? AtFlag.removeDirectory : 0)
+            try acting(on: object) { () throws(Errno) in
+                try Syscall.unlinkat(
+                    directory.descriptor.rawValue, name, flags: isDirectory ? AtFlag.removeDirectory : 0)
+            }
             keepRecord(of: directory)
             share.hasRemoved(object, name, from: directory)
             tellOthers(ofNameIn: directory, object.object)

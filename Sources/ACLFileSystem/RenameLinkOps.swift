@@ -8,9 +8,29 @@ extension FileSystem {
         _ name: UnsafePointer<CChar>, in parent: NodeID, to newName: UnsafePointer<CChar>, in newParent: NodeID,
         flags: UInt32, _ caller: Caller
     ) throws(Errno) {
-        let exchanges = flags & RenameFlag.exchange != 0
         // A whiteout is a device node that nobody asked to create (AUTHORIZATION.md 2.4).
         guard flags & ~(RenameFlag.noReplace | RenameFlag.exchange) == 0 else { throw .inval }
+        let isDone: Void? = try unlessHeld { () throws(Errno) in
+            try passingGates(caller) { () throws(Errno) in
+                try renameNow(name, in: parent, to: newName, in: newParent, flags: flags, caller)
+            }
+        }
+        if isDone != nil { return }
+        let (old, new) = (name.copied, newName.copied)
+        try changingHeldNames(caller, { () throws(Errno) in try heldNames([(old, parent), (new, newParent)]) }) { [self] () throws(Errno) in
+            try old.asName { (name) throws(Errno) in
+                try new.asName { (newName) throws(Errno) in
+                    try renameNow(name, in: parent, to: newName, in: newParent, flags: flags, caller)
+                }
+            }
+        }
+    }
+
+    private func renameNow(
+        _ name: UnsafePointer<CChar>, in parent: NodeID, to newName: UnsafePointer<CChar>, in newParent: NodeID,
+        flags: UInt32, _ caller: Caller
+    ) throws(Errno) {
+        let exchanges = flags & RenameFlag.exchange != 0
         // For writing: a look-up that the kernel made without its locks must have noted what it hands out before it is
         // asked here whether anything was (docs/coherence.md, R2).
         try metadataLock.withWriteLock { () throws(Errno) in
@@ -18,6 +38,9 @@ extension FileSystem {
             let destination = parent == newParent ? source : try load(newParent)
             let object = try child(name, of: source)
             let target = try childIfThere(newName, of: destination)
+            if parent != newParent { try requireOpenGate(.crossing) }
+            try requireOpenGate(of: object.object)
+            if let target { try requireOpenGate(of: target.object) }
             if exchanges, target == nil { throw .noent }
             if flags & RenameFlag.noReplace != 0, target != nil { throw .exist }
             let objects = Parts(
@@ -28,9 +51,11 @@ extension FileSystem {
             if source.isCovered { throw .noent }
             if destination.isCovered { throw .rofs }
             if object.isCovered || target?.isCovered ?? false { throw .busy }
-            try spending(for: caller) { () throws(Errno) in
-                try Syscall.renameat2(
-                    source.descriptor.rawValue, name, to: destination.descriptor.rawValue, newName, flags: flags)
+            try acting(on: object, and: target.flatMap { $0.object.key == object.object.key ? nil : $0 }) { () throws(Errno) in
+                try spending(for: caller) { () throws(Errno) in
+                    try Syscall.renameat2(
+                        source.descriptor.rawValue, name, to: destination.descriptor.rawValue, newName, flags: flags)
+                }
             }
             keepRecord(of: source)
             if parent != newParent { keepRecord(of: destination) }
@@ -57,13 +82,32 @@ extension FileSystem {
     func link(
         _ id: NodeID, as name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller
     ) throws(Errno) -> Entry {
+        let linked = try unlessHeld { () throws(Errno) in
+            try passingGates(caller) { () throws(Errno) in try linkNow(id, as: name, in: parent, caller) }
+        }
+        if let linked { return linked }
+        let copy = name.copied
+        return try changingHeldNames(
+            caller, unwanted: { [self] in forgetLookups(of: $0.node, 1) },
+            { () throws(Errno) in try heldNames([(copy, parent)], besides: id) }
+        ) { [self] () throws(Errno) in
+            try copy.asName { (name) throws(Errno) in try linkNow(id, as: name, in: parent, caller) }
+        }
+    }
+
+    private func linkNow(
+        _ id: NodeID, as name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller
+    ) throws(Errno) -> Entry {
         try share.withNamesHeld { () throws(Errno) in
             let object = try load(id)
             let directory = try load(parent)
+            try requireOpenGate(of: directory.object)
             try permit(.link, Parts(linking: object, as: name, in: directory), caller, about: object)
             if directory.isCovered { throw .rofs }
-            try spending(for: caller) { () throws(Errno) in
-                try Syscall.link(descriptor: object.descriptor.rawValue, to: directory.descriptor.rawValue, name)
+            try acting(on: object) { () throws(Errno) in
+                try spending(for: caller) { () throws(Errno) in
+                    try Syscall.link(descriptor: object.descriptor.rawValue, to: directory.descriptor.rawValue, name)
+                }
             }
             tellOthers(ofNameIn: directory, object.object)
             // On a confined mount the new name may be in another zone, and so another node.

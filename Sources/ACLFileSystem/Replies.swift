@@ -3,7 +3,7 @@ import LinuxSystem
 
 /// Runs one operation; its error becomes the reply's errno.
 func outcome<Value>(_ body: () throws(Errno) -> Value) -> Result<Value, Errno> {
-    do { return .success(try body()) } catch { return .failure(error) }
+    do { return .success(try body()) } catch { return .failure(error.answered) }
 }
 
 extension EmptyReply {

@@ -136,9 +136,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     ) {
         reply.settle(
             outcome { () throws(Errno) in
-                try fs.undisturbed(node, caller, changes) { () throws(Errno) in
-                    try fs.change(node, changes, caller)
-                }
+                try fs.changeUndisturbed(node, changes, caller)
             })
     }
 
@@ -162,9 +160,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     ) {
         reply.settle(
             outcome { () throws(Errno) in
-                try fs.undisturbed(node, caller) { () throws(Errno) in
-                    try fs.setXattr(node, name, value, flags: flags, caller)
-                }
+                try fs.setXattrUndisturbed(node, name, value, flags: flags, caller)
             })
     }
 
@@ -213,7 +209,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         reply: consuming DataReply
     ) {
         reply.fill(capacity: size) { buffer in
-            switch outcome({ () throws(Errno) in try fs.read(handle, into: buffer, offset: offset) }) {
+            switch outcome({ () throws(Errno) in try fs.read(handle, into: buffer, offset: offset, caller) }) {
             case .success(let count): count
             case .failure(let error): -Int(error.rawValue)
             }
@@ -272,7 +268,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     override public func lseek(
         _ node: NodeID, handle: HandleID, offset: Int64, whence: Int32, caller: Caller, reply: consuming OffsetReply
     ) {
-        reply.settle(outcome { () throws(Errno) in try fs.seek(handle, offset: offset, whence: whence) })
+        reply.settle(outcome { () throws(Errno) in try fs.seek(handle, offset: offset, whence: whence, caller) })
     }
 
     override public func copyFileRange(

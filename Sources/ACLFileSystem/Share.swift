@@ -12,6 +12,7 @@ public final class Share: Sendable {
     let handleAllowance = HandleAllowance()
     let growing = GrowingFiles()
     let dataPaths = DataPathTable()
+    let held = HeldFiles()
     private let mounts = Lock<[FileSystem]>([])
     private let isShared = Atomic<Bool>(false)
     private let joining = Lock(())
@@ -104,7 +105,8 @@ public final class Share: Sendable {
     /// Holds names still from a decision to its act. On a single mount the kernel's lock on the directory does that,
     /// and many may go on at once.
     func withNamesHeld<Value>(_ body: () throws(Errno) -> Value) throws(Errno) -> Value {
-        if !hasSeveralMounts {
+        // On a spare thread the lock is let go around the act, and taken again for writing.
+        if !hasSeveralMounts, !ThreadMark.isSet {
             // With the lock it stays as it is.
             let value: Value? = try lock.withReadLock { () throws(Errno) in hasSeveralMounts ? nil : try body() }
             if let value { return value }

@@ -54,6 +54,26 @@ extension FileSystem {
         try name.withCName { (name) throws(Errno) in try Syscall.getxattr(.any(object.descriptor.rawValue), name) }
     }
 
+    /// Sets an attribute while nothing else changes the file.
+    func setXattrUndisturbed(
+        _ id: NodeID, _ name: UnsafePointer<CChar>, _ value: UnsafeRawBufferPointer, flags: Int32, _ caller: Caller
+    ) throws(Errno) {
+        let isDone: Void? = try unlessHeld { () throws(Errno) in
+            try undisturbed(id, caller) { () throws(Errno) in try setXattr(id, name, value, flags: flags, caller) }
+        }
+        if isDone != nil { return }
+        let (name, value) = (name.copied, Array(value))
+        try changingHeld(id, caller) { [self] () throws(Errno) in
+            try undisturbed(id, caller) { () throws(Errno) in
+                try name.asName { (name) throws(Errno) in
+                    try value.withUnsafeBytes { value in
+                        Result { () throws(Errno) in try setXattr(id, name, value, flags: flags, caller) }
+                    }.get()
+                }
+            }
+        }
+    }
+
     func setXattr(
         _ id: NodeID, _ name: UnsafePointer<CChar>, _ value: UnsafeRawBufferPointer, flags: Int32, _ caller: Caller
     ) throws(Errno) {
@@ -61,6 +81,7 @@ extension FileSystem {
         if kind == .acl { return try setACL(of: id, to: value, flags: flags, caller) }
         try metadataLock.withWriteLock { () throws(Errno) in
             let object = try load(id)
+            try requireNoOtherChange(of: object)
             let nodes = Parts(object: object)
             switch kind {
             case .flags:
@@ -93,11 +114,13 @@ extension FileSystem {
     ) throws(Errno) {
         defer { tellOthers(of: object.object) }
         let descriptor = object.descriptor.rawValue
-        try spending(for: caller) { () throws(Errno) in
-            try tree.keepingRoom(besides: name, size: value.count, flags: flags, on: descriptor, object.status) {
-                () throws(Errno) in
-                try name.withCName { (name) throws(Errno) in
-                    try Syscall.setxattr(.any(descriptor), name, value, flags: flags)
+        try acting(on: object) { () throws(Errno) in
+            try spending(for: caller) { () throws(Errno) in
+                try tree.keepingRoom(besides: name, size: value.count, flags: flags, on: descriptor, object.status) {
+                    () throws(Errno) in
+                    try name.withCName { (name) throws(Errno) in
+                        try Syscall.setxattr(.any(descriptor), name, value, flags: flags)
+                    }
                 }
             }
         }
@@ -105,8 +128,14 @@ extension FileSystem {
 
     func removeXattr(_ id: NodeID, _ name: UnsafePointer<CChar>, _ caller: Caller) throws(Errno) {
         let kind = XattrName(name)
+        if try unlessHeld({ () throws(Errno) in try removeXattr(id, kind, caller) }) != nil { return }
+        try changingHeld(id, caller) { [self] () throws(Errno) in try removeXattr(id, kind, caller) }
+    }
+
+    private func removeXattr(_ id: NodeID, _ kind: XattrName, _ caller: Caller) throws(Errno) {
         try metadataLock.withWriteLock { () throws(Errno) in
             let object = try load(id)
+            try requireNoOtherChange(of: object)
             let nodes = Parts(object: object)
             switch kind {
             case .acl:
@@ -132,8 +161,10 @@ extension FileSystem {
 
     func drop(_ name: [UInt8], _ object: Loaded) throws(Errno) {
         defer { tellOthers(of: object.object) }
-        try name.withCName { (name) throws(Errno) in
-            try Syscall.removexattr(.any(object.descriptor.rawValue), name)
+        try acting(on: object) { () throws(Errno) in
+            try name.withCName { (name) throws(Errno) in
+                try Syscall.removexattr(.any(object.descriptor.rawValue), name)
+            }
         }
     }
 

@@ -25,26 +25,53 @@ extension FileSystem {
         }
         if state.closes > 1 { share.growing.times.leaveMoved(growth.key) }
         guard size > state.examinedEnd else { return wantZeros(growth) }
+        defer {
+            share.growing.times.close(growth.key)
+            wantZeros(growth)
+            if growth.state.withLock({ $0.hasGaps }) { takeBackAttributes(of: file.node) }
+        }
+        // The kernel may move data by this very handle, and hold the file meanwhile. For what one user holds nobody else waits,
+        // as long as it holds no more than a few threads; what others may hold is looked at on a spare one.
+        if !share.dataPaths.mayBeHeld(growth.key, by: .any) { return try reserve(file, growth, gaps, upTo: size, caller, isInterrupted) }
+        if share.dataPaths.claim(growth.key, against: .others(than: caller.uid)) {
+            defer { share.dataPaths.unclaim(growth.key) }
+            let isReserved: Void? = try share.held.risking(for: caller.uid) { () throws(Errno) in
+                try reserve(file, growth, gaps, upTo: size, caller, isInterrupted)
+            }
+            if isReserved != nil { return }
+        }
+        try withoutActuallyEscaping(isInterrupted) { isInterrupted in
+            Result { () throws(Errno) in
+                try share.held.run(
+                    [growth.key], for: caller.uid, .change, changes: false, isInterrupted: isInterrupted
+                ) { [self] (step) throws(Errno) in
+                    try reserve(file, growth, Gaps(descriptor: descriptor.rawValue), upTo: size, caller, step)
+                }
+            }
+        }.get()
+    }
+
+    /// Reserves room for the gaps that were not looked at yet.
+    private func reserve(
+        _ file: OpenFile, _ growth: Growth, _ gaps: Gaps, upTo size: UInt64, _ caller: Caller, _ isInterrupted: () -> Bool
+    ) throws(Errno) {
+        let state = growth.state.withLock { $0 }
+        guard size > state.examinedEnd else { return }
         // What does not fit is found out before anything is taken.
         try checkRoom(gaps, state.examinedEnd..<size, state)
         // What is stored through a mapping is neither seen nor announced by a close.
         let movesTime =
             state.writers > 1 || state.closes > 1 || file.isReadable
             || share.dataPaths.changesUnseen(growth.key, file.place.rawValue)
-        defer {
-            share.growing.times.close(growth.key)
-            wantZeros(growth)
-            if growth.state.withLock({ $0.hasGaps }) { takeBackAttributes(of: file.node) }
-        }
         func reserveNext() throws(Errno) -> FillStep {
             do throws(Errno) {
-                return try growth.alone { () throws(Errno) in
+                return try growth.alone(share.held, for: caller.uid) { () throws(Errno) in
                     // What somebody appends meanwhile is for his own close.
                     try gaps.reserveNext(
                         growth, upTo: size, share.growing, asRoot: state.payerIsRoot, movesTime: movesTime)
                 }
             } catch {
-                growth.reservedInVain(state.examinedEnd..<size)
+                if error != .held { growth.reservedInVain(state.examinedEnd..<size) }
                 throw error
             }
         }
@@ -93,7 +120,7 @@ extension FileSystem {
         guard let file, let growth = file.growth else { return }
         let size = (try? Syscall.statx(file.place.rawValue).size) ?? 0
         if options.zeroFill != .off { wantZeros(growth) }
-        setTimeBack(growth, file)
+        setTimeBackUnlessHeld(growth, file)
         let isDue = growth.state.withLock { state in
             state.writers -= 1
             state.closedEnd = size
@@ -110,25 +137,43 @@ extension FileSystem {
         // Not the handle itself: it could write, and would never be alone.
         let node = file.node
         let job = FillJob(
-            growth: growth, place: file.place, files: share.growing, mayBeMapped: { [share] in share.dataPaths.hasPassed }
+            growth: growth, place: file.place, files: share.growing, dataPaths: share.dataPaths, mayBeMapped: { [share] in share.dataPaths.hasPassed }
         ) { [self] in takeBackAttributes(of: node) }
         // The job holds the growth from here on.
         share.growing.filler.add(job)
     }
 
-    /// The time that the file's close moved.
-    private func setTimeBack(_ growth: Growth, _ file: OpenFile) {
+    /// The time that the file's close moved. The handle itself moves no data any more; readers may hold the file.
+    private func setTimeBackUnlessHeld(_ growth: Growth, _ file: OpenFile) {
         guard growth.state.withLock({ $0.writers == 1 && $0.hasMovedTime }) else { return }
-        let times = share.growing.times
-        var isSet = false
-        growth.alone {
-            if growth.state.withLock({ $0.writers == 1 && $0.closes == 1 }) {
-                isSet = times.setBack(growth.key, file.place.rawValue)
-            } else {
-                times.leaveMoved(growth.key)
-            }
+        if share.dataPaths.claim(growth.key, against: .request(from: backingIDs)) {
+            defer { share.dataPaths.unclaim(growth.key) }
+            return setTimeBack(growth, file)
         }
-        if isSet { takeBackAttributes(of: file.node) }
+        // The count of writers goes on without it: a time that another writer moved is not set back.
+        let held = share.growing.hold(growth.key)
+        let (place, node, times) = (file.place, file.node, share.growing.times)
+        let entered = growth.state.withLock { $0.entered }
+        share.held.runUnobserved(growth.key) { [self] in
+            defer { share.growing.drop(held) }
+            let isSet = try? held.alone(within: 1_000_000_000) { () throws(Errno) in
+                guard held.state.withLock({ $0.writers == 0 && $0.entered == entered }) else { return false }
+                return times.setBack(held.key, place.rawValue)
+            }
+            if isSet == true { takeBackAttributes(of: node) }
+        }
+    }
+
+    private func setTimeBack(_ growth: Growth, _ file: OpenFile) {
+        let times = share.growing.times
+        let isSet = try? growth.alone(within: 100_000_000) { () throws(Errno) in
+            if growth.state.withLock({ $0.writers == 1 && $0.closes == 1 }) {
+                return times.setBack(growth.key, file.place.rawValue)
+            }
+            times.leaveMoved(growth.key)
+            return false
+        }
+        if isSet == true { takeBackAttributes(of: file.node) }
     }
 
     /// Runs what opens a file for writing: zeros are not written meanwhile, nor until its RELEASE.
@@ -138,7 +183,7 @@ extension FileSystem {
         let growth = share.growing.hold(node.object.key)
         share.growing.times.awaitRelease(node.object.key)
         do throws(Errno) {
-            let opening = try growth.alone { () throws(Errno) in try open(growth) }
+            let opening = try growth.alone(share.held, for: caller.uid) { () throws(Errno) in try open(growth) }
             if (try? handles.file(opening.handle))?.growth == nil { share.growing.drop(growth) }
             // What is written from now on need not come to our knowledge.
             tellOthers(of: node.object)
@@ -178,7 +223,7 @@ extension FileSystem {
         guard node.object.kind == .file else { return try body() }
         let growth = share.growing.hold(node.object.key)
         defer { share.growing.drop(growth) }
-        return try growth.alone { () throws(Errno) in
+        return try growth.alone(share.held, for: caller.uid) { () throws(Errno) in
             let value = try body()
             if let size = changes?.size { growth.truncated(to: size, by: caller.uid) }
             return value

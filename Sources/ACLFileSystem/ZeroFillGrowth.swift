@@ -61,15 +61,29 @@ final class Growth: Sendable {
 
     fileprivate init(key: ObjectKey) { self.key = key }
 
-    /// Runs alone among such acts on the file. Waits for one piece of a fill at most.
-    func alone<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
-        guard comers.add(1, ordering: .relaxed).oldValue > 0 else { return try whenAlone(body) }
-        return try waiting { () throws(Failure) in try whenAlone(body) }
+    /// Runs alone among such acts on the file. Waits for one piece of a fill, as a rule; an act on a held file may take as long
+    /// as its holder wants.
+    /// - Throws: `held` if others had it for too long; and what `body` throws.
+    func alone<Value>(_ held: HeldFiles, for user: UInt32, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {
+        defer { comers.subtract(1, ordering: .relaxed) }
+        guard comers.add(1, ordering: .relaxed).oldValue > 0 else { return try exclusion.withLock { _ throws(Errno) in try body() } }
+        if let value = try waiting({ () throws(Errno) in try whenAlone(until: 100_000_000, body) }) { return value }
+        let patience = HeldFiles.Patience.data.free
+        let result = held.patiently(for: user) { Result { () throws(Errno) in try whenAlone(until: patience, body) } }
+        guard let value = try result?.get() ?? nil else { throw .held }
+        return value
     }
 
-    private func whenAlone<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
+    /// As `alone`, without a caller.
+    /// - Returns: nil if others had it for so many nanoseconds.
+    func alone<Value>(within time: UInt64, _ body: () throws(Errno) -> Value) throws(Errno) -> Value? {
+        comers.add(1, ordering: .relaxed)
         defer { comers.subtract(1, ordering: .relaxed) }
-        return try exclusion.withLock { _ throws(Failure) in try body() }
+        return try whenAlone(until: time, body)
+    }
+
+    private func whenAlone<Value>(until time: UInt64, _ body: () throws(Errno) -> Value) throws(Errno) -> Value? {
+        try exclusion.withLock(until: SystemTime.monotonic() + time) { _ throws(Errno) in try body() }
     }
 
     /// Somebody waits for his turn: the fill lets him go first.

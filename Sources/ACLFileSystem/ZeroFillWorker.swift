@@ -8,6 +8,7 @@ struct FillJob: Sendable {
     /// O_PATH.
     let place: SharedDescriptor
     let files: GrowingFiles
+    let dataPaths: DataPathTable
     /// Whether a mapping of the backing file may live on without a handle. Asked again whenever somebody had it open.
     let mayBeMapped: @Sendable () -> Bool
     /// Tells the kernel that blocks and times have changed.
@@ -23,10 +24,12 @@ struct FillJob: Sendable {
     fileprivate var bytesOverBudget: UInt64 = 0
 
     init(
-        growth: Growth, place: SharedDescriptor, files: GrowingFiles, mayBeMapped: @escaping @Sendable () -> Bool,
+        growth: Growth, place: SharedDescriptor, files: GrowingFiles, dataPaths: DataPathTable,
+        mayBeMapped: @escaping @Sendable () -> Bool,
         changed: @escaping @Sendable () -> Void
     ) {
         (self.growth, self.place, self.files, self.changed) = (growth, place, files, changed)
+        self.dataPaths = dataPaths
         self.mayBeMapped = mayBeMapped
     }
 
@@ -172,7 +175,7 @@ final class ZeroFiller: Sendable {
         for _ in 0..<Self.stepsAtOnce {
             if job.growth.isWanted { SystemTime.sleep(milliseconds: 1) }
             var step = FillStep.impossible
-            do throws(Errno) { step = try job.growth.alone { () throws(Errno) in try job.step() } } catch {}
+            do throws(Errno) { step = try job.stepAlone() } catch {}
             switch step {
             case .more: continue
             case .heldUp, .overBudget: return job
@@ -216,7 +219,19 @@ extension FillJob {
         return opened
     }
 
-    fileprivate mutating func step() throws(Errno) -> FillStep {
+    /// One thread fills all files, so it never acts on one that a caller may hold.
+    fileprivate mutating func stepAlone() throws(Errno) -> FillStep {
+        guard growth.state.withLock({ $0.writers == 0 }) else { return .giveWay }
+        if dataPaths.claim(growth.key, against: .any) {
+            defer { dataPaths.unclaim(growth.key) }
+            if let step = try growth.alone(within: 1_000_000_000, { () throws(Errno) in try step() }) { return step }
+        }
+        seen = growth.state.withLock { $0.entered }
+        holdUp()
+        return .heldUp
+    }
+
+    private mutating func step() throws(Errno) -> FillStep {
         let state = growth.state.withLock { $0 }
         guard state.writers == 0 else { return .giveWay }
         if bytesOverBudget > 0 {

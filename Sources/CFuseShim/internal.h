@@ -46,6 +46,9 @@ struct aclfs_fuse_session {
 	/* Workers that wait for a request or are at one without waiting for anything else. */
 	atomic_int serving;
 
+	/* Of these: who wait for a request. */
+	atomic_int idle;
+
 	struct linger linger;
 
 	/* Held by the one who reads from the device, where rings are in use. */
@@ -74,6 +77,8 @@ struct worker {
 	atomic_bool waiting;
 	/* How many times its handler has said that it waits. */
 	unsigned blocks;
+	/* The same, as long as others are there for the requests that come. */
+	unsigned light_blocks;
 };
 
 /* What this thread is at: the library's callbacks see only a part of the message. */

@@ -112,6 +112,28 @@ void aclfs_fuse_unblock(void)
 		atomic_fetch_add(&worker->session->serving, 1);
 }
 
+/*
+ * Whoever takes the last free thread's place sees nobody idle, and calls another.  So where all but one sleep for long,
+ * that one never does before there is a further one.
+ */
+void aclfs_fuse_block_lightly(void)
+{
+	struct worker *worker = fuse_thread.worker;
+	if (worker && (worker->light_blocks || (!worker->blocks && atomic_load(&worker->session->idle) > 0)))
+		worker->light_blocks++;
+	else
+		aclfs_fuse_block();
+}
+
+void aclfs_fuse_unblock_lightly(void)
+{
+	struct worker *worker = fuse_thread.worker;
+	if (worker && worker->light_blocks)
+		worker->light_blocks--;
+	else
+		aclfs_fuse_unblock();
+}
+
 static void park(aclfs_fuse_session *session)
 {
 	pthread_mutex_lock(&session->lock);
@@ -157,8 +179,10 @@ static void serve(struct worker *worker)
 	aclfs_fuse_session *session = worker->session;
 	while (!fuse_session_exited(session->library)) {
 		bool rings = atomic_load_explicit(&session->rings.in_use, memory_order_relaxed);
+		atomic_fetch_add_explicit(&session->idle, 1, memory_order_relaxed);
 		int n = rings ? receive_beside_rings(worker) :
 				fuse_session_receive_buf(session->library, &worker->buffer);
+		atomic_fetch_sub_explicit(&session->idle, 1, memory_order_seq_cst);
 		if (n == -EINTR || n == -EAGAIN)
 			continue;
 		if (n < 0) {
@@ -251,6 +275,7 @@ int aclfs_fuse_session_run(aclfs_fuse_session *session, unsigned count)
 	session->count = count;
 	session->wished = false;
 	atomic_store(&session->serving, 0);
+	atomic_store(&session->idle, 0);
 	session->failure = 0;
 	aclfs_linger_begin(&session->linger);
 	for (unsigned i = 0; i < count; i++) {

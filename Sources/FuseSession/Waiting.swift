@@ -7,3 +7,10 @@ public func waiting<Value, Failure: Error>(_ body: () throws(Failure) -> Value) 
     defer { aclfs_fuse_unblock() }
     return try body()
 }
+
+/// Runs what hardly ever waits, but then perhaps for long. Costs next to nothing while another thread waits for requests.
+public func perhapsWaiting<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
+    aclfs_fuse_block_lightly()
+    defer { aclfs_fuse_unblock_lightly() }
+    return try body()
+}

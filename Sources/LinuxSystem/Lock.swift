@@ -35,6 +35,17 @@ public struct Lock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
         return try body(&guarded.pointee)
     }
 
+    /// As `withLock`, but waits no longer than until `deadline`.
+    /// - Parameter deadline: on the clock of `SystemTime.monotonic()`.
+    /// - Returns: nil if others still had the lock then.
+    public borrowing func withLock<Result: ~Copyable, Failure: Error>(
+        until deadline: UInt64, _ body: (inout Value) throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
+        guard aclfs_mutex_lock_until(mutex, deadline) == 0 else { return nil }
+        defer { pthread_mutex_unlock(mutex) }
+        return try body(&guarded.pointee)
+    }
+
     private static var offset: Int {
         let alignment = MemoryLayout<Value>.alignment
         return (MemoryLayout<pthread_mutex_t>.size + alignment - 1) / alignment * alignment

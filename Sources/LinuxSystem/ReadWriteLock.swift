@@ -37,4 +37,27 @@ public final class ReadWriteLock: @unchecked Sendable {
         defer { pthread_rwlock_unlock(lock) }
         return try body()
     }
+
+    /// Within `withReadLock`: lets the lock go for the time of `body`.
+    public func lettingReadLockGo<Result: ~Copyable, Failure: Error>(
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        pthread_rwlock_unlock(lock)
+        defer { relock(pthread_rwlock_rdlock) }
+        return try body()
+    }
+
+    /// Within `withWriteLock`: lets the lock go for the time of `body`.
+    public func lettingWriteLockGo<Result: ~Copyable, Failure: Error>(
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        pthread_rwlock_unlock(lock)
+        defer { relock(pthread_rwlock_wrlock) }
+        return try body()
+    }
+
+    private func relock(_ take: (UnsafeMutablePointer<pthread_rwlock_t>) -> Int32) {
+        let code = take(lock)
+        precondition(code == 0, "a lock was refused")
+    }
 }

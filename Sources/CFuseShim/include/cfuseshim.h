@@ -234,6 +234,9 @@ void aclfs_fuse_session_stop(aclfs_fuse_session *session);
 /* Around what a handler waits for, on its thread: others serve requests meanwhile. May be nested. */
 void aclfs_fuse_block(void);
 void aclfs_fuse_unblock(void);
+/* The same for what hardly ever waits, but then perhaps for long: costs next to nothing while another thread is free. */
+void aclfs_fuse_block_lightly(void);
+void aclfs_fuse_unblock_lightly(void);
 void aclfs_fuse_session_free(aclfs_fuse_session *session);
 /* False before the kernel's INIT was answered. */
 bool aclfs_fuse_session_negotiated(aclfs_fuse_session *session, struct aclfs_fuse_negotiated *negotiated);

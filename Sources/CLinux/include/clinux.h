@@ -234,6 +234,13 @@ void aclfs_name_thread(const char *name);
 int32_t aclfs_rwlock_init(void *lock);
 /// Initialises a pthread_mutex_t that spins for a moment before it sleeps.
 void aclfs_mutex_init(void *lock);
+/* Locks a pthread_mutex_t, or gives up at `deadline` (CLOCK_MONOTONIC, nanoseconds): 0 or -ETIMEDOUT. */
+int32_t aclfs_mutex_lock_until(void *lock, uint64_t deadline);
+/* A number that the calling thread carries; 0 in a new thread. */
+int32_t aclfs_thread_mark(void);
+void aclfs_set_thread_mark(int32_t value);
+/* The calling thread may run on every processor that the first thread may run on. */
+void aclfs_leave_processor(void);
 
 /* Forks twice and leaves the terminal's session. Returns 1 in the original process, with the end of a
  * pipe to read what the daemon reports, and 0 in the daemon, with the end to write it. */

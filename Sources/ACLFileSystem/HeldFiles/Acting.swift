@@ -1,0 +1,209 @@
+import Authorization
+import BackingStore
+import FuseSession
+import LinuxSystem
+
+// Every system call that takes the lock of a backing inode is made through `acting` or `usingData`
+// (docs/decisions/0020-held-files.md). As a rule no caller can hold that lock: then the call is made at once, and until it returns
+// nobody comes to hold it. Else the operation fails with `mayBeHeld` before it has changed anything, and runs again on a spare
+// thread, where `acting` lets the metadata lock go for the time of the call.
+
+/// How the metadata lock is held around a system call.
+enum MetadataHold {
+    case writing
+    case reading
+    case free
+}
+
+extension FileSystem {
+    /// Makes a system call that changes an object.
+    /// - Parameters:
+    ///   - object: whose lock the call takes.
+    ///   - other: the same.
+    ///   - hold: how the caller holds the metadata lock.
+    /// - Throws: `mayBeHeld` if it could sleep here; and what `body` throws.
+    func acting<Value: ~Copyable>(
+        on object: Loaded, and other: Loaded? = nil, holding hold: MetadataHold = .writing, _ body: () throws(Errno) -> Value
+    ) throws(Errno) -> Value {
+        if ThreadMark.isSet {
+            switch hold {
+            case .writing: return try metadataLock.lettingWriteLockGo(body)
+            case .reading: return try metadataLock.lettingReadLockGo(body)
+            case .free: return try body()
+            }
+        }
+        guard claim(object) else { throw .mayBeHeld }
+        defer { unclaim(object) }
+        guard let other else { return try body() }
+        guard claim(other) else { throw .mayBeHeld }
+        defer { unclaim(other) }
+        return try body()
+    }
+
+    private func claim(_ object: Loaded) -> Bool {
+        let key = object.object.key
+        switch object.facts.kind {
+        case .file:
+            return share.dataPaths.claim(key, against: .request(from: backingIDs))
+        case .directory: return !share.held.gates.isClosed(.directory(key))
+        // No data of these goes past us.
+        case .symlink, .fifo, .socket, .characterDevice, .blockDevice: return true
+        }
+    }
+
+    /// Before an object is judged for a change: none is under way on a spare thread.
+    func requireNoOtherChange(of object: Loaded) throws(Errno) {
+        if !ThreadMark.isSet, share.held.isChanging(object.object.key) { throw .mayBeHeld }
+    }
+
+    private func unclaim(_ object: Loaded) {
+        if object.facts.kind == .file { share.dataPaths.unclaim(object.object.key) }
+    }
+
+    /// - Returns: nil where the operation must run on a spare thread.
+    func unlessHeld<Value>(_ body: () throws(Errno) -> Value) throws(Errno) -> Value? {
+        do throws(Errno) { return try body() } catch {
+            guard error == .mayBeHeld, !ThreadMark.isSet else { throw error }
+            return nil
+        }
+    }
+
+    /// Runs an operation that changes an object's facts or its size on a spare thread.
+    /// - Parameter unwanted: takes back a result that comes too late.
+    func changingHeld<Value: Sendable>(
+        _ id: NodeID, _ caller: Caller, unwanted: @escaping @Sendable (Value) -> Void = { _ in },
+        _ body: @escaping @Sendable () throws(Errno) -> Value
+    ) throws(Errno) -> Value {
+        let object = try node(id).object
+        let probe = try tree.descriptor(of: object)
+        return try share.held.run([object.key], for: caller.uid, .change, changes: true, probes: [probe], unwanted: unwanted) { _ throws(Errno) in
+            try body()
+        }
+    }
+}
+
+// MARK: Names
+
+extension FileSystem {
+    /// Runs what needs the names of directories; where they are being changed on a spare thread it waits a moment.
+    /// - Parameter body: has done nothing when it throws `nameHeld`.
+    func passingGates<Value>(_ caller: Caller, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {
+        do throws(Errno) { return try body() } catch { guard error == .nameHeld else { throw error } }
+        let end = SystemTime.monotonic() + HeldFiles.Patience.name.free
+        while SystemTime.monotonic() < end {
+            guard share.held.patiently(for: caller.uid, { share.held.gates.awaitOpening(until: end) }) != nil else { break }
+            do throws(Errno) { return try body() } catch { guard error == .nameHeld else { throw error } }
+        }
+        throw .held
+    }
+
+    /// Before names of a directory are looked for, listed or changed, with the metadata lock in hand.
+    func requireOpenGate(of directory: BackingObject) throws(Errno) {
+        if share.held.gates.isClosed(.directory(directory.key)), !ThreadMark.isSet { throw .nameHeld }
+    }
+
+    /// Before a directory itself is moved or removed, and before something is moved from one directory to another.
+    func requireOpenGate(_ gate: NameGates.Gate) throws(Errno) {
+        if share.held.gates.isClosed(gate), !ThreadMark.isSet { throw .nameHeld }
+    }
+
+    /// What a change of names may have to wait for: the objects, and where they are and go to.
+    struct HeldNames: Sendable {
+        var objects: [BackingObject]
+        var directories: [BackingObject]
+
+        var gates: Set<NameGates.Gate> {
+            var gates = Set(directories.map { NameGates.Gate.directory($0.key) })
+            if gates.count > 1 { gates.insert(.crossing) }
+            return gates
+        }
+    }
+
+    /// Runs an operation that changes names on a spare thread, while others wait at the directories' gates.
+    /// - Parameters:
+    ///   - unwanted: takes back a result that comes too late.
+    ///   - find: what the operation is about, now.
+    func changingHeldNames<Value: Sendable>(
+        _ caller: Caller, unwanted: @escaping @Sendable (Value) -> Void = { _ in },
+        _ find: () throws(Errno) -> HeldNames, _ body: @escaping @Sendable () throws(Errno) -> Value
+    ) throws(Errno) -> Value {
+        let names = try passingGates(caller, find)
+        let gates = names.gates
+        var probes: [SharedDescriptor] = []
+        for object in names.objects { probes.append(try tree.descriptor(of: object)) }
+        let held = share.held
+        return try held.run(
+            names.objects.map(\.key), for: caller.uid, .name, changes: true, probes: probes, unwanted: unwanted
+        ) { _ throws(Errno) in
+            guard held.gates.close(gates, until: SystemTime.monotonic() + HeldFiles.Patience.name.free) else { throw .held }
+            defer { held.gates.open(gates) }
+            return try body()
+        }
+    }
+
+    /// The objects and directories of an operation on names, for `changingNames`.
+    func heldNames(_ pairs: [(name: [CChar], parent: NodeID)], besides node: NodeID? = nil) throws(Errno) -> HeldNames {
+        var names = HeldNames(objects: [], directories: [])
+        if let node { names.objects.append(try self.node(node).object) }
+        try share.withNamesHeld { () throws(Errno) in
+            for pair in pairs {
+                let directory = try load(pair.parent)
+                names.directories.append(directory.object)
+                let found = try pair.name.withUnsafeBufferPointer { bytes in
+                    Result { () throws(Errno) in
+                        guard let name = bytes.baseAddress else { throw .inval }
+                        return try childIfThere(name, of: directory)
+                    }
+                }.get()
+                if let object = found?.object, !names.objects.contains(where: { $0.key == object.key }) { names.objects.append(object) }
+            }
+        }
+        return names
+    }
+}
+
+extension [CChar] {
+    /// Lends a copied name.
+    func asName<Value>(_ body: (UnsafePointer<CChar>) throws(Errno) -> Value) throws(Errno) -> Value {
+        try withUnsafeBufferPointer { bytes in
+            Result { () throws(Errno) in
+                guard let name = bytes.baseAddress else { throw .inval }
+                return try body(name)
+            }
+        }.get()
+    }
+}
+
+// MARK: Data
+
+extension FileSystem {
+    /// Makes a system call on the bytes of an open file; where it could sleep, on a spare thread.
+    /// - Parameters:
+    ///   - hold: who could be in the way.
+    ///   - body: refers to nothing that ends with the request.
+    func usingData<Value: Sendable>(
+        of files: [OpenFile], _ caller: Caller, against hold: DataHold,
+        _ body: @escaping @Sendable () throws(Errno) -> Value
+    ) throws(Errno) -> Value {
+        if ThreadMark.isSet { return try body() }
+        var claimed: [ObjectKey] = []
+        defer { for key in claimed { share.dataPaths.unclaim(key) } }
+        for file in files {
+            let key = file.node.object.key
+            guard share.dataPaths.claim(key, against: hold) else {
+                return try onSpareThread(files, caller) { _ throws(Errno) in try body() }
+            }
+            claimed.append(key)
+        }
+        return try body()
+    }
+
+    func onSpareThread<Value: Sendable>(
+        _ files: [OpenFile], _ caller: Caller, isInterrupted: (() -> Bool)? = nil,
+        _ body: @escaping @Sendable (_ step: @Sendable () -> Bool) throws(Errno) -> Value
+    ) throws(Errno) -> Value {
+        try share.held.run(
+            files.map(\.node.object.key), for: caller.uid, .data, changes: false, probes: files.map(\.place),
+            isInterrupted: isInterrupted, body)
+    }
+}

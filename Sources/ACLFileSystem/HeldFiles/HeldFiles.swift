@@ -1,0 +1,193 @@
+import BackingStore
+import FuseSession
+import LinuxSystem
+import Synchronization
+
+/// Runs what may sleep on a held object, without a lock that others need and with a bound for the caller
+/// (docs/decisions/0020-held-files.md). One for all mounts of a tree.
+final class HeldFiles: Sendable {
+    /// How long a caller waits.
+    struct Patience {
+        /// Nanoseconds until the object is free, and for each step from then on.
+        var free: UInt64
+        var act: UInt64
+
+        static let change = Patience(free: 2_000_000_000, act: 5_000_000_000)
+        /// Short, because the kernel holds the directory's lock meanwhile.
+        static let name = Patience(free: 200_000_000, act: 5_000_000_000)
+        static let data = Patience(free: 30_000_000_000, act: 30_000_000_000)
+    }
+
+    private struct Use {
+        var changes = 0
+        var uses = 0
+        /// Callers that went away without a result: the object is held, and another thread would only sleep as well.
+        var abandoned = 0
+
+        var isUnused: Bool { changes == 0 && uses == 0 }
+    }
+    private struct Waiters {
+        var total = 0
+        var byUser: [UInt32: Int] = [:]
+
+        mutating func take(_ user: UInt32) -> Bool {
+            let theirs = byUser[user, default: 0]
+            guard total < HeldFiles.mostWaiting, theirs < HeldFiles.mostWaitingOfUser else { return false }
+            total += 1
+            byUser[user] = theirs + 1
+            return true
+        }
+
+        mutating func give(_ user: UInt32) {
+            total -= 1
+            let left = byUser[user, default: 1] - 1
+            byUser[user] = left > 0 ? left : nil
+        }
+    }
+
+    let gates = NameGates()
+    private let threads = SpareThreads()
+    private let uses = Monitor<[ObjectKey: Use]>([:])
+    private let useCount = Atomic<Int>(0)
+    private let waiters = Lock(Waiters())
+    private let risks = Lock(Waiters())
+    /// What is longer than this counts as waiting.
+    private static let moment: UInt64 = 100_000_000
+    /// So many requests may wait at a time: the threads that answer requests are not without end.
+    private static let mostWaiting = 16
+    private static let mostWaitingOfUser = 4
+    private static let mostUsesOfFile = 4
+
+    /// Whether a change of this object is under way on a spare thread.
+    func isChanging(_ key: ObjectKey) -> Bool {
+        guard useCount.load(ordering: .sequentiallyConsistent) > 0 else { return false }
+        return uses.withLock { ($0[key]?.changes ?? 0) > 0 }
+    }
+
+    // MARK: Running
+
+    /// - Parameters:
+    ///   - keys: the objects that may be held.
+    ///   - user: who asks.
+    ///   - changes: no other change of these objects runs meanwhile.
+    ///   - probes: of objects (O_PATH) that must be free before anything is done.
+    ///   - unwanted: takes back a result that comes too late.
+    ///   - body: is given what it calls after each step; whether to stop is the answer.
+    /// - Throws: `held` when the caller's time is over; and what `body` throws.
+    func run<Value: Sendable>(
+        _ keys: [ObjectKey], for user: UInt32, _ patience: Patience, changes: Bool, probes: [SharedDescriptor] = [],
+        isInterrupted: (() -> Bool)? = nil, unwanted: @escaping @Sendable (Value) -> Void = { _ in },
+        _ body: @escaping @Sendable (_ step: @Sendable () -> Bool) throws(Errno) -> Value
+    ) throws(Errno) -> Value {
+        try enter(keys, for: user, patience, changes: changes)
+        let job = HeldJob<Value>(patience: patience.act, first: patience.free)
+        let isStarted = threads.run { [self] in
+            for probe in probes { Self.awaitFree(probe) }
+            guard job.beginAct() else { return _ = leave(keys, changes: changes) { false } }
+            let result = ThreadMark.with {
+                Result { () throws(Errno) in try body { job.noteStep() } }
+            }
+            let isTaken = leave(keys, changes: changes) { job.finish(result) }
+            if !isTaken, case .success(let value) = result { unwanted(value) }
+        }
+        guard isStarted else {
+            leave(keys, changes: changes) { true }
+            throw .held
+        }
+        if let result = job.result(until: SystemTime.monotonic() + Self.moment, isInterrupted: isInterrupted) { return try result.get() }
+        let result = patiently(for: user) { job.result(until: .max, isInterrupted: isInterrupted) }
+        if let result = result ?? nil { return try result.get() }
+        guard let result = abandon(job, keys) else { throw .held }
+        return try result.get()
+    }
+
+    /// Without anybody who waits; nothing is done if no thread can be had.
+    /// - Parameter body: done under the rules of `run`.
+    func runUnobserved(_ key: ObjectKey, _ body: @escaping @Sendable () -> Void) {
+        let isEntered = uses.withLock { uses in
+            var use = uses[key] ?? Use()
+            guard use.abandoned == 0, use.uses < Self.mostUsesOfFile else { return false }
+            use.uses += 1
+            uses[key] = use
+            return true
+        }
+        guard isEntered else { return }
+        useCount.add(1, ordering: .sequentiallyConsistent)
+        let isStarted = threads.run { [self] in
+            ThreadMark.with(body)
+            leave([key], changes: false) { true }
+        }
+        if !isStarted { leave([key], changes: false) { true } }
+    }
+
+    /// Runs what waits for longer than a moment, as long as not too many do.
+    /// - Returns: nil if too many do.
+    func patiently<Value>(for user: UInt32, _ body: () -> Value) -> Value? {
+        guard waiters.withLock({ $0.take(user) }) else { return nil }
+        defer { waiters.withLock { $0.give(user) } }
+        return waiting(body)
+    }
+
+    /// Runs what sleeps only as long as this user wants, on the thread that answers its request.
+    /// - Returns: nil if too many do.
+    func risking<Value>(for user: UInt32, _ body: () throws(Errno) -> Value) throws(Errno) -> Value? {
+        guard risks.withLock({ $0.take(user) }) else { return nil }
+        defer { risks.withLock { $0.give(user) } }
+        return try perhapsWaiting(body)
+    }
+
+    /// Returns when nobody holds the object: removing an attribute that is not there takes the lock of an inode and changes
+    /// nothing.
+    private static func awaitFree(_ object: SharedDescriptor) {
+        try? Syscall.removexattr(.any(object.rawValue), "user.aclfs.held")
+    }
+
+    // MARK: Who is at an object
+
+    private func enter(_ keys: [ObjectKey], for user: UInt32, _ patience: Patience, changes: Bool) throws(Errno) {
+        func take(_ uses: inout [ObjectKey: Use]) -> Bool {
+            for key in keys {
+                guard let use = uses[key] else { continue }
+                if use.abandoned > 0 || (changes ? use.changes > 0 : use.uses >= Self.mostUsesOfFile) { return false }
+            }
+            for key in keys {
+                if changes { uses[key, default: Use()].changes += 1 } else { uses[key, default: Use()].uses += 1 }
+            }
+            return true
+        }
+        func isLeft(by deadline: UInt64) -> Bool { uses.wait(until: deadline) { take(&$0) ? true : nil } == true }
+        var isTaken = isLeft(by: SystemTime.monotonic() + Self.moment)
+        if !isTaken {
+            // Who knows that it is held does not wait for it.
+            let isHeld = uses.withLock { uses in keys.contains { (uses[$0]?.abandoned ?? 0) > 0 } }
+            let end = SystemTime.monotonic() + patience.free
+            if !isHeld { isTaken = patiently(for: user) { isLeft(by: end) } ?? false }
+        }
+        guard isTaken else { throw .held }
+        useCount.add(1, ordering: .sequentiallyConsistent)
+    }
+
+    /// - Parameter isTaken: hands the result over; false if the caller had gone before.
+    @discardableResult
+    private func leave(_ keys: [ObjectKey], changes: Bool, _ isTaken: () -> Bool) -> Bool {
+        defer { useCount.subtract(1, ordering: .sequentiallyConsistent) }
+        return uses.withLock { uses in
+            let isTaken = isTaken()
+            for key in keys {
+                guard var use = uses[key] else { continue }
+                if changes { use.changes -= 1 } else { use.uses -= 1 }
+                if !isTaken { use.abandoned -= 1 }
+                uses[key] = use.isUnused ? nil : use
+            }
+            return isTaken
+        }
+    }
+
+    private func abandon<Value>(_ job: HeldJob<Value>, _ keys: [ObjectKey]) -> Result<Value, Errno>? {
+        uses.withLock { uses in
+            if let result = job.abandon() { return result }
+            for key in keys { uses[key]?.abandoned += 1 }
+            return nil
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import LinuxSystem
+
+/// One operation on a spare thread, and the request that waits for it.
+final class HeldJob<Value: Sendable>: Sendable {
+    private enum Stage {
+        /// Nothing is changed yet.
+        case waiting
+        case acting
+        case done(Result<Value, Errno>)
+        /// The caller has its answer.
+        case abandoned
+    }
+    private struct State {
+        var stage = Stage.waiting
+        /// Monotonic nanoseconds; moved by each step.
+        var deadline: UInt64
+        var isInterrupted = false
+    }
+
+    private let state: Monitor<State>
+    private let patience: UInt64
+
+    /// - Parameter patience: nanoseconds, for the wait before the act and for each step of the act.
+    init(patience: UInt64, first: UInt64) {
+        self.patience = patience
+        state = Monitor(State(deadline: SystemTime.monotonic() + first))
+    }
+
+    /// By the spare thread, before it changes anything.
+    /// - Returns: false if the caller waits no longer: then nothing must be changed.
+    func beginAct() -> Bool {
+        state.withLock { state in
+            if case .abandoned = state.stage { return false }
+            state.stage = .acting
+            state.deadline = SystemTime.monotonic() + patience
+            return true
+        }
+    }
+
+    /// By the spare thread: a step is done.
+    /// - Returns: whether the caller was interrupted.
+    func noteStep() -> Bool {
+        state.withLock { state in
+            state.deadline = SystemTime.monotonic() + patience
+            return state.isInterrupted
+        }
+    }
+
+    /// By the spare thread.
+    /// - Returns: false if nobody takes the result.
+    func finish(_ result: Result<Value, Errno>) -> Bool {
+        state.withLock { state in
+            if case .abandoned = state.stage { return false }
+            state.stage = .done(result)
+            return true
+        }
+    }
+
+    /// By the request: waits until `deadline`, or until the job's own if that is earlier.
+    /// - Returns: nil if it is not done.
+    func result(until deadline: UInt64, isInterrupted: (() -> Bool)? = nil) -> Result<Value, Errno>? {
+        while true {
+            let now = SystemTime.monotonic()
+            let own = state.withLock { $0.deadline }
+            let end = min(deadline, own)
+            let slice = isInterrupted == nil ? end : min(end, now + 10_000_000)
+            let result = state.wait(until: slice) { state -> Result<Value, Errno>? in
+                if case .done(let result) = state.stage { result } else { nil }
+            }
+            if let result { return result }
+            if let isInterrupted, isInterrupted() { state.withLock { $0.isInterrupted = true } }
+            let later = SystemTime.monotonic()
+            if later >= deadline || later >= state.withLock({ $0.deadline }) { return nil }
+        }
+    }
+
+    /// By the request: it waits no longer.
+    /// - Returns: what was done all the same.
+    func abandon() -> Result<Value, Errno>? {
+        state.withLock { state in
+            if case .done(let result) = state.stage { return result }
+            state.stage = .abandoned
+            return nil
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import LinuxSystem
+import Testing
+
+@testable import ACLFileSystem
+@testable import BackingStore
+
+/// What runs on spare threads, who waits for it and for how long (docs/decisions/0020-held-files.md).
+@Suite struct HeldFilesTests {
+    private let held = HeldFiles()
+    private let key = ObjectKey(device: 1, inode: 2, handle: nil)
+    private let other = ObjectKey(device: 1, inode: 3, handle: nil)
+    /// Over as soon as the act has begun.
+    private let none = HeldFiles.Patience(free: 60_000_000_000, act: 1)
+
+    /// Holds what it runs on until it is let go.
+    private final class Holder: Sendable {
+        private let isFree = Monitor(false)
+        private let hasBegun = Monitor(false)
+
+        func hold() {
+            hasBegun.withLock { $0 = true }
+            _ = isFree.wait(until: .max) { $0 ? true : nil }
+        }
+        func letGo() { isFree.withLock { $0 = true } }
+        func awaitBegin() { _ = hasBegun.wait(until: .max) { $0 ? true : nil } }
+    }
+
+    @Test func theResultIsHandedOver() throws {
+        let isMarked = try held.run([key], for: 1, .change, changes: true) { _ throws(Errno) in ThreadMark.isSet }
+        #expect(isMarked)
+        #expect(!ThreadMark.isSet)
+        #expect(!held.isChanging(key))
+        #expect(throws: Errno.nospc) { try held.run([key], for: 1, .change, changes: true) { _ throws(Errno) -> Int in throw .nospc } }
+    }
+
+    /// Who waits no longer gets `held`; a late result is taken back; and the object is known to be held until then.
+    @Test func aHeldObject() throws {
+        let holder = Holder()
+        let takenBack = Monitor<Int?>(nil)
+        #expect(throws: Errno.held) {
+            try held.run([key], for: 1, none, changes: true, unwanted: { value in takenBack.withLock { $0 = value } }) {
+                _ throws(Errno) in
+                holder.hold()
+                return 7
+            }
+        }
+        holder.awaitBegin()
+        #expect(held.isChanging(key))
+        // Nothing is begun any more, not even data.
+        let isRun = Monitor(false)
+        for changes in [true, false] {
+            #expect(throws: Errno.held) {
+                try held.run([key], for: 2, .data, changes: changes) { _ throws(Errno) in isRun.withLock { $0 = true } }
+            }
+        }
+        #expect(!isRun.withLock { $0 })
+        #expect(try held.run([other], for: 2, .change, changes: true) { _ throws(Errno) in 1 } == 1)
+        holder.letGo()
+        #expect(takenBack.wait(until: .max) { $0 } == 7)
+        #expect(try held.run([key], for: 1, .change, changes: true) { _ throws(Errno) in 1 } == 1)
+    }
+
+    /// Changes of an object come one after the other.
+    @Test func changesTakeTurns() throws {
+        let holder = Holder()
+        let order = Monitor<[Int]>([])
+        let (held, key) = (held, key)
+        let first = try Thread.start(name: "first") {
+            try? held.run([key], for: 1, .change, changes: true) { _ throws(Errno) in
+                holder.hold()
+                order.withLock { $0.append(1) }
+            }
+        }
+        holder.awaitBegin()
+        let second = try Thread.start(name: "second") {
+            try? held.run([key], for: 1, .data, changes: true) { _ throws(Errno) in order.withLock { $0.append(2) } }
+        }
+        holder.letGo()
+        first.join()
+        second.join()
+        #expect(order.withLock { $0 } == [1, 2])
+    }
+
+    @Test func aClosedGate() {
+        let gates = NameGates()
+        let now = SystemTime.monotonic()
+        #expect(gates.close([.directory(key), .crossing], until: now))
+        #expect(gates.isClosed(.directory(key)))
+        #expect(!gates.isClosed(.directory(other)))
+        #expect(!gates.close([.directory(other), .crossing], until: now))
+        #expect(gates.close([.directory(other)], until: now))
+        gates.open([.directory(key), .crossing])
+        #expect(!gates.isClosed(.directory(key)))
+        #expect(gates.isClosed(.directory(other)))
+        gates.open([.directory(other)])
+        gates.awaitOpening(until: .max)
+    }
+
+    /// No number of ours reaches a kernel.
+    @Test func whatTheKernelIsTold() {
+        for error in [Errno.held, .mayBeHeld, .nameHeld, .claimed] { #expect(error.answered == .busy) }
+        #expect(Errno.acces.answered == .acces)
+    }
+}
