@@ -73,11 +73,11 @@ extension FileSystem {
             descriptor = try openCreated(name, in: directory)
         }
         do throws(Errno) {
-            let record = try finish(descriptor.rawValue, facts)
-            let found = try adopt(descriptor, new.kind, record, name, in: directory)
+            let stored = try finish(descriptor.rawValue, facts)
+            let found = try adopt(descriptor, new.kind, stored, name, in: directory)
             var made = Loaded(
                 object: found.object, descriptor: found.descriptor, status: found.status,
-                facts: asStored(facts, found.status), standing: parent.standing.below(name))
+                facts: asStored(facts, stored, found.status), standing: parent.standing.below(name))
             if case .file = new { made.opened = descriptor }
             return made
         } catch {
@@ -88,11 +88,11 @@ extension FileSystem {
     }
 
     /// What was just stored need not be read again: nobody has the name yet.
-    private func asStored(_ facts: ObjectFacts, _ status: FileStatus) -> ObjectFacts {
+    private func asStored(_ facts: ObjectFacts, _ stored: StoredFacts, _ status: FileStatus) -> ObjectFacts {
         ObjectFacts(
             kind: facts.kind, owner: status.uid, group: status.gid,
             mode: FileMode(rawValue: UInt16(truncatingIfNeeded: status.mode & 0o7777)), flags: facts.flags, acl: facts.acl,
-            groupGUID: facts.groupGUID)
+            groupGUID: facts.groupGUID, posixACL: stored.posixACL)
     }
 
     /// A file without a name: judged and made like one in that directory (AUTHORIZATION.md 2.4).
@@ -129,19 +129,19 @@ extension FileSystem {
 
     /// A created file's descriptor is writable; the tree keeps an O_PATH one, so that it pins no open file.
     private func adopt(
-        _ descriptor: SharedDescriptor, _ kind: ObjectKind, _ record: MetadataRecord, _ name: UnsafePointer<CChar>,
+        _ descriptor: SharedDescriptor, _ kind: ObjectKind, _ stored: StoredFacts, _ name: UnsafePointer<CChar>,
         in directory: Int32
     ) throws(Errno) -> ResolvedObject {
-        try tree.adopt(kind == .file ? openCreated(name, in: directory) : descriptor, record: record)
+        try tree.adopt(kind == .file ? openCreated(name, in: directory) : descriptor, stored: stored)
     }
 
     /// - Returns: what is stored with it now.
-    private func finish(_ descriptor: Int32, _ facts: ObjectFacts) throws(Errno) -> MetadataRecord {
+    private func finish(_ descriptor: Int32, _ facts: ObjectFacts) throws(Errno) -> StoredFacts {
         let record = MetadataRecord(flags: facts.flags, groupGUID: facts.groupGUID, acl: facts.acl)
         if !record.isEmpty { try tree.write(record, toNew: facts.kind, descriptor) }
         try changeOwner(descriptor, uid: facts.owner, gid: facts.group)
         if facts.kind != .symlink { try Syscall.fchmod(descriptor, mode: UInt32(facts.mode.rawValue)) }
-        return record
+        return StoredFacts(record, tree.posixACL(ofNew: facts, descriptor))
     }
 
     /// An ordinary user's daemon cannot give files away: the object stays his, in a group he has.

@@ -10,6 +10,8 @@ struct ExplainRun<C: Credential> {
         var words: [String]
         var decision: Decision
         var entry: (ACE, isDirectory: Bool)?
+        /// Of a POSIX ACL, with its mask.
+        var posix: (PosixACL.Entry, mask: UInt16)?
         /// Of the sandbox.
         var rule: String?
     }
@@ -275,6 +277,7 @@ struct ExplainRun<C: Credential> {
         let principal: NodeRole = nodes.object == nil ? .parent : .object
         considered = []
         var check: Check?
+        var posix: (PosixACL.Entry, mask: UInt16)?
         for event in inquiry.observer.events {
             switch event {
             case .check(let asked):
@@ -286,6 +289,8 @@ struct ExplainRun<C: Credential> {
                         place: place(role), index: index, entry: entry, effect: effect,
                         isDirectory: nodes[role]?.kind == .directory))
             case .stage: break
+            case .posixEntry(let role, let index):
+                posix = nodes[role].flatMap { object in object.posixACL.map { ($0.entries[index], object.mode.rawValue >> 3 & 7) } }
             case .decision(let decision):
                 var role = check?.role ?? principal
                 var rule: String?
@@ -299,12 +304,19 @@ struct ExplainRun<C: Credential> {
                 if words.isEmpty { words = [word.isEmpty ? "-" : word] }
                 steps.append(
                     RawStep(place: place(role), words: words, decision: decision, entry: decidingEntry(decision, nodes),
-                        rule: rule))
-                check = nil
+                        posix: posix, rule: rule))
+                noteUnreadable(decision, nodes)
+                (check, posix) = (nil, nil)
             }
         }
         denial = decision.denial?.errno.name
         return decision.isAllowed
+    }
+
+    /// Else it would seem that the mode's group bits had refused.
+    private mutating func noteUnreadable(_ decision: Decision, _ nodes: Nodes) {
+        guard case .mode(.group, let role) = decision.stage, nodes[role]?.posixACL?.isUnreadable ?? false else { return }
+        notes.append("the POSIX ACL of the backing object cannot be read: all but the owner are judged as if it named them without rights")
     }
 
     private func decidingEntry(_ decision: Decision, _ nodes: Nodes) -> (ACE, isDirectory: Bool)? {
@@ -322,7 +334,8 @@ struct ExplainRun<C: Credential> {
         explanation.steps = steps.map { step in
             Explanation.Step(
                 place: step.place, words: step.words, isAllowed: step.decision.isAllowed, stage: step.decision.stage.name,
-                entry: step.rule ?? step.entry.map { line($0.0, $0.isDirectory) })
+                entry: step.rule ?? step.entry.map { line($0.0, $0.isDirectory) }
+                    ?? step.posix.map { "POSIX ACL \($0.0.text(names: names)), mask \(PosixACL.Entry.letters($0.mask))" })
         }
         explanation.considered = considered.map { entry in
             Explanation.Considered(

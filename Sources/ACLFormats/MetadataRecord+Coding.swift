@@ -145,7 +145,8 @@ private func append(_ guid: GUID, to bytes: inout [UInt8]) {
 }
 
 /// Bounds-checked: `unsafe` in its name speaks of the type only, and every bit pattern is an integer.
-private func load<T: FixedWidthInteger & BitwiseCopyable>(_: T.Type, _ bytes: RawSpan, _ offset: Int) -> T {
+/// An integer of a stored value.
+func load<T: FixedWidthInteger & BitwiseCopyable>(_: T.Type, _ bytes: RawSpan, _ offset: Int) -> T {
     T(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: T.self))
 }
 

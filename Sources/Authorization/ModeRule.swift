@@ -30,6 +30,7 @@ extension Inquiry {
     mutating func modeDecision(
         _ bits: UInt16, _ object: ObjectFacts, as role: NodeRole, owner: Membership
     ) -> Decision {
+        if let list = object.posixACL { return posixDecision(bits, object, list, as: role, owner: owner) }
         if owner == .member { return verdict(bits, object, role, .owner) }
         if owner == .unknown { return undecidedClass(bits, object, role, mayBeOwner: true) }
         let group = object.mode.grants(bits, to: .group)

@@ -34,6 +34,8 @@ public struct ObjectFacts: Sendable, Hashable {
     /// An owner or group that uid and gid do not imply (a group as owner: AUTHORIZATION.md 10, Q5).
     public var ownerGUID: GUID?
     public var groupGUID: GUID?
+    /// Of the backing object itself; with one the mode's group bits are its mask (AUTHORIZATION.md 10, Q22).
+    public var posixACL: PosixACL?
 
     /// The number that stands in place of an owner or group that is no uid or gid: "not a user" (1.4, Q5).
     public static let notAnID: UInt32 = 0xFFFF_FF9B
@@ -45,7 +47,7 @@ public struct ObjectFacts: Sendable, Hashable {
 
     public init(
         kind: ObjectKind, owner: UInt32, group: UInt32, mode: FileMode, flags: FileFlags = [], acl: ACL? = nil,
-        ownerGUID: GUID? = nil, groupGUID: GUID? = nil
+        ownerGUID: GUID? = nil, groupGUID: GUID? = nil, posixACL: PosixACL? = nil
     ) {
         self.kind = kind
         self.owner = owner
@@ -55,5 +57,6 @@ public struct ObjectFacts: Sendable, Hashable {
         self.acl = acl
         self.ownerGUID = ownerGUID
         self.groupGUID = groupGUID
+        self.posixACL = posixACL
     }
 }

@@ -7,6 +7,8 @@ public protocol EvaluationObserver {
     mutating func beginCheck(_ check: Check)
     mutating func entryConsidered(_ role: NodeRole, _ index: Int, _ entry: ACE, applied: EntryEffect)
     mutating func stage(_ stage: Stage, granted: Rights)
+    /// An entry of the object's POSIX ACL is about to decide.
+    mutating func posixEntry(_ role: NodeRole, _ index: Int)
     mutating func endCheck(_ decision: Decision)
 }
 
@@ -22,6 +24,7 @@ public struct NoObserver: EvaluationObserver, Sendable {
     public mutating func beginCheck(_ check: Check) {}
     public mutating func entryConsidered(_ role: NodeRole, _ index: Int, _ entry: ACE, applied: EntryEffect) {}
     public mutating func stage(_ stage: Stage, granted: Rights) {}
+    public mutating func posixEntry(_ role: NodeRole, _ index: Int) {}
     public mutating func endCheck(_ decision: Decision) {}
 }
 
@@ -31,6 +34,7 @@ public struct RecordingObserver: EvaluationObserver, Sendable {
         case check(Check)
         case entry(NodeRole, Int, ACE, EntryEffect)
         case stage(Stage, granted: Rights)
+        case posixEntry(NodeRole, Int)
         case decision(Decision)
     }
     public private(set) var events: [Event] = []
@@ -41,5 +45,6 @@ public struct RecordingObserver: EvaluationObserver, Sendable {
         events.append(.entry(role, index, entry, applied))
     }
     public mutating func stage(_ stage: Stage, granted: Rights) { events.append(.stage(stage, granted: granted)) }
+    public mutating func posixEntry(_ role: NodeRole, _ index: Int) { events.append(.posixEntry(role, index)) }
     public mutating func endCheck(_ decision: Decision) { events.append(.decision(decision)) }
 }

@@ -1,6 +1,6 @@
 /// The rights that every credential able to reach the mount would be granted on this object
 /// (COHERENCE.md): no deny that could apply names them, and an `everyone` entry or all three mode
-/// classes give them. Conservative: a right that is universal may be missing, none is there wrongly.
+/// classes give them, with whatever a POSIX ACL of the object names. Conservative: a right that is universal may be missing, none is there wrongly.
 public func universalRights(of object: ObjectFacts, on volume: VolumeState) -> Rights {
     var denied: Rights = []
     var allowed: Rights = []
@@ -19,7 +19,7 @@ public func universalRights(of object: ObjectFacts, on volume: VolumeState) -> R
         for (bit, rights) in [
             (UInt16(0o444), [Rights.read, .readExtendedAttributes] as Rights),
             (0o111, .execute),
-        ] where object.mode.rawValue & bit == bit {
+        ] where object.mode.rawValue & bit == bit && object.posixACL?.grantsAll(bit & 7, on: object) ?? true {
             allowed.formUnion(rights)
         }
         // Reading attributes needs no bit (3.9).

@@ -9,8 +9,8 @@ public struct ResolvedObject {
     /// O_PATH.
     public let descriptor: SharedDescriptor
     public let status: FileStatus
-    /// The record that belongs to this status, if it was read on the way.
-    fileprivate(set) var record: MetadataRecord?
+    /// What belongs to this status, if it was read on the way.
+    fileprivate(set) var stored: StoredFacts?
 }
 
 /// The backing directory: everything below it is reached by descriptor, or by a directory's descriptor
@@ -104,7 +104,7 @@ public final class BackingTree: Sendable {
         if let known = kept(seen, below: parent) {
             known.object.isCovered.store(false, ordering: .relaxed)
             var found = ResolvedObject(object: known.object, descriptor: known.descriptor, status: seen)
-            found.record = currentRecord(found, of: name, in: directory)
+            found.stored = currentFacts(found, of: name, in: directory)
             return found
         }
         let descriptor = SharedDescriptor(
@@ -118,7 +118,7 @@ public final class BackingTree: Sendable {
         var found = try adopt(descriptor, status)
         // Read by its name only if the name means the same as a moment ago.
         if seen.device == status.device, seen.inode == status.inode {
-            found.record = currentRecord(found, of: name, in: directory)
+            found.stored = currentFacts(found, of: name, in: directory)
         }
         return found
     }
@@ -169,11 +169,11 @@ public final class BackingTree: Sendable {
     }
 
     /// Makes an object of a descriptor that was just opened or created.
-    /// - Parameter record: what was stored with it, if it was created.
-    public func adopt(_ descriptor: SharedDescriptor, record: MetadataRecord? = nil) throws(Errno) -> ResolvedObject {
+    /// - Parameter stored: with it, if it was created.
+    public func adopt(_ descriptor: SharedDescriptor, stored: StoredFacts? = nil) throws(Errno) -> ResolvedObject {
         var found = try adopt(descriptor, Syscall.statx(descriptor.rawValue))
-        found.record = record
-        if let record { assume(record, of: found) }
+        found.stored = stored
+        if let stored { assume(stored, of: found) }
         return found
     }
 

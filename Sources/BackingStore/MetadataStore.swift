@@ -8,20 +8,21 @@ extension BackingTree {
     public func facts(
         _ object: BackingObject, _ descriptor: SharedDescriptor, _ status: FileStatus
     ) throws(Errno) -> ObjectFacts {
-        facts(status, try currentRecord(object, descriptor, status))
+        facts(status, try currentFacts(object, descriptor, status))
     }
 
     /// The same of an object that was just found.
     public func facts(_ found: ResolvedObject) throws(Errno) -> ObjectFacts {
-        if let record = found.record { return facts(found.status, record) }
+        if let stored = found.stored { return facts(found.status, stored) }
         return try facts(found.object, found.descriptor, found.status)
     }
 
-    private func facts(_ status: FileStatus, _ record: MetadataRecord) -> ObjectFacts {
-        ObjectFacts(
+    private func facts(_ status: FileStatus, _ stored: StoredFacts) -> ObjectFacts {
+        let record = stored.record
+        return ObjectFacts(
             kind: ObjectKind(typeBits: status.mode), owner: status.uid, group: status.gid,
             mode: FileMode(rawValue: UInt16(truncatingIfNeeded: status.mode & 0o7777)), flags: record.flags,
-            acl: record.acl, ownerGUID: record.ownerGUID, groupGUID: record.groupGUID)
+            acl: record.acl, ownerGUID: record.ownerGUID, groupGUID: record.groupGUID, posixACL: stored.posixACL)
     }
 
     /// Whether the object's mtime tells every change of what it holds from the next.
@@ -42,51 +43,53 @@ extension BackingTree {
     }
 
     /// What was just stored with a new object is kept for a moment, as after any change of our own.
-    func assume(_ record: MetadataRecord, of found: ResolvedObject) {
+    func assume(_ stored: StoredFacts, of found: ResolvedObject) {
         guard changeTimes.identify(found.status.ctime, on: found.status.device, found.descriptor) else { return }
-        cache.assume(record, at: found.status.ctime, for: found.object)
+        cache.assume(stored, at: found.status.ctime, for: found.object)
     }
 
-    private func keep(_ record: MetadataRecord, of object: BackingObject, _ status: FileStatus, _ descriptor: SharedDescriptor) {
+    private func keep(_ stored: StoredFacts, of object: BackingObject, _ status: FileStatus, _ descriptor: SharedDescriptor) {
         guard changeTimes.identify(status.ctime, on: status.device, descriptor) else { return }
-        cache.keep(record, at: status.ctime, for: object)
+        cache.keep(stored, at: status.ctime, for: object)
     }
 
-    /// The record that belongs to a status, if it is kept or can be read by the object's name, which costs a fraction
+    /// What is stored and belongs to a status, if it is kept or can be read by the object's name, which costs a fraction
     /// of the way through /proc. Nil says only that it must be read in that way.
-    func currentRecord(
+    func currentFacts(
         _ found: ResolvedObject, of name: UnsafePointer<CChar>, in directory: SharedDescriptor
-    ) -> MetadataRecord? {
+    ) -> StoredFacts? {
         if let kept = cache.record(of: found.object, at: found.status.ctime) { return kept }
         // A look-up alone lets the kernel open the others: no name is good enough for that.
         guard !found.object.kind.isSpecial,
             case .success(let record) = read(.named(directory.rawValue, name))
         else { return nil }
-        keep(record, of: found.object, found.status, found.descriptor)
-        return record
+        let stored = StoredFacts(record, posixACL(.named(directory.rawValue, name), found.status))
+        keep(stored, of: found.object, found.status, found.descriptor)
+        return stored
     }
 
-    /// The kept record if the object has not changed since it was read, else the stored one.
-    private func currentRecord(
+    /// What is kept if the object has not changed since it was read, else what is stored.
+    private func currentFacts(
         _ object: BackingObject, _ descriptor: SharedDescriptor, _ status: FileStatus
-    ) throws(Errno) -> MetadataRecord {
+    ) throws(Errno) -> StoredFacts {
         if let kept = cache.record(of: object, at: status.ctime) { return kept }
         // The status comes first: a change in between has a later ctime, and the record is not found under it (R3).
-        let record: MetadataRecord
-        switch read(.object(descriptor.rawValue, object.kind)) {
-        case .success(let stored): record = stored
+        let stored: StoredFacts
+        let place = RecordPlace.object(descriptor.rawValue, object.kind)
+        switch read(place) {
+        case .success(let record): stored = StoredFacts(record, posixACL(place, status))
         case .failure(let problem):
             damagedRecords.note(problem, of: object.key, at: status.ctime, descriptor)
             throw .io
         }
-        keep(record, of: object, status, descriptor)
+        keep(stored, of: object, status, descriptor)
         // Reading may have moved the ctime itself; without this each look at the object would, again and again.
         if ownersAccess.isNeeded(toRead: status),
             let after = try? Syscall.statx(descriptor.rawValue, flags: AtFlag.dontSync), after.mode == status.mode
         {
             keepRecord(of: object, before: status, after: after, descriptor)
         }
-        return record
+        return stored
     }
 
     /// The stored record; an empty one if there is none.
@@ -94,9 +97,11 @@ extension BackingTree {
         do { return try read(.object(descriptor, nil)).get() } catch { throw .io }
     }
 
-    private enum RecordPlace {
+    enum RecordPlace {
         /// Of which kind, if that is known.
         case object(Int32, ObjectKind?)
+        /// A file that is open, not by O_PATH.
+        case open(Int32)
         case named(Int32, UnsafePointer<CChar>)
     }
 
@@ -113,6 +118,7 @@ extension BackingTree {
                 let count =
                     switch place {
                     case .object(let descriptor, let kind): try value(of: descriptor, kind, into: buffer)
+                    case .open(let descriptor): try Syscall.getxattr(.open(descriptor), metadataName, into: buffer)
                     case .named(let directory, let name):
                         try Syscall.getxattrat(directory, name, metadataName, into: buffer)
                     }

@@ -1,13 +1,21 @@
 import ACLFormats
+import Authorization
 import LinuxSystem
 
-/// A record and the ctime that the object had before it was read.
+/// What is stored with an object besides its status, and decisions read.
+public struct StoredFacts: Sendable {
+    public var record: MetadataRecord
+    public var posixACL: PosixACL?
+    public init(_ record: MetadataRecord, _ posixACL: PosixACL? = nil) { (self.record, self.posixACL) = (record, posixACL) }
+}
+
+/// That, and the ctime that the object had before it was read.
 struct KeptRecord: Sendable {
     /// A record that was not read under its ctime is believed for so long.
     static let assumption: UInt64 = 1_000_000_000
 
     var ctime: Timespec
-    var record: MetadataRecord
+    var stored: StoredFacts
     /// Monotonic nanoseconds; nil = as long as the ctime stays.
     var expiry: UInt64?
 }
@@ -75,10 +83,10 @@ final class ObjectCache: Sendable {
     // A slot is large, so what is asked of it is read where it stands.
 
     /// The record that was kept while the object had this ctime.
-    func record(of object: BackingObject, at ctime: Timespec) -> MetadataRecord? {
+    func record(of object: BackingObject, at ctime: Timespec) -> StoredFacts? {
         state.withLock { state in
             guard let position = state.currentRecord(of: object, at: ctime) else { return nil }
-            return state.slots[position].record?.record
+            return state.slots[position].record?.stored
         }
     }
 
@@ -91,10 +99,10 @@ final class ObjectCache: Sendable {
     }
 
     /// Keeps a record for as long as the object's ctime stays, if its descriptor is here.
-    func keep(_ record: MetadataRecord, at ctime: Timespec, for object: BackingObject) {
+    func keep(_ stored: StoredFacts, at ctime: Timespec, for object: BackingObject) {
         state.withLock { state in
             guard let position = state.position(of: object) else { return }
-            state.slots[position].record = KeptRecord(ctime: ctime, record: record, expiry: nil)
+            state.slots[position].record = KeptRecord(ctime: ctime, stored: stored, expiry: nil)
         }
     }
 
@@ -111,11 +119,11 @@ final class ObjectCache: Sendable {
     }
 
     /// Believes a record that was written, and not read, to be that of an object with this ctime, for a moment.
-    func assume(_ record: MetadataRecord, at ctime: Timespec, for object: BackingObject) {
+    func assume(_ stored: StoredFacts, at ctime: Timespec, for object: BackingObject) {
         let expiry = SystemTime.monotonic() + KeptRecord.assumption
         state.withLock { state in
             guard let position = state.position(of: object) else { return }
-            state.slots[position].record = KeptRecord(ctime: ctime, record: record, expiry: expiry)
+            state.slots[position].record = KeptRecord(ctime: ctime, stored: stored, expiry: expiry)
         }
     }
 

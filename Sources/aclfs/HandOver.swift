@@ -46,6 +46,7 @@ enum HandOver {
         if !request.foreground { Journal.useSyslog() }
         for remark in request.remarks { Journal.note(remark) }
         mount.warnOfShortLists()
+        mount.warnOfPosixACLs()
         let attached = try mount.attach(request)
         defer { close(attached.descriptor) }
         do throws(ControlError) {

@@ -17,6 +17,7 @@ extension PreparedMount {
         let isRoot = geteuid() == 0
         try MountHost.holdSignals()
         warnOfShortLists()
+        warnOfPosixACLs()
         Syscall.umask(0)
         let control = ControlDirectory.prepare(mountpoint: mountpoint)
         let grants = GrantStore()

@@ -26,6 +26,13 @@ import Testing
             kind: random.pick(ObjectKind.allCases), owner: random.pick([0, 99, 501, 502]),
             group: random.pick([0, 20, 99, 600]), mode: FileMode(rawValue: random.pick(modes)))
         if random.chance(10) { object.ownerGUID = GUID(group: 600) }
+        if random.chance(30) {
+            object.posixACL = random.chance(20) ? .unreadable : PosixACL([.init(.owningGroup, random.pick([0, 4, 5, 7, 7]))])
+            if object.posixACL?.isUnreadable == false, random.chance(50) {
+                let whom: PosixACL.Subject = random.pick([.user(502), .group(600)])
+                object.posixACL?.entries.append(.init(whom, random.pick([0, 4, 5, 7, 7])))
+            }
+        }
         if random.chance(30) { return object }
         var acl = ACL([])
         for _ in 0..<random.below(4) {
