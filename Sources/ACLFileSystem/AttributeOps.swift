@@ -135,7 +135,8 @@ extension FileSystem {
             share.growing.times.leaveMoved(object.object.key)
         }
         if let mode = changes.mode {
-            try acting(on: object) { () throws(Errno) in try Syscall.fchmod(descriptor, mode: mode & 0o7777) }
+            let stored = AttributeEffect.storedMode(FileMode(rawValue: UInt16(mode & 0o7777)), on: volume)
+            try acting(on: object) { () throws(Errno) in try Syscall.fchmod(descriptor, mode: UInt32(stored.rawValue)) }
         } else if changes.killSetID, isBeforeWriting(changes, to: object, caller) {
             try clearSetID(of: object)
         }

@@ -28,6 +28,7 @@ extension ControlServer {
                 throw ControlFailure(.inval, "'\(name)' cannot change while mounted; unmount and mount anew")
             }
         }
+        do { try options.checkSetID() } catch { throw ControlFailure(.inval, error.description) }
         let new = options.volume
         guard new.securelevel >= before.securelevel else {
             throw ControlFailure(.perm, "securelevel may only rise while mounted; it is \(before.securelevel)")

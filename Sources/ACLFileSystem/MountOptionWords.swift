@@ -11,7 +11,7 @@ extension MountOptions {
     var fixedWords: [String] {
         var words = [
             volume.ignoresOwnership ? "noowners" : "owners", volume.ignoresACLs ? "noacl" : "acl",
-            volume.groupFromDirectory ? "grpid" : "nogrpid", volume.ownerFromSetUserDirectory ? "suiddir" : "nosuiddir",
+            volume.groupFromDirectory ? "grpid" : "nogrpid", volume.ownerFromSetUserDirectory.word,
             "groups=\(groupSource.rawValue)", "groups_cache=\(groupsCache)", "metadata=\(metadata.rawValue)",
             "cache=\(cache.word)", crossMounts ? "crossmounts" : "nocrossmounts",
             "xattr_names=\(xattrSpelling.rawValue)", "special=\(special.rawValue)",

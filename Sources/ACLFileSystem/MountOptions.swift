@@ -95,8 +95,8 @@ public struct MountOptions: Sendable {
         case "noacl": volume.ignoresACLs = true
         case "grpid", "bsdgroups": volume.groupFromDirectory = true
         case "nogrpid", "sysvgroups": volume.groupFromDirectory = false
-        case "suiddir": volume.ownerFromSetUserDirectory = true
-        case "nosuiddir": volume.ownerFromSetUserDirectory = false
+        case "suiddir": volume.ownerFromSetUserDirectory = .unlessRoot
+        case "nosuiddir": volume.ownerFromSetUserDirectory = .never
         case "unknown99": volume.unknown99 = true
         case "crossmounts": crossMounts = true
         case "nocrossmounts": crossMounts = false
@@ -141,6 +141,7 @@ public struct MountOptions: Sendable {
         case "passthrough": passthrough = try word(name, value)
         case "transport": transport = try word(name, value)
         case "zerofill": zeroFill = try word(name, value)
+        case "suiddir": try applySetUserDirectories(value)
         case "zerofill_max":
             guard let size = MountOptionText.size(value) else {
                 throw wrongValue(name, value, ["a size such as 1048576, 64M or 1G"])

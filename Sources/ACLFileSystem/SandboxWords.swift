@@ -48,6 +48,7 @@ extension MountOptions {
     /// What only all words together show.
     public func checkTogether() throws(MountOptionError) {
         try checkAudit()
+        try checkSetID()
         for word in sandbox.words {
             let name = word.prefix { $0 != "=" } + "="
             // Elsewhere the last one counts. Here it could open what the first one closes.

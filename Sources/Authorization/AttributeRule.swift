@@ -52,6 +52,12 @@ public enum AttributeEffect {
         return requested.intersection(settable).union(object.flags.subtracting(settable))
     }
 
+    /// A mode as an allowed chmod or creation stores it. Where ownership is ignored set-id bits are neither stored nor
+    /// honoured (Q1): whoever may change a file would choose as whom it runs.
+    public static func storedMode(_ mode: FileMode, on volume: VolumeState) -> FileMode {
+        volume.ignoresOwnership ? mode.subtracting([.setUser, .setGroup]) : mode
+    }
+
     /// Any chown that names an id clears both set-id bits, whoever asks and whatever the kind (6.3).
     ///
     /// An owner or group that is no id counts the same.

@@ -15,7 +15,7 @@ extension Inquiry {
         }
         var (group, groupGUID) = (parent.group, parent.groupGUID)
         if !volume.groupFromDirectory {
-            if parent.mode.contains(.setGroup) {
+            if parent.mode.contains(.setGroup), !volume.ignoresOwnership {
                 if request.kind == .directory { mode.insert(.setGroup) }
             } else {
                 (group, groupGUID) = (gid, nil)
@@ -29,6 +29,7 @@ extension Inquiry {
             mode.subtract([.setUser, .setGroup])
             if request.kind == .file { mode.subtract(.anyExecute) }
         }
+        mode = AttributeEffect.storedMode(mode, on: volume)
         return ObjectFacts(
             kind: request.kind, owner: owner, group: group, mode: mode,
             flags: parent.flags.intersection(.inheritedAtCreation),
@@ -38,8 +39,14 @@ extension Inquiry {
     }
 
     private func ownerComesFromDirectory(_ parent: ObjectFacts) -> Bool {
-        volume.ownerFromSetUserDirectory && parent.mode.contains(.setUser) && parent.owner != 0
-            && parent.owner != credential.uid && parent.ownerGUID == nil
+        guard parent.mode.contains(.setUser), parent.owner != 0, parent.owner != credential.uid, parent.ownerGUID == nil,
+            !volume.ignoresOwnership
+        else { return false }
+        return switch volume.ownerFromSetUserDirectory {
+        case .never: false
+        case .unlessRoot: !credential.isRoot
+        case .always: true
+        }
     }
 
     /// Set-id bits that a mkfifo or mknod may not ask for; judged after the right on the directory (9a.4).

@@ -9,10 +9,16 @@ public struct VolumeState: Sendable, Hashable {
     /// `grpid`: a new object's group is always the directory's (AUTHORIZATION.md 10, Q18).
     public var groupFromDirectory = true
     /// `suiddir`: a set-uid directory gives its owner to new objects (Q4).
-    public var ownerFromSetUserDirectory = true
+    public var ownerFromSetUserDirectory = OwnerFromDirectory.unlessRoot
     /// `unknown99`: uid and gid 99 stand for whoever asks (Q16).
     public var unknown99 = false
     public init() {}
+
+    /// Whose new objects get the owner of a set-uid directory.
+    public enum OwnerFromDirectory: UInt8, Sendable {
+        /// What root makes is root's: a directory must not hand its owner what root writes in it.
+        case never, unlessRoot, always
+    }
 
     /// Flags that a flags change does not have to heed (AUTHORIZATION.md 3.8, 6.6 rule 4).
     var flagsIgnoredByFlagsChange: FileFlags {

@@ -23,8 +23,8 @@ enum Remount {
         }
         let words = request.options.given.filter { word in
             if word == "remount" { return false }
-            // The daemon judges by these two itself.
-            return !KernelMountFlags.knows(word) || ["ro", "rw", "exec", "noexec"].contains(word)
+            // The daemon judges by some itself, and knows with what the last cannot go.
+            return !KernelMountFlags.knows(word) || ["ro", "rw", "exec", "noexec", "suid", "nosuid"].contains(word)
         }
         let change = Change(mountpoint: mountpoint, entry: entry, words: words)
         // All that can be refused is refused before anything changes.

@@ -73,7 +73,12 @@ import Testing
         var made = try Inquiry(stranger, on: volume, sandbox: Unconfined(), observer: NoObserver())
             .newObject(request, in: parent, gid: 600)
         #expect([made.owner, made.group, UInt32(made.mode.rawValue)] == [501, 20, 0o644])
-        volume.ownerFromSetUserDirectory = false
+        made = try Inquiry(root, on: volume, sandbox: Unconfined(), observer: NoObserver()).newObject(request, in: parent, gid: 0)
+        #expect([made.owner, made.group, UInt32(made.mode.rawValue)] == [0, 20, 0o755])
+        volume.ownerFromSetUserDirectory = .always
+        made = try Inquiry(root, on: volume, sandbox: Unconfined(), observer: NoObserver()).newObject(request, in: parent, gid: 0)
+        #expect([made.owner, made.group, UInt32(made.mode.rawValue)] == [501, 20, 0o644])
+        volume.ownerFromSetUserDirectory = .never
         made = try Inquiry(stranger, on: volume, sandbox: Unconfined(), observer: NoObserver())
             .newObject(request, in: parent, gid: 600)
         #expect([made.owner, made.group, UInt32(made.mode.rawValue)] == [502, 20, 0o755])
@@ -81,5 +86,26 @@ import Testing
         made = try Inquiry(stranger, on: volume, sandbox: Unconfined(), observer: NoObserver())
             .newObject(request, in: directory(0o777), gid: 600)
         #expect([made.owner, made.group, UInt32(made.mode.rawValue)] == [502, 600, 0o7755])
+    }
+
+    /// Q1: where ownership is ignored no set-id bit is stored, whatever is made, and none of the directory's is honoured.
+    @Test func noSetIDBitsWhereOwnershipIsIgnored() throws {
+        var volume = VolumeState()
+        volume.ignoresOwnership = true
+        for isFromDirectory in [true, false] {
+            volume.groupFromDirectory = isFromDirectory
+            for caller in [stranger, root] {
+                for kind in ObjectKind.allCases where kind != .symlink {
+                    let request = CreationRequest(kind: kind, mode: FileMode(rawValue: 0o6777), umask: 0)
+                    let made = try Inquiry(caller, on: volume, sandbox: Unconfined(), observer: NoObserver())
+                        .newObject(request, in: directory(0o6777), gid: 600)
+                    #expect(made.mode == FileMode(rawValue: 0o777), "\(kind)")
+                    #expect(made.owner == caller.uid)
+                    #expect(made.group == (isFromDirectory ? 20 : 600))
+                }
+            }
+        }
+        #expect(AttributeEffect.storedMode(FileMode(rawValue: 0o7755), on: volume) == FileMode(rawValue: 0o1755))
+        #expect(AttributeEffect.storedMode(FileMode(rawValue: 0o7755), on: VolumeState()) == FileMode(rawValue: 0o7755))
     }
 }

@@ -38,7 +38,8 @@ extension Decision {
         let stage = try asPermissionError { () throws(Refusal) in
             try change(["writesecurity", "check_immutable"], on: object)
         }
-        return (stage, ModelEffects(mode: mode))
+        // 10, Q1
+        return (stage, ModelEffects(mode: world.volume.ignoreOwnership ? mode & ~0o6000 : mode))
     }
 
     /// 6.2: the vectors' call always changes the list.

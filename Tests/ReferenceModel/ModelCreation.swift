@@ -46,13 +46,15 @@ extension Decision {
             throw Refusal("EPERM", "attr_policy")
         }
         // 10, Q4
-        if world.suiddir && parent.node.mode & 0o4000 != 0 && parent.node.owner != 0
-            && parent.node.owner != subject.uid
+        if world.suiddir && !subject.isRoot && !world.volume.ignoreOwnership && parent.node.mode & 0o4000 != 0
+            && parent.node.owner != 0 && parent.node.owner != subject.uid
         {
             owner = parent.node.owner
             mode &= ~0o6000
             if kind == "file" { mode &= ~0o111 }
         }
+        // 10, Q1
+        if world.volume.ignoreOwnership { mode &= ~0o6000 }
         // 5.1
         let inherited = inherit(
             parentACL: parent.node.acl, kind: kind, suppliedACL: operation.initialACL,

@@ -113,7 +113,7 @@ extension Vector {
         state.forbidsExecution = volume.noExec
         state.securelevel = securelevel
         state.unknown99 = true
-        state.ownerFromSetUserDirectory = ownerFromSetUserDirectory
+        state.ownerFromSetUserDirectory = ownerFromSetUserDirectory ? .unlessRoot : .never
         return state
     }
 
@@ -156,7 +156,7 @@ public struct CoreCase: Sendable {
     private func effect(on object: ObjectFacts) -> ObjectFacts? {
         var changed = object
         switch operation {
-        case .chmod(let mode): changed.mode = mode
+        case .chmod(let mode): changed.mode = AttributeEffect.storedMode(mode, on: volume)
         case .chflags(let flags): changed.flags = AttributeEffect.flags(after: flags, on: object)
         case .chown(let uid, let gid):
             changed.mode = AttributeEffect.modeAfterChown(object, uid: uid, gid: gid)

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 /// Set-id bits go when somebody writes, and not because somebody asks for a change of nothing.
@@ -31,5 +32,69 @@ struct SetIDTests {
         var status = stat()
         #expect(lstat(fixture.path("open"), &status) == 0)
         #expect(status.st_mode & 0o6000 == 0)
+    }
+
+    /// AUTHORIZATION.md 10, Q1: where ownership does not count no set-id bit is stored, by whatever call, and none is honoured.
+    @Test(arguments: ["noowners", "noowners,nogrpid", "noowners,kernel_features=-killpriv2"])
+    func ignoredOwnershipStoresNoSetID(_ options: String) throws {
+        let fixture = try MountFixture(options: nil)
+        // Of a root who uses the directory without aclfs.
+        close(Glibc.open(fixture.backing + "/tool", O_CREAT | O_WRONLY, 0o755))
+        Glibc.mkdir(fixture.backing + "/shared", 0o777)
+        chmod(fixture.backing + "/shared", 0o6777)
+        try fixture.mount(options)
+        func mode(_ name: String) -> mode_t {
+            var status = stat()
+            return lstat(fixture.backing + "/" + name, &status) == 0 ? status.st_mode & 0o7777 : 0
+        }
+        for user in [TestUser.bob, .root] {
+            let process = try ActingProcess(user)
+            for (asked, stored) in [("04755", mode_t(0o755)), ("02711", 0o711), ("07777", 0o1777)] {
+                try process.must("chmod", fixture.path("tool"), asked)
+                #expect(mode("tool") == stored, "uid \(user.uid), \(asked)")
+            }
+            let names = ["f", "d", "p", "shared/d"].map { "\($0)\(user.uid)" }
+            try process.must("create", fixture.path(names[0]), "06755", "0")
+            try process.must("mkdir", fixture.path(names[1]), "06755", "0")
+            try process.must("mkfifo", fixture.path(names[2]), "06755", "0")
+            try process.must("mkdir", fixture.path(names[3]), "0755", "0")
+            for name in names { #expect(mode(name) & 0o6000 == 0, "\(name): \(String(mode(name), radix: 8))") }
+        }
+    }
+
+    @Test func ignoredOwnershipAndSetIDDoNotGoTogether() throws {
+        let fixture = try MountFixture(options: "noowners")
+        let aclfs = MountTesting.program("aclfs")
+        let refused = try Spawn.run([aclfs, "mount", "-o", "noowners,suid", fixture.backing, fixture.mountpoint])
+        #expect(refused.status == 1 && refused.output.contains("contradict each other"), "\(refused)")
+        // As mount(8) calls the helper.
+        let helper = "exec -a mount.aclfs \"$@\""
+        let words = ["bash", "-c", helper, "-", aclfs, fixture.backing, fixture.mountpoint, "-o", "remount,suid"]
+        let later = try Spawn.run(words)
+        #expect(later.status != 0 && later.output.contains("contradict each other"), "\(later)")
+        let flags = ProcFile.text("/proc/self/mounts").split(separator: "\n").first { $0.contains(" \(fixture.mountpoint) ") } ?? ""
+        #expect(flags.contains("nosuid"), "\(flags)")
+    }
+
+    /// Q4: what root makes in somebody's set-uid directory stays root's, unless the mount says otherwise.
+    @Test(arguments: [("suiddir", "501", "0"), ("suiddir=all", "501", "501"), ("nosuiddir", "502", "0")])
+    func aSetUserDirectoryTakesNothingOfRoots(_ option: String, _ bobs: String, _ roots: String) throws {
+        let fixture = try MountFixture(options: option)
+        let (root, alice, bob) = (try ActingProcess(.root), try ActingProcess(.alice), try ActingProcess(.bob))
+        try root.must("chmod", fixture.mountpoint, "0777")
+        try alice.must("mkdir", fixture.path("in"), "0777", "0")
+        try alice.must("chmod", fixture.path("in"), "04777")
+        for (process, name, owner) in [(bob, "bob", bobs), (root, "root", roots)] {
+            try process.must("create", fixture.path("in/\(name)"), "0600", "0")
+            try process.must("mkdir", fixture.path("in/\(name).d"), "0700", "0")
+            try process.must("mkfifo", fixture.path("in/\(name).p"), "0600", "0")
+            try process.must("symlink", "target", fixture.path("in/\(name).l"))
+            for suffix in ["", ".d", ".p", ".l"] {
+                let status = try root.must("stat", fixture.path("in/\(name)\(suffix)"))
+                #expect(String(decoding: unescaped(status), as: UTF8.self).hasPrefix("\(owner) "), "\(name)\(suffix): \(status)")
+            }
+        }
+        // What is root's the owner of the directory may not read.
+        #expect(try alice.call("open", fixture.path("in/root"), String(O_RDONLY)).isOK == (roots == "501"))
     }
 }

@@ -93,7 +93,7 @@ struct MountRefusalTests {
                 group_id=0 rootmode=40000 blksize=4096 nonempty use_ino user=zed \
                 ro rw suid nosuid dev nodev exec noexec sync async dirsync noatime nodiratime nosymfollow \
                 allow_other zerofill=write zerofill=allocate zerofill=off zerofill_max=0 zerofill_max=1G zerofill_budget=off zerofill_budget=0 zerofill_budget=64M audit=off posixacl=off passthrough=auto passthrough=off transport=auto transport=dev \
-                'fsname="a,b"' 'fsname=a\,b' 'noowners,,acl' ''
+                'fsname="a,b"' 'fsname=a\,b' 'noowners,,acl' suiddir=all 'noowners,suid,nosuid' 'noowners,suid,owners' ''
             do
                 said=$(mount.aclfs "$T/back" "$T/mnt" -f -o "$o" 2>&1) || echo "$o: $said"
             done
@@ -103,6 +103,10 @@ struct MountRefusalTests {
                 ; do wrong "$o" "option '$o' is not available yet"; done
             wrong noowner "unknown option 'noowner'; did you mean 'noowners'?"
             wrong secure_level=1 "did you mean 'securelevel'?"
+            wrong suiddir=root "expected all"
+            wrong nosuiddir=all "takes no value"
+            wrong noowners,suid "options 'noowners' and 'suid' contradict each other"
+            wrong suid,noowners "options 'noowners' and 'suid' contradict each other"
             wrong zerofil=write "did you mean 'zerofill'?"
             wrong zerofill=yes "expected write, allocate, off"
             wrong passthrough=on "expected auto, off"
