@@ -267,6 +267,8 @@ struct ExplainRun<C: Credential> {
         _ operation: Operation, _ parts: Parts, _ places: [NodeRole: Explanation.Place], word: String
     ) -> Bool {
         let nodes = parts.nodes
+        var volume = volume
+        if case .link = operation { volume.protectsHardLinks = KernelSettings.protectsHardLinks }
         var inquiry = Inquiry(credential, on: volume, sandbox: parts.confinement, observer: RecordingObserver())
         let decision = inquiry.authorize(operation, nodes)
         func place(_ role: NodeRole) -> Explanation.Place {

@@ -258,10 +258,19 @@ extension FileSystem {
     func decide(_ operation: Operation, _ objects: borrowing Parts, _ caller: Caller) -> Decision {
         // Only access(2) comes with ids that need not be those the thread acts under (AUTHORIZATION.md 9a.2).
         let asksByRealIDs = if case .access = operation { true } else { false }
-        var inquiry = Inquiry(
-            credential(caller, realIDsCount: asksByRealIDs), on: volume, sandbox: objects.confinement,
-            observer: NoObserver())
-        return inquiry.authorize(operation, objects.nodes)
+        var volume = volume
+        volume.protectsHardLinks = true
+        while true {
+            var inquiry = Inquiry(
+                credential(caller, realIDsCount: asksByRealIDs), on: volume, sandbox: objects.confinement,
+                observer: NoObserver())
+            let decision = inquiry.authorize(operation, objects.nodes)
+            // The system is asked only where it would matter.
+            guard decision.stage == .precondition(.protectedLink), volume.protectsHardLinks, !KernelSettings.protectsHardLinks else {
+                return decision
+            }
+            volume.protectsHardLinks = false
+        }
     }
 
     func credential(_ caller: Caller, realIDsCount: Bool = false) -> RequestCredential {

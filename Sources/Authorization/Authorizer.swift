@@ -60,6 +60,7 @@ extension Inquiry {
         }
         if let error = typeErrorAfterSandbox(of: operation, nodes: nodes) { return conclude(error) }
         if let error = illegalChange(operation, nodes, isOwner: isOwner) { return conclude(error) }
+        if let error = protectedLink(operation, nodes) { return conclude(error) }
 
         var decision = Decision.allow(.implicit)
         index = 0

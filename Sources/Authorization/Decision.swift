@@ -15,6 +15,8 @@ public enum Precondition: UInt8, Sendable, CaseIterable {
     case protectedAttribute, superuser, unmapped
     /// An entry's or object's state could not be learned: fail closed.
     case unreadable
+    /// A hard link to another's object, which the system protects (Q23).
+    case protectedLink
 }
 
 /// Where a decision fell (AUTHORIZATION.md 3.11). For an allowed operation: the last stage that

@@ -19,6 +19,7 @@ public struct FileMode: OptionSet, Sendable, Hashable {
     public static let setUser = FileMode(rawValue: 0o4000)
     public static let setGroup = FileMode(rawValue: 0o2000)
     public static let sticky = FileMode(rawValue: 0o1000)
+    public static let groupExecute = FileMode(rawValue: 0o010)
     public static let anyExecute = FileMode(rawValue: 0o111)
 }
 

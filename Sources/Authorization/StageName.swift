@@ -25,6 +25,7 @@ extension Precondition {
         case .superuser: "superuser"
         case .unmapped: "unmapped"
         case .unreadable: "unreadable"
+        case .protectedLink: "protected_link"
         }
     }
 }

@@ -10,6 +10,8 @@ public struct VolumeState: Sendable, Hashable {
     public var groupFromDirectory = true
     /// `suiddir`: a set-uid directory gives its owner to new objects (Q4).
     public var ownerFromSetUserDirectory = OwnerFromDirectory.unlessRoot
+    /// fs.protected_hardlinks of the system (Q23).
+    public var protectsHardLinks = false
     /// `unknown99`: uid and gid 99 stand for whoever asks (Q16).
     public var unknown99 = false
     public init() {}

@@ -85,7 +85,7 @@ struct LinuxDifference: Sendable {
         if object.type != "file" { return object.type != "dir" }
         return object.mode.value & 0o4000 != 0 || object.mode.value & 0o2010 == 0o2010
     }
-    private static let protectsHardLinks: Bool = {
+    static let protectsHardLinks: Bool = {
         let setting = try? String(contentsOfFile: "/proc/sys/fs/protected_hardlinks", encoding: .utf8)
         return setting?.hasPrefix("1") == true
     }()
@@ -114,7 +114,22 @@ struct LinuxExpectation {
             (word, reason, effects) = (answer, difference.reason, nil)
         } else if word == "ok", try Self.lacksStatus(vector, directory) {
             (word, reason, effects) = ("EACCES", "execution asked where readattr is denied", nil)
+        } else if word != "EPERM", try Self.isProtectedLink(vector, directory) {
+            (word, reason, effects) = ("EPERM", "a link to what the caller may not read and write (fs.protected_hardlinks)", nil)
         }
+    }
+
+    /// With the sysctl aclfs is stricter than macOS (AUTHORIZATION.md 10, Q23).
+    private static func isProtectedLink(_ vector: Vector, _ directory: [UInt32: VectorGroup]) throws -> Bool {
+        guard vector.op.call == "link", LinuxDifference.protectsHardLinks, let object = vector.object else { return false }
+        var volume = VolumeState()
+        volume.ignoresOwnership = vector.volume.ignoreOwnership
+        volume.isReadOnly = vector.volume.readOnly
+        volume.unknown99 = true
+        volume.protectsHardLinks = true
+        var inquiry = Inquiry(vector.credential(directory), on: volume, sandbox: Unconfined(), observer: NoObserver())
+        let nodes = Nodes(object: try object.core(), parent: try vector.parent?.core(), targetParent: try vector.targetParent?.core())
+        return inquiry.authorize(.link, nodes).stage == .precondition(.protectedLink)
     }
 
     /// Before it asks about execution of a file, the kernel asks for the attributes with the caller's rights.
