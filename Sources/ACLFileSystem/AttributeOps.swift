@@ -137,7 +137,7 @@ extension FileSystem {
         if let mode = changes.mode {
             let stored = AttributeEffect.storedMode(FileMode(rawValue: UInt16(mode & 0o7777)), on: volume)
             try acting(on: object) { () throws(Errno) in try Syscall.fchmod(descriptor, mode: UInt32(stored.rawValue)) }
-        } else if changes.killSetID, isBeforeWriting(changes, to: object, caller) {
+        } else if changes.killSetID, caller.uid != 0, isBeforeWriting(changes, to: object, caller) {
             try clearSetID(of: object)
         }
         if let times {
@@ -160,7 +160,7 @@ extension FileSystem {
         let descriptor = object.descriptor.rawValue
         let mode = AttributeEffect.modeAfterChown(object.facts, uid: uid, gid: gid)
         if mode != object.facts.mode { try Syscall.fchmod(descriptor, mode: UInt32(mode.rawValue)) }
-        if volume.ignoresOwnership { return }
+        if volume.ignoresOwnership { return try dropCapabilitiesWithoutOwner(object) }
         // An owner that uid does not imply ends with the uid that it went with.
         let before = try tree.record(descriptor)
         var record = before

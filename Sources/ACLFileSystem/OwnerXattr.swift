@@ -116,7 +116,7 @@ extension FileSystem {
         let facts = object.facts
         let mode = facts.mode.subtracting([.setUser, .setGroup])
         if mode != facts.mode { try Syscall.fchmod(descriptor, mode: UInt32(mode.rawValue)) }
-        if volume.ignoresOwnership { return }
+        if volume.ignoresOwnership { return try dropCapabilitiesWithoutOwner(object) }
         var record = try tree.record(descriptor)
         change(&record)
         let changesNumber = uid != nil || gid != nil

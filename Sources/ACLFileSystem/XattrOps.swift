@@ -128,6 +128,7 @@ extension FileSystem {
 
     func removeXattr(_ id: NodeID, _ name: UnsafePointer<CChar>, _ caller: Caller) throws(Errno) {
         let kind = XattrName(name)
+        if leavesToChange(kind, caller) { return }
         if try unlessHeld({ () throws(Errno) in try removeXattr(id, kind, caller) }) != nil { return }
         try changingHeld(id, caller) { [self] () throws(Errno) in try removeXattr(id, kind, caller) }
     }
@@ -149,6 +150,7 @@ extension FileSystem {
                 try drop(stored, object)
             case .security(let stored), .trusted(let stored):
                 try permit(.removeXattr(isProtected: caller.uid != 0), nodes, caller, about: object)
+                if kind.isCapabilities { return try dropCapabilities(stored, object) }
                 try drop(stored, object)
             case .protected, .effective: try permit(.removeXattr(isProtected: true), nodes, caller, about: object)
             case .ownerGUID: try removeOwnerGUID(of: object, caller)
