@@ -172,7 +172,7 @@ public struct MountOptions: Sendable {
             }
         case "kernel_features":
             for feature in value.split(whereSeparator: { $0 == "," || $0 == ":" }) {
-                let known = ["-epoch", "-passthrough", "-uring", "-statx", "-killpriv2", "-expire"]
+                let known = ["-epoch", "-passthrough", "-uring", "-statx", "-killpriv2", "-expire", "-beneath"]
                 guard known.contains(String(feature)) else { throw wrongValue(name, String(feature), known) }
                 maskedKernelFeatures.append(String(feature.dropFirst()))
             }

@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdio.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,11 +21,31 @@
 #ifndef OPEN_TREE_CLOEXEC
 #define OPEN_TREE_CLOEXEC O_CLOEXEC
 #endif
+#ifndef SYS_move_mount
+#define SYS_move_mount 429
+#endif
+#ifndef MOVE_MOUNT_F_EMPTY_PATH
+#define MOVE_MOUNT_F_EMPTY_PATH 0x4
+#endif
+#ifndef MOVE_MOUNT_BENEATH
+#define MOVE_MOUNT_BENEATH 0x200
+#endif
 
 int32_t aclfs_clone_mount(int32_t fd)
 {
   long answer = syscall(SYS_open_tree, fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
   return answer < 0 ? -errno : (int32_t)answer;
+}
+
+int32_t aclfs_attach_beneath(int32_t mount, const char *place) {
+  long answer = syscall(SYS_move_mount, mount, "", AT_FDCWD, place, MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_BENEATH);
+  return answer < 0 ? -errno : 0;
+}
+
+int32_t aclfs_umount_of(int32_t fd, int32_t flags) {
+  char link[32];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  return umount2(link, flags) < 0 ? -errno : 0;
 }
 
 int32_t aclfs_enter_mount_namespace(int32_t fd) {

@@ -19,6 +19,8 @@ struct AttachedMount: Sendable {
     var descriptor: Int32
     /// Of a view for `aclfs sandbox run`.
     var view: View?
+    /// If it was put beneath a dead mount, which still stands on it.
+    var healing: DeadMount.Healing?
 
     struct View: Sendable {
         /// The mount that it is a view of; whether that is read-only, say, counts here too, at any time.
@@ -33,9 +35,22 @@ struct AttachedMount: Sendable {
     /// As in `FileStatus.device`.
     var deviceNumber: UInt64? { DeviceNumber.parse(device) }
 
-    /// Takes it away again, unless another mount covers it now.
+    /// Takes it away again, unless another mount covers it now. Beneath a dead mount a dead mount stays.
     func detach() {
-        guard MountTable.entry(at: mountpoint)?.device == device else { return }
-        try? Unmounting.perform(mountpoint, lazily: true)
+        let top = MountTable.entry(at: mountpoint)
+        if top?.device == device {
+            try? Unmounting.perform(mountpoint, lazily: true)
+        } else {
+            healing?.giveUp(top)
+        }
+    }
+
+    /// It answers: the dead mount that stands on it goes.
+    func uncover() {
+        do throws(Errno) { try healing?.finish() } catch {
+            let text = "\(mountpoint): the dead mount there cannot be taken away: \(error)"
+            printError("aclfs: \(text)")
+            Journal.record(text)
+        }
     }
 }

@@ -45,6 +45,7 @@ enum HandOver {
         // As the daemon says it that a mount of its own would have.
         if !request.foreground { Journal.useSyslog() }
         for remark in request.remarks { Journal.note(remark) }
+        for remark in mount.remarks { Journal.record(remark) }
         mount.warnOfShortLists()
         mount.warnOfPosixACLs()
         let attached = try mount.attach(request)
@@ -61,6 +62,7 @@ enum HandOver {
             ]
             if let profile = mount.profile { members.append(.init("profile", profile.json)) }
             _ = try client.ask("serve", members, with: [attached.descriptor, directory.rawValue])
+            attached.uncover()
             return true
         } catch {
             attached.detach()

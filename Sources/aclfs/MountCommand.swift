@@ -67,10 +67,10 @@ enum MountCommand {
             turn?.end()
             return 0
         case .command(.failed(let status, let message)):
-            Unmounting.clearAfterFailure(mount.mountpoint)
+            if mount.dead == nil { Unmounting.clearAfterFailure(mount.mountpoint) }
             throw MountFailure(status: Int32(status), message: message)
         case .command(.died):
-            Unmounting.clearAfterFailure(mount.mountpoint)
+            if mount.dead == nil { Unmounting.clearAfterFailure(mount.mountpoint) }
             throw MountFailure(status: MountExit.systemError, message: "the daemon died before it could serve")
         case .daemon(let readiness):
             // The waiting command prints what went wrong; here only the status is left.

@@ -3,6 +3,8 @@ import LinuxSystem
 /// A line of the mount table in the words of the commands.
 struct MountEntry {
     var id: UInt64
+    /// The mount that it stands on.
+    var parent: UInt64
     /// `MAJOR:MINOR`.
     var device: String
     /// What of the file system is mounted there: / unless it is a bind mount of a part.
@@ -17,7 +19,7 @@ struct MountEntry {
     init(_ mount: MountInfo) {
         func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
         func words(_ bytes: [UInt8]) -> [String] { text(bytes).split(separator: ",").map(String.init) }
-        (id, device) = (mount.id, DeviceNumber.text(mount.device))
+        (id, parent, device) = (mount.id, mount.parent, DeviceNumber.text(mount.device))
         (root, path, options) = (text(mount.root), text(mount.path), words(mount.options))
         (type, source, superOptions) = (text(mount.type), text(mount.source), words(mount.superOptions))
     }
@@ -36,5 +38,18 @@ enum MountTable {
     static func entries() -> [MountEntry] { (try? MountInfo.ofThisProcess())?.map { MountEntry($0) } ?? [] }
 
     /// The mount that covers exactly this path, the topmost if there are several.
-    static func entry(at path: String) -> MountEntry? { entries().last { $0.path == path } }
+    static func entry(at path: String) -> MountEntry? { stack(at: path).first }
+
+    /// The mounts on exactly this path, the topmost first. The table's order does not say it: a mount can be put beneath another.
+    static func stack(at path: String, in table: [MountEntry] = entries()) -> [MountEntry] {
+        let here = table.filter { $0.path == path }
+        let bearing = Set(here.map(\.parent))
+        var stack: [MountEntry] = []
+        var next = here.last { !bearing.contains($0.id) }
+        while let mount = next, stack.count < here.count {
+            stack.append(mount)
+            next = here.first { $0.id == mount.parent }
+        }
+        return stack
+    }
 }

@@ -12,15 +12,28 @@ struct PreparedMount {
     let tree: BackingTree
     /// What confines the mount.
     let profile: SandboxProfile?
+    /// Of ours, on the mount point: the new mount takes its place.
+    let dead: DeadMount?
+    /// For the log.
+    let remarks: [String]
 
-    /// Changes nothing but a dead mount of ours on the mount point, which is taken away.
+    /// Changes nothing, but takes a dead mount of ours on the mount point away where the new one cannot be put beneath it.
     init(_ request: MountRequest) throws(MountFailure) {
         try Privileges.check(request.options)
         mountpoint = try MountPath.resolved(request.mountpoint, role: "mount point")
-        // First of all: mounted over itself, a dead mount covers the source too.
-        if !request.fake { try Unmounting.healDead(mountpoint) }
-        source = try MountPath.resolved(request.source, role: "source")
-        if Unmounting.isDead(mountpoint) {
+        var remarks: [String] = []
+        var dead = request.fake ? nil : DeadMount.at(
+            mountpoint, isMasked: request.options.maskedKernelFeatures.contains("beneath"))
+        // Mounted over itself, a dead mount covers the source too.
+        let covered = try dead?.openSource(request.source) { remarks.append($0) }
+        for remark in remarks { printError("aclfs: \(remark)") }
+        if dead != nil, covered == nil {
+            try Unmounting.healDead(mountpoint)
+            dead = nil
+        }
+        (self.dead, self.remarks) = (dead, remarks)
+        if let covered { source = covered.path } else { source = try MountPath.resolved(request.source, role: "source") }
+        if dead == nil, Unmounting.isDead(mountpoint) {
             throw MountFailure(
                 status: MountExit.failed,
                 message:
@@ -28,9 +41,9 @@ struct PreparedMount {
                     + "there whose server died (umount takes it away)")
         }
         _ = try Self.openDirectory(mountpoint, role: "mount point")
-        let directory = try Self.openDirectory(source, role: "source")
+        let directory = try Self.directory(source, covered?.directory)
         try Self.refuseNesting(directory.rawValue, source)
-        if let entry = MountTable.entry(at: mountpoint), entry.type == "fuse.aclfs" {
+        if dead == nil, let entry = MountTable.entry(at: mountpoint), entry.type == "fuse.aclfs" {
             throw MountFailure(
                 status: MountExit.failed,
                 message: "mount point \(mountpoint) is in use: \(entry.source) is mounted there")
@@ -52,6 +65,13 @@ struct PreparedMount {
             let problem = ProfileHome.problem("home=\(said)", profile.home, in: tree, mountpoint: mountpoint)
         {
             throw MountFailure(status: MountExit.failed, message: problem)
+        }
+    }
+
+    private static func directory(_ source: String, _ opened: SharedDescriptor?) throws(MountFailure) -> OwnedDescriptor {
+        guard let opened else { return try openDirectory(source, role: "source") }
+        do throws(Errno) { return try Syscall.dup(opened.rawValue) } catch {
+            throw MountFailure(status: MountExit.systemError, message: "source \(source): \(error)")
         }
     }
 

@@ -14,6 +14,7 @@ extension PreparedMount {
     ) throws(MountFailure) -> Int32 {
         if readiness != nil { Journal.useSyslog() }
         for remark in request.remarks { Journal.note(remark) }
+        for remark in remarks { Journal.record(remark) }
         let isRoot = geteuid() == 0
         try MountHost.holdSignals()
         warnOfShortLists()
@@ -34,7 +35,10 @@ extension PreparedMount {
             try host.awaitSignals()
             try host.serve(attached, tree: tree) { isServing in
                 turn?.end()
-                if isServing { readiness?.ready() }
+                if isServing {
+                    attached.uncover()
+                    readiness?.ready()
+                }
             }
         } catch {
             attached.detach()
@@ -48,7 +52,9 @@ extension PreparedMount {
         var options = request.options
         // Root's mount is for all users; an ordinary user's is his alone unless he asks otherwise.
         options.allowOther = options.allowOther || geteuid() == 0
-        let descriptor = try mount(options, fsname: options.fsname ?? request.source)
+        let fsname = options.fsname ?? request.source
+        if let dead, let attached = try mount(options, fsname, beneath: dead, request) { return attached }
+        let descriptor = try mount(options, fsname: fsname)
         // From the mount table: to stat the mount would be to wait for ourselves.
         guard let entry = MountTable.entry(at: mountpoint), entry.type == "fuse.aclfs" else {
             try? Unmounting.perform(mountpoint, lazily: true)
@@ -62,7 +68,29 @@ extension PreparedMount {
             profile: profile, showsRequests: request.debug, descriptor: descriptor)
     }
 
-    private func mount(_ options: MountOptions, fsname: String) throws(MountFailure) -> Int32 {
+    /// - Returns: nil if the kernel cannot; then the dead mount has been taken away.
+    private func mount(
+        _ options: MountOptions, _ fsname: String, beneath dead: DeadMount, _ request: MountRequest
+    ) throws(MountFailure) -> AttachedMount? {
+        let made: (descriptor: Int32, device: String, healing: DeadMount.Healing)?
+        do {
+            made = try dead.mountBeneath(
+                source: fsname, Self.flags(options), extra: options.contexts.isEmpty ? nil : options.contexts.joined(separator: "\n")
+            ) { remark in
+                printError("aclfs: \(remark)")
+                Journal.record(remark)
+            }
+        } catch { throw failure(error) }
+        guard let made else {
+            try Unmounting.healDead(mountpoint)
+            return nil
+        }
+        return AttachedMount(
+            source: source, name: request.source, mountpoint: mountpoint, device: made.device, options: options,
+            profile: profile, showsRequests: request.debug, descriptor: made.descriptor, healing: made.healing)
+    }
+
+    private static func flags(_ options: MountOptions) -> Mounting.Flags {
         var flags: Mounting.Flags = []
         if options.volume.isReadOnly { flags.insert(.readOnly) }
         if options.noSuid { flags.insert(.noSetID) }
@@ -74,6 +102,11 @@ extension PreparedMount {
         if options.noDirAtime { flags.insert(.noDirectoryAccessTime) }
         if options.noSymFollow { flags.insert(.noSymlinkFollow) }
         if options.allowOther { flags.insert(.allowOther) }
+        return flags
+    }
+
+    private func mount(_ options: MountOptions, fsname: String) throws(MountFailure) -> Int32 {
+        let flags = Self.flags(options)
         // The kernel splits at commas outside quotes, too.
         let contexts = options.contexts.map { $0.contains(",") ? $0.replacingFirst("=", with: "=\"") + "\"" : $0 }
         let extra = contexts.isEmpty ? nil : contexts.joined(separator: ",")
@@ -82,11 +115,13 @@ extension PreparedMount {
                 return try Mounting.mountAsRoot(source: fsname, at: mountpoint, flags: flags, extra: extra)
             }
             return try Mounting.mountThroughFusermount(source: fsname, at: mountpoint, flags: flags, extra: extra)
-        } catch {
-            throw MountFailure(
-                status: MountExit.failed,
-                message: "cannot mount on \(mountpoint): \(Errno(rawValue: error.errno))\(hint(error))")
-        }
+        } catch { throw failure(error) }
+    }
+
+    private func failure(_ error: SessionError) -> MountFailure {
+        MountFailure(
+            status: MountExit.failed,
+            message: "cannot mount on \(mountpoint): \(Errno(rawValue: error.errno))\(hint(error))")
     }
 
     private func hint(_ error: SessionError) -> String {

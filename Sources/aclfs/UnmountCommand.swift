@@ -19,7 +19,8 @@ enum UnmountCommand {
         let mountpoint = try MountPath.resolved(path, role: "mount point")
         guard let entry = MountTable.entry(at: mountpoint) else { throw failed("nothing is mounted there") }
         guard entry.type == "fuse.aclfs" else { throw failed("a \(entry.type) is mounted there, not an aclfs") }
-        do throws(Errno) { try Unmounting.perform(mountpoint, lazily: Unmounting.isDead(mountpoint)) } catch {
+        let isDead = Unmounting.isDead(mountpoint)
+        do throws(Errno) { try Unmounting.perform(mountpoint, lazily: isDead) } catch {
             switch error {
             case .busy: throw failed("\(error); files are open or somebody's working directory is there")
             case .noent where geteuid() != 0:
@@ -29,5 +30,7 @@ enum UnmountCommand {
             default: throw failed("\(error)")
             }
         }
+        // A healing that did not end leaves a second one beneath the first.
+        if isDead { try Unmounting.healDead(mountpoint) }
     }
 }

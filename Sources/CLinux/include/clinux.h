@@ -147,6 +147,10 @@ static const int64_t aclfs_UTIME_OMIT = 0x3ffffffe;
 /* A copy of the descriptor's mount without what is mounted below it, attached nowhere (O_PATH). Needs
  * CAP_SYS_ADMIN. */
 int32_t aclfs_clone_mount(int32_t fd);
+/* Attaches a mount that is attached nowhere beneath the topmost mount on a path. -EINVAL before Linux 6.5. */
+int32_t aclfs_attach_beneath(int32_t mount, const char *place);
+/* umount2(2) of the mount of whose top the descriptor (O_PATH will do) is, also beneath another one. */
+int32_t aclfs_umount_of(int32_t fd, int32_t flags);
 /* Closes every descriptor from `first` on. */
 int32_t aclfs_close_from(uint32_t first);
 /* setns(2) into a mount namespace, before any thread is started. */

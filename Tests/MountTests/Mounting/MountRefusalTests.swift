@@ -87,7 +87,7 @@ struct MountRefusalTests {
                 nosuiddir groups=process groups_cache=0 crossmounts nocrossmounts unknown99 fsname=x metadata=auto \
                 metadata=trusted metadata=user xattr_names=linux xattr_names=mac xattr_names=both cache=auto \
                 cache=strict cache=exclusive cache=5 special=gate special=open source_mode=require-private \
-                kernel_features=-epoch,-passthrough,-uring,-statx,-killpriv2,-expire 'kernel_features="-epoch,-uring"' \
+                kernel_features=-epoch,-passthrough,-uring,-statx,-killpriv2,-expire,-beneath 'kernel_features="-epoch,-uring"' \
                 nofail user users nouser group owner auto noauto _netdev defaults comment=x x-a=b X-c loud silent \
                 relatime norelatime strictatime lazytime nolazytime iversion noiversion mand nomand user_id=0 \
                 group_id=0 rootmode=40000 blksize=4096 nonempty use_ino user=zed \
