@@ -227,8 +227,9 @@ extension FileSystem {
         _ decision: Decision, _ operation: Operation, _ caller: Caller, _ subject: Loaded,
         _ name: UnsafePointer<CChar>?, _ directory: BackingObject?, _ rule: String?
     ) -> DenialLog.Kept {
-        DenialLog.Kept(
-            time: SystemTime.now().sec, uid: caller.uid, operation: operation,
+        let now = SystemTime.now()
+        return DenialLog.Kept(
+            time: now.sec, nanoseconds: now.nsec, uid: caller.uid, operation: operation,
             inode: tree.shownInode(device: subject.status.device, inode: subject.status.inode),
             subject: DeniedSubject(directory ?? subject.object, name: name.map { Array($0.bytes) }), decision: decision,
             rule: rule)

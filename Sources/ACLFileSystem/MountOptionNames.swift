@@ -11,7 +11,7 @@ extension MountOptions {
     static let withValue = [
         "securelevel", "groups", "groups_cache", "metadata", "xattr_names", "special", "fsname", "source_mode",
         "cache", "kernel_features", "passthrough", "transport", "zerofill", "zerofill_max", "zerofill_budget", "sandbox", "bundle", "home",
-        "layout", "audit", "audit_log", "audit_limit",
+        "layout", "audit", "audit_log", "audit_limit", "audit_user_limit",
     ]
     /// SELinux's, which the kernel understands or refuses.
     static let contextNames: Set<String> = ["context", "fscontext", "defcontext", "rootcontext"]

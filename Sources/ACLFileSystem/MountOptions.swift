@@ -177,7 +177,7 @@ public struct MountOptions: Sendable {
                 maskedKernelFeatures.append(String(feature.dropFirst()))
             }
         case "sandbox", "bundle", "home", "layout": try applySandbox(name, value)
-        case "audit", "audit_log", "audit_limit": try applyAudit(name, value)
+        case "audit", "audit_log", "audit_limit", "audit_user_limit": try applyAudit(name, value)
         case _ where MountOptions.later[name] != nil:
             guard MountOptions.later[name] == value else { throw unavailable("\(name)=\(value)", of: name) }
         case _ where MountOptions.flags.contains(name) || name == "default_permissions":

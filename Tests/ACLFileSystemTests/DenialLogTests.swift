@@ -29,6 +29,25 @@ struct DenialLogTests {
         #expect(counts(log) == [1: 1000, 2: 300, 3: 690, 4: 10])
     }
 
+    @Test func aFloodOfOneUserPushesOutItsOwnAlone() {
+        let log = DenialLog()
+        for uid in 2..<12 as Range<UInt32> { deny(log, uid: uid, view: nil) }
+        deny(log, uid: 1, view: nil, times: 1100)
+        var parts = counts(log)
+        #expect(parts[1] == 990 && (2..<12).allSatisfy { parts[$0] == 1 })
+        // A second one who floods gets an equal part, from the first.
+        deny(log, uid: 20, view: nil, times: 5000)
+        parts = counts(log)
+        #expect((2..<12).allSatisfy { parts[$0] == 1 } && parts.values.reduce(0, +) == DenialLog.capacity, "\(parts)")
+        #expect(log.last(3, of: nil).map(\.uid) == [20, 20, 20] && log.last(1, of: 5).map(\.uid) == [5])
+        // Of each the newest are kept, in their order.
+        let ofFirst = log.last(.max, of: 1).map(\.sequence)
+        #expect(ofFirst == ofFirst.sorted(by: >) && ofFirst.first == 1109)
+        // More users than there is room for denials.
+        for uid in 100..<3100 as Range<UInt32> { deny(log, uid: uid, view: nil) }
+        #expect(log.last(.max, of: nil).count == DenialLog.capacity && log.last(1, of: nil).map(\.uid) == [3099])
+    }
+
     @Test func memoryIsBoundedHoweverManyViewsThereWere() {
         let log = DenialLog()
         for view in 0..<5000 as Range<UInt64> { deny(log, uid: UInt32(view), view: view) }

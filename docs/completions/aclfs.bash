@@ -9,7 +9,7 @@ _aclfs_mount_options() {
         securelevel= grpid nogrpid suiddir suiddir=all nosuiddir groups=process groups=directory groups_cache= metadata=auto metadata=trusted
         metadata=user cache=auto cache=strict cache=exclusive special=gate special=open xattr_names=linux xattr_names=mac
         xattr_names=both crossmounts nocrossmounts unknown99 source_mode=require-private nodiratime nosymfollow
-        remount fsname= passthrough=auto passthrough=off audit=denied audit=all audit_log= audit_limit= sandbox= bundle= home= layout=macos layout=ios zerofill=write zerofill=allocate zerofill=off zerofill_max= zerofill_budget=
+        remount fsname= passthrough=auto passthrough=off audit=denied audit=all audit_log= audit_limit= audit_user_limit= sandbox= bundle= home= layout=macos layout=ios zerofill=write zerofill=allocate zerofill=off zerofill_max= zerofill_budget=
         transport=auto transport=uring transport=dev'
     local before=
     [[ $1 == *,* ]] && before=${1%,*},

@@ -1,46 +1,22 @@
 import ACLFormats
 import Authorization
+import Identity
 import LinuxSystem
 import SandboxPolicy
 
 /// One line of JSON for each decision (docs/audit.md), written by a thread of its own: no request waits for a disk.
 ///
-/// Who is refused a thousand times a second must not fill it: there is room for so many lines in a second, and for ten of one
-/// user's. What is allowed takes half of that at most, so that it crowds no denial out. What was left out is counted in a line of its own.
+/// A caller that is refused a thousand times a second must not fill it, nor hide what others are refused: `FairLines.swift` says which
+/// lines are written, and what was left out is counted in lines of its own.
 public final class AuditLog: Sendable {
-    /// In each second.
-    static let mostOfOneUser: UInt32 = 10
-    /// Waiting to be written while the disk stands still.
-    static let mostWaiting = 10_000
-
     struct Line {
         var kept: DenialLog.Kept
         var tid: UInt32
         /// The mount that was asked, to find the path.
         var fileSystem: FileSystem
     }
-    /// Lines in a second.
-    private struct Count {
-        var all: UInt32 = 0
-        var allowed: UInt32 = 0
-
-        func hasRoom(of most: UInt32, allowed isAllowed: Bool) -> Bool { all < most && (!isAllowed || allowed < max(1, most / 2)) }
-
-        mutating func add(allowed isAllowed: Bool) {
-            all += 1
-            if isAllowed { allowed += 1 }
-        }
-    }
-    private struct LeftOut {
-        var all: Int64 = 0
-        var denied: Int64 = 0
-    }
     private struct State {
-        var lines: [Line] = []
-        var second: Int64 = 0
-        var count = Count()
-        var ofUsers: [UInt32: Count] = [:]
-        var leftOut = LeftOut()
+        var lines: FairLines<Line>
         var mustReopen = false
         var isEnding = false
         var hasEnded = false
@@ -51,7 +27,8 @@ public final class AuditLog: Sendable {
     private let path: String
     private let mountpoint: String
     private let report: @Sendable (String) -> Void
-    private let state = Monitor(State())
+    private let state: Monitor<State>
+    private let names: AuditNames
 
     /// - Parameter report: is given one line for the daemon's own log.
     /// - Throws: if the file cannot be opened, or is none to write such things to (`exist`: somebody else's, one that others may
@@ -59,6 +36,8 @@ public final class AuditLog: Sendable {
     public init(
         _ words: AuditWords, mountpoint: String, report: @escaping @Sendable (String) -> Void
     ) throws(Errno) {
+        state = Monitor(State(lines: FairLines(.init(all: words.limit, ofUser: words.userLimit))))
+        names = AuditNames()
         (self.words, path, self.mountpoint, self.report) = (words, words.log ?? "", mountpoint, report)
         takesAllowed = words.mode == .all
         let file = try Self.open(path)
@@ -66,28 +45,10 @@ public final class AuditLog: Sendable {
     }
 
     func add(_ line: Line) {
-        state.withLock { state in
-            Self.turn(&state, to: line.kept.time)
-            let isAllowed = line.kept.decision.isAllowed
-            var ofUser = state.ofUsers[line.kept.uid] ?? Count()
-            guard state.count.hasRoom(of: words.limit, allowed: isAllowed),
-                ofUser.hasRoom(of: Self.mostOfOneUser, allowed: isAllowed), state.lines.count < Self.mostWaiting, !state.isEnding
-            else {
-                state.leftOut.all += 1
-                if !isAllowed { state.leftOut.denied += 1 }
-                return
-            }
-            ofUser.add(allowed: isAllowed)
-            state.count.add(allowed: isAllowed)
-            state.ofUsers[line.kept.uid] = ofUser
-            state.lines.append(line)
-        }
-    }
-
-    private static func turn(_ state: inout State, to second: Int64) {
-        guard state.second != second else { return }
-        (state.second, state.count) = (second, Count())
-        state.ofUsers.removeAll(keepingCapacity: true)
+        let kept = line.kept
+        let subject = FairLines<Line>.Subject(
+            uid: kept.uid, object: kept.inode, operation: kept.operation.name, isAllowed: kept.decision.isAllowed)
+        state.withLock { $0.lines.add(line, subject, at: kept.time) }
     }
 
     /// Somebody has moved the file away, and wants the next line in a new one.
@@ -115,7 +76,7 @@ public final class AuditLog: Sendable {
     }
 
     private enum Work {
-        case lines([Line], leftOut: LeftOut)
+        case lines([Line], leftOut: [FairLines<Line>.LeftOut])
         case reopening
         case end
     }
@@ -133,7 +94,7 @@ public final class AuditLog: Sendable {
             case .lines(let lines, let leftOut):
                 var failure: Errno?
                 for line in lines { failure = write(text(line), to: file) ?? failure }
-                if leftOut.all > 0 { failure = write(text(leftOut: leftOut), to: file) ?? failure }
+                for leftOut in leftOut { failure = write(text(leftOut), to: file) ?? failure }
                 if let failure, !hasFailed { report("audit_log=\(path): \(failure.text); decisions are missing there") }
                 hasFailed = failure != nil
             case .end:
@@ -143,19 +104,19 @@ public final class AuditLog: Sendable {
         }
     }
 
+    /// nil at the end of a second: what had to wait for the next one may be written then.
     private func next() -> Work? {
-        state.wait(until: SystemTime.monotonic() + 1_000_000_000) { state in
+        let rest = 1_000_000_000 - UInt64(SystemTime.now().nsec)
+        return state.wait(until: SystemTime.monotonic() + rest) { state in
             if state.mustReopen {
                 state.mustReopen = false
                 return .reopening
             }
-            let isOver = state.leftOut.all > 0 && (state.isEnding || state.second != SystemTime.now().sec)
-            guard !state.lines.isEmpty || isOver else { return state.isEnding ? .end : nil }
-            defer {
-                state.lines = []
-                if isOver { state.leftOut = LeftOut() }
-            }
-            return .lines(state.lines, leftOut: isOver ? state.leftOut : LeftOut())
+            let second = SystemTime.now().sec
+            let lines = state.lines.take(at: second, isLast: state.isEnding)
+            let leftOut = state.lines.takeLeftOut(at: second, isLast: state.isEnding)
+            if lines.isEmpty, leftOut.isEmpty { return state.isEnding ? .end : nil }
+            return .lines(lines, leftOut: leftOut)
         }
     }
 
@@ -185,9 +146,9 @@ public final class AuditLog: Sendable {
         let denial = Denial(
             sequence: 0, time: kept.time, uid: kept.uid, operation: kept.operation.name, inode: kept.inode,
             errno: kept.decision.denial?.errno.name ?? "", stage: kept.decision.stage.name, rule: kept.rule, subject: kept.subject)
-        var members: [JSON.Member] = [
-            .init("time", .integer(kept.time)), .init("uid", .integer(Int64(kept.uid))), .init("tid", .integer(Int64(line.tid))),
-            .init("operation", .string(denial.operation)),
+        var members = time(kept.time, kept.nanoseconds) + user(kept.uid)
+        members += [
+            .init("tid", .integer(Int64(line.tid))), .init("operation", .string(denial.operation)),
             .init("decision", .string(kept.decision.isAllowed ? "allowed" : "denied")),
         ]
         if !denial.errno.isEmpty { members.append(.init("errno", .string(denial.errno))) }
@@ -204,12 +165,24 @@ public final class AuditLog: Sendable {
         return JSONText.write(.object(members)) + [0x0A]
     }
 
-    private func text(leftOut: LeftOut) -> [UInt8] {
-        JSONText.write(
-            .object([
-                .init("time", .integer(SystemTime.now().sec)), .init("left_out", .integer(leftOut.all)),
-                .init("left_out_denied", .integer(leftOut.denied)),
-                JSON.path(Array(mountpoint.utf8), name: "mount"),
-            ])) + [0x0A]
+    private func text(_ leftOut: FairLines<Line>.LeftOut) -> [UInt8] {
+        let now = SystemTime.now()
+        var members = time(now.sec, now.nsec)
+        if let uid = leftOut.uid { members += user(uid) }
+        let operations = leftOut.operations.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        members += [
+            .init("left_out", .integer(leftOut.all)), .init("left_out_denied", .integer(leftOut.denied)),
+            .init("operations", .object(operations.map { .init($0.key, .integer($0.value)) })),
+            JSON.path(Array(mountpoint.utf8), name: "mount"),
+        ]
+        return JSONText.write(.object(members)) + [0x0A]
+    }
+
+    private func time(_ seconds: Int64, _ nanoseconds: UInt32) -> [JSON.Member] {
+        [.init("time", .integer(seconds)), .init("nanoseconds", .integer(Int64(nanoseconds)))]
+    }
+
+    private func user(_ uid: UInt32) -> [JSON.Member] {
+        [.init("uid", .integer(Int64(uid)))] + (names.name(of: uid).map { [.init("user", .string($0))] } ?? [])
     }
 }

@@ -7,10 +7,12 @@ public struct AuditWords: Sendable, Hashable {
     public var log: String?
     /// Lines in a second.
     public var limit: UInt32 = 1000
+    /// Lines about one user in a second.
+    public var userLimit: UInt32 = 10
 
     var words: [String] {
         guard mode != .off else { return [] }
-        return ["audit=\(mode.rawValue)", "audit_log=\(log ?? "")", "audit_limit=\(limit)"]
+        return ["audit=\(mode.rawValue)", "audit_log=\(log ?? "")", "audit_limit=\(limit)", "audit_user_limit=\(userLimit)"]
     }
 }
 
@@ -27,7 +29,7 @@ extension MountOptions {
             guard let limit = UInt32(value), (1...1_000_000).contains(limit) else {
                 throw wrongValue(name, value, ["a number of lines in a second from 1 to 1000000"])
             }
-            audit.limit = limit
+            if name == "audit_limit" { audit.limit = limit } else { audit.userLimit = limit }
         }
     }
 
@@ -35,9 +37,11 @@ extension MountOptions {
         if audit.mode != .off, audit.log == nil {
             throw MountOptionError(description: "option 'audit=\(audit.mode.rawValue)' needs a file: add audit_log=PATH")
         }
-        if audit.mode == .off, given.contains(where: { $0.hasPrefix("audit_log=") || $0.hasPrefix("audit_limit=") }) {
+        let dependent = ["audit_log=", "audit_limit=", "audit_user_limit="]
+        if audit.mode == .off, given.contains(where: { word in dependent.contains { word.hasPrefix($0) } }) {
             throw MountOptionError(
-                description: "audit_log= and audit_limit= say nothing by themselves: add audit=denied or audit=all, or leave them out")
+                description: "audit_log=, audit_limit= and audit_user_limit= say nothing by themselves: add audit=denied or audit=all, or "
+                    + "leave them out")
         }
     }
 }

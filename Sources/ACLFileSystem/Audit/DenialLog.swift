@@ -36,6 +36,8 @@ struct DeniedSubject {
 
 /// The last denials of a mount, however many there were, and those of its views.
 ///
+/// Of what the mount itself refuses each user keeps a part (`UserDenials.swift`).
+///
 /// Views are asked by programs that nobody trusts. What they are refused lies apart from what the mount refuses, and of what there
 /// is room for each view keeps its part, those that have ended one part together: one that asks again and again loses its own
 /// denials, and no others.
@@ -46,26 +48,14 @@ final class DenialLog: Sendable {
         /// The number of the view that refused; nil for the mount itself.
         var view: UInt64?
         var time: Int64
+        /// Of the second that `time` is.
+        var nanoseconds: UInt32 = 0
         var uid: UInt32
         var operation: Operation
         var inode: UInt64?
         var subject: DeniedSubject?
         var decision: Decision
         var rule: String?
-    }
-    /// Of the mount itself.
-    private struct Ring {
-        var slots: [Kept] = []
-        var next = 0
-
-        mutating func add(_ kept: Kept) {
-            if slots.count < DenialLog.capacity {
-                slots.append(kept)
-            } else {
-                slots[next] = kept
-                next = (next + 1) % DenialLog.capacity
-            }
-        }
     }
     /// Of one view, the oldest first.
     private struct Line {
@@ -126,7 +116,7 @@ final class DenialLog: Sendable {
     }
 
     static let capacity = 1000
-    private let ring = Lock(Ring())
+    private let ofUsers = Lock(UserDenials(capacity: capacity))
     private let lines = Lock(Lines())
     private let sequence = Atomic<UInt64>(0)
 
@@ -137,7 +127,7 @@ final class DenialLog: Sendable {
         if let view = kept.view {
             lines.withLock { $0.add(kept, of: view) }
         } else {
-            ring.withLock { $0.add(kept) }
+            ofUsers.withLock { $0.add(kept) }
         }
     }
 
@@ -147,7 +137,7 @@ final class DenialLog: Sendable {
     /// The newest of all that are kept, the newest first; of one user alone if a uid is given.
     /// - Parameter end: of these, only those with a lower number, so that they can be had in parts.
     func last(_ limit: Int, of uid: UInt32?, before end: UInt64 = .max) -> [Denial] {
-        var all = ring.withLock { $0.slots } + lines.withLock { $0.kept }
+        var all = ofUsers.withLock { $0.kept } + lines.withLock { $0.kept }
         if let uid { all.removeAll { $0.uid != uid } }
         all.sort { $0.sequence > $1.sequence }
         return all.prefix(max(0, limit)).filter { $0.sequence < end }.map { kept in
