@@ -102,10 +102,16 @@ extension ControlServer {
         return fileSystem.closedBySandbox(asked, credential: credential(peer))
     }
 
+    /// Bytes of a path in a message, PATH_MAX, and names in it.
+    static let longestPath = 4096
+    static let mostNames = 256
+
     func path(_ request: JSON, _ name: String) throws(ControlFailure) -> [[UInt8]] {
+        // Measured before it is taken apart, which takes time by the number of its slashes.
+        guard (request.pathSize(name) ?? 0) <= Self.longestPath else { throw ControlFailure(.nametoolong) }
         guard let bytes = request.path(name) else { throw ControlFailure(.inval, "no \(name)") }
         let names = bytes.pathNames
-        guard bytes.count <= 4096, names.count <= 256, names.allSatisfy({ $0.count <= 255 }) else {
+        guard bytes.count <= Self.longestPath, names.count <= Self.mostNames, names.allSatisfy({ $0.count <= 255 }) else {
             throw ControlFailure(.nametoolong)
         }
         guard names.allSatisfy({ $0 != [0x2E] && $0 != [0x2E, 0x2E] }) else {
@@ -161,6 +167,9 @@ extension ControlServer {
             })
     }
 
+    /// Nanoseconds of a processor for one answer to an ordinary user, and one more denial.
+    private static let longestLook: Int64 = 20_000_000
+
     private func last(_ request: JSON, _ peer: ControlSocket.Peer) throws(ControlFailure) -> JSON {
         let limit = request["count"]?.integer ?? 20
         guard limit > 0 else { throw ControlFailure(.inval, "count must be a positive number") }
@@ -170,6 +179,8 @@ extension ControlServer {
         var answer: [JSON] = []
         // Paths may be long, and one message is to hold the answer.
         var room = JSONText.maximumSize - 1024
+        // What others may know is found out by walks; the rest is had with the next message, when it is this user's turn again.
+        let start = SystemTime.threadProcessor()
         for denial in fileSystem.denials.last(
             Int(clamping: limit), of: isMaster(peer) ? nil : peer.uid, before: end
         ).prefix(300) {
@@ -178,6 +189,7 @@ extension ControlServer {
             room -= JSONText.write(shown).count + 1
             if room < 0 { break }
             answer.append(shown)
+            if credential != nil, SystemTime.threadProcessor() - start > Self.longestLook { break }
         }
         return .array(answer)
     }

@@ -58,6 +58,7 @@ public final class ControlServer: Sendable {
     private let name: SharedDescriptor
     private let socket: ControlSocket
     private let clientCounts = Lock<[UInt32: Int]>([:])
+    private let turns = ControlTurns()
 
     /// Binds `path`; what lies there is left over from a mount that has gone.
     public init(_ fileSystem: FileSystem, at path: String, owner: UInt32, facts: MountFacts) throws(Errno) {
@@ -91,6 +92,7 @@ public final class ControlServer: Sendable {
             try? Syscall.unlinkat(Syscall.workingDirectory, path)
         }
         socket.shutdown()
+        turns.stop()
     }
 
     private func serve(_ client: ControlSocket) {
@@ -106,6 +108,8 @@ public final class ControlServer: Sendable {
         }
         guard isAdmitted else {
             try? client.send(JSONText.write(.failure(.again, "too many clients of this user; try again")))
+            // A user who only connects, again and again, takes the processor no more often than this.
+            if !isMaster(peer) { SystemTime.sleep(milliseconds: 1) }
             return
         }
         do {
@@ -126,22 +130,28 @@ public final class ControlServer: Sendable {
     /// One message, one answer, until the client has had enough or is silent for a second.
     private func converse(_ client: ControlSocket, _ peer: ControlSocket.Peer) {
         var peer = peer
+        var meter = ControlMeter(isMaster(peer) ? nil : turns, uid: peer.uid)
+        guard meter.begin() else { return refuse(client) }
         // As root, whose daemon's threads may be seen as somebody who may look at nobody.
         peer.userNamespace = (try? FileSystemUser.asRoot { () throws(Errno) in client.peerUserNamespace }) ?? .another
         // Anybody else's are not even taken: to close one may wait for ever for whoever serves it.
         let mayHand = isMaster(peer) && peer.userNamespace != .another
         if mayHand { client.takeDescriptors() }
+        meter.end()
         while true {
+            defer { meter.end() }
             var answer: JSON
             var handed: [SharedDescriptor] = []
             do throws(Errno) {
                 if !mayHand {
                     guard let message = try client.receive(limit: JSONText.maximumSize) else { return }
-                    answer = self.answer(to: message, peer, [], handing: &handed)
+                    guard meter.begin() else { return refuse(client) }
+                    answer = self.answer(to: message, peer, [], handing: &handed, &meter)
                 } else {
                     guard let (message, descriptors) = try client.receiveWithDescriptors(limit: JSONText.maximumSize)
                     else { return }
-                    answer = self.answer(to: message, peer, descriptors, handing: &handed)
+                    guard meter.begin() else { return refuse(client) }
+                    answer = self.answer(to: message, peer, descriptors, handing: &handed, &meter)
                 }
             } catch {
                 guard error == ControlSocket.tooLong else { return }
@@ -161,15 +171,22 @@ public final class ControlServer: Sendable {
         }
     }
 
+    private func refuse(_ client: ControlSocket) {
+        try? client.send(
+            JSONText.write(.failure(.again, "this user asks for more than the daemon answers to one user; ask less often, and try again")))
+    }
+
     private func answer(
         to message: [UInt8], _ peer: ControlSocket.Peer, _ descriptors: [SharedDescriptor],
-        handing handed: inout [SharedDescriptor]
+        handing handed: inout [SharedDescriptor], _ meter: inout ControlMeter
     ) -> JSON {
         let request: JSON
         do { request = try JSONText.parse(message) } catch { return .failure(.inval, error.description) }
         guard request["v"]?.integer == 1 else {
             return .failure(.inval, "only version 1 of the messages is spoken here (\"v\":1)")
         }
+        // These may wait for others; meanwhile the user's next question is answered.
+        if ["places", "shows", "view"].contains(request["command"]?.string) { meter.end() }
         do throws(ControlFailure) {
             return .success(try perform(request, peer, descriptors, handing: &handed))
         } catch { return .failure(error.errno, error.message ?? error.errno.text) }

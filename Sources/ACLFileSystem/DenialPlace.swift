@@ -43,7 +43,8 @@ extension FileSystem {
     /// does not count: a file may have others, it may have been moved while he held it open, and what a descriptor is used
     /// for needs no name.
     private func mayFind(_ path: [[UInt8]], _ credential: RequestCredential) -> Bool {
-        guard mayReach(path, credential: credential) else { return false }
+        // Deeper ones would take a walk for each name; `explain` knows none of them either.
+        guard path.count <= ControlServer.mostNames, mayReach(path, credential: credential) else { return false }
         return path.indices.allSatisfy { depth in
             let list = ExplainRequest(.right(.list), path: Array(path.prefix(depth)))
             guard let answer = try? explain(list, credential: credential) else { return false }

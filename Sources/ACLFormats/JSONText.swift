@@ -30,6 +30,11 @@ extension JSON {
         return Member("\(name)_b64", .string(Base64.encode(bytes)))
     }
 
+    /// About how many bytes a path in either spelling has, without decoding it; never more than there are.
+    public func pathSize(_ name: String = "path") -> Int? {
+        self[name]?.string?.utf8.count ?? self["\(name)_b64"]?.string.map { max(0, $0.utf8.count / 4 * 3 - 2) }
+    }
+
     /// The bytes of a path in either spelling; `nil` if there is none, or both, or one that holds a NUL.
     public func path(_ name: String = "path") -> [UInt8]? {
         let bytes: [UInt8]?

@@ -68,6 +68,12 @@ public enum SystemTime {
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
+    /// Nanoseconds of a processor that the calling thread has had.
+    public static func threadProcessor() -> Int64 {
+        let time = read(CLOCK_THREAD_CPUTIME_ID)
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+
     /// May end early when a signal comes.
     public static func sleep(milliseconds: UInt32) { sleep(nanoseconds: UInt64(milliseconds) * 1_000_000) }
 
