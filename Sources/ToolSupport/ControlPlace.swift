@@ -30,13 +30,47 @@ public enum ControlPlace {
         }
     }
 
-    /// The directory for mounts of this process's user, made if it is missing. Errors: perm if somebody else
-    /// could put something there.
-    public static func prepareDirectory() throws(Errno) -> String {
-        if geteuid() == 0 { return try made(.roots, mode: 0o755) }
-        // What the environment names may be missing or somebody else's; the last place is ours or none is.
-        if let named = Directory.named, let path = try? made(named, mode: 0o700) { return path }
-        return try made(.lastResort(of: geteuid()), mode: 0o700)
+    /// Why there is no place, and what helps.
+    public struct Obstacle: Error, CustomStringConvertible {
+        public let description: String
+    }
+
+    /// The directory for mounts of this process's user, made if it is missing: below the runtime directory that the environment names, or
+    /// below the usual one, where that is the user's alone, else one in /tmp that is (docs/decisions/0021-place-of-the-control-socket.md).
+    /// - Parameter mountpoint: a real path; what lies below it is not chosen where another place will do: the daemon would wait for itself.
+    public static func prepareDirectory(outside mountpoint: String? = nil) throws(Obstacle) -> String {
+        let uid = geteuid()
+        if uid == 0 {
+            do throws(Errno) { return try made(.roots, mode: 0o755) } catch { throw Obstacle(description: "/run/aclfs: \(error)") }
+        }
+        for place in places(of: uid).dropLast() {
+            // It may be missing, or not for this user alone, as after su.
+            if let path = try? made(place, mode: 0o700, isPrivate: true), fits(path, outside: mountpoint) { return path }
+        }
+        let last = Directory.lastResort(of: uid)
+        do throws(Errno) { return try made(last, mode: 0o700) } catch { throw Obstacle(description: "\(reason(last, error)); \(remedy)") }
+    }
+
+    /// Bytes of a socket's address, without the NUL, less the longest name.
+    private static let longestPath = 107 - "/4095-1048575.sock".utf8.count
+
+    private static func fits(_ path: String, outside mountpoint: String?) -> Bool {
+        guard let real = realpath(path, nil) else { return false }
+        defer { free(real) }
+        let text = String(cString: real)
+        guard text.utf8.count <= longestPath else { return false }
+        guard let mountpoint else { return true }
+        return mountpoint != "/" && text != mountpoint && !text.hasPrefix(mountpoint + "/")
+    }
+
+    private static let remedy = "let XDG_RUNTIME_DIR name a directory that is yours and closed to others (mode 0700), outside of the mount point"
+
+    private static func reason(_ place: Directory, _ error: Errno) -> String {
+        guard error == .perm else { return "\(place.path): \(error)" }
+        guard let (_, status) = try? found(place) else { return "\(place.path) is a mount that another user serves" }
+        if status.uid != geteuid() { return "\(place.path) belongs to user \(status.uid), who could answer in place of the daemon" }
+        if !status.isDirectory { return "\(place.path) is no directory" }
+        return "others may write in \(place.path)"
     }
 
     /// Where a client looks for a mount of this user, best first, and what a sandbox must cover. The environment in which a
@@ -117,12 +151,24 @@ public enum ControlPlace {
         return next
     }
 
-    private static func made(_ place: Directory, mode: UInt32) throws(Errno) -> String {
-        do { try Syscall.mkdirat(Syscall.workingDirectory, place.path, mode: mode) } catch {
+    /// - Parameter isPrivate: whether what it lies in must be this user's alone, or else one in which others remove nothing.
+    private static func made(_ place: Directory, mode: UInt32, isPrivate: Bool = false) throws(Errno) -> String {
+        var current = SharedDescriptor(try Syscall.open(place.base, OpenFlag.path | OpenFlag.directory))
+        for name in place.names.dropLast() { current = try step(current, name) }
+        let above = try Syscall.statx(current.rawValue, flags: AtFlag.dontSync)
+        if isPrivate {
+            guard above.uid == geteuid(), above.mode & 0o077 == 0 else { throw .perm }
+        } else {
+            guard above.uid == 0 || above.uid == geteuid(), isSafe(above) || above.mode & 0o1000 != 0 else { throw .perm }
+        }
+        guard let name = place.names.last else { throw .inval }
+        do { try Syscall.mkdirat(current.rawValue, name, mode: mode) } catch {
             if error != .exist { throw error }
         }
-        // In /tmp others may have been there first.
-        _ = try opened(place, of: geteuid())
+        // In /tmp others may have been there first. The name stays what it is now: only its owner removes it.
+        let made = try step(current, name)
+        let status = try Syscall.statx(made.rawValue, flags: AtFlag.dontSync)
+        guard status.isDirectory, status.uid == geteuid(), isSafe(status) else { throw .perm }
         return place.path
     }
 }

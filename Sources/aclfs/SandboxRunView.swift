@@ -58,8 +58,12 @@ struct SandboxRunView {
         _ entry: MountEntry, _ profile: SandboxProfile, _ top: SharedDescriptor
     ) throws(SandboxRunFailure) -> SandboxRunView {
         let path: String
+        let directory: String
+        do throws(ControlPlace.Obstacle) { directory = try ControlPlace.prepareDirectory() } catch {
+            throw SandboxRunFailure("no directory for the view: \(error)")
+        }
         do throws(Errno) {
-            path = try MountPath.real(try ControlPlace.prepareDirectory()) + "/\(temporaryName)\(getpid())"
+            path = try MountPath.real(directory) + "/\(temporaryName)\(getpid())"
             _ = rmdir(path)
             try Syscall.mkdirat(Syscall.workingDirectory, path, mode: 0o700)
         } catch { throw SandboxRunFailure("no directory for the view", error) }

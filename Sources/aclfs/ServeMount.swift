@@ -20,7 +20,7 @@ extension PreparedMount {
         warnOfShortLists()
         warnOfPosixACLs()
         Syscall.umask(0)
-        let control = ControlDirectory.prepare(mountpoint: mountpoint)
+        let control = try ControlDirectory.prepare(mountpoint: mountpoint)
         let grants = GrantStore()
         // What is prepared above is root's; every thread below spends nobody's space.
         if isRoot { try spendAsNobody() }

@@ -47,13 +47,23 @@ final class NegotiatedPaths: Sendable {
 /// Where the socket is going to lie. It is made ready before anything is mounted: an environment may name a place
 /// below the mount point, and there the daemon would wait for itself.
 enum ControlDirectory {
-    static func prepare(mountpoint: String) -> String? {
-        do throws(Errno) {
-            let directory = try MountPath.real(try ControlPlace.prepareDirectory())
+    /// - Returns: nil for root's mount over the place itself, or where it cannot be made; that is said.
+    /// - Throws: for an ordinary user's mount without a place that is that user's alone: whoever has it could answer in place of the
+    ///   daemon, and the mount could be neither asked nor changed.
+    static func prepare(mountpoint: String) throws(MountFailure) -> String? {
+        do throws(ControlPlace.Obstacle) {
+            let path = try ControlPlace.prepareDirectory(outside: mountpoint)
+            let directory = (try? MountPath.real(path)) ?? path
             if !MountPath.isInside(directory, mountpoint) { return directory }
             Journal.note(
                 "no control socket: \(directory) lies below the mount point; explain, status and remount will not work")
-        } catch { Journal.note("no control socket: \(error); explain, status and remount will not work") }
+        } catch {
+            guard geteuid() == 0 else {
+                throw MountFailure(
+                    status: MountExit.systemError, message: "there is no place for the control socket of this mount: \(error)")
+            }
+            Journal.note("no control socket: \(error); explain, status and remount will not work")
+        }
         return nil
     }
 

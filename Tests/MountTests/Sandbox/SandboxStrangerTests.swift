@@ -103,10 +103,13 @@ struct SandboxStrangerTests {
             #"""
             zed mkdir "$D"; zed "$A" mount -o allow_other "$T/other" "$D" 2>/dev/null; is 'his mount' 0 $?
             stop "$D"
-            finishes 'mount' ann "$A" mount "$BACK" "$SHARE"; is 'it is mounted' home "$(ann ls "$SHARE" | grep home)"
+            finishes 'mount' ann "$A" mount "$BACK" "$SHARE"; is 'it is refused' 2 "$(cat "$T/over")"
+            holds 'why' "$(cat "$T/said")" "$D is a mount that another user serves"
+            mkdir -m 700 "$T/hers"; chown $ANN:$ANN "$T/hers"; export XDG_RUNTIME_DIR=$T/hers
+            finishes 'mount elsewhere' ann "$A" mount "$BACK" "$SHARE"; is 'it is mounted' home "$(ann ls "$SHARE" | grep home)"
             finishes 'status' ann "$A" status "$SHARE"
-            finishes 'run' run ann -- echo ran; is 'nothing is run' 2 "$(cat "$T/over")"
-            go_on; ann fusermount3 -u -z "$SHARE"; zed fusermount3 -u "$D"
+            finishes 'run' run ann -- echo ran; is 'it runs' ran "$(cat "$T/said")"
+            go_on; settle 1; ann fusermount3 -u -z "$SHARE"; zed fusermount3 -u "$D"
             """#)
         #expect(result.output == "done", "\(result)")
     }
