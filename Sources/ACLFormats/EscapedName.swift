@@ -24,8 +24,12 @@ public func escapedName(_ bytes: some Collection<UInt8>) -> String {
 
 /// A text that somebody else wrote, names that are escaped already among it: what could act on a terminal is shown as
 /// `escapedName` shows it, and a backslash stays one.
-public func escapedText(_ text: String) -> String {
-    text.utf8.split(separator: UInt8(ascii: "\\"), omittingEmptySubsequences: false).map { escapedName($0) }
+public func escapedText(_ text: String) -> String { escapedText(text.utf8) }
+
+/// As `escapedText`, of bytes.
+public func escapedText(_ text: some Collection<UInt8>) -> String {
+    if text.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return String(decoding: text, as: UTF8.self) }
+    return text.split(separator: UInt8(ascii: "\\"), omittingEmptySubsequences: false).map { escapedName($0) }
         .joined(separator: "\\")
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -137,7 +138,8 @@ static int receive_descriptor(int socket)
 	return descriptor;
 }
 
-static int spawn_helper(const char *const argv[], char **environment, int end, pid_t *child)
+/* `said` becomes its standard error. */
+static int spawn_helper(const char *const argv[], char **environment, int end, int said, pid_t *child)
 {
 	posix_spawn_file_actions_t actions;
 	int error = posix_spawn_file_actions_init(&actions);
@@ -145,6 +147,8 @@ static int spawn_helper(const char *const argv[], char **environment, int end, p
 		return error;
 	/* Onto itself: clears close-on-exec in the child alone. */
 	error = posix_spawn_file_actions_adddup2(&actions, end, end);
+	if (!error && said >= 0)
+		error = posix_spawn_file_actions_adddup2(&actions, said, STDERR_FILENO);
 	/* Not from PATH: in fstab's user mounts that is somebody else's. */
 	static const char *const places[] = { "/usr/bin/fusermount3", "/bin/fusermount3",
 					      "/usr/local/bin/fusermount3", "/run/wrappers/bin/fusermount3" };
@@ -157,8 +161,10 @@ static int spawn_helper(const char *const argv[], char **environment, int end, p
 	return error;
 }
 
-int aclfs_fuse_mount_by_helper(const char *source, const char *mountpoint, uint32_t flags, const char *extra)
+int aclfs_fuse_mount_by_helper(const char *source, const char *mountpoint, uint32_t flags, const char *extra,
+			       char *reason, size_t room)
 {
+	reason[0] = 0;
 	int ends[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return -errno;
@@ -167,7 +173,9 @@ int aclfs_fuse_mount_by_helper(const char *source, const char *mountpoint, uint3
 	char *options = helper_options(source, flags, extra), **environment = helper_environment(variable);
 	const char *const argv[] = { "fusermount3", "-o", options, "--", mountpoint, NULL };
 	pid_t child;
-	int error = options && environment ? spawn_helper(argv, environment, ends[1], &child) : ENOMEM;
+	/* What it says names the mount point as it is: it is read, and shown by whoever knows how. */
+	int said = memfd_create("fusermount3", MFD_CLOEXEC);
+	int error = options && environment ? spawn_helper(argv, environment, ends[1], said, &child) : ENOMEM;
 	close(ends[1]);
 	free(options);
 	free(environment);
@@ -176,5 +184,10 @@ int aclfs_fuse_mount_by_helper(const char *source, const char *mountpoint, uint3
 	if (!error)
 		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
 			;
+	if (said >= 0) {
+		ssize_t count = pread(said, reason, room - 1, 0);
+		reason[count > 0 ? count : 0] = 0;
+		close(said);
+	}
 	return device;
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -76,6 +77,8 @@ int32_t aclfs_reopen(int32_t fd, int32_t flags) {
   /* With O_NONBLOCK a lease is not waited for. */
   return result == -EAGAIN ? aclfs_open_between_leases(open_anew, fd, flags) : result;
 }
+int32_t aclfs_memory_file(const char *name) { return ANSWER(memfd_create(name, MFD_CLOEXEC)); }
+
 int32_t aclfs_dup(int32_t fd) { return ANSWER(fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
 
 int32_t aclfs_wake_pipe(int32_t *ends) { return ANSWER(pipe2(ends, O_CLOEXEC | O_NONBLOCK)); }

@@ -40,11 +40,15 @@ public enum Mounting {
         return (result, mount)
     }
 
-    /// For ordinary users; the helper prints why it refuses, and always adds nosuid and nodev.
+    /// For ordinary users; the helper always adds nosuid and nodev.
+    /// - Parameter report: is given each line that the helper printed, such as why it refuses. The mount point stands in it as it is.
     public static func mountThroughFusermount(
-        source: String, at mountpoint: String, flags: Flags = [], extra: String? = nil
+        source: String, at mountpoint: String, flags: Flags = [], extra: String? = nil, report: (String) -> Void = { _ in }
     ) throws(SessionError) -> Int32 {
-        let result = aclfs_fuse_mount_by_helper(source, mountpoint, flags.rawValue, extra)
+        var reason = [CChar](repeating: 0, count: 4096)
+        let result = aclfs_fuse_mount_by_helper(source, mountpoint, flags.rawValue, extra, &reason, reason.count)
+        let said = reason.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+        for line in said.split(separator: 0x0A) { report(String(decoding: line, as: UTF8.self)) }
         guard result >= 0 else { throw SessionError(.mountThroughFusermount, errno: -result) }
         return result
     }

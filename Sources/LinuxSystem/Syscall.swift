@@ -37,6 +37,11 @@ extension Syscall {
     public static func dup(_ descriptor: Int32) throws(Errno) -> OwnedDescriptor {
         OwnedDescriptor(rawValue: try value(aclfs_dup(descriptor)))
     }
+
+    /// A file in memory without a name in any directory, for what another program prints.
+    public static func memoryFile(_ name: UnsafePointer<CChar>) throws(Errno) -> SharedDescriptor {
+        SharedDescriptor(rawValue: try value(aclfs_memory_file(name)))
+    }
 }
 
 extension Syscall {

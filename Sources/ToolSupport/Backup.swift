@@ -16,12 +16,12 @@ public func runBackup<Files: BackupFiles>(
     let parsed: BackupArguments
     do {
         guard let known = try BackupArguments.parse(arguments) else {
-            sink.line(BackupArguments.usage)
+            sink.lines(BackupArguments.usage)
             return 0
         }
         parsed = known
     } catch {
-        sink.complain("backup: \(error.message)\n\(BackupArguments.usage)")
+        sink.complain("backup: \(error.message)", usage: BackupArguments.usage)
         return 2
     }
     if parsed.verb == .list {

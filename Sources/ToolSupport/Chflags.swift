@@ -40,12 +40,12 @@ public func runChflags<Files: ToolFiles>(arguments: [[UInt8]], sink: OutputSink,
     let parsed: ChflagsArguments
     do {
         guard let known = try ChflagsArguments.parse(arguments) else {
-            sink.line(ChflagsArguments.usage)
+            sink.lines(ChflagsArguments.usage)
             return 0
         }
         parsed = known
     } catch {
-        sink.complain("chflags: \(error.message)\n\(ChflagsArguments.usage)")
+        sink.complain("chflags: \(error.message)", usage: ChflagsArguments.usage)
         return 1
     }
     var status: Int32 = 0

@@ -17,12 +17,12 @@ public func runChmod<Files: ToolFiles>(
     let parsed: ChmodArguments
     do {
         guard let known = try ChmodArguments.parse(arguments) else {
-            sink.line(ChmodArguments.usage)
+            sink.lines(ChmodArguments.usage)
             return 0
         }
         parsed = known
     } catch {
-        sink.complain("chmod: \(error.message)\n\(ChmodArguments.usage)")
+        sink.complain("chmod: \(error.message)", usage: ChmodArguments.usage)
         return 1
     }
     for warning in parsed.warnings { sink.complain("chmod: \(warning)") }

@@ -14,12 +14,12 @@ public func runLs<Files: ToolFiles>(
     let parsed: LsArguments
     do {
         guard let known = try LsArguments.parse(arguments) else {
-            sink.line(LsArguments.usage)
+            sink.lines(LsArguments.usage)
             return 0
         }
         parsed = known
     } catch {
-        sink.complain("ls: \(error.message)\n\(LsArguments.usage)")
+        sink.complain("ls: \(error.message)", usage: LsArguments.usage)
         return 1
     }
     let listing = Listing(arguments: parsed, sink: sink, files: files, names: names, clock: clock)
@@ -113,7 +113,10 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
         let dot = UInt8(ascii: ".")
         if arguments.names == .visible { found.removeAll { $0.first == dot } }
         if arguments.names == .all { found += [[dot], [dot, dot]] }
-        if isNamed { sink.line((hasPrinted ? "\n" : "") + escapedName(path) + ":") }
+        if isNamed {
+            if hasPrinted { sink.line("") }
+            sink.line(escapedName(path) + ":")
+        }
         hasPrinted = true
         var items: [Item] = []
         for name in found.sorted(by: { $0.lexicographicallyPrecedes($1) }) {

@@ -27,9 +27,15 @@ public struct OutputSink {
             input: { try? Syscall.readAll(0, limit: 1 << 17) })
     }
 
-    public func line(_ text: String) { output(Array("\(text)\n".utf8)) }
+    /// Tabs stand between columns.
+    public func line(_ text: String) { output(Message.row(text)) }
+    /// A text of the program's own.
+    public func lines(_ text: String) { output(Message.lines(text)) }
 
     /// `aclfs: PATH: reason`, the path shown so that it cannot act on the terminal.
     public func complain(_ path: [UInt8], _ reason: String) { complain("\(escapedName(path)): \(reason)") }
-    public func complain(_ text: String) { error(Array("aclfs: \(text)\n".utf8)) }
+    /// - Parameter usage: the program's own text, which follows.
+    public func complain(_ text: String, usage: String? = nil) {
+        error(Message.line("aclfs: \(text)") + (usage.map { Message.lines($0) } ?? []))
+    }
 }

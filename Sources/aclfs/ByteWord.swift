@@ -1,3 +1,4 @@
+import ACLFormats
 import ArgumentParser
 import Glibc
 
@@ -44,9 +45,11 @@ struct ByteWord: ExpressibleByArgument {
 }
 
 /// Why a command line is not run: help that was asked for, or what is wrong with it.
-struct Unparsed: Error {
-    var isHelp: Bool
-    var text: String
+enum Unparsed: Error {
+    /// The parser's own text.
+    case help(String)
+    /// What is wrong, in which words of the command line may stand, and the usage.
+    case wrong(String, usage: String)
 }
 
 extension ParsableCommand {
@@ -55,25 +58,29 @@ extension ParsableCommand {
         do {
             if let command = try parseAsRoot(words.map { ByteWord.text($0) }) as? Self { return command }
             // What the parser makes of --help.
-            throw Unparsed(isHelp: true, text: helpMessage())
+            throw Unparsed.help(helpMessage())
         } catch let error as Unparsed {
             throw error
         } catch {
-            if exitCode(for: error).isSuccess { throw Unparsed(isHelp: true, text: fullMessage(for: error)) }
+            if exitCode(for: error).isSuccess { throw Unparsed.help(fullMessage(for: error)) }
             let usage = usageString().split(separator: "\n").joined(separator: "\n       ")
-            throw Unparsed(isHelp: false, text: "aclfs: \(message(for: error))\nusage: \(usage)")
+            // Bytes that are no text stand in it as they were put in for the parser.
+            let bytes = ByteWord(argument: message(for: error))?.bytes ?? []
+            throw Unparsed.wrong("aclfs: \(escapedText(bytes))", usage: "usage: \(usage)")
         }
     }
 
     /// Reads the words and runs the command; help is printed, and a wrong word is answered with the status.
     static func run(_ words: [[UInt8]], wrongUse: Int32, _ body: (Self) -> Int32) -> Int32 {
         do throws(Unparsed) { return body(try read(words)) } catch {
-            if !error.isHelp {
-                printError(error.text)
+            switch error {
+            case .help(let text):
+                printLines(text)
+                return 0
+            case .wrong(let message, let usage):
+                printError(message, usage: usage)
                 return wrongUse
             }
-            printLine(error.text)
-            return 0
         }
     }
 }

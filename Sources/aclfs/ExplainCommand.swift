@@ -52,9 +52,9 @@ enum ExplainCommand {
             place.isSecondPath ? (second ?? first).shown(place.depth) : first.shown(place.depth)
         }
         if arguments.json {
-            printBytes(JSONText.write(explanation.json(path: path)))
+            printJSON(explanation.json(path: path))
         } else {
-            for line in explanation.text(path: path) { printBytes(Array(line.utf8)) }
+            for line in explanation.text(path: path) { printLine(line) }
         }
         return explanation.isAllowed ? 0 : 1
     }
@@ -103,9 +103,9 @@ enum ExplainCommand {
                 ]))
         }
         if arguments.json {
-            printBytes(JSONText.write(.array(values)))
+            printJSON(.array(values))
         } else {
-            for line in ExplainTable.lines(rows) { printBytes(Array(line.utf8)) }
+            for line in ExplainTable.lines(rows) { printLine(line) }
             if rows.isEmpty, let rule { printError("aclfs: nobody: \(rule)") }
         }
         return rows.isEmpty ? 1 : 0
@@ -136,7 +136,7 @@ enum ExplainCommand {
         }
         let denials = try denials(count, on: mount)
         if arguments.json {
-            printBytes(JSONText.write(.array(denials)))
+            printJSON(.array(denials))
             return 0
         }
         let rows = denials.map { denial in
@@ -146,7 +146,7 @@ enum ExplainCommand {
                 denial["errno"]?.string ?? "", denial["stage"]?.string ?? "", denial["rule"]?.string ?? "",
             ]
         }
-        for line in ExplainTable.lines(rows) { printBytes(Array(line.utf8)) }
+        for line in ExplainTable.lines(rows) { printLine(line) }
         if denials.contains(where: { $0.path() == nil && $0["gone"]?.bool != true }) {
             printError(
                 "aclfs: where an inode number stands, there is no path to show: the object has none that is found, or you may not list every "
@@ -218,7 +218,7 @@ enum EffectiveCommand {
         }
         let explanations = (answer.array ?? []).compactMap { Explanation(json: $0) }
         if arguments.json {
-            printBytes(JSONText.write(.array(explanations.map { $0.json { location.shown($0.depth) } })))
+            printJSON(.array(explanations.map { $0.json { location.shown($0.depth) } }))
             return 0
         }
         // Then one answer is that of every right.
@@ -229,10 +229,10 @@ enum EffectiveCommand {
                 [step.words.joined(separator: ","), step.isAllowed ? "allowed" : "denied", step.stage, step.entry ?? ""]
             })
         {
-            printBytes(Array(line.utf8))
+            printLine(line)
         }
         if isClosed, let step = steps.last {
-            printBytes(Array("the way is closed at \(escapedName(location.shown(step.place.depth)))".utf8))
+            printLine("the way is closed at \(escapedName(location.shown(step.place.depth)))")
         }
         return 0
     }

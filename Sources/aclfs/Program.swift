@@ -1,3 +1,4 @@
+import ACLFormats
 import Glibc
 import LinuxSystem
 import ToolSupport
@@ -17,7 +18,7 @@ enum Program {
 
     private static func run(_ arguments: [String]) -> Int32 {
         guard let word = arguments.first else {
-            printError(Usage.text)
+            printUsageError(Usage.text)
             return 2
         }
         let rest = Array(arguments.dropFirst())
@@ -35,7 +36,7 @@ enum Program {
         case "status": return StatusCommand.run()
         case "help" where Usage.isCommand(rest.first): return help(rest)
         case "help", "--help", "-h":
-            printLine(Usage.text)
+            printLines(Usage.text)
             return 0
         case "version", "--version", "-V":
             printLine("aclfs \(Usage.version)")
@@ -58,7 +59,7 @@ private func help(_ words: [String]) -> Int32 {
     let line = ["aclfs"] + words.prefix(count).filter { !$0.hasPrefix("-") } + ["--help"]
     var argv: [UnsafeMutablePointer<CChar>?] = line.map { strdup($0) } + [nil]
     execv("/proc/self/exe", &argv)
-    printLine(Usage.text)
+    printLines(Usage.text)
     return 0
 }
 
@@ -74,11 +75,16 @@ private func byteArguments(after count: Int) -> [[UInt8]] {
     }
 }
 
-func printError(_ text: String) {
-    let line = Array((text + "\n").utf8)
-    _ = write(STDERR_FILENO, line, line.count)
+/// One line on standard error. Like all that people read it goes through `Message`.
+/// - Parameter usage: the program's own text, which follows.
+func printError(_ text: String, usage: String? = nil) {
+    OutputSink.standard.error(Message.line(text) + (usage.map { Message.lines($0) } ?? []))
 }
 
-/// A line on standard output. Never through print(), whose errors nobody learns.
-func printBytes(_ bytes: [UInt8]) { StandardOutput.write(bytes + [0x0A]) }
-func printLine(_ text: String) { printBytes(Array(text.utf8)) }
+func printUsageError(_ usage: String) { OutputSink.standard.error(Message.lines(usage)) }
+
+/// On standard output. Never through print(), whose errors nobody learns.
+func printLine(_ text: String) { StandardOutput.write(Message.line(text)) }
+/// A text of the program's own.
+func printLines(_ text: String) { StandardOutput.write(Message.lines(text)) }
+func printJSON(_ value: JSON) { StandardOutput.write(JSONText.write(value) + [0x0A]) }

@@ -35,7 +35,7 @@ enum SandboxCheck {
             if let hint = hint(word.bytes, path) { printError("aclfs: \(hint)") }
         }
         if arguments.json {
-            printBytes(JSONText.write(json(profile, table, paths)))
+            printJSON(json(profile, table, paths))
         } else {
             show(profile, table, paths)
         }
@@ -68,12 +68,11 @@ enum SandboxCheck {
             return 2
         }
         if asJSON {
-            printBytes(
-                JSONText.write(
-                    .object([
-                        .init("profile", .string(name)), .init("good", .bool(false)),
-                        .init("error", .string(problem.description)),
-                    ])))
+            printJSON(
+                .object([
+                    .init("profile", .string(name)), .init("good", .bool(false)),
+                    .init("error", .string(problem.description)),
+                ]))
         } else {
             printError("aclfs: \(problem)")
         }
@@ -100,7 +99,7 @@ enum SandboxCheck {
         }
     }
 
-    private static func line(_ text: String) { printBytes(Array(text.utf8)) }
+    private static func line(_ text: String) { printLine(text) }
 
     private static func json(_ profile: SandboxProfile, _ table: ZoneTable, _ paths: [[[UInt8]]]) -> JSON {
         func passes(_ kind: ZoneKind, _ source: String?) -> [JSON.Member] {

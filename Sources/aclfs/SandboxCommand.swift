@@ -13,7 +13,7 @@ enum SandboxCommand {
         case "grant": return SandboxGrantCommand.run(rest)
         case "run": return SandboxRunCommand.run(rest)
         case "--help", "-h", "help":
-            printLine(usage)
+            printLines(usage)
             return 0
         case let word: return unknown(word, in: words, "aclfs sandbox", usage)
         }
@@ -21,11 +21,11 @@ enum SandboxCommand {
 
     static func unknown(_ word: String?, in words: [String], _ command: String, _ usage: String) -> Int32 {
         guard let word else {
-            printError(usage)
+            printUsageError(usage)
             return 2
         }
         let near = nearestWord(to: word.utf8, in: words).map { "; did you mean '\($0)'?" } ?? ""
-        printError("aclfs: \(command) knows no '\(escapedName(word.utf8))'\(near)\n\(usage)")
+        printError("aclfs: \(command) knows no '\(escapedName(word.utf8))'\(near)", usage: usage)
         return 2
     }
 

@@ -14,7 +14,7 @@ enum SandboxGrantCommand {
         case "list": return GrantListArguments.run(rest, wrongUse: 2, SandboxGrantList.perform)
         case "remove": return GrantRemoveArguments.run(rest, wrongUse: 2, remove)
         case "--help", "-h", "help":
-            printLine(usage)
+            printLines(usage)
             return 0
         case let word: return SandboxCommand.unknown(word, in: words, "aclfs sandbox grant", usage)
         }

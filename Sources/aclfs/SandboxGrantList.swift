@@ -43,9 +43,9 @@ struct SandboxGrantList {
             }
         }
         if arguments.json {
-            printBytes(JSONText.write(.array(values)))
+            printJSON(.array(values))
         } else {
-            for line in ExplainTable.lines(rows) { printBytes(Array(line.utf8)) }
+            for line in ExplainTable.lines(rows) { printLine(line) }
         }
         return isWhole && problems.isEmpty ? 0 : 1
     }

@@ -29,7 +29,7 @@ enum SandboxList {
         }
         let (views, isWhole) = views()
         if arguments.json {
-            printBytes(JSONText.write(.object([.init("profiles", .array(profiles)), .init("views", .array(views))])))
+            printJSON(.object([.init("profiles", .array(profiles)), .init("views", .array(views))]))
         } else {
             for view in views {
                 line("\(escapedName(view.path("mountpoint") ?? [])): \(StatusCommand.sandbox(view))")
@@ -58,5 +58,5 @@ enum SandboxList {
         return (views, isWhole)
     }
 
-    private static func line(_ text: String) { printBytes(Array(text.utf8)) }
+    private static func line(_ text: String) { printLine(text) }
 }

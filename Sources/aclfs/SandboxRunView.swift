@@ -74,7 +74,8 @@ struct SandboxRunView {
         let device: SharedDescriptor
         do throws(SessionError) {
             device = SharedDescriptor(
-                rawValue: try Mounting.mountThroughFusermount(source: entry.source, at: path, flags: flags))
+                rawValue: try Mounting.mountThroughFusermount(
+                    source: entry.source, at: path, flags: flags, report: { printError($0) }))
         } catch {
             throw SandboxRunFailure("cannot mount the view on \(path)", Errno(rawValue: error.errno))
         }

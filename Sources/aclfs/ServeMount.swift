@@ -114,7 +114,8 @@ extension PreparedMount {
             if geteuid() == 0 {
                 return try Mounting.mountAsRoot(source: fsname, at: mountpoint, flags: flags, extra: extra)
             }
-            return try Mounting.mountThroughFusermount(source: fsname, at: mountpoint, flags: flags, extra: extra)
+            return try Mounting.mountThroughFusermount(
+                source: fsname, at: mountpoint, flags: flags, extra: extra, report: { printError($0) })
         } catch { throw failure(error) }
     }
 

@@ -39,7 +39,7 @@ enum StatusCommand {
                 exit = arguments.mountpoint == nil ? 1 : 2
             }
         }
-        if arguments.json { printBytes(JSONText.write(.array(answers))) }
+        if arguments.json { printJSON(.array(answers)) }
         return exit
     }
 
@@ -97,6 +97,6 @@ enum StatusCommand {
             ["  decisions denied:", members(status["counters"]?["denied"])],
         ]
         rows.insert(contentsOf: ways.map { ["    \($0.name)", shown($0.value)] }, at: 6)
-        for row in rows { printBytes(Array(escapedText(row.joined(separator: " ")).utf8)) }
+        for row in rows { printLine(row.joined(separator: " ")) }
     }
 }

@@ -53,23 +53,31 @@ enum Unmounting {
     /// The second and the third are what requests get that are under way while the daemon dies: on a ring first the third.
     static func saysDead(_ error: Errno) -> Bool { [ENOTCONN, ECONNABORTED, ECANCELED].contains(error.rawValue) }
 
-    /// It says itself what it does not like. Its place is not taken from PATH, which is the caller's.
+    /// What it does not like it says, and is shown as a message of ours. Its place is not taken from PATH, which is the caller's.
     private static func throughHelper(_ mountpoint: String, lazily: Bool) throws(Errno) {
         let places = ["/usr/bin", "/bin", "/usr/local/bin", "/run/wrappers/bin"].map { "\($0)/fusermount3" }
         guard let program = places.first(where: { access($0, X_OK) == 0 }) else { throw .noent }
         let words = ["fusermount3", "-u"] + (lazily ? ["-z"] : []) + ["--", mountpoint]
         var argv: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
         defer { for word in argv { free(word) } }
+        let said = try? Syscall.memoryFile("fusermount3")
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        if let said { posix_spawn_file_actions_adddup2(&actions, said.rawValue, STDERR_FILENO) }
         var pid: pid_t = 0
-        var failure = posix_spawn(&pid, program, nil, nil, &argv, environ)
+        var failure = posix_spawn(&pid, program, &actions, nil, &argv, environ)
         // Where processes are limited, threads that are ending still count.
         for _ in 0..<50 where failure == EAGAIN {
             SystemTime.sleep(milliseconds: 20)
-            failure = posix_spawn(&pid, program, nil, nil, &argv, environ)
+            failure = posix_spawn(&pid, program, &actions, nil, &argv, environ)
         }
         if failure != 0 { throw Errno(rawValue: failure) }
         var status: Int32 = 0
         while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+        if let said, (try? Syscall.lseek(said.rawValue, offset: 0, whence: Seek.set)) != nil, let text = try? Syscall.readAll(said.rawValue) {
+            for line in text.split(separator: 0x0A) { printError(String(decoding: line, as: UTF8.self)) }
+        }
         // It tells by words alone: what is still there although it is the caller's is in use.
         if status != 0 { throw MountTable.entry(at: mountpoint)?.userID == getuid() ? .busy : .perm }
     }

@@ -216,9 +216,9 @@ int aclfs_fuse_mount(const char *source, const char *mountpoint, uint32_t flags,
 /* As aclfs_fuse_mount for uid 0, but attached nowhere: *mount is a descriptor of the mount, and when its last copy and
  * the last place where it was attached are gone, the mount is. extra: lines `key=value`, or NULL. */
 int aclfs_fuse_mount_nowhere(const char *source, uint32_t flags, const char *_Nullable extra, int *mount);
-/* The set-user-id helper for ordinary users, which prints its own reason on refusal. */
+/* The set-user-id helper for ordinary users. reason: what it printed, cut at `room` bytes with its NUL. */
 int aclfs_fuse_mount_by_helper(const char *source, const char *mountpoint, uint32_t flags,
-			       const char *_Nullable extra);
+			       const char *_Nullable extra, char *reason, size_t room);
 /* 0 or -errno. */
 int aclfs_fuse_unmount(const char *mountpoint, bool lazily);
 

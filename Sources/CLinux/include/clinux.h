@@ -121,6 +121,7 @@ int32_t aclfs_openat(int32_t dir, const char *name, int32_t flags, uint32_t mode
 /* Opens the object of any descriptor again; the name in /proc is made on the stack. */
 int32_t aclfs_reopen(int32_t fd, int32_t flags);
 int32_t aclfs_dup(int32_t fd);
+int32_t aclfs_memory_file(const char *name);
 /* A pipe whose ends neither block nor outlive exec: ends[0] is read. */
 int32_t aclfs_wake_pipe(int32_t *ends);
 int32_t aclfs_name_to_handle(int32_t dir, const char *name, int32_t flags, int32_t *type, uint8_t *bytes,
