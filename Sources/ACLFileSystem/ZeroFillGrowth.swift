@@ -67,10 +67,13 @@ final class Growth: Sendable {
     func alone<Value>(_ held: HeldFiles, for user: UInt32, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {
         defer { comers.subtract(1, ordering: .relaxed) }
         guard comers.add(1, ordering: .relaxed).oldValue > 0 else { return try exclusion.withLock { _ throws(Errno) in try body() } }
-        if let value = try waiting({ () throws(Errno) in try whenAlone(until: 100_000_000, body) }) { return value }
+        if let value = try waiting({ () throws(Errno) in try whenAlone(until: HeldFiles.moment, body) }) { return value }
+        if held.isKnownHeld(key) { throw .held }
         let patience = HeldFiles.Patience.data.free
-        let result = held.patiently(for: user) { Result { () throws(Errno) in try whenAlone(until: patience, body) } }
-        guard let value = try result?.get() ?? nil else { throw .held }
+        let result =
+            held.patiently(for: user) { Result { () throws(Errno) in try whenAlone(until: patience, body) } }
+            ?? waiting { Result { () throws(Errno) in try whenAlone(until: HeldFiles.while, body) } }
+        guard let value = try result.get() else { throw .held }
         return value
     }
 

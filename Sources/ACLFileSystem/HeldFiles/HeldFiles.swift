@@ -52,7 +52,9 @@ final class HeldFiles: Sendable {
     private let waiters = Lock(Waiters())
     private let risks = Lock(Waiters())
     /// What is longer than this counts as waiting.
-    private static let moment: UInt64 = 100_000_000
+    static let moment: UInt64 = 100_000_000
+    /// Where others are at work on an object of which nobody knows that it is held, whoever is one too many waits for so long.
+    static let `while`: UInt64 = 1_000_000_000
     /// So many requests may wait at a time: the threads that answer requests are not without end.
     private static let mostWaiting = 16
     private static let mostWaitingOfUser = 4
@@ -95,8 +97,12 @@ final class HeldFiles: Sendable {
             throw .held
         }
         if let result = job.result(until: SystemTime.monotonic() + Self.moment, isInterrupted: isInterrupted) { return try result.get() }
-        let result = patiently(for: user) { job.result(until: .max, isInterrupted: isInterrupted) }
-        if let result = result ?? nil { return try result.get() }
+        // An act that has begun waits for a disk, as a rule, and such may be many.
+        let result =
+            job.isActing
+            ? waiting { job.result(until: .max, isInterrupted: isInterrupted) }
+            : patiently(for: user) { job.result(until: .max, isInterrupted: isInterrupted) } ?? nil
+        if let result { return try result.get() }
         guard let result = abandon(job, keys) else { throw .held }
         return try result.get()
     }
@@ -118,6 +124,12 @@ final class HeldFiles: Sendable {
             leave([key], changes: false) { true }
         }
         if !isStarted { leave([key], changes: false) { true } }
+    }
+
+    /// Whether a caller has waited for this object in vain, and its holder has not let go since.
+    func isKnownHeld(_ key: ObjectKey) -> Bool {
+        guard useCount.load(ordering: .sequentiallyConsistent) > 0 else { return false }
+        return uses.withLock { ($0[key]?.abandoned ?? 0) > 0 }
     }
 
     /// Runs what waits for longer than a moment, as long as not too many do.
@@ -159,9 +171,10 @@ final class HeldFiles: Sendable {
         var isTaken = isLeft(by: SystemTime.monotonic() + Self.moment)
         if !isTaken {
             // Who knows that it is held does not wait for it.
-            let isHeld = uses.withLock { uses in keys.contains { (uses[$0]?.abandoned ?? 0) > 0 } }
             let end = SystemTime.monotonic() + patience.free
-            if !isHeld { isTaken = patiently(for: user) { isLeft(by: end) } ?? false }
+            if !keys.contains(where: isKnownHeld) {
+                isTaken = patiently(for: user) { isLeft(by: end) } ?? waiting { isLeft(by: SystemTime.monotonic() + Self.while) }
+            }
         }
         guard isTaken else { throw .held }
         useCount.add(1, ordering: .sequentiallyConsistent)

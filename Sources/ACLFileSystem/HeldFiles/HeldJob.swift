@@ -37,6 +37,9 @@ final class HeldJob<Value: Sendable>: Sendable {
         }
     }
 
+    /// Whether the object was free.
+    var isActing: Bool { state.withLock { if case .acting = $0.stage { true } else { false } } }
+
     /// By the spare thread: a step is done.
     /// - Returns: whether the caller was interrupted.
     func noteStep() -> Bool {
