@@ -11,6 +11,8 @@ final class BackingIDs: Sendable {
         var obstacle: String?
         var said: Set<Int32> = []
         var idle = IdleBackingIDs()
+        /// All that the kernel has.
+        var open: Set<Int32> = []
     }
 
     private let state = Lock(State())
@@ -44,6 +46,7 @@ final class BackingIDs: Sendable {
         let id = notifier.openBacking(descriptor)
         if id > 0 {
             opened.add(1, ordering: .relaxed)
+            state.withLock { _ = $0.open.insert(id) }
             return id
         }
         refused.add(1, ordering: .relaxed)
@@ -65,11 +68,20 @@ final class BackingIDs: Sendable {
         if let id = state.withLock({ $0.idle.take(key) }) { close([id]) }
     }
 
+    /// The mount is gone. The kernel would keep their files until it has taken the connection apart, which with rings comes after the end
+    /// of this process: the source would be busy so long.
+    func end() {
+        isOn.store(false, ordering: .sequentiallyConsistent)
+        close(Array(state.withLock { $0.open }))
+    }
+
     private func close(_ ids: [Int32]) {
         if ids.isEmpty { return }
-        closed.add(UInt64(ids.count), ordering: .relaxed)
-        guard let notifier = state.withLock({ $0.notifier }) else { return }
-        for id in ids { notifier.closeBacking(id) }
+        // Once each: the kernel may give the number to another file.
+        let (ours, notifier) = state.withLock { state in (ids.filter { state.open.remove($0) != nil }, state.notifier) }
+        closed.add(UInt64(ours.count), ordering: .relaxed)
+        guard let notifier else { return }
+        for id in ours { notifier.closeBacking(id) }
     }
 
     private func note(_ error: Errno) {

@@ -111,6 +111,7 @@ public final class FileSystem: Sendable {
         share.growing.filler.settle(milliseconds: 1000)
         clock.withLock { $0.take() }?.stop()
         notices.stop()
+        backingIDs.end()
     }
 
     /// Somebody has moved the log of decisions away.

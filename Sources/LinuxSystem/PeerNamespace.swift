@@ -30,7 +30,7 @@ extension ControlSocket {
 
     /// nil before Linux 6.5, which knows no such handles.
     /// - Throws: if there is no such process any more.
-    private func handle() throws(Errno) -> SharedDescriptor? {
+    func handle() throws(Errno) -> SharedDescriptor? {
         let process = aclfs_control_peer_process(rawValue)
         if process == -Errno.noprotoopt.rawValue { return nil }
         guard process >= 0 else { throw Errno(rawValue: -process) }

@@ -77,6 +77,9 @@ public struct ControlClient: Sendable {
         }
     }
 
+    /// Who answers. Errors: srch if it has ended.
+    public func process() throws(Errno) -> RunningProcess { try RunningProcess(peerOf: socket) }
+
     /// Milliseconds. Errors: again if there are none.
     private static func left(until end: UInt64) throws(Errno) -> UInt32 {
         let now = SystemTime.monotonic()

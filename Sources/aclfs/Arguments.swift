@@ -43,9 +43,13 @@ struct StatusArguments: ParsableCommand {
 
 struct UnmountArguments: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "aclfs unmount", abstract: "Ends a mount, also a dead one.",
-        usage: "aclfs unmount MOUNTPOINT")
+        commandName: "aclfs unmount", abstract: "Ends a mount, also a dead one; returns when its daemon has let go of the source.",
+        usage: "aclfs unmount [-f] MOUNTPOINT")
 
+    @Flag(
+        name: .customShort("f"),
+        help: "Even if the daemon hangs or files are open: all requests fail, and the mount is gone from here at once.")
+    var isForced = false
     @Argument(help: ArgumentHelp(valueName: "MOUNTPOINT")) var mountpoint: String
 }
 

@@ -21,6 +21,14 @@ enum MountPath {
         }
     }
 
+    /// The real path of a mount point, without a question to what is mounted there: its server may not answer.
+    static func unasked(_ path: String, role: String) throws(MountFailure) -> String {
+        do throws(Errno) {
+            let top = try Syscall.open(path, OpenFlag.path)
+            return String(decoding: try Syscall.readlinkat(top.rawValue, "/proc/self/fd/\(top.rawValue)"), as: UTF8.self)
+        } catch { throw MountFailure(status: MountExit.failed, message: "\(role) \(path): \(error)") }
+    }
+
     /// Whether the path is the directory or lies below it.
     static func isInside(_ path: String, _ directory: String) -> Bool {
         directory == "/" || path == directory || path.hasPrefix(directory + "/")

@@ -28,7 +28,7 @@ extension PreparedMount {
         do { try Syscall.chdir("/") } catch {
             throw MountFailure(status: MountExit.systemError, message: "cannot change to /: \(error)")
         }
-        let attached = try attach(request)
+        let attached = try attachAsRoot(request)
         let host = MountHost(control: control, grants: grants)
         do throws(MountFailure) {
             // All that may fail for want of threads comes before the mount answers.
@@ -45,6 +45,17 @@ extension PreparedMount {
             throw error
         }
         return try host.waitUntilAllEnded()
+    }
+
+    /// This thread is nobody by now, and a directory on the way to the mount point may be closed to all but root: on another mount of
+    /// ours no capability opens it.
+    private func attachAsRoot(_ request: MountRequest) throws(MountFailure) -> AttachedMount {
+        var made: Result<AttachedMount, MountFailure>?
+        try? FileSystemUser.asRoot { () throws(Errno) in
+            made = Result { () throws(MountFailure) in try attach(request) }
+        }
+        guard let made else { throw MountFailure(status: MountExit.systemError, message: "cannot act as root") }
+        return try made.get()
     }
 
     /// Mounts. Nobody answers there yet.

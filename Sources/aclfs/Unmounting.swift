@@ -6,7 +6,12 @@ import LinuxSystem
 enum Unmounting {
     static func perform(_ mountpoint: String, lazily: Bool) throws(Errno) {
         if geteuid() == 0 {
-            do { try Mounting.unmount(mountpoint, lazily: lazily) } catch { throw Errno(rawValue: error.errno) }
+            // The daemon's threads are nobody, whom the directories on the way may be closed to.
+            try FileSystemUser.asRoot { () throws(Errno) in
+                do throws(SessionError) { try Mounting.unmount(mountpoint, lazily: lazily) } catch {
+                    throw Errno(rawValue: error.errno)
+                }
+            }
         } else {
             try throughHelper(mountpoint, lazily: lazily)
         }

@@ -14,7 +14,7 @@ enum Usage {
             "run PROFILE [--bundle ID] [--home PATH] [--layout macos|ios] [--mount MOUNTPOINT] -- COMMAND …   in a view"
         ),
         ("sandbox", "grant add|list|remove …   what an application may reach besides"),
-        ("unmount", "MOUNTPOINT   end a mount, also a dead one"),
+        ("unmount", "[-f] MOUNTPOINT   end a mount, also a dead one; -f: whatever its daemon does"),
         ("status", "[--json] [MOUNTPOINT]   options in force, ways that requests take, decisions counted"),
         ("explain", "[--json] [--as USER[:GROUP,…]] OPERATION PATH [PATH2]   whether, and why"),
         ("explain", "[--json] --who-can OPERATION PATH   which users may"),

@@ -43,7 +43,10 @@ _aclfs() {
             esac ;;
         esac ;;
     unmount)
-        mapfile -t COMPREPLY < <(compgen -W "$(awk '$3 == "fuse.aclfs" { print $2 }' /proc/self/mounts)" -- "$current") ;;
+        case $current in
+        -*) _aclfs_words '-f --help' "$current" ;;
+        *) mapfile -t COMPREPLY < <(compgen -W "$(awk '$3 == "fuse.aclfs" { print $2 }' /proc/self/mounts)" -- "$current") ;;
+        esac ;;
     status)
         case $current in
         -*) _aclfs_words '--json --help' "$current" ;;

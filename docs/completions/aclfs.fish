@@ -28,6 +28,7 @@ complete -c aclfs -n '__fish_seen_subcommand_from mount' -s o -x -d 'Mount optio
     crossmounts nocrossmounts unknown99 source_mode=require-private nodiratime nosymfollow remount passthrough=auto
     passthrough=off zerofill=write zerofill=allocate zerofill=off zerofill_max= zerofill_budget= transport=auto
     transport=uring transport=dev fsname= audit=denied audit=all audit_log= audit_limit= audit_user_limit= sandbox= bundle= home= layout=macos layout=ios'
+complete -c aclfs -n '__fish_seen_subcommand_from unmount' -s f -d 'Even if the daemon hangs'
 complete -c aclfs -n '__fish_seen_subcommand_from unmount status' -f -a '(__aclfs_mounts)'
 complete -c aclfs -n '__fish_seen_subcommand_from status explain effective' -l json -d 'Print JSON'
 complete -c aclfs -n '__fish_seen_subcommand_from explain' -l who-can -d 'Which users may'

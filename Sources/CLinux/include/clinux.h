@@ -329,6 +329,10 @@ int32_t aclfs_descriptor_flags(int32_t fd);
 int32_t aclfs_control_peer_process(int32_t fd);
 /* Of a pidfd: 1 or 0. */
 int32_t aclfs_is_process_alive(int32_t process);
+/* A pidfd; -ENOSYS before Linux 5.3. */
+int32_t aclfs_open_process(int32_t pid);
+/* The directory of the kernel's FUSE connections (fusectl), from where it is mounted; else one of its own, which needs CAP_SYS_ADMIN. */
+int32_t aclfs_fuse_connections(void);
 /* The user namespace of a pidfd's process, as a descriptor. Fails before Linux 6.11, and for who may not look at the process. */
 int32_t aclfs_user_namespace(int32_t process);
 

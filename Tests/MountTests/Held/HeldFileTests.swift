@@ -99,6 +99,18 @@ struct HeldFileTests {
         #expect(result.output == "done", "\(result)")
     }
 
+    /// While threads of the daemon sleep on a held file.
+    @Test func unmountingMeanwhile() throws {
+        let result = try MountNamespace().run(
+            Self.begin("ext4 direct one auto") + #"""
+            hold $how "$F"; try chmod chmod 600 "$F"; tried chmod "$busy"
+            is 'in use' 32 "$(status timeout 20 "$A" unmount "$T/mnt")"; is 'by force' 0 "$(status timeout 20 "$A" unmount -f "$T/mnt")"
+            is 'gone' 0 "$(mounted "$T/mnt")"; go_on
+            for i in $(seq 500); do umount "$B" 2>/dev/null && break; sleep 0.02; done; is 'let go' 0 "$(mounted "$B")"; end
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
     /// The holder lets the file go for moments, also between the question whether it is free and the act. Then its directory waits
     /// too, as on the file system itself, and others do not.
     @Test func aHolderWhoComesAgain() throws {
