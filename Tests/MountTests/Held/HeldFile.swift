@@ -48,8 +48,10 @@ enum HeldFile {
         }
         hold() { prepare "$1" "$2"; stop; echo x >"$T/go-$number"; await_hold "$2"; }
         go_on() { kill -CONT $server; wait $holders; holders=; }
-        try() { local name=$1; shift; timeout -s KILL 60 "$@" >"$T/out-$name" 2>&1 & eval "pid_$name=$!"; }
-        tried() { eval "wait \$pid_$1"; holds "$1" "$(cat "$T/out-$1"; echo "status $?")" "$2"; }
+        try() { local name=$1; shift; { timeout -s KILL 60 "$@"; echo "status $?"; } >"$T/out-$name" 2>&1 & }
+        # wait(1) of bash can return before the process ends, where many others were.
+        await() { for i in $(seq 3500); do grep -q '^status' "$T/out-$1" && break; sleep 0.02; done; cat "$T/out-$1"; }
+        tried() { holds "$1" "$(await "$1")" "$2"; }
         goes_on() {
             made=$((${made:-0} + 1))
             timeout 20 stat "$1" >/dev/null || echo "stat $1: $?"

@@ -32,7 +32,6 @@ struct HeldFileTests {
             Self.begin(way) + #"""
             hold $how "$from/dir/held"
             try chmod chmod 600 "$F"; goes_on "$T/mnt/other"
-            for i in $(seq 500); do ! kill -0 $pid_chmod 2>/dev/null && break; sleep 0.02; done
             tried chmod "$busy"
             try touch touch "$F"; try chown chown 61782 "$F"; try chgrp chgrp 61782 "$F"; try setfattr setfattr -n user.x -v y "$F"
             try acl setfattr -n system.aclfs.acl -v 'user:root allow read' "$F"; try flag chattr +d "$F"
@@ -63,8 +62,8 @@ struct HeldFileTests {
             try write python3 -c 'import os; os.write(7, b"x")'
             for i in $(seq 12); do try open$i truncate -s $i "$F"; done
             goes_on "$T/mnt/other"; goes_on "$T/second/other"
-            go_on; eval "wait \$pid_write"; is 'written in the end' '' "$(cat "$T/out-write")"
-            for i in $(seq 12); do eval "wait \$pid_open$i"; done; exec 7>&-
+            go_on; is 'written in the end' 'status 0' "$(await write)"
+            for i in $(seq 12); do tried open$i status; done; exec 7>&-
             for i in $(seq 500); do timeout 20 truncate -s 0 "$F" 2>/dev/null && break; sleep 0.02; done
             is 'cut' 0 "$(stat -c %s "$B/dir/held")"; end $mounts
             """#)

@@ -28,7 +28,7 @@ struct HealingTests {
         install -d -m 777 "$T/scratch"
         reading() { rm -f "$T/scratch/"*; python3 "$T/reader" "$1" "$T/scratch/begun" "$T/scratch/stop" x >"$T/seen" 2>&1 & reader=$!
             for i in $(seq 1500); do [ -e "$T/scratch/begun" ] && return; sleep 0.02; done; echo 'no reader'; }
-        seen() { touch "$T/scratch/stop"; wait $reader; cat "$T/seen"; }
+        seen() { touch "$T/scratch/stop"; wait $reader; for i in $(seq 1500); do grep -qs denied "$T/seen" && break; sleep 0.02; done; cat "$T/seen"; }
         dead() { stat "$1" 2>&1 | grep -q 'not connected' && echo dead; }
 
         """#
