@@ -7,6 +7,8 @@ extension Inquiry {
     /// write on a file without set-id bits. nil = it does not refuse.
     ///
     /// The kernel judges the same before it asks a file system, but by the mode alone: of a right to read or write it knows nothing.
+    // Not inlined, because only links come here.
+    @inline(never)
     mutating func protectedLink(_ operation: Operation, _ nodes: Nodes) -> Decision? {
         guard case .link = operation, volume.protectsHardLinks, !volume.ignoresOwnership, !volume.isReadOnly, !credential.isRoot,
             let object = nodes.object, ownership(of: object) != .member

@@ -31,6 +31,8 @@ extension Inquiry {
     /// The class of POSIX.1e: the owner; a user that an entry names; the groups, of which one that grants is enough; the others.
     /// Bits of the second and third are cut by the mask. What cannot be learned helps nobody: the answer has to be yes whatever
     /// it is (1.4).
+    // Not inlined: nearly no object has a list, and every decision comes by.
+    @inline(never)
     mutating func posixDecision(
         _ bits: UInt16, _ object: ObjectFacts, _ list: PosixACL, as role: NodeRole, owner: Membership
     ) -> Decision {
