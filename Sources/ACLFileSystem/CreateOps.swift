@@ -73,7 +73,7 @@ extension FileSystem {
             descriptor = try openCreated(name, in: directory)
         }
         do throws(Errno) {
-            let stored = try finish(descriptor.rawValue, facts)
+            let stored = try finish(descriptor.rawValue, facts, in: parent)
             let found = try adopt(descriptor, new.kind, stored, name, in: directory)
             var made = Loaded(
                 object: found.object, descriptor: found.descriptor, status: found.status,
@@ -102,7 +102,7 @@ extension FileSystem {
             let descriptor = SharedDescriptor(
                 try Syscall.openat(
                     parent.descriptor.rawValue, ".", OpenFlag.temporaryFile | OpenFlag.readWrite, mode: 0o600))
-            _ = try finish(descriptor.rawValue, facts)
+            _ = try finish(descriptor.rawValue, facts, in: parent)
             return descriptor
         }
     }
@@ -136,12 +136,12 @@ extension FileSystem {
     }
 
     /// - Returns: what is stored with it now.
-    private func finish(_ descriptor: Int32, _ facts: ObjectFacts) throws(Errno) -> StoredFacts {
+    private func finish(_ descriptor: Int32, _ facts: ObjectFacts, in parent: Loaded) throws(Errno) -> StoredFacts {
         let record = MetadataRecord(flags: facts.flags, groupGUID: facts.groupGUID, acl: facts.acl)
         if !record.isEmpty { try tree.write(record, toNew: facts.kind, descriptor) }
         try changeOwner(descriptor, uid: facts.owner, gid: facts.group)
         if facts.kind != .symlink { try Syscall.fchmod(descriptor, mode: UInt32(facts.mode.rawValue)) }
-        return StoredFacts(record, tree.posixACL(ofNew: facts, descriptor))
+        return tree.stored(record, withNew: facts, descriptor, in: parent.object, parent.descriptor, parent.status)
     }
 
     /// An ordinary user's daemon cannot give files away: the object stays his, in a group he has.

@@ -6,7 +6,11 @@ import LinuxSystem
 public struct StoredFacts: Sendable {
     public var record: MetadataRecord
     public var posixACL: PosixACL?
-    public init(_ record: MetadataRecord, _ posixACL: PosixACL? = nil) { (self.record, self.posixACL) = (record, posixACL) }
+    /// Of a directory: whether it gives POSIX ACLs to new objects. nil = not looked at yet.
+    public var givesPosixACL: Bool?
+    public init(_ record: MetadataRecord, _ posixACL: PosixACL? = nil, givesPosixACL: Bool? = nil) {
+        (self.record, self.posixACL, self.givesPosixACL) = (record, posixACL, givesPosixACL)
+    }
 }
 
 /// That, and the ctime that the object had before it was read.
@@ -87,6 +91,21 @@ final class ObjectCache: Sendable {
         state.withLock { state in
             guard let position = state.currentRecord(of: object, at: ctime) else { return nil }
             return state.slots[position].record?.stored
+        }
+    }
+
+    /// What is kept of a directory with this ctime; nil if that is not known.
+    func givesPosixACL(_ object: BackingObject, at ctime: Timespec) -> Bool? {
+        state.withLock { state in
+            guard let position = state.currentRecord(of: object, at: ctime) else { return nil }
+            return state.slots[position].record?.stored.givesPosixACL
+        }
+    }
+
+    func note(givesPosixACL: Bool, _ object: BackingObject, at ctime: Timespec) {
+        state.withLock { state in
+            guard let position = state.currentRecord(of: object, at: ctime) else { return }
+            state.slots[position].record?.stored.givesPosixACL = givesPosixACL
         }
     }
 

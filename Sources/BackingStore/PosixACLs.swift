@@ -17,14 +17,31 @@ extension BackingTree {
         return posixACL(place, groupBits: UInt16(truncatingIfNeeded: status.mode >> 3 & 7))
     }
 
-    /// The list that the backing directory's default ACL gave to an object that was just made.
+    /// What an object that was just made carries besides its record: the backing directory may have a default ACL.
     /// - Parameters:
     ///   - facts: what it was made with, its mode being set.
     ///   - descriptor: of a file, one that it was made with.
-    public func posixACL(ofNew facts: ObjectFacts, _ descriptor: Int32) -> PosixACL? {
-        if facts.kind == .symlink { return nil }
+    ///   - status: of the directory, as it was before.
+    public func stored(
+        _ record: MetadataRecord, withNew facts: ObjectFacts, _ descriptor: Int32,
+        in directory: BackingObject, _ place: SharedDescriptor, _ status: FileStatus
+    ) -> StoredFacts {
+        if facts.kind == .symlink { return StoredFacts(record) }
+        guard givesPosixACL(directory, place, status) else { return StoredFacts(record, givesPosixACL: false) }
         let place = facts.kind == .file ? RecordPlace.open(descriptor) : .object(descriptor, facts.kind)
-        return posixACL(place, groupBits: facts.mode.rawValue >> 3 & 7)
+        return StoredFacts(record, posixACL(place, groupBits: facts.mode.rawValue >> 3 & 7))
+    }
+
+    /// Whether a directory gives POSIX ACLs to new objects, kept as long as its record.
+    private func givesPosixACL(_ directory: BackingObject, _ place: SharedDescriptor, _ status: FileStatus) -> Bool {
+        if let known = cache.givesPosixACL(directory, at: status.ctime) { return known }
+        var gives = true
+        do throws(Errno) {
+            let none = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+            gives = try Syscall.getxattr(.directory(place.rawValue), defaultName, into: none) > 0
+        } catch { gives = error != .nodata && error != .opnotsupp }
+        cache.note(givesPosixACL: gives, directory, at: status.ctime)
+        return gives
     }
 
     private func posixACL(_ place: RecordPlace, groupBits: UInt16) -> PosixACL? {

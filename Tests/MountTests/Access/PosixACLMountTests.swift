@@ -134,9 +134,36 @@ struct PosixACLMountTests {
         #expect(try carol.call("open", fixture.path("in/f"), String(O_RDWR)).word == "ok")
         #expect(try bob.call("list", fixture.path("in/d")).word == "EACCES")
         #expect(try carol.call("create", fixture.path("in/d/g"), "0600", "0").word == "ok")
+        // The new directory gives it on.
+        try alice.must("create", fixture.path("in/d/h"), "0660", "0")
+        #expect(try bob.call("open", fixture.path("in/d/h"), String(O_RDONLY)).word == "EACCES")
+        #expect(try carol.call("open", fixture.path("in/d/h"), String(O_RDWR)).word == "ok")
         // The gate asks the same.
         #expect(try bob.call("stat", fixture.path("in/p")).word == "EACCES")
         #expect(try carol.call("stat", fixture.path("in/p")).word == "ok")
+    }
+
+    /// Whether a directory gives one is kept, and asked again when somebody has changed it on the backing directory.
+    @Test func aDefaultListThatComesLaterCounts() throws {
+        try fixture.mount("cache=strict")
+        let (root, alice, bob, carol) = (try ActingProcess(.root), try ActingProcess(.alice), try ActingProcess(.bob), try ActingProcess(.carol))
+        try root.must("mkdir", fixture.path("in"), "0777", "0")
+        try root.must("chown", fixture.path("in"), "-1", "20")
+        try alice.must("mkdir", fixture.path("in/d"), "0770", "0")
+        for (name, list) in [("a", ""), ("b", "u:503:rwx,g::---,m::rwx,o::---"), ("c", "")] {
+            for directory in ["in", "in/d"] {
+                let place = fixture.backing + "/" + directory
+                if list.isEmpty { try setfacl("-k", place) } else { try setfacl("-d", "-m", list, place) }
+                let path = fixture.path("\(directory)/\(name)")
+                try alice.must("create", path, "0660", "0")
+                try alice.must("create", path + "2", "0600", "0")
+                try alice.must("chmod", path + "2", "0660")
+                for path in [path, path + "2"] {
+                    #expect(try bob.call("open", path, String(O_RDONLY)).word == (list.isEmpty ? "ok" : "EACCES"), "\(path)")
+                    #expect(try carol.call("open", path, String(O_RDWR)).word == "ok", "\(path)")
+                }
+            }
+        }
     }
 
     /// What is changed on the backing directory counts at the next request.
