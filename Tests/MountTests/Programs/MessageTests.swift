@@ -41,16 +41,20 @@ struct MessageTests {
 
     @Test func wrongWordsOfAllCommands() throws {
         let scripts = [
-            #""$A" "$E""#, #""$A" "/$E""#, #""$A" "-$E""#, #""$A" "/$E" x"#, #""$A" mount "$E" /tmp"#, #""$A" mount /tmp "$E""#, #""$A" mount "-$E" /tmp /tmp"#,
-            #""$A" unmount "$E""#, #""$A" unmount "--$E""#, #""$A" unmount / "$E""#, #""$A" status "$E""#, #""$A" status "--$E""#, #""$A" status --json="$E""#,
+            #""$A" "$E""#, #""$A" "/$E""#, #""$A" "-$E""#, #""$A" "/$E" x"#, #""$A" mount "$E" /tmp"#, #""$A" mount /tmp "$E""#,
+            #""$A" mount "-$E" /tmp /tmp"#,
+            #""$A" unmount "$E""#, #""$A" unmount "--$E""#, #""$A" unmount / "$E""#, #""$A" status "$E""#, #""$A" status "--$E""#,
+            #""$A" status --json="$E""#,
             #""$A" explain "$E" /tmp"#, #""$A" explain stat "$E""#, #""$A" explain --as "$E" stat /tmp"#, #""$A" explain "--$E" stat /tmp"#,
             #""$A" explain --last "$E""#, #""$A" explain --who-can "$E" /tmp"#, #""$A" explain stat / / "$E""#, #""$A" effective "$E""#,
             #""$A" effective --as "$E" "/$E""#, #""$A" chmod "$E" /tmp"#, #""$A" chmod 700 "$E""#, #""$A" chmod "-$E" /tmp"#,
-            #""$A" chmod +a "$E" /tmp"#, #""$A" chmod +a# "$E" x /tmp"#, #""$A" chmod -v 700 "$E""#, #"echo "$E" | "$A" chmod -E "/$E""#, #""$A" chflags "$E" /tmp"#,
+            #""$A" chmod +a "$E" /tmp"#, #""$A" chmod +a# "$E" x /tmp"#, #""$A" chmod -v 700 "$E""#, #"echo "$E" | "$A" chmod -E "/$E""#,
+            #""$A" chflags "$E" /tmp"#,
             #""$A" chflags hidden "$E""#, #""$A" chflags "-$E" x /tmp"#, #""$A" ls "$E""#, #""$A" ls "--$E""#, #""$A" backup "$E""#,
             #""$A" backup status "$E""#, #""$A" backup exclude "$E""#, #""$A" backup list "--format=$E" /tmp"#, #""$A" backup list "$E""#,
             #""$A" sandbox "$E""#, #""$A" sandbox check "$E""#, #""$A" sandbox check "/$E""#, #""$A" sandbox check --layout "$E" x"#,
-            #""$A" sandbox check --bundle "$E" x"#, #""$A" sandbox list "--$E""#, #""$A" sandbox grant "$E""#, #""$A" sandbox grant add --bundle "$E" --read-only /tmp"#,
+            #""$A" sandbox check --bundle "$E" x"#, #""$A" sandbox list "--$E""#, #""$A" sandbox grant "$E""#,
+            #""$A" sandbox grant add --bundle "$E" --read-only /tmp"#,
             #""$A" sandbox grant add --bundle a.b --read-only --expires "$E" /tmp"#, #""$A" sandbox grant add --bundle a.b --read-only "$E""#,
             #""$A" sandbox grant list "$E""#, #""$A" sandbox grant list --bundle "$E""#, #""$A" sandbox grant remove --bundle a.b "$E""#,
             #""$A" sandbox run "$E" -- true"#, #""$A" sandbox run "--$E" x -- true"#, #""$A" sandbox run "/$E" --mount "$E" -- true"#,
@@ -64,7 +68,8 @@ struct MessageTests {
     }
 
     @Test(arguments: [
-        "$E", "$E=1", "cache=$E", "audit=$E", "audit=all,audit_log=$E", "audit=all,audit_log=/none/$E", "audit_limit=$E", "groups=$E", "securelevel=$E", "zerofill_max=$E",
+        "$E", "$E=1", "cache=$E", "audit=$E", "audit=all,audit_log=$E", "audit=all,audit_log=/none/$E", "audit_limit=$E", "groups=$E",
+        "securelevel=$E", "zerofill_max=$E",
         "kernel_features=$E", "sandbox=$E", "sandbox=/$E", "layout=$E,sandbox=x", "bundle=$E,sandbox=/x", "home=$E,sandbox=/x", "ro=$E",
         "export=$E", "default_permissions=$E", "source_mode=$E", "metadata=$E",
     ])
@@ -77,13 +82,18 @@ struct MessageTests {
     @Test func namesOnAMount() throws {
         let fixture = try MountFixture()
         let act = TestUser.alice.arguments.map { "'\($0)'" }.joined(separator: " ")
-        func said(_ script: String) throws -> String? { try problem(output("M='\(fixture.mountpoint)'; T='\(fixture.top)'; alice() { \(act) -- \"$@\"; }\n" + script)) }
+        func said(_ script: String) throws -> String? {
+            try problem(output("M='\(fixture.mountpoint)'; T='\(fixture.top)'; alice() { \(act) -- \"$@\"; }\n" + script))
+        }
         #expect(try said(#"echo >"$M/$E"; mkdir "$M/d$E"; chmod 700 "$M/$E" "$M/d$E"; "$A" ls -le@ "$M""#) == nil)
         for script in [
-            #""$A" ls -R "$M" "$M/d$E""#, #""$A" explain stat "$M/$E""#, #""$A" explain --who-can stat "$M/$E" | head -3; "$A" explain stat "$M/$E/x""#,
+            #""$A" ls -R "$M" "$M/d$E""#, #""$A" explain stat "$M/$E""#,
+            #""$A" explain --who-can stat "$M/$E" | head -3; "$A" explain stat "$M/$E/x""#,
             #""$A" effective "$M/d$E/x""#, #""$A" chmod -v 711 "$M/$E""#, #""$A" chmod -R -v 700 "$M""#, #""$A" chflags -v hidden "$M/$E""#,
-            #""$A" chmod +a "$E allow read" "$M/$E""#, #""$A" chflags "$E" "$M/$E""#, #""$A" backup status "$M/$E"; "$A" backup exclude "$M/$E"; "$A" backup list "$M""#,
-            #"alice cat "$M/$E" 2>/dev/null; alice cat "$M/d$E/x" 2>/dev/null; "$A" explain --last "$M""#, #"setfattr -n "user.$E" -v x "$M/$E" 2>/dev/null; "$A" ls -l@ "$M""#,
+            #""$A" chmod +a "$E allow read" "$M/$E""#, #""$A" chflags "$E" "$M/$E""#,
+            #""$A" backup status "$M/$E"; "$A" backup exclude "$M/$E"; "$A" backup list "$M""#,
+            #"alice cat "$M/$E" 2>/dev/null; alice cat "$M/d$E/x" 2>/dev/null; "$A" explain --last "$M""#,
+            #"setfattr -n "user.$E" -v x "$M/$E" 2>/dev/null; "$A" ls -l@ "$M""#,
         ] {
             #expect(try said(script) == nil, "\(script)")
         }
