@@ -23,7 +23,11 @@ final class BackingIDs: Sendable {
     let closed = Atomic<UInt64>(0)
     let refused = Atomic<UInt64>(0)
 
-    init(report: @escaping @Sendable (String) -> Void) { self.report = report }
+    private let accessTimes: AccessTimes
+
+    init(_ accessTimes: AccessTimes, report: @escaping @Sendable (String) -> Void) {
+        (self.accessTimes, self.report) = (accessTimes, report)
+    }
 
     /// The way to the kernel, as soon as there is one.
     func connect(_ notifier: Notifier) { state.withLock { $0.notifier = notifier } }
@@ -43,7 +47,9 @@ final class BackingIDs: Sendable {
         let (known, notifier) = state.withLock { ($0.idle.take(key), $0.notifier) }
         if let known { return known }
         guard let notifier else { return nil }
-        let id = notifier.openBacking(descriptor)
+        // The kernel opens the file with the flags of each handle, on the mount that this descriptor is on.
+        let place = accessTimes.place(of: descriptor)
+        let id = withExtendedLifetime(place) { notifier.openBacking(place?.rawValue ?? descriptor) }
         if id > 0 {
             opened.add(1, ordering: .relaxed)
             state.withLock { _ = $0.open.insert(id) }
@@ -73,6 +79,15 @@ final class BackingIDs: Sendable {
     func end() {
         isOn.store(false, ordering: .sequentiallyConsistent)
         close(Array(state.withLock { $0.open }))
+    }
+
+    /// They stand for what does not hold any more.
+    func dropIdle() {
+        close(
+            state.withLock { state in
+                defer { state.idle = IdleBackingIDs() }
+                return state.idle.all
+            })
     }
 
     private func close(_ ids: [Int32]) {

@@ -13,7 +13,7 @@ extension FileSystem {
             guard object.facts.kind == .directory else { throw .notdir }
             let portion = try share.handleAllowance.take(caller.uid)
             let descriptor = SharedDescriptor(
-                try Syscall.reopen(
+                try accessTimes.open(
                     object.descriptor.rawValue,
                     OpenFlag.readOnly | OpenFlag.directory | OpenFlag.nonBlock))
             return Opening(
@@ -26,7 +26,7 @@ extension FileSystem {
     /// It asks for the attributes before it believes them, in the name of whoever lists, who must get them; and forgets
     /// the names when the directory's mtime has moved, so that must tell every change. A confined mount may be asked anew for each part of a listing.
     private func listingFlags(_ directory: Loaded) -> Opening.Flags {
-        guard view == nil, cache.times.entry > 0, !directory.isCovered,
+        guard view == nil, cache.times.entry > 0, !directory.isCovered, !accessTimes.areStrict,
             // Of such a directory the kernel takes no mtime (AttributesInSteps.swift).
             !isSticky(directory),
             tree.stampsEveryChange(directory.status, directory.descriptor),

@@ -29,6 +29,7 @@ public final class FileSystem: Sendable {
     var metadataLock: ReadWriteLock { share.lock }
     let groups: GroupCache
     let backingIDs: BackingIDs
+    let accessTimes: AccessTimes
     /// Is given one line for the log.
     let report: @Sendable (String) -> Void
     let hasSaidBusy = Atomic<Bool>(false)
@@ -64,7 +65,8 @@ public final class FileSystem: Sendable {
         view = profile.map { View($0, options.cache) }
         self.share = share
         self.report = report
-        backingIDs = BackingIDs(report: report)
+        accessTimes = base?.accessTimes ?? AccessTimes(options.accessTimes, tree)
+        backingIDs = BackingIDs(accessTimes, report: report)
         self.tree = tree
         self.options = options
         nodes = NodeTable(root: tree.root)

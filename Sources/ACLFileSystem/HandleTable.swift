@@ -25,6 +25,7 @@ final class OpenFile: Sendable {
     var growth: Growth? { later.withLock { $0.growth } }
     /// Opened with the handle, unless it is for reading and its data does not come here.
     private let opened: SharedDescriptor?
+    private let times: AccessTimes
     private let later = Lock(Later())
     private let portion: HandleAllowance.Portion
     var openedBy: UInt32 { portion.uid }
@@ -38,11 +39,11 @@ final class OpenFile: Sendable {
     }
 
     init(
-        node: Node, place: SharedDescriptor, descriptor: SharedDescriptor?, _ portion: HandleAllowance.Portion,
+        node: Node, place: SharedDescriptor, descriptor: SharedDescriptor?, _ times: AccessTimes, _ portion: HandleAllowance.Portion,
         _ way: DataPathShare, isReadable: Bool, isWritable: Bool, isAppendOnly: Bool
     ) {
         (self.node, self.place, self.portion, self.way) = (node, place, portion, way)
-        opened = descriptor
+        (opened, self.times) = (descriptor, times)
         self.isReadable = isReadable
         self.isWritable = isWritable
         self.isAppendOnly = isAppendOnly
@@ -57,7 +58,7 @@ final class OpenFile: Sendable {
         return try later.withLock { later throws(Errno) in
             if let descriptor = later.descriptor { return descriptor }
             let descriptor = SharedDescriptor(
-                try Syscall.reopen(
+                try times.open(
                     place.rawValue, OpenFlag.readOnly | OpenFlag.nonBlock | OpenFlag.noControllingTerminal))
             later.descriptor = descriptor
             return descriptor

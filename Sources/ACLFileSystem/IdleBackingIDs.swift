@@ -11,6 +11,8 @@ struct IdleBackingIDs {
 
     var count: Int { young.count + old.count }
 
+    var all: [Int32] { Array(young.values) + old.values }
+
     mutating func take(_ key: ObjectKey) -> Int32? {
         if young.isEmpty, old.isEmpty { return nil }
         return young.removeValue(forKey: key) ?? old.removeValue(forKey: key)

@@ -107,7 +107,9 @@ extension FileSystem {
         try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(id)
             try permit(.readLink, Parts(object: object), caller, about: object)
-            return try Syscall.readlinkat(object.descriptor.rawValue)
+            // Bound, so that it outlives the call.
+            let place = accessTimes.place(of: object.descriptor.rawValue) ?? object.descriptor
+            return try Syscall.readlinkat(place.rawValue)
         }
     }
 

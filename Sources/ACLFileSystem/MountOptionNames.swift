@@ -5,8 +5,8 @@ extension MountOptions {
     static let flags = [
         "ro", "rw", "owners", "noowners", "acl", "noacl", "grpid", "nogrpid", "bsdgroups", "sysvgroups", "suiddir",
         "nosuiddir", "unknown99", "crossmounts", "nocrossmounts", "allow_other", "suid", "nosuid", "dev", "nodev",
-        "exec", "noexec", "sync", "async", "dirsync", "atime", "noatime", "diratime", "nodiratime", "symfollow",
-        "nosymfollow", "remount",
+        "exec", "noexec", "sync", "async", "dirsync", "atime", "noatime", "diratime", "nodiratime", "relatime", "norelatime",
+        "strictatime", "nostrictatime", "symfollow", "nosymfollow", "remount",
     ]
     static let withValue = [
         "securelevel", "groups", "groups_cache", "metadata", "xattr_names", "special", "fsname", "source_mode",
@@ -19,7 +19,7 @@ extension MountOptions {
     /// Words of mount(8), systemd and libfuse that say nothing to us.
     static let ignored: Set<String> = [
         "defaults", "nofail", "user", "users", "nouser", "group", "owner", "auto", "noauto", "_netdev", "comment",
-        "loud", "silent", "relatime", "norelatime", "strictatime", "lazytime", "nolazytime", "iversion",
+        "loud", "silent", "lazytime", "nolazytime", "iversion",
         "noiversion", "mand", "nomand", "user_id", "group_id", "rootmode", "blksize", "nonempty", "use_ino",
     ]
 

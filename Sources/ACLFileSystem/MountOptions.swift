@@ -48,8 +48,7 @@ public struct MountOptions: Sendable {
     public var noExec = false
     public var synchronous = false
     public var dirSync = false
-    public var noAtime = false
-    public var noDirAtime = false
+    public var accessTimes = AccessTimes.Rule()
     public var noSymFollow = false
     /// SELinux `*context=` options, handed to the kernel as they are.
     public var contexts: [String] = []
@@ -110,10 +109,12 @@ public struct MountOptions: Sendable {
         case "sync": synchronous = true
         case "async": synchronous = false
         case "dirsync": dirSync = true
-        case "atime": noAtime = false
-        case "noatime": noAtime = true
-        case "diratime": noDirAtime = false
-        case "nodiratime": noDirAtime = true
+        case "atime", "norelatime", "nostrictatime": accessTimes.files = .asBelow
+        case "noatime": accessTimes.files = .never
+        case "relatime": accessTimes.files = .relative
+        case "strictatime": accessTimes.files = .strict
+        case "diratime": accessTimes.leavesDirectories = false
+        case "nodiratime": accessTimes.leavesDirectories = true
         case "symfollow": noSymFollow = false
         case "nosymfollow": noSymFollow = true
         case "remount": isRemount = true

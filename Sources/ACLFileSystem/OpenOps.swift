@@ -100,12 +100,12 @@ extension FileSystem {
         // A reader whose data does not come here may never need it.
         let isNeeded = isWritable || way.path.backingID == nil
         let descriptor =
-            isNeeded ? SharedDescriptor(try Syscall.reopen(object.descriptor.rawValue, backingFlags(flags))) : nil
+            isNeeded ? SharedDescriptor(try accessTimes.open(object.descriptor.rawValue, backingFlags(flags))) : nil
         if intent.contains(.truncate) || clearsSetID && way.path.backingID != nil {
             try clearSetID(object, caller, holding: .reading)
         }
         return OpenFile(
-            node: node, place: object.descriptor, descriptor: descriptor, portion, way,
+            node: node, place: object.descriptor, descriptor: descriptor, accessTimes, portion, way,
             isReadable: intent.contains(.read) || executes, isWritable: isWritable, isAppendOnly: isAppendOnly)
     }
 
@@ -219,10 +219,10 @@ extension FileSystem {
         // Creating opened it already, for more than the handle may do, which is ours to say.
         var descriptor = intent.contains(.write) ? made.opened : nil
         if descriptor == nil, way.path.backingID == nil {
-            descriptor = SharedDescriptor(try Syscall.reopen(made.descriptor.rawValue, backingFlags(flags)))
+            descriptor = SharedDescriptor(try accessTimes.open(made.descriptor.rawValue, backingFlags(flags)))
         }
         let file = OpenFile(
-            node: node, place: made.descriptor, descriptor: descriptor, portion, way, isReadable: intent.contains(.read),
+            node: node, place: made.descriptor, descriptor: descriptor, accessTimes, portion, way, isReadable: intent.contains(.read),
             isWritable: intent.contains(.write), isAppendOnly: false)
         if file.isWritable { file.enter(enteringNew(node, caller)) }
         return opening(file)

@@ -26,7 +26,7 @@ int aclfs_fuse_mount(const char *source, const char *mountpoint, uint32_t flags,
 		{ ACLFS_FUSE_MOUNT_NODEV, MS_NODEV },	   { ACLFS_FUSE_MOUNT_NOEXEC, MS_NOEXEC },
 		{ ACLFS_FUSE_MOUNT_NOATIME, MS_NOATIME },	   { ACLFS_FUSE_MOUNT_SYNC, MS_SYNCHRONOUS },
 		{ ACLFS_FUSE_MOUNT_DIRSYNC, MS_DIRSYNC },	   { ACLFS_FUSE_MOUNT_NODIRATIME, MS_NODIRATIME },
-		{ ACLFS_FUSE_MOUNT_NOSYMFOLLOW, NOSYMFOLLOW },
+		{ ACLFS_FUSE_MOUNT_NOSYMFOLLOW, NOSYMFOLLOW },   { ACLFS_FUSE_MOUNT_STRICTATIME, MS_STRICTATIME },
 	};
 	unsigned long kernel_flags = 0;
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)

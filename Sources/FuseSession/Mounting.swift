@@ -11,6 +11,7 @@ public enum Mounting {
         public static let noDevices = Flags(rawValue: UInt32(ACLFS_FUSE_MOUNT_NODEV))
         public static let noExecution = Flags(rawValue: UInt32(ACLFS_FUSE_MOUNT_NOEXEC))
         public static let noAccessTime = Flags(rawValue: UInt32(ACLFS_FUSE_MOUNT_NOATIME))
+        public static let strictAccessTime = Flags(rawValue: UInt32(ACLFS_FUSE_MOUNT_STRICTATIME))
         public static let synchronous = Flags(rawValue: UInt32(ACLFS_FUSE_MOUNT_SYNC))
         public static let synchronousDirectories = Flags(rawValue: UInt32(ACLFS_FUSE_MOUNT_DIRSYNC))
         public static let noDirectoryAccessTime = Flags(rawValue: UInt32(ACLFS_FUSE_MOUNT_NODIRATIME))

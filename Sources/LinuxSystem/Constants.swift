@@ -102,6 +102,13 @@ public enum MountFlag {
 }
 
 /// Flags of umount2(2).
+/// When reading through a mount moves access times (mount(8): relatime, noatime, strictatime).
+public enum MountAccessTimes: Int32, Sendable {
+    case relative = 0
+    case never = 1
+    case strict = 2
+}
+
 public enum UnmountFlag {
     public static let force = aclfs_MNT_FORCE
     public static let detach = aclfs_MNT_DETACH

@@ -50,6 +50,14 @@ extension Syscall {
     public static func cloneMount(_ directory: Int32) throws(Errno) -> OwnedDescriptor {
         OwnedDescriptor(rawValue: try value(aclfs_clone_mount(directory)))
     }
+
+    /// Of a mount that is attached nowhere, of whose top the descriptor is.
+    /// - Parameter files: nil = as they are.
+    public static func setAccessTimes(
+        ofMount mount: Int32, _ files: MountAccessTimes?, leavesDirectories: Bool
+    ) throws(Errno) {
+        try value(aclfs_set_access_times(mount, files?.rawValue ?? -1, leavesDirectories ? 1 : 0))
+    }
 }
 
 // MARK: Names

@@ -9,10 +9,13 @@ struct KernelMountFlags: Equatable {
         ("noexec", "exec", MountFlag.noExec), ("sync", "async", MountFlag.synchronous),
         ("dirsync", "", MountFlag.synchronousDirectories), ("noatime", "atime", MountFlag.noAccessTime),
         ("nodiratime", "diratime", MountFlag.noDirectoryAccessTime), ("nosymfollow", "symfollow", 256),
+        ("strictatime", "nostrictatime", MountFlag.strictAccessTime), ("relatime", "norelatime", MountFlag.relativeAccessTime),
     ]
 
     /// As they are in force.
     init(_ entry: MountEntry) {
+        // What stands in the table when none of the others does.
+        apply("strictatime")
         for word in entry.options + entry.superOptions { apply(word) }
         // `rw` of the one does not undo `ro` of the other.
         if entry.options.contains("ro") { bits |= MountFlag.readOnly }
@@ -21,6 +24,11 @@ struct KernelMountFlags: Equatable {
     static func knows(_ word: String) -> Bool { words.contains { $0.set == word || $0.clear == word } }
 
     mutating func apply(_ word: String) {
+        // Of these the later one counts.
+        if let times = Self.words.first(where: { $0.set == word && $0.bit & Self.accessTimes != 0 }) {
+            bits = bits & ~Self.accessTimes | times.bit
+            return
+        }
         for entry in Self.words {
             if entry.set == word { bits |= entry.bit }
             if entry.clear == word { bits &= ~entry.bit }
@@ -33,12 +41,14 @@ struct KernelMountFlags: Equatable {
 
     /// What mount(2) is told at a remount: without one of these it keeps the access times as they are.
     var forRemount: UInt64 {
-        MountFlag.remount | bits | (bits & MountFlag.noAccessTime == 0 ? MountFlag.relativeAccessTime : 0)
+        MountFlag.remount | bits | (bits & Self.accessTimes == 0 ? MountFlag.relativeAccessTime : 0)
     }
 
-    /// For `aclfs status`; `ro` and `noexec` stand among the daemon's own.
+    private static let accessTimes = MountFlag.noAccessTime | MountFlag.strictAccessTime | MountFlag.relativeAccessTime
+
+    /// For `aclfs status`; `ro` and `noexec` stand among the daemon's own, and `relatime` is what every kernel does.
     var shown: [String] {
-        Self.words.filter { $0.set != "ro" && $0.set != "noexec" }.compactMap { entry in
+        Self.words.filter { $0.set != "ro" && $0.set != "noexec" && $0.set != "relatime" }.compactMap { entry in
             if bits & entry.bit != 0 { return entry.set }
             return entry.set == "nosuid" || entry.set == "nodev" ? entry.clear : nil
         }

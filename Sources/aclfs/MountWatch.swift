@@ -17,10 +17,12 @@ final class MountWatch: Sendable {
     private struct State: Equatable {
         var isReadOnly: Bool
         var forbidsExecution: Bool
+        var accessTimes: AccessTimes.Rule
 
         init(_ entry: MountEntry) {
             isReadOnly = entry.superOptions.contains("ro")
             forbidsExecution = entry.options.contains("noexec")
+            accessTimes = AccessTimes.Rule(mountTable: entry.options)
         }
     }
 
@@ -53,6 +55,7 @@ final class MountWatch: Sendable {
                 _ = waiter.wait(watching: shared.rawValue, until: nil)
                 if isStopped.load(ordering: .relaxed) { return }
                 guard let now = entry.map(State.init) else { continue }
+                if now.accessTimes != last.accessTimes { fileSystem.changeAccessTimes(now.accessTimes) }
                 if now != last {
                     fileSystem.changeVolume { volume in
                         if now.isReadOnly != last.isReadOnly { volume.isReadOnly = now.isReadOnly }

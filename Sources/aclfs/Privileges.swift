@@ -15,7 +15,11 @@ enum Privileges {
             throw refusal("metadata=trusted needs root: only root can use trusted.* attributes; use metadata=user")
         }
         if !options.noSuid { throw refusal("option 'suid' needs root; an ordinary user's mount is always nosuid") }
-        for (word, isAsked) in [("nosymfollow", options.noSymFollow), ("nodiratime", options.noDirAtime)] where isAsked {
+        let rootsWords = [
+            ("nosymfollow", options.noSymFollow), ("nodiratime", options.accessTimes.leavesDirectories),
+            ("strictatime", options.accessTimes.files == .strict),
+        ]
+        for (word, isAsked) in rootsWords where isAsked {
             throw refusal("option '\(word)' needs root: fusermount3 does not pass it to the kernel")
         }
         if !options.noDev { throw refusal("option 'dev' needs root; an ordinary user's mount is always nodev") }

@@ -204,5 +204,6 @@ extension Mounting.Flags {
             ("nodiratime", .noDirectoryAccessTime), ("nosymfollow", .noSymlinkFollow),
         ]
         for (word, flag) in words where entry.options.contains(word) || entry.superOptions.contains(word) { insert(flag) }
+        if !entry.options.contains("noatime"), !entry.options.contains("relatime") { insert(.strictAccessTime) }
     }
 }

@@ -107,10 +107,11 @@ extension PreparedMount {
         if options.noSuid { flags.insert(.noSetID) }
         if options.noDev { flags.insert(.noDevices) }
         if options.noExec { flags.insert(.noExecution) }
-        if options.noAtime { flags.insert(.noAccessTime) }
+        if options.accessTimes.files == .never { flags.insert(.noAccessTime) }
+        if options.accessTimes.files == .strict { flags.insert(.strictAccessTime) }
         if options.synchronous { flags.insert(.synchronous) }
         if options.dirSync { flags.insert(.synchronousDirectories) }
-        if options.noDirAtime { flags.insert(.noDirectoryAccessTime) }
+        if options.accessTimes.leavesDirectories { flags.insert(.noDirectoryAccessTime) }
         if options.noSymFollow { flags.insert(.noSymlinkFollow) }
         if options.allowOther { flags.insert(.allowOther) }
         return flags

@@ -5,7 +5,7 @@ _aclfs_files() { compopt -o filenames; mapfile -t COMPREPLY < <(compgen "${2:--f
 
 _aclfs_mount_options() {
     # The word after the last comma is completed; what stands before it is kept.
-    local options='ro rw nosuid suid nodev dev noexec exec sync dirsync noatime allow_other owners noowners acl noacl
+    local options='ro rw nosuid suid nodev dev noexec exec sync dirsync noatime relatime strictatime allow_other owners noowners acl noacl
         securelevel= grpid nogrpid suiddir suiddir=all nosuiddir groups=process groups=directory groups_cache= metadata=auto metadata=trusted
         metadata=user cache=auto cache=strict cache=exclusive special=gate special=open xattr_names=linux xattr_names=mac
         xattr_names=both crossmounts nocrossmounts unknown99 source_mode=require-private nodiratime nosymfollow

@@ -22,7 +22,7 @@ complete -c aclfs -n $none -f -a help -d 'Show help'
 complete -c aclfs -n '__fish_seen_subcommand_from mount' -s f -d 'Stay in the foreground'
 complete -c aclfs -n '__fish_seen_subcommand_from mount' -s d -d 'Show requests'
 complete -c aclfs -n '__fish_seen_subcommand_from mount' -s o -x -d 'Mount options' -a '
-    ro rw nosuid suid nodev dev noexec exec sync dirsync noatime allow_other owners noowners acl noacl securelevel=
+    ro rw nosuid suid nodev dev noexec exec sync dirsync noatime relatime strictatime allow_other owners noowners acl noacl securelevel=
     grpid nogrpid suiddir suiddir=all nosuiddir groups=process groups=directory groups_cache= metadata=auto metadata=trusted metadata=user
     cache=auto cache=strict cache=exclusive special=gate special=open xattr_names=linux xattr_names=mac xattr_names=both
     crossmounts nocrossmounts unknown99 source_mode=require-private nodiratime nosymfollow remount passthrough=auto

@@ -148,6 +148,8 @@ static const int64_t aclfs_UTIME_OMIT = 0x3ffffffe;
 /* A copy of the descriptor's mount without what is mounted below it, attached nowhere (O_PATH). Needs
  * CAP_SYS_ADMIN. */
 int32_t aclfs_clone_mount(int32_t fd);
+/* Of a mount that is attached nowhere; it gets private, too. files: -1 = as they are, 0 = relatime, 1 = noatime, 2 = strictatime. */
+int32_t aclfs_set_access_times(int32_t mount, int32_t files, int32_t leaves_directories);
 /* Attaches a mount that is attached nowhere beneath the topmost mount on a path. -EINVAL before Linux 6.5. */
 int32_t aclfs_attach_beneath(int32_t mount, const char *place);
 /* umount2(2) of the mount of whose top the descriptor (O_PATH will do) is, also beneath another one. */

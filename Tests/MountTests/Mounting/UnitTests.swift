@@ -71,7 +71,8 @@ struct UnitTests {
         guard (try? Spawn.run(["systemd-analyze", "--version"]))?.status == 0 else { return }
         let result = try run(
             #"""
-            mkdir "$T/unit"; sed "s,/usr/bin/aclfs,$A,g" "$UNIT" >"$T/unit/aclfs@.service"; cp "$T/unit/aclfs@.service" "$T/unit/aclfs@srv-share.service"
+            mkdir "$T/unit"; sed "s,/usr/bin/aclfs,$A,g" "$UNIT" >"$T/unit/aclfs@.service"
+            cp "$T/unit/aclfs@.service" "$T/unit/aclfs@srv-share.service"
             # Of other units, and of manual pages that are not installed, it may say what it likes.
             systemd-analyze verify --man=no "$T/unit/aclfs@srv-share.service" 2>&1 | grep aclfs@
             """#)

@@ -1,0 +1,123 @@
+import BackingStore
+import LinuxSystem
+import Synchronization
+
+/// Whether reading moves the access times of the backing objects: `noatime`, `nodiratime`, `relatime`, `strictatime` (docs/data-path.md).
+///
+/// The kernel leaves the access times of a FUSE mount to its server, whatever the mount's flags say. On the backing file system they go by
+/// the flags of the mount through which a file was opened, also where the kernel reads by itself (passthrough). So files are opened
+/// through a copy of that mount, attached nowhere, that has the flags which were asked for. Where nothing was asked, nothing is done.
+public final class AccessTimes: Sendable {
+    /// What the mount says of access times.
+    public struct Rule: Equatable, Sendable {
+        public enum Files: Sendable {
+            /// As the backing file system is mounted.
+            case asBelow
+            case never
+            case relative
+            case strict
+        }
+        public var files = Files.asBelow
+        /// `nodiratime`.
+        public var leavesDirectories = false
+
+        public init() {}
+
+        /// By the mount's flags as the mount table has them.
+        public init(mountTable options: [String]) {
+            files = options.contains("noatime") ? .never : options.contains("relatime") ? .relative : .strict
+            leavesDirectories = options.contains("nodiratime")
+        }
+    }
+
+    private struct State {
+        var rule: Rule
+        /// Of the mount that the root lies on: its id and its copy, or nil if it cannot be copied.
+        var copy: (mount: UInt64, directory: SharedDescriptor?)?
+    }
+
+    private let state: Lock<State>
+    private let isAsked: Atomic<Bool>
+    private let tree: BackingTree
+
+    init(_ rule: Rule, _ tree: BackingTree) {
+        self.tree = tree
+        state = Lock(State(rule: rule))
+        isAsked = Atomic(rule != Rule())
+    }
+
+    /// For what is opened from here on.
+    func change(to rule: Rule) {
+        state.withLock { $0 = State(rule: rule) }
+        isAsked.store(rule != Rule(), ordering: .sequentiallyConsistent)
+    }
+
+    /// Whether each reading must be seen below: then the kernel may not list by itself.
+    var areStrict: Bool { isAsked.load(ordering: .relaxed) && state.withLock { $0.rule.files == .strict } }
+
+    /// An object, opened anew for the handle of a caller.
+    /// - Parameter descriptor: O_PATH is enough.
+    func open(_ descriptor: Int32, _ flags: Int32) throws(Errno) -> OwnedDescriptor {
+        let access = flags & OpenFlag.accessMask
+        guard isAsked.load(ordering: .relaxed), access != OpenFlag.writeOnly else { return try Syscall.reopen(descriptor, flags) }
+        // Whether one may write there the mount itself says: of a later change to read-only its copy knows nothing.
+        let asBelow = access == OpenFlag.readOnly ? nil : SharedDescriptor(try Syscall.reopen(descriptor, flags))
+        if let place = place(of: descriptor), let opened = try? Syscall.reopen(place.rawValue, flags) { return opened }
+        let isQuiet = state.withLock { state in
+            state.rule.files == .never || state.rule.leavesDirectories && flags & OpenFlag.directory != 0
+        }
+        // Of others' objects an ordinary user's daemon may not ask for that.
+        if isQuiet, let opened = try? Syscall.reopen(descriptor, flags | OpenFlag.noAccessTime) { return opened }
+        if let asBelow { return try Syscall.dup(asBelow.rawValue) }
+        return try Syscall.reopen(descriptor, flags)
+    }
+
+    /// The object on a mount that has the flags (O_PATH); nil where it need not or cannot be had.
+    func place(of descriptor: Int32) -> SharedDescriptor? {
+        guard isAsked.load(ordering: .relaxed), let status = try? Syscall.statx(descriptor, flags: AtFlag.dontSync) else { return nil }
+        let (rule, copy) = state.withLock { state in
+            if state.copy == nil { state.copy = Self.copyOfRoot(tree, state.rule) }
+            return (state.rule, state.copy)
+        }
+        guard let copy, let directory = copy.directory else { return nil }
+        if copy.mount == status.mountID, let handle = try? Syscall.nameToHandle(descriptor),
+            let place = try? Syscall.openByHandle(directory.rawValue, handle, OpenFlag.path | OpenFlag.noFollow)
+        {
+            return SharedDescriptor(place)
+        }
+        // On a mount below, which must not be kept busy longer than the file is open; or there are no handles.
+        return try? Self.copy(of: descriptor, rule)
+    }
+
+    private static func copyOfRoot(_ tree: BackingTree, _ rule: Rule) -> (mount: UInt64, directory: SharedDescriptor?) {
+        guard let root = try? tree.descriptor(of: tree.root),
+            let status = try? Syscall.statx(root.rawValue, flags: AtFlag.dontSync), status.mountID != 0
+        else { return (0, nil) }
+        guard let copy = try? Self.copy(of: root.rawValue, rule),
+            // A handle is looked up from a descriptor that is open.
+            let directory = try? Syscall.reopen(copy.rawValue, OpenFlag.readOnly | OpenFlag.directory)
+        else { return (status.mountID, nil) }
+        return (status.mountID, SharedDescriptor(directory))
+    }
+
+    private static func copy(of descriptor: Int32, _ rule: Rule) throws(Errno) -> SharedDescriptor {
+        let copy = SharedDescriptor(try Syscall.cloneMount(descriptor))
+        let files: MountAccessTimes? =
+            switch rule.files {
+            case .asBelow: nil
+            case .never: .never
+            case .relative: .relative
+            case .strict: .strict
+            }
+        try Syscall.setAccessTimes(ofMount: copy.rawValue, files, leavesDirectories: rule.leavesDirectories)
+        return copy
+    }
+}
+
+extension FileSystem {
+    /// Somebody has changed the flags of the mount. Files that are open keep what they have.
+    public func changeAccessTimes(_ rule: AccessTimes.Rule) {
+        accessTimes.change(to: rule)
+        backingIDs.dropIdle()
+    }
+}
