@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 _Static_assert(aclfs_CAP_SYS_RESOURCE == CAP_SYS_RESOURCE, "");
+_Static_assert(aclfs_CAP_SETUID == CAP_SETUID && aclfs_CAP_SETPCAP == CAP_SETPCAP, "");
 
 /* Raw calls: those of glibc and libcap act on all threads or do not exist; here only the caller's thread is meant. */
 
@@ -22,6 +23,13 @@ static int32_t drop_from_sets(int32_t capability) {
   half->permitted &= ~bit;
   half->inheritable &= ~bit;
   return syscall(SYS_capset, &header, sets) < 0 ? -errno : 0;
+}
+
+int32_t aclfs_has_capability(int32_t capability) {
+  struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+  struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+  if (syscall(SYS_capget, &header, sets) < 0) return -errno;
+  return (sets[CAP_TO_INDEX(capability)].effective & CAP_TO_MASK(capability)) != 0;
 }
 
 int32_t aclfs_drop_capability(int32_t capability) {

@@ -28,7 +28,8 @@ public enum FileSystemUser {
         // A reserve can be a group's (ext4's resgid). Where groups cannot be left, in some user namespaces, none is.
         _ = aclfs_leave_groups()
         _ = aclfs_setfsuid(id)
-        guard current == id else { throw .inval }
+        // The kernel says nothing when it refuses.
+        guard current == id else { throw Syscall.hasCapability(Capability.setUserID) ? .inval : .perm }
         restricted.store(id, ordering: .relaxed)
     }
 

@@ -12,9 +12,13 @@ extension PreparedMount {
             if FileSystemUser.isJudgedByServer(fileSystemType: try Syscall.fileSystemType(backing.rawValue)) { return }
             for id in FileSystemUser.candidates where try canCreate(as: id, in: backing.rawValue) { return }
         } catch {
+            let needed = [("CAP_SETPCAP", Capability.setCapabilities), ("CAP_SETUID", Capability.setUserID)]
+            let missing = needed.filter { !Syscall.hasCapability($0.1) }.map(\.0)
+            let reason = missing.isEmpty ? "" : ", and this root has no \(missing.joined(separator: " and no "))"
             throw MountFailure(
                 status: MountExit.systemError,
-                message: "cannot give up root's reserve of \(source): \(error); the daemon needs CAP_SETPCAP and CAP_SETUID")
+                message:
+                    "cannot give up root's reserve of \(source): \(error); the daemon needs CAP_SETPCAP and CAP_SETUID\(reason)")
         }
         guard FileSystemUser.rootIsTheHosts else { return }
         printError(

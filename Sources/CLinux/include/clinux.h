@@ -281,9 +281,13 @@ int32_t aclfs_control_shutdown(int32_t fd);
 /* --- Privilege of the calling thread (privilege.c); threads inherit what their starter has. --- */
 
 static const int32_t aclfs_CAP_SYS_RESOURCE = 24;
+static const int32_t aclfs_CAP_SETUID = 7;
+static const int32_t aclfs_CAP_SETPCAP = 8;
 
 /* Takes a capability out of all five sets, for good. -EPERM without CAP_SETPCAP. */
 int32_t aclfs_drop_capability(int32_t capability);
+/* Whether the calling thread may use it now: 1 or 0. */
+int32_t aclfs_has_capability(int32_t capability);
 /* From here on a change of user ids leaves the capabilities as they are. -EPERM without CAP_SETPCAP. */
 int32_t aclfs_keep_capabilities(void);
 /* The user id that file systems see. Returns the one before; says nothing of success, so ask again with
