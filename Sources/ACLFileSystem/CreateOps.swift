@@ -19,6 +19,15 @@ enum NewObject {
         case .special(let kind, _): kind
         }
     }
+
+    /// Type bits and permissions that it is made with, before it has its own.
+    fileprivate var firstMode: UInt32 {
+        switch self {
+        case .file, .special: kind.typeBits | 0o600
+        case .directory: kind.typeBits | 0o700
+        case .symlink: kind.typeBits | 0o777
+        }
+    }
 }
 
 extension FileSystem {
@@ -40,20 +49,26 @@ extension FileSystem {
 
     /// Creates an object in four steps after the decision: the object as nobody's and closed, its record,
     /// its owner, its mode. The kernel holds the directory's lock meanwhile, and after a crash at any point
-    /// it is closed to all but root (invariant I6): its owner is an id that nobody has, or root if root made it.
+    /// it is closed to all but root (invariant I6): its owner is an id that nobody has, or root if root made it. A note of
+    /// it lets the next mount remove what is half made (docs/decisions/0022-creation-notes.md).
     func create(
         _ new: NewObject, _ name: UnsafePointer<CChar>, in parent: Loaded, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> Loaded {
         let facts = try authorizeCreation(new.kind, name, in: parent, mode: mode, caller)
-        let made = try spending(for: caller) { () throws(Errno) in try perform(new, facts, name, in: parent) }
+        let made = try spending(for: caller) { () throws(Errno) in
+            try perform(new, facts, name, in: parent, byRoot: caller.uid == 0)
+        }
         keepRecord(of: parent)
         tellOthers(ofNameIn: parent, nil)
         return made
     }
 
     private func perform(
-        _ new: NewObject, _ facts: ObjectFacts, _ name: UnsafePointer<CChar>, in parent: Loaded
+        _ new: NewObject, _ facts: ObjectFacts, _ name: UnsafePointer<CChar>, in parent: Loaded, byRoot: Bool
     ) throws(Errno) -> Loaded {
+        // Until it is finished, or gone again.
+        let note = creationNotes?.note(name, in: parent, of: tree, mode: new.firstMode, owner: facts.owner, byRoot: byRoot)
+        defer { if let note { creationNotes?.remove(note) } }
         let directory = parent.descriptor.rawValue
         let descriptor: SharedDescriptor
         switch new {

@@ -47,6 +47,8 @@ public final class FileSystem: Sendable {
     let denials = DenialLog()
     /// What is judged is written to; nil: to none. That of the mount for its views, too.
     let audit: AuditLog?
+    /// Of what is being created; nil: none are kept. Those of the mount for its views, too.
+    let creationNotes: CreationNotes?
     private let volumeState: Lock<VolumeState>
     /// Of a view: the mount whose volume this is, too.
     let base: FileSystem?
@@ -56,11 +58,14 @@ public final class FileSystem: Sendable {
     /// - Parameters:
     ///   - share: of the other mounts of the same backing tree.
     ///   - audit: ended with the mount.
+    ///   - creationNotes: removed with the mount.
     public init(
         tree: BackingTree, options: MountOptions, share: Share = Share(), profile: SandboxProfile? = nil,
-        base: FileSystem? = nil, audit: AuditLog? = nil, report: @escaping @Sendable (String) -> Void = { _ in }
+        base: FileSystem? = nil, audit: AuditLog? = nil, creationNotes: CreationNotes? = nil,
+        report: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         self.audit = base.map { $0.audit } ?? audit
+        self.creationNotes = base.map { $0.creationNotes } ?? creationNotes
         self.base = base
         view = profile.map { View($0, options.cache) }
         self.share = share
@@ -109,7 +114,10 @@ public final class FileSystem: Sendable {
     public func disconnect() {
         share.leave(self)
         base?.denials.end(generation)
-        if base == nil { audit?.end() }
+        if base == nil {
+            audit?.end()
+            creationNotes?.end()
+        }
         share.growing.filler.settle(milliseconds: 1000)
         clock.withLock { $0.take() }?.stop()
         notices.stop()

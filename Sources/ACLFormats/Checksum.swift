@@ -5,4 +5,11 @@ public enum Checksum {
         sum.update(bytes.span.bytes, in: 0..<bytes.count)
         return sum.value
     }
+
+    /// The same of bytes that lie anywhere.
+    public static func crc32c(_ bytes: RawSpan) -> UInt32 {
+        var sum = CRC32C()
+        sum.update(bytes, in: 0..<bytes.byteCount)
+        return sum.value
+    }
 }

@@ -19,6 +19,18 @@ public enum ProcessState {
         return false
     }
 
+    /// Whether a process has ended or is about to, with its descriptors perhaps not closed yet.
+    public static func isEnding(_ process: Int32) -> Bool {
+        guard let text = try? Syscall.readAll(path: "/proc/\(process)/stat"), let letter = letter(stat: text),
+            let end = text.lastIndex(of: UInt8(ascii: ")"))
+        else { return true }
+        if letter == UInt8(ascii: "Z") || letter == UInt8(ascii: "X") { return true }
+        // Field 9: PF_EXITING of the process's first thread.
+        let words = text[(end + 2)...].split(separator: UInt8(ascii: " "), maxSplits: 7)
+        guard words.count > 6, let flags = UInt32(String(decoding: words[6], as: UTF8.self)) else { return false }
+        return flags & 4 != 0
+    }
+
     /// Of all that are seen.
     public static func anyAwake(besides process: Int32) throws(Errno) -> Bool {
         let directory = try Syscall.open("/proc", OpenFlag.readOnly | OpenFlag.directory)

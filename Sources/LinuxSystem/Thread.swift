@@ -62,6 +62,12 @@ public enum SystemTime {
         return Timespec(sec: Int64(time.tv_sec), nsec: UInt32(time.tv_nsec))
     }
 
+    /// Time of day as file systems stamp with it: some milliseconds late, and never later than a stamp that follows.
+    public static func coarse() -> Timespec {
+        let time = read(CLOCK_REALTIME_COARSE)
+        return Timespec(sec: Int64(time.tv_sec), nsec: UInt32(time.tv_nsec))
+    }
+
     /// Nanoseconds since an arbitrary start; never goes back.
     public static func monotonic() -> UInt64 {
         let time = read(CLOCK_MONOTONIC)

@@ -1,4 +1,5 @@
 import ACLFileSystem
+import Authorization
 import BackingStore
 import FuseSession
 import Glibc
@@ -50,7 +51,7 @@ final class MountHost: Sendable {
         let profile = try confining(mount, tree)
         let fileSystem = FileSystem(
             tree: tree, options: mount.options, share: share, profile: profile, base: mount.view?.base,
-            audit: try audit(mount), report: { Journal.note($0) })
+            audit: try audit(mount), creationNotes: creationNotes(mount, tree), report: { Journal.note($0) })
         let negotiated = NegotiatedPaths(mount.options)
         let dispatch = RequestDispatch(fileSystem) { agreed in
             negotiated.set(agreed)
@@ -251,6 +252,17 @@ extension MountHost {
                 views[uid] = held > 1 ? held - 1 : nil
             }
         }
+    }
+}
+
+// MARK: What a crash leaves
+
+extension MountHost {
+    /// After what an earlier daemon left half made in the tree was removed. A view has its mount's.
+    private func creationNotes(_ mount: AttachedMount, _ tree: BackingTree) -> CreationNotes? {
+        guard let control, mount.view == nil else { return nil }
+        return CreationNotes.open(
+            in: control + "/creations", for: tree, isReadOnly: mount.options.volume.isReadOnly, report: { Journal.note($0) })
     }
 }
 

@@ -156,6 +156,8 @@ struct SpaceUserTests {
             kill(daemon, SIGKILL)
             _ = Spawn.wait(worker)
             _ = try Spawn.run(["umount", "-l", fixture.mountpoint])
+            // What it left is the next mount's to remove, when it has gone.
+            #expect(eventually { !FileManager.default.fileExists(atPath: "/proc/\(daemon)") })
         }
         for name in try FileManager.default.contentsOfDirectory(atPath: fixture.backing + "/d") {
             let path = fixture.backing + "/d/" + name
@@ -175,12 +177,12 @@ struct SpaceUserTests {
         #expect(whole > 100)
         print("a crash left \(halfMade.count) objects half made, \(whole) whole")
         try fixture.mount()
-        let alice = try ActingProcess(.alice)
-        let root = try ActingProcess(.root)
+        // Of earlier rounds the next mount has removed it, of the last round this one.
+        let left = try Spawn.run(["find", fixture.backing, "-uid", "4294967294"])
+        #expect(left.status == 0 && left.output.isEmpty, "\(left)")
         for name in halfMade {
-            #expect(try alice.call("open", fixture.path("d/" + name), String(O_RDONLY)).word == "EACCES")
-            #expect(try alice.call("chmod", fixture.path("d/" + name), "0777").word == "EPERM")
-            #expect(try root.call("chown", fixture.path("d/" + name), "501", "20").isOK)
+            var object = stat()
+            #expect(lstat(fixture.backing + "/d/" + name, &object) != 0, "\(name)")
         }
     }
 }

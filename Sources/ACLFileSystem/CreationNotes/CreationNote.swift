@@ -1,0 +1,122 @@
+import ACLFormats
+import Authorization
+import LinuxSystem
+
+/// What is to be known of an object that is being created, to find it when the daemon dies before it is finished: where it stands,
+/// and what it looks like as long as it is half made.
+struct CreationNote: Equatable {
+    /// When its creation began, by the clock of its file system's stamps.
+    var time: Timespec
+    /// Type bits and permissions that it is created with.
+    var mode: UInt32
+    /// As which user file systems see the daemon meanwhile.
+    var maker: UInt32
+    /// Whose it is to be.
+    var owner: UInt32
+    /// Of the directory.
+    var inode: UInt64
+    var handle: FileHandle?
+    /// Of the object.
+    var name: [UInt8]
+    /// The names that lead from the tree's root to the directory, where its handle does not lead there; nil: it does.
+    var path: [[UInt8]]?
+}
+
+/// How a note lies in memory: its length, a sum of what follows, and that. A length of 0 says that there is none; it is written
+/// last and removed first.
+enum CreationNoteFormat {
+    static let size = 4096
+    private static let start = 8
+    /// All but the handle, the name and the path.
+    private static let fixed = start + 12 + 3 * 4 + 8 + 4 + 1 + 1 + 2
+    private static let noHandle: UInt8 = 255
+    private static let noPath: UInt16 = .max
+
+    /// Lays a note down without touching the heap. The members are those of `CreationNote`.
+    /// - Returns: false if there is no room for it; then there is none.
+    static func write(
+        _ memory: UnsafeMutableRawBufferPointer, time: Timespec, mode: UInt32, maker: UInt32, owner: UInt32, inode: UInt64,
+        handle: FileHandle?, name: UnsafeBufferPointer<UInt8>, path: [[UInt8]]?
+    ) -> Bool {
+        let pathSize = path.map { $0.reduce(0) { $0 + $1.count + 1 } } ?? 0
+        let handleSize = handle?.count ?? 0
+        guard memory.count >= size, name.count <= 255, fixed + handleSize + name.count + pathSize <= size else { return false }
+        var end = start
+        func put<Number: FixedWidthInteger>(_ number: Number) {
+            memory.storeBytes(of: number.littleEndian, toByteOffset: end, as: Number.self)
+            end += MemoryLayout<Number>.size
+        }
+        func put(_ bytes: UnsafeRawBufferPointer) {
+            UnsafeMutableRawBufferPointer(rebasing: memory[end..<end + bytes.count]).copyMemory(from: bytes)
+            end += bytes.count
+        }
+        put(time.sec)
+        put(time.nsec)
+        put(mode)
+        put(maker)
+        put(owner)
+        put(inode)
+        put(handle?.type ?? 0)
+        put(handle == nil ? noHandle : UInt8(handleSize))
+        put(UInt8(name.count))
+        put(path == nil ? noPath : UInt16(pathSize))
+        handle?.withBytes { put($0) }
+        put(UnsafeRawBufferPointer(name))
+        for part in path ?? [] {
+            part.withUnsafeBytes { put($0) }
+            put(UInt8(0))
+        }
+        memory.storeBytes(of: sum(UnsafeRawBufferPointer(memory), end).littleEndian, toByteOffset: 4, as: UInt32.self)
+        memory.storeBytes(of: UInt32(end).littleEndian, toByteOffset: 0, as: UInt32.self)
+        return true
+    }
+
+    static func clear(_ memory: UnsafeMutableRawBufferPointer) { memory.storeBytes(of: 0, toByteOffset: 0, as: UInt32.self) }
+
+    private static func sum(_ memory: UnsafeRawBufferPointer, _ end: Int) -> UInt32 {
+        Checksum.crc32c(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: memory[start..<end])))
+    }
+
+    enum Reading: Equatable {
+        case none
+        case damaged
+        case note(CreationNote)
+    }
+
+    /// What stands there, which may be anything.
+    static func read(_ memory: UnsafeRawBufferPointer) -> Reading {
+        guard memory.count >= size else { return .damaged }
+        let end = Int(UInt32(littleEndian: memory.loadUnaligned(fromByteOffset: 0, as: UInt32.self)))
+        if end == 0 { return .none }
+        guard end >= fixed, end <= size,
+            sum(memory, end) == UInt32(littleEndian: memory.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
+        else { return .damaged }
+        var position = start
+        func take<Number: FixedWidthInteger>(_: Number.Type) -> Number {
+            defer { position += MemoryLayout<Number>.size }
+            return Number(littleEndian: memory.loadUnaligned(fromByteOffset: position, as: Number.self))
+        }
+        let time = Timespec(sec: take(Int64.self), nsec: take(UInt32.self))
+        let (mode, maker, owner) = (take(UInt32.self), take(UInt32.self), take(UInt32.self))
+        let (inode, type) = (take(UInt64.self), take(Int32.self))
+        let (handleSize, nameSize, pathSize) = (take(UInt8.self), take(UInt8.self), take(UInt16.self))
+        let (hasHandle, hasPath) = (handleSize != noHandle, pathSize != noPath)
+        guard position + (hasHandle ? Int(handleSize) : 0) + Int(nameSize) + (hasPath ? Int(pathSize) : 0) == end else { return .damaged }
+        func bytes(_ count: Int) -> [UInt8] {
+            defer { position += count }
+            return Array(memory[position..<position + count])
+        }
+        let handle = hasHandle ? FileHandle(type: type, bytes: bytes(Int(handleSize))) : nil
+        if hasHandle, handle == nil { return .damaged }
+        let name = bytes(Int(nameSize))
+        let path = hasPath ? bytes(Int(pathSize)).split(separator: 0).map { Array($0) } : nil
+        guard isName(name), path?.allSatisfy(isName) ?? true else { return .damaged }
+        return .note(
+            CreationNote(
+                time: time, mode: mode, maker: maker, owner: owner, inode: inode, handle: handle, name: name, path: path))
+    }
+
+    private static func isName(_ name: [UInt8]) -> Bool {
+        !name.isEmpty && name.count <= 255 && name != [0x2E] && name != [0x2E, 0x2E] && !name.contains(0x2F) && !name.contains(0)
+    }
+}

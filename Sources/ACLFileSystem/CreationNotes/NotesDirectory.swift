@@ -1,0 +1,121 @@
+import BackingStore
+import Glibc
+import LinuxSystem
+
+// Where notes lie: one file for each daemon and tree in a directory that only the daemon's user can write to. A living daemon holds
+// a lock on its file.
+extension CreationNotes {
+    /// Removes what earlier daemons of this user left half made in a tree, and makes notes for the daemon that is to come. Before the
+    /// mount answers. A tree without notes is served all the same; the reason is reported.
+    /// - Parameters:
+    ///   - path: of the directory, made if it is missing.
+    ///   - isReadOnly: what was left stays, for the next mount that is not.
+    public static func open(
+        in path: String, for tree: BackingTree, isReadOnly: Bool, report: (String) -> Void
+    ) -> CreationNotes? {
+        do throws(Errno) {
+            let directory = try FileSystemUser.asRoot { () throws(Errno) in try notesDirectory(path) }
+            guard Syscall.lockFile(directory.rawValue, milliseconds: 5000) else { throw .again }
+            defer { Syscall.unlockFile(directory.rawValue) }
+            let identity = try TreeIdentity(tree)
+            if !isReadOnly {
+                for name in try Syscall.names(directory.rawValue) where name.starts(with: prefix.utf8) {
+                    let name = String(decoding: name, as: UTF8.self)
+                    do throws(Errno) { try clear(name, in: directory, tree, identity, report) } catch { report("\(path)/\(name): \(error)") }
+                }
+            }
+            return try FileSystemUser.asRoot { () throws(Errno) in try make(in: directory, identity) }
+        } catch {
+            let reason = error == .perm ? "others may write there, or its file system cannot hold them" : "\(error)"
+            report("what a crash leaves half made will stay, because there are no notes of creations in \(path): \(reason)")
+            return nil
+        }
+    }
+
+    private static let prefix = "creations-"
+
+    /// On others a store into a mapped file may find no room, which ends the process.
+    private static let types = [FileSystemType.tmpfs, FileSystemType.ext4, FileSystemType.xfs, FileSystemType.overlay]
+
+    /// Errors: perm unless it is this user's alone and on a file system that can hold notes.
+    private static func notesDirectory(_ path: String) throws(Errno) -> SharedDescriptor {
+        do throws(Errno) { try Syscall.mkdirat(Syscall.workingDirectory, path, mode: 0o700) } catch { if error != .exist { throw error } }
+        let directory = SharedDescriptor(try Syscall.open(path, OpenFlag.readOnly | OpenFlag.directory | OpenFlag.noFollow))
+        guard isOurs(try Syscall.statx(directory.rawValue)), types.contains(try Syscall.fileSystemType(directory.rawValue)) else {
+            throw .perm
+        }
+        return directory
+    }
+
+    private static func isOurs(_ status: FileStatus) -> Bool { status.uid == FileSystemUser.owner && status.mode & 0o022 == 0 }
+
+    private static func make(in directory: SharedDescriptor, _ identity: TreeIdentity) throws(Errno) -> CreationNotes {
+        let name = prefix + String(UInt64.random(in: .min ... .max), radix: 16)
+        let file = SharedDescriptor(
+            try Syscall.openat(
+                directory.rawValue, name, OpenFlag.create | OpenFlag.exclusive | OpenFlag.readWrite | OpenFlag.noFollow, mode: 0o600))
+        do throws(Errno) {
+            guard Syscall.lockFile(file.rawValue) else { throw .again }
+            let header = identity.header(of: getpid())
+            try write(header + [UInt8](repeating: 0, count: size - header.count), to: file.rawValue)
+            return CreationNotes(
+                try SharedMemoryFile(file, count: size), named: name, in: directory, needsNames: identity.isServers)
+        } catch {
+            try? Syscall.unlinkat(directory.rawValue, name)
+            throw error
+        }
+    }
+
+    private static func write(_ bytes: [UInt8], to file: Int32) throws(Errno) {
+        var written = 0
+        while written < bytes.count {
+            let outcome = bytes[written...].withUnsafeBytes { rest in
+                Result { () throws(Errno) in try Syscall.pwrite(file, rest, offset: Int64(written)) }
+            }
+            let count = try outcome.get()
+            guard count > 0 else { throw .io }
+            written += count
+        }
+    }
+
+    /// Does what a file of notes asks for, and removes it if nothing is left to be done. What a living daemon holds, or what concerns
+    /// another tree, is left alone.
+    private static func clear(
+        _ name: String, in directory: SharedDescriptor, _ tree: BackingTree, _ identity: TreeIdentity, _ report: (String) -> Void
+    ) throws(Errno) {
+        let opened = try FileSystemUser.asRoot { () throws(Errno) in
+            try Syscall.openat(directory.rawValue, name, OpenFlag.readOnly | OpenFlag.noFollow | OpenFlag.nonBlock)
+        }
+        let file = SharedDescriptor(opened)
+        let status = try Syscall.statx(file.rawValue)
+        guard status.isRegular, status.nlink == 1, isOurs(status) else { return }
+        // Files are made with the directory locked: one that is not whole is broken.
+        func content() throws(Errno) -> [UInt8] {
+            guard status.size == UInt64(size) else { return [] }
+            try Syscall.lseek(file.rawValue, offset: 0, whence: Seek.set)
+            return try Syscall.readAll(file.rawValue, limit: size)
+        }
+        let head = try content()
+        // A daemon that was just killed closes its files in any order: the mount is dead, and the lock may still be held.
+        let isEnding = TreeIdentity.isHeader(head) && ProcessState.isEnding(TreeIdentity.process(head))
+        guard Syscall.lockFile(file.rawValue, milliseconds: isEnding ? 3000 : 0) else { return }
+        let bytes = try content()
+        let notes = TreeIdentity.isHeader(bytes) ? notes(bytes) : []
+        if !notes.isEmpty {
+            guard identity.heads(bytes) else { return }
+            guard CreationLeftovers(tree, isServers: identity.isServers).remove(notes, report) else { return }
+        }
+        try FileSystemUser.asRoot { () throws(Errno) in try Syscall.unlinkat(directory.rawValue, name) }
+    }
+
+    private static func notes(_ file: [UInt8]) -> [CreationNote] {
+        file.withUnsafeBytes { file in
+            (0..<capacity).compactMap { place in
+                let start = headerSize + place * CreationNoteFormat.size
+                let memory = UnsafeRawBufferPointer(rebasing: file[start..<start + CreationNoteFormat.size])
+                guard case .note(let note) = CreationNoteFormat.read(memory) else { return nil }
+                return note
+            }
+        }
+    }
+}
