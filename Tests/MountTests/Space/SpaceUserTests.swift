@@ -141,6 +141,7 @@ struct SpaceUserTests {
         let fixture = try MountFixture(options: nil)
         mkdir(fixture.backing + "/d", 0o777)
         chmod(fixture.backing + "/d", 0o777)
+        func names() -> [String] { (try? FileManager.default.contentsOfDirectory(atPath: fixture.backing + "/d")) ?? [] }
         var halfMade: [String] = []
         var whole = 0
         for round in 0..<(MountTesting.isLong ? 200 : 10) {
@@ -149,10 +150,13 @@ struct SpaceUserTests {
             if round == 0 {
                 try root.must("setxattr", fixture.path("d"), "system.aclfs.acl", "user:#503 deny read,file_inherit,directory_inherit")
             }
+            let before = names().count
             let script = "cd \(fixture.path("d")); touch $(seq -f f\(round).%g 5000) & mkdir $(seq -f d\(round).%g 5000); wait"
             let worker = try Spawn.start(TestUser.alice.arguments + ["--", "sh", "-c", script], descriptors: [-1, -1, -1])
             let daemon = try #require(MountFixture.daemons(of: fixture.mountpoint).first)
-            usleep(80_000 + UInt32(round) * 1370)
+            // It is at work, however slow the machine is.
+            #expect(eventually(every: 1000) { names().count > before + 25 })
+            usleep(UInt32(round) * 137)
             kill(daemon, SIGKILL)
             _ = Spawn.wait(worker)
             _ = try Spawn.run(["umount", "-l", fixture.mountpoint])
