@@ -28,7 +28,7 @@ docdir := $(DESTDIR)$(PREFIX)/share/doc/aclfs
 docs := $(wildcard README.md CHANGELOG.md docs/*.md docs/decisions/*.md)
 
 .PHONY: help run test test-long test-paths test-threads bench bench-quick bench-costs bench_programs layers lint build release
-.PHONY: dependencies clients install uninstall clean
+.PHONY: dependencies clients long_clients install uninstall clean
 
 help:
 	@echo 'make run         build aclfs and take the tour on a mount of its own (as root)'
@@ -93,11 +93,14 @@ endef
 clients:
 	@mount-helpers/install-dependencies clients
 
+long_clients: clients
+	@mount-helpers/install-dependencies long-clients
+
 test: layers dependencies clients
 	$(call run_tests,$(TEST_TIMEOUT),ACLFS_TEST_LONG=0,mount-helpers/test-side-by-side $(SWIFT))
 
 # Mounts are served by the program that is installed: races are won by speed.
-test-long: layers dependencies release clients
+test-long: layers dependencies release long_clients
 	$(call run_tests,$(TEST_LONG_TIMEOUT),ACLFS_TEST_LONG=1 ACLFS_PROGRAM='$(CURDIR)/$(release)',$(SWIFT) test,mount-helpers/record-test-run 'make test-long' "$$status" .build/test.log;)
 	@$(MAKE) --no-print-directory test-paths
 

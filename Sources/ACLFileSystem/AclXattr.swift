@@ -22,7 +22,7 @@ extension FileSystem {
     ) throws(Errno) {
         let acl: ACL
         do { acl = try ACLAttributeText.parse(Array(value), names: accountNames()) } catch { throw .inval }
-        try metadataLock.withWriteLock { () throws(Errno) in
+        try changing(id) { () throws(Errno) in
             let object = try load(id)
             try requireNoOtherChange(of: object)
             // Whether there is a list is told only to those who may change it, and to those who name it.

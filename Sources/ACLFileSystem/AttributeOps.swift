@@ -26,7 +26,7 @@ extension FileSystem {
         if let size = changes.size, changes.mode == nil, changes.uid == nil, changes.gid == nil {
             return try resize(id, to: size, through: changes.handle, caller)
         }
-        return try metadataLock.withWriteLock { () throws(Errno) in
+        return try changing(id, record: changes.uid != nil || changes.gid != nil) { () throws(Errno) in
             let object = try load(id)
             try requireNoOtherChange(of: object)
             let nodes = Parts(object: object)

@@ -10,12 +10,12 @@ final class BackingIDs: Sendable {
         var notifier: Notifier?
         var obstacle: String?
         var said: Set<Int32> = []
-        var idle = IdleBackingIDs()
+        var idle: IdleBackingIDs
         /// All that the kernel has.
         var open: Set<Int32> = []
     }
 
-    private let state = Lock(State())
+    private let state: Lock<State>
     /// Not before the kernel has agreed, and not after it has refused for good.
     private let isOn = Atomic<Bool>(false)
     private let report: @Sendable (String) -> Void
@@ -24,9 +24,12 @@ final class BackingIDs: Sendable {
     let refused = Atomic<UInt64>(0)
 
     private let accessTimes: AccessTimes
+    private let mostIdle: Int
 
-    init(_ accessTimes: AccessTimes, report: @escaping @Sendable (String) -> Void) {
-        (self.accessTimes, self.report) = (accessTimes, report)
+    /// - Parameter idle: how many ids of files that are not open any more are kept.
+    init(_ accessTimes: AccessTimes, idle: Int = IdleBackingIDs.most, report: @escaping @Sendable (String) -> Void) {
+        state = Lock(State(idle: IdleBackingIDs(most: idle)))
+        (self.accessTimes, mostIdle, self.report) = (accessTimes, idle, report)
     }
 
     /// The way to the kernel, as soon as there is one.
@@ -85,7 +88,7 @@ final class BackingIDs: Sendable {
     func dropIdle() {
         close(
             state.withLock { state in
-                defer { state.idle = IdleBackingIDs() }
+                defer { state.idle = IdleBackingIDs(most: mostIdle) }
                 return state.idle.all
             })
     }

@@ -218,6 +218,7 @@ extension ControlServer {
             JSON.path(facts.source.utf8, name: "source"), JSON.path(facts.mountpoint.utf8, name: "mountpoint"),
             .init("version", .string(facts.version)), .init("owner", .integer(Int64(owner))),
             .init("metadata", .string(fileSystem.tree.metadataName)),
+            .init("shared", fileSystem.tree.sharedFileSystem(of: fileSystem.tree.root).map { .string($0.name) } ?? .bool(false)),
             .init(
                 "options",
                 .array(

@@ -71,7 +71,8 @@ public final class FileSystem: Sendable {
         self.share = share
         self.report = report
         accessTimes = base?.accessTimes ?? AccessTimes(options.accessTimes, tree)
-        backingIDs = BackingIDs(accessTimes, report: report)
+        let isShared = tree.isShared(device: tree.root.key.device)
+        backingIDs = BackingIDs(accessTimes, idle: isShared ? IdleBackingIDs.mostOfShared : IdleBackingIDs.most, report: report)
         self.tree = tree
         self.options = options
         nodes = NodeTable(root: tree.root)

@@ -5,9 +5,14 @@ import BackingStore
 struct IdleBackingIDs {
     /// At least so many are kept, at most twice as many.
     static let most = 512
+    /// Where other hosts share the files: what is kept open here, a server keeps open, too, and its space when another host removes it.
+    static let mostOfShared = 4
+    let most: Int
 
     private var young: [ObjectKey: Int32] = [:]
     private var old: [ObjectKey: Int32] = [:]
+
+    init(most: Int = IdleBackingIDs.most) { self.most = most }
 
     var count: Int { young.count + old.count }
 
@@ -22,7 +27,7 @@ struct IdleBackingIDs {
     mutating func insert(_ id: Int32, of key: ObjectKey) -> [Int32] {
         var given: [Int32] = []
         if let other = take(key) { given.append(other) }
-        if young.count >= Self.most {
+        if young.count >= most {
             given += old.values
             (old, young) = (young, [:])
         }

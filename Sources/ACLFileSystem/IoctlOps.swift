@@ -61,7 +61,7 @@ extension FileSystem {
     private func setFlagsNow(
         _ node: Node, _ caller: Caller, known: UInt32, _ bits: UInt32, _ shown: (FileFlags) -> UInt32
     ) throws(Errno) {
-        try metadataLock.withWriteLock { () throws(Errno) in
+        try changing(node) { () throws(Errno) in
             let object = try load(node)
             try requireNoOtherChange(of: object)
             var flags = try shownFlags(object)

@@ -79,7 +79,7 @@ extension FileSystem {
     ) throws(Errno) {
         let kind = XattrName(name)
         if kind == .acl { return try setACL(of: id, to: value, flags: flags, caller) }
-        try metadataLock.withWriteLock { () throws(Errno) in
+        try changing(id, record: kind.isOfRecord) { () throws(Errno) in
             let object = try load(id)
             try requireNoOtherChange(of: object)
             let nodes = Parts(object: object)
@@ -134,7 +134,7 @@ extension FileSystem {
     }
 
     private func removeXattr(_ id: NodeID, _ kind: XattrName, _ caller: Caller) throws(Errno) {
-        try metadataLock.withWriteLock { () throws(Errno) in
+        try changing(id, record: kind.isOfRecord) { () throws(Errno) in
             let object = try load(id)
             try requireNoOtherChange(of: object)
             let nodes = Parts(object: object)

@@ -89,7 +89,7 @@ extension FileSystem {
             }
         }
         if step == .impossible {
-            if options.zeroFill == .allocate { share.growing.countLeft() }
+            if zeroFill(of: growth.key) == .allocate { share.growing.countLeft() }
         } else {
             growth.state.withLock { $0.inVain = nil }
         }
@@ -106,7 +106,7 @@ extension FileSystem {
     }
 
     private func wantZeros(_ growth: Growth) {
-        guard options.zeroFill == .write else { return }
+        guard zeroFill(of: growth.key) == .write else { return }
         growth.state.withLock { state in
             state.writtenUpTo = max(state.writtenUpTo ?? 0, options.zeroFillMax)
             state.budget = options.zeroFillBudget

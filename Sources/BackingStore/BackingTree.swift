@@ -24,6 +24,7 @@ public final class BackingTree: Sendable {
     let attributeSpaces = AttributeSpaces()
     let damagedRecords: DamagedRecords
     let ownersAccess = OwnersAccess()
+    let recordLocks: RecordLocks
     /// For each file system of the tree one real descriptor: what open_by_handle_at(2) asks for. nil where it is refused.
     private let mounts = Lock<[UInt64: SharedDescriptor?]>([:])
     private let rootDescriptor: SharedDescriptor
@@ -44,6 +45,7 @@ public final class BackingTree: Sendable {
         rootDescriptor = shared
         self.metadataName = metadataName
         damagedRecords = DamagedRecords(metadataName: metadataName, report: report)
+        recordLocks = RecordLocks(report: report)
         self.followsMounts = followsMounts
         bareRoot = Self.bareRoot(of: shared)
         cache = ObjectCache(capacity: descriptorBudget)
@@ -54,6 +56,8 @@ public final class BackingTree: Sendable {
             wayBack: .pinned(shared))
         if let handle { opensHandles(of: status.device, trying: handle, shared) }
         cache.insert(shared, for: root)
+        // Learns the kind of file system, which `sharedFileSystem` answers from.
+        _ = changeTimes.areOthers(status.device, shared)
     }
 
     /// Whether records can be stored here: tries to read one.

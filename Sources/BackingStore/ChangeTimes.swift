@@ -1,4 +1,5 @@
 import LinuxSystem
+import Synchronization
 
 /// Whether a ctime tells one state of an object from every other (docs/coherence.md, R17).
 final class ChangeTimes: Sendable {
@@ -13,8 +14,15 @@ final class ChangeTimes: Sendable {
 
     private static let tick: Int64 = 20_000_000
     private static let wholeSecondTick: Int64 = 2_000_000_000
+    private struct Known {
+        var device: UInt64
+        var trust: Trust
+        var shared: SharedFileSystem?
+    }
+
     /// Of the file systems of a tree, which are few.
-    private let trusts = Lock<[(device: UInt64, trust: Trust)]>([])
+    private let known = Lock<[Known]>([])
+    private let hasShared = Atomic<Bool>(false)
 
     /// Asked after the object was read.
     /// - Parameter descriptor: of an object on that device.
@@ -40,17 +48,25 @@ final class ChangeTimes: Sendable {
     func areOthers(_ device: UInt64, _ descriptor: SharedDescriptor) -> Bool { trust(device, descriptor) == .never }
 
     private func trust(_ device: UInt64, _ descriptor: SharedDescriptor) -> Trust {
-        if let known = trusts.withLock({ $0.first { $0.device == device }?.trust }) { return known }
-        let trust: Trust
+        if let trust = known.withLock({ $0.first { $0.device == device }?.trust }) { return trust }
+        var new = Known(device: device, trust: .never)
         if let type = try? Syscall.fileSystemType(descriptor.rawValue) {
-            trust = Self.trust(inType: type, on: .running)
-        } else {
-            trust = .never
+            new.trust = Self.trust(inType: type, on: .running)
+            new.shared = SharedFileSystem.of(magic: type)
         }
-        trusts.withLock { trusts in
-            if !trusts.contains(where: { $0.device == device }) { trusts.append((device, trust)) }
+        known.withLock { known in
+            if !known.contains(where: { $0.device == device }) { known.append(new) }
         }
-        return trust
+        if new.shared != nil { hasShared.store(true, ordering: .sequentiallyConsistent) }
+        return new.trust
+    }
+
+    var hasAnyShared: Bool { hasShared.load(ordering: .sequentiallyConsistent) }
+
+    /// The kind of a device's file system, if other hosts may change it; of a device that was asked about before.
+    func shared(_ device: UInt64) -> SharedFileSystem? {
+        guard hasAnyShared else { return nil }
+        return known.withLock { $0.first { $0.device == device }?.shared }
     }
 
     /// Linux 6.13 gave these file systems stamps that differ whenever somebody looked in between; tmpfs stamps a

@@ -70,11 +70,7 @@ public enum FileSystemUser {
 
     /// Whether a file system takes requests to a server that judges them by the fsuid: it must stay root's, and
     /// reserves are the server's affair.
-    public static func isJudgedByServer(fileSystemType type: UInt64) -> Bool { serverTypes.contains(type) }
-
-    /// NFS, CephFS, 9p, FUSE, CIFS, SMB3, Lustre, AFS (two), Coda, GPFS.
-    private static let serverTypes: Set<UInt64> = [
-        FileSystemType.nfs, FileSystemType.ceph, FileSystemType.ninePFS, FileSystemType.fuse, 0xFF53_4D42,
-        0xFE53_4D42, 0x0BD0_0BD0, 0x5346_414F, 0x6B41_4653, 0x7375_7245, 0x4750_4653,
-    ]
+    public static func isJudgedByServer(fileSystemType type: UInt64) -> Bool {
+        SharedFileSystem.of(magic: type)?.isJudgedByServer ?? false
+    }
 }

@@ -48,6 +48,7 @@ enum HandOver {
         for remark in mount.remarks { Journal.record(remark) }
         mount.warnOfShortLists()
         mount.warnOfPosixACLs()
+        mount.noteSharedSource(request.options)
         let attached = try mount.attach(request)
         defer { close(attached.descriptor) }
         do throws(ControlError) {

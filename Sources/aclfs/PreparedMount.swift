@@ -61,6 +61,7 @@ struct PreparedMount {
                 directory: directory, metadataName: name, descriptorBudget: Self.descriptorBudget(),
                 followsMounts: request.options.crossMounts, report: { Journal.note($0) })
         } catch { throw MountFailure(status: MountExit.systemError, message: "\(source): \(error)") }
+        try Self.refuseExclusive(request.options, tree, source)
         if let profile, let said = request.options.sandbox.home,
             let problem = ProfileHome.problem("home=\(said)", profile.home, in: tree, mountpoint: mountpoint)
         {

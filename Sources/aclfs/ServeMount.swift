@@ -19,6 +19,7 @@ extension PreparedMount {
         try MountHost.holdSignals()
         warnOfShortLists()
         warnOfPosixACLs()
+        noteSharedSource(request.options)
         Syscall.umask(0)
         let control = try ControlDirectory.prepare(mountpoint: mountpoint)
         let grants = GrantStore()

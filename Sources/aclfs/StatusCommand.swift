@@ -80,12 +80,14 @@ enum StatusCommand {
             ways = members.filter { $0.value["used"] != nil }
             numbers = members.filter { $0.value["used"] == nil }
         }
-        var rows = [
+        let others: String = status["shared"]?.string.map { "perhaps (\($0))" } ?? "no"
+        var rows: [[String]] = [
             [
                 "\(escapedName(mount.path.utf8)):",
                 "\(escapedName(source)) (metadata in \(status["metadata"]?.string ?? "?"))",
             ],
             ["  options:", (status["options"]?.array ?? []).compactMap(\.string).joined(separator: ",")],
+            ["  changed by other hosts:", others],
             ["  sandbox:", status["sandbox"].map { sandbox($0) } ?? "?"],
             ["  running sandboxes:", status["running_sandboxes"].map { shown($0) } ?? "?"],
             ["  source reachable by:", escapedName((status["source_reachable_by"]?.string ?? "?").utf8)],
@@ -96,7 +98,7 @@ enum StatusCommand {
             ["  decisions allowed:", status["counters"]?["allowed"].map { shown($0) } ?? "?"],
             ["  decisions denied:", members(status["counters"]?["denied"])],
         ]
-        rows.insert(contentsOf: ways.map { ["    \($0.name)", shown($0.value)] }, at: 6)
+        rows.insert(contentsOf: ways.map { ["    \($0.name)", shown($0.value)] }, at: 7)
         for row in rows { printLine(row.joined(separator: " ")) }
     }
 }
