@@ -14,7 +14,7 @@ extension FileSystem {
         func perform() throws(Errno) -> ShownAttributes {
             try undisturbed(id, caller, changes) { () throws(Errno) in try change(id, changes, caller) }
         }
-        if let shown = try unlessHeld(perform) { return shown }
+        if let shown = try unlessHeld(caller, perform) { return shown }
         return try changingHeld(id, caller) { [self] () throws(Errno) in
             try undisturbed(id, caller, changes) { () throws(Errno) in try change(id, changes, caller) }
         }

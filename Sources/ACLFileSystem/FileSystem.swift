@@ -165,6 +165,7 @@ extension FileSystem {
     func load(_ id: NodeID) throws(Errno) -> Loaded { try load(node(id)) }
 
     func load(_ node: Node) throws(Errno) -> Loaded {
+        try requireNoGateAbove(node.object)
         let descriptor = try tree.descriptor(of: node.object)
         let status = try Syscall.statx(descriptor.rawValue)
         return Loaded(
@@ -177,7 +178,7 @@ extension FileSystem {
     /// - Parameter keepsRecord: the change left what is stored with it alone.
     func reload(_ object: Loaded, keepsRecord: Bool) throws(Errno) -> Loaded {
         let status = try Syscall.statx(object.descriptor.rawValue)
-        if keepsRecord {
+        if keepsRecord, !ThreadMark.isSet {
             tree.keepRecord(of: object.object, before: object.status, after: status, object.descriptor)
         }
         return Loaded(
@@ -188,6 +189,8 @@ extension FileSystem {
     /// After a change of our own that left alone what is stored with an object, but moved its ctime: names made, moved
     /// or removed in a directory, and the object that was moved.
     func keepRecord(of object: Loaded) {
+        // On a spare thread others may have changed it while no lock was held.
+        if ThreadMark.isSet { return }
         guard let status = try? Syscall.statx(object.descriptor.rawValue, flags: AtFlag.dontSync) else { return }
         tree.keepRecord(of: object.object, before: object.status, after: status, object.descriptor)
     }

@@ -52,7 +52,7 @@ extension FileSystem {
         _ node: Node, _ caller: Caller, known: UInt32, _ bits: UInt32, _ shown: @escaping @Sendable (FileFlags) -> UInt32
     ) throws(Errno) {
         func perform() throws(Errno) { try setFlagsNow(node, caller, known: known, bits, shown) }
-        if try unlessHeld(perform) != nil { return }
+        if try unlessHeld(caller, perform) != nil { return }
         try changingHeld(node.id, caller) { [self] () throws(Errno) in
             try setFlagsNow(node, caller, known: known, bits, shown)
         }

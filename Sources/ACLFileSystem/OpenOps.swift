@@ -45,7 +45,7 @@ extension FileSystem {
                 try open(node, flags: flags, mayComeAgain: mayComeAgain, growth, caller)
             }
         }
-        if let opening = try unlessHeld(perform) { return opening }
+        if let opening = try unlessHeld(caller, perform) { return opening }
         // Set-id bits are to be cleared on a file that may be held.
         return try changingHeld(node.id, caller, unwanted: { [self] in release($0.handle) }) { [self] () throws(Errno) in
             try openingForWriting(node, caller) { (growth) throws(Errno) in

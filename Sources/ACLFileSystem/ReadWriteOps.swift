@@ -113,7 +113,7 @@ extension FileSystem {
     /// Set-id bits go when somebody other than root writes (AUTHORIZATION.md 6.7); the kernel says when.
     private func clearSetID(of file: OpenFile, _ caller: Caller) throws(Errno) {
         if try Syscall.statx(file.place.rawValue, flags: AtFlag.dontSync).mode & 0o6000 == 0 { return }
-        if try unlessHeld({ () throws(Errno) in try clearSetIDNow(of: file) }) != nil { return }
+        if try unlessHeld(caller, { () throws(Errno) in try clearSetIDNow(of: file) }) != nil { return }
         try changingHeld(file.node.id, caller) { [self] () throws(Errno) in try clearSetIDNow(of: file) }
     }
 
@@ -176,7 +176,7 @@ extension FileSystem {
         _ id: HandleID, mode: Int32, offset: Int64, length: Int64, _ caller: Caller
     ) throws(Errno) {
         let file = try handles.file(id)
-        let known = try unlessHeld { () throws(Errno) in try permitAllocation(file, mode: mode, offset: offset, caller) }
+        let known = try unlessHeld(caller) { () throws(Errno) in try permitAllocation(file, mode: mode, offset: offset, caller) }
         let size =
             if let known { known } else {
                 try changingHeld(file.node.id, caller) { [self] () throws(Errno) in

@@ -9,8 +9,8 @@ extension FileSystem {
     func remove(
         _ name: UnsafePointer<CChar>, in parent: NodeID, directory isDirectory: Bool, _ caller: Caller
     ) throws(Errno) {
-        let isDone: Void? = try unlessHeld { () throws(Errno) in
-            try passingGates(caller) { () throws(Errno) in try removeNow(name, in: parent, directory: isDirectory, caller) }
+        let isDone: Void? = try unlessHeld(caller) { () throws(Errno) in
+            try removeNow(name, in: parent, directory: isDirectory, caller)
         }
         if isDone != nil { return }
         let copy = name.copied

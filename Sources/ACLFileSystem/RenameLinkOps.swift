@@ -10,10 +10,8 @@ extension FileSystem {
     ) throws(Errno) {
         // A whiteout is a device node that nobody asked to create (AUTHORIZATION.md 2.4).
         guard flags & ~(RenameFlag.noReplace | RenameFlag.exchange) == 0 else { throw .inval }
-        let isDone: Void? = try unlessHeld { () throws(Errno) in
-            try passingGates(caller) { () throws(Errno) in
-                try renameNow(name, in: parent, to: newName, in: newParent, flags: flags, caller)
-            }
+        let isDone: Void? = try unlessHeld(caller) { () throws(Errno) in
+            try renameNow(name, in: parent, to: newName, in: newParent, flags: flags, caller)
         }
         if isDone != nil { return }
         let (old, new) = (name.copied, newName.copied)
@@ -82,8 +80,8 @@ extension FileSystem {
     func link(
         _ id: NodeID, as name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller
     ) throws(Errno) -> Entry {
-        let linked = try unlessHeld { () throws(Errno) in
-            try passingGates(caller) { () throws(Errno) in try linkNow(id, as: name, in: parent, caller) }
+        let linked = try unlessHeld(caller) { () throws(Errno) in
+            try linkNow(id, as: name, in: parent, caller)
         }
         if let linked { return linked }
         let copy = name.copied

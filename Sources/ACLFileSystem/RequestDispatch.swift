@@ -24,6 +24,11 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     override public func willServe(_ caller: Caller) { fs.learn(of: caller) }
     override public func forget(_ node: NodeID, count: UInt64) { fs.forgetLookups(of: node, count) }
 
+    /// Runs one operation; names that are being changed on a spare thread are waited for.
+    private func passing<Value>(_ caller: Caller, _ body: () throws(Errno) -> Value) -> Result<Value, Errno> {
+        outcome { () throws(Errno) in try fs.passingGates(caller, body) }
+    }
+
     /// A reply that the kernel did not take hands its look-up back.
     private func show(_ result: Result<Entry, Errno>, _ reply: consuming EntryReply) {
         switch result {
@@ -122,13 +127,13 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     override public func getattr(
         _ node: NodeID, handle: HandleID?, caller: Caller, reply: consuming AttributeReply
     ) {
-        reply.settle(outcome { () throws(Errno) in try fs.status(node, handle, caller) })
+        reply.settle(passing(caller) { () throws(Errno) in try fs.status(node, handle, caller) })
     }
 
     override public func statx(
         _ node: NodeID, handle: HandleID?, mask: UInt32, caller: Caller, reply: consuming AttributeReply
     ) {
-        reply.settle(outcome { () throws(Errno) in try fs.status(node, handle, caller) })
+        reply.settle(passing(caller) { () throws(Errno) in try fs.status(node, handle, caller) })
     }
 
     override public func setattr(
@@ -141,15 +146,15 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     }
 
     override public func readlink(_ node: NodeID, caller: Caller, reply: consuming LinkTargetReply) {
-        reply.settle(outcome { () throws(Errno) in try fs.readLink(node, caller) })
+        reply.settle(passing(caller) { () throws(Errno) in try fs.readLink(node, caller) })
     }
 
     override public func access(_ node: NodeID, mask: Int32, caller: Caller, reply: consuming EmptyReply) {
-        reply.settle(outcome { () throws(Errno) in try fs.access(node, mask: mask, caller) })
+        reply.settle(passing(caller) { () throws(Errno) in try fs.access(node, mask: mask, caller) })
     }
 
     override public func statfs(_ node: NodeID, caller: Caller, reply: consuming StatfsReply) {
-        reply.settle(outcome { () throws(Errno) in try fs.statistics(node, caller) })
+        reply.settle(passing(caller) { () throws(Errno) in try fs.statistics(node, caller) })
     }
 
     // MARK: Extended attributes
@@ -167,11 +172,11 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     override public func getxattr(
         _ node: NodeID, name: UnsafePointer<CChar>, size: Int, caller: Caller, reply: consuming XattrReply
     ) {
-        reply.settle(outcome { () throws(Errno) in try fs.getXattr(node, name, caller) })
+        reply.settle(passing(caller) { () throws(Errno) in try fs.getXattr(node, name, caller) })
     }
 
     override public func listxattr(_ node: NodeID, size: Int, caller: Caller, reply: consuming XattrReply) {
-        reply.settle(outcome { () throws(Errno) in try fs.listXattr(node, caller) })
+        reply.settle(passing(caller) { () throws(Errno) in try fs.listXattr(node, caller) })
     }
 
     override public func removexattr(
@@ -292,7 +297,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     // MARK: Directories
 
     override public func opendir(_ node: NodeID, flags: Int32, caller: Caller, reply: consuming OpenReply) {
-        show(outcome { () throws(Errno) in try fs.openDirectory(node, caller) }, reply)
+        show(passing(caller) { () throws(Errno) in try fs.openDirectory(node, caller) }, reply)
     }
 
     override public func readdir(

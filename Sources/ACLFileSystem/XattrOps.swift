@@ -58,7 +58,7 @@ extension FileSystem {
     func setXattrUndisturbed(
         _ id: NodeID, _ name: UnsafePointer<CChar>, _ value: UnsafeRawBufferPointer, flags: Int32, _ caller: Caller
     ) throws(Errno) {
-        let isDone: Void? = try unlessHeld { () throws(Errno) in
+        let isDone: Void? = try unlessHeld(caller) { () throws(Errno) in
             try undisturbed(id, caller) { () throws(Errno) in try setXattr(id, name, value, flags: flags, caller) }
         }
         if isDone != nil { return }
@@ -129,7 +129,7 @@ extension FileSystem {
     func removeXattr(_ id: NodeID, _ name: UnsafePointer<CChar>, _ caller: Caller) throws(Errno) {
         let kind = XattrName(name)
         if leavesToChange(kind, caller) { return }
-        if try unlessHeld({ () throws(Errno) in try removeXattr(id, kind, caller) }) != nil { return }
+        if try unlessHeld(caller, { () throws(Errno) in try removeXattr(id, kind, caller) }) != nil { return }
         try changingHeld(id, caller) { [self] () throws(Errno) in try removeXattr(id, kind, caller) }
     }
 

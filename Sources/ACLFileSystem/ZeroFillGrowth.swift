@@ -55,6 +55,8 @@ final class Growth: Sendable {
     /// piece of the fill. Before the metadata lock, never after.
     private let exclusion = Lock(())
     private let comers = Atomic<Int>(0)
+    /// Who runs alone is the fill, or what sets a time back behind a close.
+    private let isFilling = Atomic<Bool>(false)
     let state = Lock(State())
     /// Who holds this value; changed only under the table's mutex.
     fileprivate nonisolated(unsafe) var holders = 0
@@ -66,10 +68,14 @@ final class Growth: Sendable {
     /// - Throws: `held` if others had it for too long; and what `body` throws.
     func alone<Value>(_ held: HeldFiles, for user: UInt32, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {
         defer { comers.subtract(1, ordering: .relaxed) }
-        guard comers.add(1, ordering: .relaxed).oldValue > 0 else { return try exclusion.withLock { _ throws(Errno) in try body() } }
-        if let value = try waiting({ () throws(Errno) in try whenAlone(until: HeldFiles.moment, body) }) { return value }
+        if comers.add(1, ordering: .relaxed).oldValue == 0 {
+            if let value = try perhapsWaiting({ () throws(Errno) in try whenAlone(until: HeldFiles.moment, body) }) { return value }
+        } else if let value = try waiting({ () throws(Errno) in try whenAlone(until: HeldFiles.moment, body) }) {
+            return value
+        }
         if held.isKnownHeld(key) { throw .held }
-        let patience = HeldFiles.Patience.data.free
+        // A fill waits for a disk. Any other act may wait for a holder, and the kernel's lock on the file is held by who waits here.
+        let patience = isFilling.load(ordering: .relaxed) ? HeldFiles.Patience.data.free : HeldFiles.Patience.change.free
         let result =
             held.patiently(for: user) { Result { () throws(Errno) in try whenAlone(until: patience, body) } }
             ?? waiting { Result { () throws(Errno) in try whenAlone(until: HeldFiles.while, body) } }
@@ -82,7 +88,11 @@ final class Growth: Sendable {
     func alone<Value>(within time: UInt64, _ body: () throws(Errno) -> Value) throws(Errno) -> Value? {
         comers.add(1, ordering: .relaxed)
         defer { comers.subtract(1, ordering: .relaxed) }
-        return try whenAlone(until: time, body)
+        return try whenAlone(until: time) { () throws(Errno) in
+            isFilling.store(true, ordering: .relaxed)
+            defer { isFilling.store(false, ordering: .relaxed) }
+            return try body()
+        }
     }
 
     private func whenAlone<Value>(until time: UInt64, _ body: () throws(Errno) -> Value) throws(Errno) -> Value? {

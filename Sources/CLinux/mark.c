@@ -6,11 +6,11 @@
 #include <time.h>
 #include <unistd.h>
 
-static _Thread_local int32_t mark;
+static _Thread_local void *mark;
 
-int32_t aclfs_thread_mark(void) { return mark; }
+void *aclfs_thread_mark(void) { return mark; }
 
-void aclfs_set_thread_mark(int32_t value) { mark = value; }
+void aclfs_set_thread_mark(void *value) { mark = value; }
 
 void aclfs_leave_processor(void) {
   /* The first thread is never bound to a processor by us. */

@@ -3,14 +3,22 @@ import CLinux
 /// A mark of the calling thread: what it runs must hold no lock while a system call may sleep on an object that a caller
 /// holds (docs/decisions/0020-held-files.md).
 public enum ThreadMark {
-    public static var isSet: Bool { aclfs_thread_mark() != 0 }
+    public static var isSet: Bool { aclfs_thread_mark() != nil }
+
+    /// What `with` was given.
+    public static var current: AnyObject? {
+        aclfs_thread_mark().map { Unmanaged<AnyObject>.fromOpaque($0).takeUnretainedValue() }
+    }
 
     /// Runs `body` with the mark.
     public static func with<Result: ~Copyable, Failure: Error>(
-        _ body: () throws(Failure) -> Result
+        _ mark: AnyObject, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        aclfs_set_thread_mark(1)
-        defer { aclfs_set_thread_mark(0) }
+        aclfs_set_thread_mark(Unmanaged.passUnretained(mark).toOpaque())
+        defer {
+            aclfs_set_thread_mark(nil)
+            withExtendedLifetime(mark) {}
+        }
         return try body()
     }
 

@@ -93,7 +93,6 @@ import Testing
         #expect(!gates.isClosed(.directory(key)))
         #expect(gates.isClosed(.directory(other)))
         gates.open([.directory(other)])
-        gates.awaitOpening(until: .max)
     }
 
     /// No number of ours reaches a kernel.

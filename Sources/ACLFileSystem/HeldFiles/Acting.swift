@@ -25,7 +25,9 @@ extension FileSystem {
     func acting<Value: ~Copyable>(
         on object: Loaded, and other: Loaded? = nil, holding hold: MetadataHold = .writing, _ body: () throws(Errno) -> Value
     ) throws(Errno) -> Value {
-        if ThreadMark.isSet {
+        if let mark = ActMark.current {
+            try mark.beginAct(on: object.object.key, isFile: object.facts.kind == .file)
+            if let other { try mark.beginAct(on: other.object.key, isFile: other.facts.kind == .file) }
             switch hold {
             case .writing: return try metadataLock.lettingWriteLockGo(body)
             case .reading: return try metadataLock.lettingReadLockGo(body)
@@ -61,8 +63,8 @@ extension FileSystem {
     }
 
     /// - Returns: nil where the operation must run on a spare thread.
-    func unlessHeld<Value>(_ body: () throws(Errno) -> Value) throws(Errno) -> Value? {
-        do throws(Errno) { return try body() } catch {
+    func unlessHeld<Value>(_ caller: Caller, _ body: () throws(Errno) -> Value) throws(Errno) -> Value? {
+        do throws(Errno) { return try passingGates(caller, body) } catch {
             guard error == .mayBeHeld, !ThreadMark.isSet else { throw error }
             return nil
         }
@@ -89,10 +91,12 @@ extension FileSystem {
     /// - Parameter body: has done nothing when it throws `nameHeld`.
     func passingGates<Value>(_ caller: Caller, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {
         do throws(Errno) { return try body() } catch { guard error == .nameHeld else { throw error } }
+        let gates = share.held.gates
         let end = SystemTime.monotonic() + HeldFiles.Patience.name.free
         while SystemTime.monotonic() < end {
-            guard share.held.patiently(for: caller.uid, { share.held.gates.awaitOpening(until: end) }) != nil else { break }
+            let openings = gates.openings
             do throws(Errno) { return try body() } catch { guard error == .nameHeld else { throw error } }
+            guard share.held.patiently(for: caller.uid, { gates.awaitOpening(since: openings, until: end) }) != nil else { break }
         }
         throw .held
     }
@@ -105,6 +109,14 @@ extension FileSystem {
     /// Before a directory itself is moved or removed, and before something is moved from one directory to another.
     func requireOpenGate(_ gate: NameGates.Gate) throws(Errno) {
         if share.held.gates.isClosed(gate), !ThreadMark.isSet { throw .nameHeld }
+    }
+
+    /// Before a directory is opened by its handle: the kernel may look for its name in the directory above.
+    func requireNoGateAbove(_ object: BackingObject) throws(Errno) {
+        guard share.held.gates.closers > (ActMark.current?.hasGates == true ? 1 : 0), object.kind == .directory,
+            tree.atHand(object) == nil
+        else { return }
+        throw ThreadMark.isSet ? .held : .nameHeld
     }
 
     /// What a change of names may have to wait for: the objects, and where they are and go to.
@@ -133,7 +145,8 @@ extension FileSystem {
         for object in names.objects { probes.append(try tree.descriptor(of: object)) }
         let held = share.held
         return try held.run(
-            names.objects.map(\.key), for: caller.uid, .name, changes: true, probes: probes, unwanted: unwanted
+            (names.objects + names.directories).map(\.key), for: caller.uid, .name, changes: true, probes: probes, hasGates: true,
+            unwanted: unwanted
         ) { _ throws(Errno) in
             guard held.gates.close(gates, until: SystemTime.monotonic() + HeldFiles.Patience.name.free) else { throw .held }
             defer { held.gates.open(gates) }
@@ -148,7 +161,7 @@ extension FileSystem {
         try share.withNamesHeld { () throws(Errno) in
             for pair in pairs {
                 let directory = try load(pair.parent)
-                names.directories.append(directory.object)
+                if !names.directories.contains(where: { $0.key == directory.object.key }) { names.directories.append(directory.object) }
                 let found = try pair.name.withUnsafeBufferPointer { bytes in
                     Result { () throws(Errno) in
                         guard let name = bytes.baseAddress else { throw .inval }

@@ -26,13 +26,29 @@ final class HeldFiles: Sendable {
 
         var isUnused: Bool { changes == 0 && uses == 0 }
     }
+    /// How many at a time.
+    private struct Limit {
+        var all: Int
+        var ofUser: Int
+        /// Beyond that, for users who have none.
+        var kept = 0
+
+        /// Threads that sleep, or work.
+        static let threads = Limit(all: SpareThreads.most - 64, ofUser: 24, kept: 64)
+        /// Requests in their first moment, that wait for longer, that wait for an act, and that look themselves. In all fewer than the
+        /// threads that a session may have.
+        static let moment = Limit(all: 16, ofUser: 8, kept: 4)
+        static let waiting = Limit(all: 16, ofUser: 4, kept: 4)
+        static let acting = Limit(all: 16, ofUser: 8, kept: 4)
+        static let risking = Limit(all: 12, ofUser: 4, kept: 4)
+    }
     private struct Waiters {
         var total = 0
         var byUser: [UInt32: Int] = [:]
 
-        mutating func take(_ user: UInt32) -> Bool {
+        mutating func take(_ user: UInt32, _ limit: Limit) -> Bool {
             let theirs = byUser[user, default: 0]
-            guard total < HeldFiles.mostWaiting, theirs < HeldFiles.mostWaitingOfUser else { return false }
+            guard theirs == 0 || total < limit.all, total < limit.all + limit.kept, theirs < limit.ofUser else { return false }
             total += 1
             byUser[user] = theirs + 1
             return true
@@ -49,15 +65,15 @@ final class HeldFiles: Sendable {
     private let threads = SpareThreads()
     private let uses = Monitor<[ObjectKey: Use]>([:])
     private let useCount = Atomic<Int>(0)
+    private let sleepers = Lock(Waiters())
+    private let moments = Lock(Waiters())
     private let waiters = Lock(Waiters())
+    private let actors = Lock(Waiters())
     private let risks = Lock(Waiters())
     /// What is longer than this counts as waiting.
     static let moment: UInt64 = 100_000_000
     /// Where others are at work on an object of which nobody knows that it is held, whoever is one too many waits for so long.
     static let `while`: UInt64 = 1_000_000_000
-    /// So many requests may wait at a time: the threads that answer requests are not without end.
-    private static let mostWaiting = 16
-    private static let mostWaitingOfUser = 4
     private static let mostUsesOfFile = 4
 
     /// Whether a change of this object is under way on a spare thread.
@@ -73,38 +89,55 @@ final class HeldFiles: Sendable {
     ///   - user: who asks.
     ///   - changes: no other change of these objects runs meanwhile.
     ///   - probes: of objects (O_PATH) that must be free before anything is done.
+    ///   - hasGates: `body` closes gates.
     ///   - unwanted: takes back a result that comes too late.
     ///   - body: is given what it calls after each step; whether to stop is the answer.
     /// - Throws: `held` when the caller's time is over; and what `body` throws.
     func run<Value: Sendable>(
         _ keys: [ObjectKey], for user: UInt32, _ patience: Patience, changes: Bool, probes: [SharedDescriptor] = [],
-        isInterrupted: (() -> Bool)? = nil, unwanted: @escaping @Sendable (Value) -> Void = { _ in },
+        hasGates: Bool = false, isInterrupted: (() -> Bool)? = nil, unwanted: @escaping @Sendable (Value) -> Void = { _ in },
         _ body: @escaping @Sendable (_ step: @Sendable () -> Bool) throws(Errno) -> Value
     ) throws(Errno) -> Value {
         try enter(keys, for: user, patience, changes: changes)
-        let job = HeldJob<Value>(patience: patience.act, first: patience.free)
+        guard sleepers.withLock({ $0.take(user, .threads) }) else {
+            leave(keys, changes: changes) { true }
+            throw .held
+        }
+        let job = HeldJob<Value>(ActMark(keys, hasGates: hasGates), patience: patience.act, first: patience.free)
         let isStarted = threads.run { [self] in
+            defer { sleepers.withLock { $0.give(user) } }
             for probe in probes { Self.awaitFree(probe) }
             guard job.beginAct() else { return _ = leave(keys, changes: changes) { false } }
-            let result = ThreadMark.with {
+            let result = ThreadMark.with(job.mark) {
                 Result { () throws(Errno) in try body { job.noteStep() } }
             }
             let isTaken = leave(keys, changes: changes) { job.finish(result) }
             if !isTaken, case .success(let value) = result { unwanted(value) }
         }
         guard isStarted else {
+            sleepers.withLock { $0.give(user) }
             leave(keys, changes: changes) { true }
             throw .held
         }
-        if let result = job.result(until: SystemTime.monotonic() + Self.moment, isInterrupted: isInterrupted) { return try result.get() }
-        // An act that has begun waits for a disk, as a rule, and such may be many.
-        let result =
-            job.isActing
-            ? waiting { job.result(until: .max, isInterrupted: isInterrupted) }
-            : patiently(for: user) { job.result(until: .max, isInterrupted: isInterrupted) } ?? nil
-        if let result { return try result.get() }
-        guard let result = abandon(job, keys) else { throw .held }
-        return try result.get()
+        func result(within time: UInt64) -> Result<Value, Errno>? {
+            job.result(until: time == .max ? .max : SystemTime.monotonic() + time, isInterrupted: isInterrupted)
+        }
+        if let result = limited(moments, .moment, user, { perhapsWaiting { result(within: Self.moment) } }) ?? nil { return try result.get() }
+        // An act that has begun waits for a disk, as a rule, and such may be more.
+        func lastResult() -> Result<Value, Errno>? { waiting { result(within: .max) } }
+        let last = job.isActing ? limited(actors, .acting, user, lastResult) : limited(waiters, .waiting, user, lastResult)
+        if let last = last ?? nil { return try last.get() }
+        guard let late = abandon(job, keys) else { throw .held }
+        return try late.get()
+    }
+
+    /// - Returns: nil if there are too many already.
+    private func limited<Value, Failure: Error>(
+        _ waiters: borrowing Lock<Waiters>, _ limit: Limit, _ user: UInt32, _ body: () throws(Failure) -> Value
+    ) throws(Failure) -> Value? {
+        guard waiters.withLock({ $0.take(user, limit) }) else { return nil }
+        defer { waiters.withLock { $0.give(user) } }
+        return try body()
     }
 
     /// Without anybody who waits; nothing is done if no thread can be had.
@@ -120,7 +153,7 @@ final class HeldFiles: Sendable {
         guard isEntered else { return }
         useCount.add(1, ordering: .sequentiallyConsistent)
         let isStarted = threads.run { [self] in
-            ThreadMark.with(body)
+            ThreadMark.with(ActMark([key], hasGates: false), body)
             leave([key], changes: false) { true }
         }
         if !isStarted { leave([key], changes: false) { true } }
@@ -135,7 +168,7 @@ final class HeldFiles: Sendable {
     /// Runs what waits for longer than a moment, as long as not too many do.
     /// - Returns: nil if too many do.
     func patiently<Value>(for user: UInt32, _ body: () -> Value) -> Value? {
-        guard waiters.withLock({ $0.take(user) }) else { return nil }
+        guard waiters.withLock({ $0.take(user, .waiting) }) else { return nil }
         defer { waiters.withLock { $0.give(user) } }
         return waiting(body)
     }
@@ -143,15 +176,13 @@ final class HeldFiles: Sendable {
     /// Runs what sleeps only as long as this user wants, on the thread that answers its request.
     /// - Returns: nil if too many do.
     func risking<Value>(for user: UInt32, _ body: () throws(Errno) -> Value) throws(Errno) -> Value? {
-        guard risks.withLock({ $0.take(user) }) else { return nil }
-        defer { risks.withLock { $0.give(user) } }
-        return try perhapsWaiting(body)
+        try limited(risks, .risking, user) { () throws(Errno) in try perhapsWaiting(body) }
     }
 
-    /// Returns when nobody holds the object: removing an attribute that is not there takes the lock of an inode and changes
-    /// nothing.
+    /// Returns when nobody holds the object: removing an attribute of a kind that no file system knows takes the lock of an inode
+    /// and changes nothing, not even the journal.
     private static func awaitFree(_ object: SharedDescriptor) {
-        try? Syscall.removexattr(.any(object.rawValue), "user.aclfs.held")
+        try? Syscall.removexattr(.any(object.rawValue), "aclfs.held")
     }
 
     // MARK: Who is at an object
@@ -168,13 +199,12 @@ final class HeldFiles: Sendable {
             return true
         }
         func isLeft(by deadline: UInt64) -> Bool { uses.wait(until: deadline) { take(&$0) ? true : nil } == true }
-        var isTaken = isLeft(by: SystemTime.monotonic() + Self.moment)
-        if !isTaken {
-            // Who knows that it is held does not wait for it.
+        var isTaken = isLeft(by: 0)
+        // Who knows that it is held does not wait for it.
+        if !isTaken, !keys.contains(where: isKnownHeld) {
+            isTaken = limited(moments, .moment, user) { perhapsWaiting { isLeft(by: SystemTime.monotonic() + Self.moment) } } ?? false
             let end = SystemTime.monotonic() + patience.free
-            if !keys.contains(where: isKnownHeld) {
-                isTaken = patiently(for: user) { isLeft(by: end) } ?? waiting { isLeft(by: SystemTime.monotonic() + Self.while) }
-            }
+            if !isTaken, !keys.contains(where: isKnownHeld) { isTaken = patiently(for: user) { isLeft(by: end) } ?? false }
         }
         guard isTaken else { throw .held }
         useCount.add(1, ordering: .sequentiallyConsistent)

@@ -1,4 +1,5 @@
 import LinuxSystem
+import Synchronization
 
 /// One operation on a spare thread, and the request that waits for it.
 final class HeldJob<Value: Sendable>: Sendable {
@@ -19,10 +20,11 @@ final class HeldJob<Value: Sendable>: Sendable {
 
     private let state: Monitor<State>
     private let patience: UInt64
+    let mark: ActMark
 
     /// - Parameter patience: nanoseconds, for the wait before the act and for each step of the act.
-    init(patience: UInt64, first: UInt64) {
-        self.patience = patience
+    init(_ mark: ActMark, patience: UInt64, first: UInt64) {
+        (self.mark, self.patience) = (mark, patience)
         state = Monitor(State(deadline: SystemTime.monotonic() + first))
     }
 
@@ -83,6 +85,7 @@ final class HeldJob<Value: Sendable>: Sendable {
         state.withLock { state in
             if case .done(let result) = state.stage { return result }
             state.stage = .abandoned
+            mark.isUnwanted.store(true, ordering: .sequentiallyConsistent)
             return nil
         }
     }

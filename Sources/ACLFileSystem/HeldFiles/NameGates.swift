@@ -12,7 +12,13 @@ final class NameGates: Sendable {
         case crossing
     }
 
-    private let closed = Monitor<Set<Gate>>([])
+    private struct State {
+        var closed: Set<Gate> = []
+        /// How many times one was opened.
+        var openings: UInt64 = 0
+    }
+
+    private let state = Monitor(State())
     private let count = Atomic<Int>(0)
 
     /// Whether anybody changes names in this directory. With the metadata lock in hand the answer stays true until that is
@@ -20,15 +26,18 @@ final class NameGates: Sendable {
     func isClosed(_ gate: @autoclosure () -> Gate) -> Bool {
         guard count.load(ordering: .sequentiallyConsistent) > 0 else { return false }
         let gate = gate()
-        return closed.withLock { $0.contains(gate) }
+        return state.withLock { $0.closed.contains(gate) }
     }
+
+    /// How many changes of names are under way.
+    var closers: Int { count.load(ordering: .sequentiallyConsistent) }
 
     /// - Parameter deadline: monotonic nanoseconds.
     /// - Returns: false if one of them was still closed then.
     func close(_ gates: Set<Gate>, until deadline: UInt64) -> Bool {
-        let isDone = closed.wait(until: deadline) { closed -> Bool? in
-            guard closed.isDisjoint(with: gates) else { return nil }
-            closed.formUnion(gates)
+        let isDone = state.wait(until: deadline) { state -> Bool? in
+            guard state.closed.isDisjoint(with: gates) else { return nil }
+            state.closed.formUnion(gates)
             return true
         }
         if isDone == true { count.add(1, ordering: .sequentiallyConsistent) }
@@ -36,12 +45,18 @@ final class NameGates: Sendable {
     }
 
     func open(_ gates: Set<Gate>) {
-        closed.withLock { $0.subtract(gates) }
+        state.withLock { state in
+            state.closed.subtract(gates)
+            state.openings += 1
+        }
         count.subtract(1, ordering: .sequentiallyConsistent)
     }
 
-    /// Returns when all gates are open, or at `deadline`.
-    func awaitOpening(until deadline: UInt64) {
-        _ = closed.wait(until: deadline) { $0.isEmpty ? true : nil }
+    /// Before it is looked whether a gate is open.
+    var openings: UInt64 { state.withLock { $0.openings } }
+
+    /// Returns when a gate was opened since `openings`, or at `deadline`.
+    func awaitOpening(since openings: UInt64, until deadline: UInt64) {
+        _ = state.wait(until: deadline) { $0.openings != openings ? true : nil }
     }
 }

@@ -243,9 +243,9 @@ int32_t aclfs_rwlock_init(void *lock);
 void aclfs_mutex_init(void *lock);
 /* Locks a pthread_mutex_t, or gives up at `deadline` (CLOCK_MONOTONIC, nanoseconds): 0 or -ETIMEDOUT. */
 int32_t aclfs_mutex_lock_until(void *lock, uint64_t deadline);
-/* A number that the calling thread carries; 0 in a new thread. */
-int32_t aclfs_thread_mark(void);
-void aclfs_set_thread_mark(int32_t value);
+/* What the calling thread carries; NULL in a new thread. */
+void *_Nullable aclfs_thread_mark(void);
+void aclfs_set_thread_mark(void *_Nullable value);
 /* The calling thread may run on every processor that the first thread may run on. */
 void aclfs_leave_processor(void);
 
