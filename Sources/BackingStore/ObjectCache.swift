@@ -13,13 +13,13 @@ public struct StoredFacts: Sendable {
     }
 }
 
-/// That, and the ctime that the object had before it was read.
-struct KeptRecord: Sendable {
-    /// A record that was not read under its ctime is believed for so long.
+/// Until when what is kept of an object may be believed: apart from that itself, which is large.
+struct KeptTime: Sendable {
+    /// What was not read under its ctime is believed for so long.
     static let assumption: UInt64 = 1_000_000_000
 
+    /// That the object had before it was read.
     var ctime: Timespec
-    var stored: StoredFacts
     /// Monotonic nanoseconds; nil = as long as the ctime stays.
     var expiry: UInt64?
 }
@@ -42,7 +42,9 @@ final class ObjectCache: Sendable {
         var object: BackingObject
         var descriptor: SharedDescriptor
         var wasUsed: Bool
-        var record: KeptRecord?
+        var kept: KeptTime?
+        /// With `kept`.
+        var stored: StoredFacts?
     }
     private struct State {
         var index: [Number: Int] = [:]
@@ -57,8 +59,8 @@ final class ObjectCache: Sendable {
 
         /// The same, if the record that is kept there may be believed while the object has this ctime.
         func currentRecord(of object: BackingObject, at ctime: Timespec) -> Int? {
-            guard let position = position(of: object), slots[position].record?.ctime == ctime else { return nil }
-            if let expiry = slots[position].record?.expiry, expiry < SystemTime.monotonic() { return nil }
+            guard let position = position(of: object), slots[position].kept?.ctime == ctime else { return nil }
+            if let expiry = slots[position].kept?.expiry, expiry < SystemTime.monotonic() { return nil }
             return position
         }
     }
@@ -90,7 +92,7 @@ final class ObjectCache: Sendable {
     func record(of object: BackingObject, at ctime: Timespec) -> StoredFacts? {
         state.withLock { state in
             guard let position = state.currentRecord(of: object, at: ctime) else { return nil }
-            return state.slots[position].record?.stored
+            return state.slots[position].stored
         }
     }
 
@@ -98,14 +100,14 @@ final class ObjectCache: Sendable {
     func givesPosixACL(_ object: BackingObject, at ctime: Timespec) -> Bool? {
         state.withLock { state in
             guard let position = state.currentRecord(of: object, at: ctime) else { return nil }
-            return state.slots[position].record?.stored.givesPosixACL
+            return state.slots[position].stored?.givesPosixACL
         }
     }
 
     func note(givesPosixACL: Bool, _ object: BackingObject, at ctime: Timespec) {
         state.withLock { state in
             guard let position = state.currentRecord(of: object, at: ctime) else { return }
-            state.slots[position].record?.stored.givesPosixACL = givesPosixACL
+            state.slots[position].stored?.givesPosixACL = givesPosixACL
         }
     }
 
@@ -113,7 +115,7 @@ final class ObjectCache: Sendable {
     func wasRead(_ object: BackingObject, at ctime: Timespec) -> Bool {
         state.withLock { state in
             guard let position = state.currentRecord(of: object, at: ctime) else { return false }
-            return state.slots[position].record?.expiry == nil
+            return state.slots[position].kept?.expiry == nil
         }
     }
 
@@ -121,7 +123,8 @@ final class ObjectCache: Sendable {
     func keep(_ stored: StoredFacts, at ctime: Timespec, for object: BackingObject) {
         state.withLock { state in
             guard let position = state.position(of: object) else { return }
-            state.slots[position].record = KeptRecord(ctime: ctime, stored: stored, expiry: nil)
+            state.slots[position].kept = KeptTime(ctime: ctime, expiry: nil)
+            state.slots[position].stored = stored
         }
     }
 
@@ -129,20 +132,21 @@ final class ObjectCache: Sendable {
     func assume(_ ctime: Timespec, after before: Timespec, of object: BackingObject) {
         state.withLock { state in
             guard let position = state.currentRecord(of: object, at: before) else { return }
-            state.slots[position].record?.ctime = ctime
+            state.slots[position].kept?.ctime = ctime
             // One assumption on another does not prolong it.
-            if state.slots[position].record?.expiry == nil {
-                state.slots[position].record?.expiry = SystemTime.monotonic() + KeptRecord.assumption
+            if state.slots[position].kept?.expiry == nil {
+                state.slots[position].kept?.expiry = SystemTime.monotonic() + KeptTime.assumption
             }
         }
     }
 
     /// Believes a record that was written, and not read, to be that of an object with this ctime, for a moment.
     func assume(_ stored: StoredFacts, at ctime: Timespec, for object: BackingObject) {
-        let expiry = SystemTime.monotonic() + KeptRecord.assumption
+        let expiry = SystemTime.monotonic() + KeptTime.assumption
         state.withLock { state in
             guard let position = state.position(of: object) else { return }
-            state.slots[position].record = KeptRecord(ctime: ctime, stored: stored, expiry: expiry)
+            state.slots[position].kept = KeptTime(ctime: ctime, expiry: expiry)
+            state.slots[position].stored = stored
         }
     }
 
