@@ -3,9 +3,9 @@ import BackingStore
 import FuseSession
 import LinuxSystem
 
-// A file's capabilities (security.capability) go when its content or its owner changes, whoever changes it, as natively. The
+// A file's capabilities (security.capability) go when its content or its owner changes, in any user's name, as natively. The
 // backing file system sees to that: whatever is done to it, by the daemon or by passthrough, takes them away. But before the kernel
-// asks for the change it asks for the attribute and, if there is one, for its removal, in the name of whoever writes, truncates,
+// asks for the change it asks for the attribute and, if there is one, for its removal, in the name of the caller that writes, truncates,
 // reserves or changes the owner. A user's own removexattr(2) it refuses by itself (CAP_SETFCAP), so this is all that comes.
 
 private let capabilityName = "security.capability"

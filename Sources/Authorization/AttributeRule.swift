@@ -53,7 +53,7 @@ public enum AttributeEffect {
     }
 
     /// A mode as an allowed chmod or creation stores it. Where ownership is ignored set-id bits are neither stored nor
-    /// honoured (Q1): whoever may change a file would choose as whom it runs.
+    /// honoured (Q1): any caller that may change a file would choose as whom it runs.
     public static func storedMode(_ mode: FileMode, on volume: VolumeState) -> FileMode {
         volume.ignoresOwnership ? mode.subtracting([.setUser, .setGroup]) : mode
     }

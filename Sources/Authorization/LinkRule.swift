@@ -1,6 +1,6 @@
-// AUTHORIZATION.md 10, Q23: with the sysctl fs.protected_hardlinks not everybody may give an object another name. Who has put
-// another's file into a directory of his sees to it that it stays when it is removed, and that root's recursive chown of that
-// directory hands it over.
+// AUTHORIZATION.md 10, Q23: with the sysctl fs.protected_hardlinks not every caller may give an object another name. A user who
+// links another's file into an own directory keeps it from going when it is removed, and gets it by root's recursive chown of
+// that directory.
 
 extension Inquiry {
     /// Whether Linux's rule refuses a link that the rest would grant: it lets pass who owns the object, and who holds read and

@@ -29,8 +29,8 @@ public struct PosixACL: Sendable, Hashable {
 
 extension Inquiry {
     /// The class of POSIX.1e: the owner; a user that an entry names; the groups, of which one that grants is enough; the others.
-    /// Bits of the second and third are cut by the mask. What cannot be learned helps nobody: the answer has to be yes whatever
-    /// it is (1.4).
+    /// Bits of the second and third are cut by the mask. What cannot be learned helps no caller: the answer has to be yes
+    /// whatever it is (1.4).
     // Not inlined: nearly no object has a list, and every decision comes by.
     @inline(never)
     mutating func posixDecision(
@@ -52,7 +52,7 @@ extension Inquiry {
 
     private mutating func posixGroups(_ bits: UInt16, _ object: ObjectFacts, _ list: PosixACL, as role: NodeRole) -> Decision {
         let others = object.mode.grants(bits, to: .other)
-        // All agree: who the caller is does not matter, so nobody is asked.
+        // All agree: who the caller is does not matter, so no membership is asked.
         if !O.wantsExactStages, list.entries.allSatisfy({ $0.subject.isUser || $0.grants(bits, on: object) == others }) {
             return others ? .allow(.mode(.other, role)) : .deny(.EACCES, .mode(.other, role))
         }

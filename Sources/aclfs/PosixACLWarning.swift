@@ -3,7 +3,7 @@ import LinuxSystem
 
 extension PreparedMount {
     /// POSIX ACLs on the backing directory hold on the mount, too (docs/authorization.md 10, Q22), where setfacl(1) cannot show or
-    /// change them. Whoever mounts a tree that other programs made should know.
+    /// change them. Who mounts a tree that other programs made should know.
     func warnOfPosixACLs() {
         let looked = 1000
         guard let found = try? tree.posixACLsAtTop(limit: looked), found > 0 else { return }

@@ -60,7 +60,7 @@ import Testing
         #expect(!may(.read, file(0o604, .init(.user(503), 4), .init(.owningGroup, 4)), carol).isAllowed)
     }
 
-    @Test func whatCannotBeLearnedHelpsNobody() {
+    @Test func whatCannotBeLearnedDoesNotHelp() {
         let unsure = WithUnknownGroups(uid: 502)
         #expect(!may(.read, file(0o664, .init(.owningGroup, 0)), unsure).isAllowed)
         #expect(!may(.read, file(0o660, .init(.owningGroup, 4)), unsure).isAllowed)

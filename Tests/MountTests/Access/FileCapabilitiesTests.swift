@@ -102,7 +102,7 @@ struct FileCapabilitiesTests {
         #expect(state(fixture.backing + "/f") == "644 0 capable")
     }
 
-    /// Nobody but root takes them away without changing the file, and a change of nothing takes nothing.
+    /// Only root takes them away without changing the file, and a change of nothing takes nothing.
     @Test func theyGoWithAChangeOnly() throws {
         let fixture = try MountFixture()
         let (root, alice) = (try ActingProcess(.root), try ActingProcess(.alice))

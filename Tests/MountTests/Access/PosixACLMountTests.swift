@@ -143,7 +143,7 @@ struct PosixACLMountTests {
         #expect(try carol.call("stat", fixture.path("in/p")).word == "ok")
     }
 
-    /// Whether a directory gives one is kept, and asked again when somebody has changed it on the backing directory.
+    /// Whether a directory gives one is kept, and asked again when it was changed on the backing directory.
     @Test func aDefaultListThatComesLaterCounts() throws {
         try fixture.mount("cache=strict")
         let (root, alice, bob, carol) = (try ActingProcess(.root), try ActingProcess(.alice), try ActingProcess(.bob), try ActingProcess(.carol))

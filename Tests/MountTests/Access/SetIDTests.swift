@@ -76,7 +76,7 @@ struct SetIDTests {
         #expect(flags.contains("nosuid"), "\(flags)")
     }
 
-    /// Q4: what root makes in somebody's set-uid directory stays root's, unless the mount says otherwise.
+    /// Q4: what root makes in another's set-uid directory stays root's, unless the mount says otherwise.
     @Test(arguments: [("suiddir", "501", "0"), ("suiddir=all", "501", "501"), ("nosuiddir", "502", "0")])
     func aSetUserDirectoryTakesNothingOfRoots(_ option: String, _ bobs: String, _ roots: String) throws {
         let fixture = try MountFixture(options: option)
