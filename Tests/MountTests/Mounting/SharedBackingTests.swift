@@ -49,30 +49,36 @@ struct SharedBackingTests {
         try root.must("create", here.path("model"), "0644", "0")
         try root.must("setxattr", here.path("model"), "system.aclfs.acl", "user:#502 deny read")
         let model = try #require(hosts.stored(record, of: "model"))
-        var descriptor: Int32 = -1
-        switch kind {
-        case "file":
-            try root.must("create", here.path("it"), "0644", "0")
-            descriptor = open(hosts.real + "/it", O_RDONLY | O_CLOEXEC)
-            #expect(flock(descriptor, LOCK_EX) == 0)
-        default:
-            #expect(kind == "directory" ? mkdir(hosts.real + "/it", 0o755) == 0 : symlink("model", hosts.real + "/it") == 0)
-            try hosts.store(lock, Array("another host".utf8), of: "it")
+        for attempt in 0..<10 {
+            // On a machine that stands still for seconds the other host counts as dead: once more then.
+            let name = "it\(attempt)"
+            let start = Date()
+            let (real, path) = ("\(hosts.real)/\(name)", here.path(name))
+            var descriptor: Int32 = -1
+            defer { if descriptor >= 0 { close(descriptor) } }
+            switch kind {
+            case "file":
+                try root.must("create", path, "0644", "0")
+                descriptor = open(real, O_RDONLY | O_CLOEXEC)
+                #expect(flock(descriptor, LOCK_EX) == 0)
+            default:
+                #expect(kind == "directory" ? mkdir(real, 0o755) == 0 : symlink("model", real) == 0)
+                try hosts.store(lock, Array("another host".utf8), of: name)
+            }
+            try root.begin(["setxattr", path, "system.aclfs.flags", "uchg"])
+            usleep(300_000)
+            try hosts.store(record, model, of: name)
+            if descriptor >= 0 { flock(descriptor, LOCK_UN) } else { try? hosts.remove(lock, of: name) }
+            let result = try root.end().word
+            if Date().timeIntervalSince(start) > 4 { continue }
+            #expect(result == "ok")
+            #expect(try root.call("getxattr", path, "system.aclfs.flags").value.hasPrefix("uchg"))
+            let list = try root.must("getxattr", path, "system.aclfs.acl")
+            #expect(String(decoding: unescaped(list), as: UTF8.self).contains(" deny "), "\(list)")
+            #expect(hosts.stored(lock, of: name) == nil, "nothing stays behind")
+            return
         }
-        defer { if descriptor >= 0 { close(descriptor) } }
-        try root.begin(["setxattr", here.path("it"), "system.aclfs.flags", "uchg"])
-        usleep(300_000)
-        try hosts.store(record, model, of: "it")
-        if descriptor >= 0 {
-            #expect(flock(descriptor, LOCK_UN) == 0)
-        } else {
-            try hosts.remove(lock, of: "it")
-        }
-        #expect(try root.end().word == "ok")
-        #expect(try root.call("getxattr", here.path("it"), "system.aclfs.flags").value.hasPrefix("uchg"))
-        let list = try root.must("getxattr", here.path("it"), "system.aclfs.acl")
-        #expect(String(decoding: unescaped(list), as: UTF8.self).contains(" deny "), "\(list)")
-        #expect(hosts.stored(lock, of: "it") == nil, "nothing stays behind")
+        Issue.record("the machine is too slow to tell")
     }
 
     /// A host that died with a lock that is an attribute stops the others for some seconds only. Nobody sees it or touches it from a mount.
@@ -83,7 +89,7 @@ struct SharedBackingTests {
         try hosts.store(lock, Array("a dead host".utf8), of: "d")
         #expect(try root.call("listxattr", hosts.here.path("d")).value.contains("lock") == false)
         #expect(try root.call("removexattr", hosts.here.path("d"), lock).isOK == false)
-        try root.must("setxattr", hosts.here.path("d"), "system.aclfs.acl", "user:#502 deny list")
+        #expect(try eventually { try root.call("setxattr", hosts.here.path("d"), "system.aclfs.acl", "user:#502 deny list").isOK })
         #expect(hosts.stored(lock, of: "d") == nil)
     }
 
