@@ -115,7 +115,7 @@ public final class AccessTimes: Sendable {
 }
 
 extension FileSystem {
-    /// Somebody has changed the flags of the mount. Files that are open keep what they have.
+    /// The flags of the mount have changed. Files that are open keep what they have.
     public func changeAccessTimes(_ rule: AccessTimes.Rule) {
         accessTimes.change(to: rule)
         backingIDs.dropIdle()

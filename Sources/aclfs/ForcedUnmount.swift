@@ -12,7 +12,7 @@ enum ForcedUnmount {
         let daemon = LettingGo(of: entry)
         var isAborted = geteuid() == 0
         do throws(Errno) {
-            // An ordinary user may do it where fusectl is mounted; else the mount ends when nobody uses it any more.
+            // An ordinary user may do it where fusectl is mounted; else the mount ends with its last use.
             if let device = DeviceNumber.parse(entry.device), (try? FuseConnections().abort(device)) != nil { isAborted = true }
             if geteuid() == 0 {
                 let flags = UnmountFlag.force | UnmountFlag.detach | UnmountFlag.noFollow

@@ -48,8 +48,8 @@ extension PreparedMount {
         return try host.waitUntilAllEnded()
     }
 
-    /// This thread is nobody by now, and a directory on the way to the mount point may be closed to all but root: on another mount of
-    /// ours no capability opens it.
+    /// This thread has no account's id by now, and a directory on the way to the mount point may be closed to all but root: on another
+    /// mount of ours no capability opens it.
     private func attachAsRoot(_ request: MountRequest) throws(MountFailure) -> AttachedMount {
         var made: Result<AttachedMount, MountFailure>?
         try? FileSystemUser.asRoot { () throws(Errno) in

@@ -43,7 +43,7 @@ enum UnmountCommand {
         case .busy:
             MountFailure(
                 status: MountExit.failed,
-                message: "\(path): \(error); files are open or somebody's working directory is there (aclfs unmount -f does not mind)")
+                message: "\(path): \(error); files are open or working directories are there (aclfs unmount -f does not mind)")
         case .noent where geteuid() != 0:
             MountFailure(
                 status: MountExit.systemError, message: "fusermount3 cannot be started; install the package fuse3")

@@ -6,7 +6,7 @@ import LinuxSystem
 enum Unmounting {
     static func perform(_ mountpoint: String, lazily: Bool) throws(Errno) {
         if geteuid() == 0 {
-            // The daemon's threads are nobody, whom the directories on the way may be closed to.
+            // The daemon's threads have no account's id: the directories on the way may be closed to them.
             try FileSystemUser.asRoot { () throws(Errno) in
                 do throws(SessionError) { try Mounting.unmount(mountpoint, lazily: lazily) } catch {
                     throw Errno(rawValue: error.errno)

@@ -100,7 +100,7 @@ struct AccessTimeTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    /// What is opened from then on goes by the new rule, whoever has remounted.
+    /// What is opened from then on goes by the new rule, whatever has remounted it.
     @Test(arguments: ["auto", "off"], ["mount", "mount -i"]) func aRemountChangesTheRule(_ passthrough: String, _ command: String) throws {
         let result = try run(
             "passthrough=\(passthrough) command='\(command)'\n"

@@ -49,7 +49,7 @@ enum HeldFile {
         hold() { prepare "$1" "$2"; stop; echo x >"$T/go-$number"; await_hold "$2"; }
         go_on() { kill -CONT $server; wait $holders; holders=; }
         try() { local name=$1; shift; { timeout -s KILL 60 "$@"; echo "status $?"; } >"$T/out-$name" 2>&1 & }
-        # wait(1) of bash can return before the process ends, where many others were.
+        # In a subshell nothing can be waited for: the last line tells that it has ended.
         await() { for i in $(seq 3500); do grep -q '^status' "$T/out-$1" && break; sleep 0.02; done; cat "$T/out-$1"; }
         tried() { holds "$1" "$(await "$1")" "$2"; }
         goes_on() {

@@ -52,7 +52,7 @@ struct UnmountTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    /// The daemon is stopped, somebody waits for an answer, and a file is open.
+    /// The daemon is stopped, a program waits for an answer, and a file is open.
     @Test func aStoppedDaemonIsForced() throws {
         let result = try run(
             #"""
