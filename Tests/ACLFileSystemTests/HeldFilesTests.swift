@@ -60,6 +60,50 @@ import Testing
         #expect(try held.run([key], for: 1, .change, changes: true) { _ throws(Errno) in 1 } == 1)
     }
 
+    /// What was not begun when the caller went is not begun any more.
+    @Test func nothingIsBegunForWhoHasGone() throws {
+        let holder = Holder()
+        let outcome = Monitor<Errno?>(nil)
+        #expect(throws: Errno.held) {
+            try held.run([key], for: 1, none, changes: true) { [key] _ throws(Errno) in
+                holder.hold()
+                do throws(Errno) {
+                    try ActMark.current?.beginAct(on: key, isFile: true)
+                    outcome.withLock { $0 = .already }
+                } catch { outcome.withLock { $0 = error } }
+            }
+        }
+        holder.letGo()
+        #expect(outcome.wait(until: .max) { $0 } == .held)
+    }
+
+    /// Nor is anything done to another file than the one that was looked at.
+    @Test func anotherFileIsNotActedOn() throws {
+        #expect(throws: Errno.held) {
+            try held.run([key], for: 1, .change, changes: true) { [other] _ throws(Errno) in
+                try ActMark.current?.beginAct(on: other, isFile: true)
+            }
+        }
+    }
+
+    /// A user who has as many threads asleep as one may gets no further one, and others do.
+    @Test func oneUserTakesNotAllThreads() throws {
+        let holder = Holder()
+        let begun = Monitor(0)
+        for number: UInt64 in 0..<30 {
+            let key = ObjectKey(device: 2, inode: number, handle: nil)
+            #expect(throws: Errno.held) {
+                try held.run([key], for: 1, none, changes: true) { _ throws(Errno) in
+                    begun.withLock { $0 += 1 }
+                    holder.hold()
+                }
+            }
+        }
+        #expect(begun.withLock { $0 } == 24)
+        #expect(try held.run([key], for: 2, .change, changes: true) { _ throws(Errno) in 1 } == 1)
+        holder.letGo()
+    }
+
     /// Changes of an object come one after the other.
     @Test func changesTakeTurns() throws {
         let holder = Holder()
