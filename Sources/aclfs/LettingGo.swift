@@ -7,6 +7,8 @@ import ToolSupport
 struct LettingGo {
     private let daemon: RunningProcess
     private let mount: MountEntry
+    private let connections = try? FuseConnections()
+    private let connection: UInt64?
     private var owner: UInt32 { mount.userID ?? 0 }
 
     /// Before the unmount, while the mount's control socket shows who serves. It is asked nothing, because it may hang.
@@ -16,6 +18,7 @@ struct LettingGo {
             return nil
         }
         (daemon, self.mount) = (process, mount)
+        connection = DeviceNumber.parse(mount.device).flatMap { [connections] in connections?.identity(of: $0) }
     }
 
     /// After the unmount: waits until the daemon has ended, or serves other mounts alone.
@@ -32,8 +35,8 @@ struct LettingGo {
 
     /// Whether the kernel keeps the mount, as in a copy of the mount namespace: then the daemon goes on.
     private var isServedElsewhere: Bool {
-        guard let device = DeviceNumber.parse(mount.device), let connections = try? FuseConnections() else { return false }
-        return connections.has(device)
+        guard let connection, let device = DeviceNumber.parse(mount.device) else { return false }
+        return connections?.identity(of: device) == connection
     }
 
     /// One daemon may serve several mounts.
