@@ -165,7 +165,7 @@ extension FileSystem {
     func load(_ id: NodeID) throws(Errno) -> Loaded { try load(node(id)) }
 
     func load(_ node: Node) throws(Errno) -> Loaded {
-        try requireNoGateAbove(node.object)
+        try requireNoGateAbove(node)
         let descriptor = try tree.descriptor(of: node.object)
         let status = try Syscall.statx(descriptor.rawValue)
         return Loaded(

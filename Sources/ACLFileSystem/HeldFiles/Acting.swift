@@ -111,12 +111,22 @@ extension FileSystem {
         if share.held.gates.isClosed(gate), !ThreadMark.isSet { throw .nameHeld }
     }
 
-    /// Before a directory is opened by its handle: the kernel may look for its name in the directory above.
-    func requireNoGateAbove(_ object: BackingObject) throws(Errno) {
-        guard share.held.gates.closers > (ActMark.current?.hasGates == true ? 1 : 0), object.kind == .directory,
-            tree.atHand(object) == nil
-        else { return }
-        throw ThreadMark.isSet ? .held : .nameHeld
+    /// Before an object is loaded by its node. A directory is opened by its handle, for which the kernel may look for its name in
+    /// the directory above; and of a file on a confined mount it is asked which of its names it still has.
+    func requireNoGateAbove(_ node: Node) throws(Errno) {
+        let gates = share.held.gates
+        let hasGates = ActMark.current?.hasGates == true
+        guard gates.closers > (hasGates ? 1 : 0) else { return }
+        let isInTheWay: Bool
+        if node.isDirectory {
+            isInTheWay = tree.atHand(node.object) == nil
+        } else {
+            let names = view?.places.withLock { $0[node.id]?.names } ?? []
+            isInTheWay = names.contains { name in
+                tree.atHand(name.parent) == nil || !hasGates && gates.isClosed(.directory(name.parent.key))
+            }
+        }
+        if isInTheWay { throw ThreadMark.isSet ? .held : .nameHeld }
     }
 
     /// What a change of names may have to wait for: the objects, and where they are and go to.
