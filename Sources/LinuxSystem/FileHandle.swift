@@ -80,6 +80,19 @@ extension Syscall {
     public static func openByHandle(
         _ mountDescriptor: Int32, _ handle: FileHandle, _ flags: Int32
     ) throws(Errno) -> OwnedDescriptor {
+        // While the number of an object that is gone is given to a new one, the kernel says for a moment that it has no memory.
+        for pause: UInt32 in [1, 2, 5] {
+            do throws(Errno) { return try openByHandleOnce(mountDescriptor, handle, flags) } catch {
+                guard error == .nomem else { throw error }
+                SystemTime.sleep(milliseconds: pause)
+            }
+        }
+        return try openByHandleOnce(mountDescriptor, handle, flags)
+    }
+
+    private static func openByHandleOnce(
+        _ mountDescriptor: Int32, _ handle: FileHandle, _ flags: Int32
+    ) throws(Errno) -> OwnedDescriptor {
         let descriptor = try repeating {
             handle.withBytes { bytes in
                 guard let base = bytes.bindMemory(to: UInt8.self).baseAddress else { return -Errno.stale.rawValue }
