@@ -70,6 +70,8 @@ final class Growth: Sendable {
         defer { comers.subtract(1, ordering: .relaxed) }
         if comers.add(1, ordering: .relaxed).oldValue == 0 {
             if let value = try perhapsWaiting({ () throws(Errno) in try whenAlone(until: HeldFiles.moment, body) }) { return value }
+        } else if held.isKnownHeld(key) {
+            throw .held
         } else if let value = try waiting({ () throws(Errno) in try whenAlone(until: HeldFiles.moment, body) }) {
             return value
         }

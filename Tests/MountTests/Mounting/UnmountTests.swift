@@ -52,11 +52,12 @@ struct UnmountTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    /// The daemon is stopped, a program waits for an answer, and a file is open.
+    /// The daemon is stopped, a program waits for an answer, and a file is open. Over io_uring the kernel (Linux 6.18) does not end a
+    /// request that a stopped daemon has not taken from its ring.
     @Test func aStoppedDaemonIsForced() throws {
         let result = try run(
             #"""
-            echo text >"$T/back/f"; "$A" mount "$T/back" "$T/mnt"; served=$(daemon "$T/mnt")
+            echo text >"$T/back/f"; "$A" mount -o transport=dev "$T/back" "$T/mnt"; served=$(daemon "$T/mnt")
             "$A" mount "$T/back" "$T/mnt" 2>/dev/null; exec 5<"$T/mnt/f"
             kill -STOP $served
             cat "$T/mnt/none" >/dev/null 2>&1 & waiting=$!
