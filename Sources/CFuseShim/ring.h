@@ -29,7 +29,7 @@ enum {
 };
 
 /* More threads than this for one processor are not started; requests then wait in the kernel. */
-enum { RING_THREADS_PER_QUEUE = 96 };
+enum { RING_THREADS_PER_QUEUE = 160 };
 
 struct ring_queue {
 	uint16_t cpu;

@@ -79,7 +79,7 @@ static int start_worker(aclfs_fuse_session *session)
  * places, up to so many. More threads than processors would make every request slower, so whoever is too many when they
  * are done is parked.
  */
-enum { MOST_SPARE_WORKERS = 96 };
+enum { MOST_SPARE_WORKERS = 160 };
 
 void aclfs_fuse_block(void)
 {

@@ -90,7 +90,7 @@ import Testing
     @Test func oneUserTakesNotAllThreads() throws {
         let holder = Holder()
         let begun = Monitor(0)
-        for number: UInt64 in 0..<30 {
+        for number: UInt64 in 0..<70 {
             let key = ObjectKey(device: 2, inode: number, handle: nil)
             #expect(throws: Errno.held) {
                 try held.run([key], for: 1, none, changes: true) { _ throws(Errno) in
@@ -99,7 +99,7 @@ import Testing
                 }
             }
         }
-        #expect(begun.withLock { $0 } == 24)
+        #expect(begun.withLock { $0 } == 64)
         #expect(try held.run([key], for: 2, .change, changes: true) { _ throws(Errno) in 1 } == 1)
         holder.letGo()
     }

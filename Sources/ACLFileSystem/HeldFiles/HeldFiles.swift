@@ -34,13 +34,13 @@ final class HeldFiles: Sendable {
         var kept = 0
 
         /// Threads that sleep, or work.
-        static let threads = Limit(all: SpareThreads.most - 64, ofUser: 24, kept: 64)
+        static let threads = Limit(all: SpareThreads.most - 64, ofUser: 64, kept: 64)
         /// Requests in their first moment, that wait for longer, that wait for an act, and that look themselves. In all fewer than the
         /// threads that a session may have.
-        static let moment = Limit(all: 16, ofUser: 8, kept: 4)
+        static let moment = Limit(all: 64, ofUser: 48, kept: 8)
         static let waiting = Limit(all: 16, ofUser: 4, kept: 4)
-        static let acting = Limit(all: 16, ofUser: 8, kept: 4)
-        static let risking = Limit(all: 12, ofUser: 4, kept: 4)
+        static let acting = Limit(all: 32, ofUser: 24, kept: 4)
+        static let risking = Limit(all: 16, ofUser: 8, kept: 4)
     }
     private struct Waiters {
         var total = 0
