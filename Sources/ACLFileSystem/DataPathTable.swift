@@ -218,8 +218,8 @@ final class DataPathTable: Sendable {
         if let unused = unused ?? nil { mount.leave(unused.id, of: key, isRemoved: unused.isRemoved) }
     }
 
-    /// Keeps the kernel from holding a backing file while a system call of ours takes its lock: until `unclaim` whoever opens
-    /// the file has its data come here.
+    /// Keeps the kernel from holding a backing file while a system call of ours takes its lock: until `unclaim` a caller that
+    /// opens the file has its data come here.
     /// - Returns: false if it may be held already.
     func claim(_ key: ObjectKey, against hold: DataHold) -> Bool {
         let isClaimed = try? withPart(of: key) { state throws(Errno) in

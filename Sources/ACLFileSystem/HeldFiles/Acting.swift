@@ -5,7 +5,7 @@ import LinuxSystem
 
 // Every system call that takes the lock of a backing inode is made through `acting` or `usingData`
 // (docs/decisions/0020-held-files.md). As a rule no caller can hold that lock: then the call is made at once, and until it returns
-// nobody comes to hold it. Else the operation fails with `mayBeHeld` before it has changed anything, and runs again on a spare
+// no caller comes to hold it. Else the operation fails with `mayBeHeld` before it has changed anything, and runs again on a spare
 // thread, where `acting` lets the metadata lock go for the time of the call.
 
 /// How the metadata lock is held around a system call.

@@ -72,7 +72,7 @@ final class HeldFiles: Sendable {
     private let risks = Lock(Waiters())
     /// What is longer than this counts as waiting.
     static let moment: UInt64 = 100_000_000
-    /// Where others are at work on an object of which nobody knows that it is held, whoever is one too many waits for so long.
+    /// Where others are at work on an object that is not known to be held, a caller that is one too many waits for so long.
     static let `while`: UInt64 = 1_000_000_000
     private static let mostUsesOfFile = 4
 
