@@ -106,8 +106,7 @@ extension FileSystem {
     private func asStored(_ facts: ObjectFacts, _ stored: StoredFacts, _ status: FileStatus) -> ObjectFacts {
         ObjectFacts(
             kind: facts.kind, owner: status.uid, group: status.gid,
-            mode: FileMode(rawValue: UInt16(truncatingIfNeeded: status.mode & 0o7777)), flags: facts.flags, acl: facts.acl,
-            groupGUID: facts.groupGUID, posixACL: stored.posixACL)
+            mode: FileMode(rawValue: UInt16(truncatingIfNeeded: status.mode & 0o7777)), flags: stored.flags, rare: stored.rare)
     }
 
     /// A file without a name: judged and made like one in that directory (AUTHORIZATION.md 2.4).

@@ -97,8 +97,9 @@ final class DataPathTable: Sendable {
         var files: [ObjectKey: File] = [:]
         /// Files that were opened in a way that allows a mapping.
         var mappable = 0
-        /// Objects on which a system call is under way that takes the lock of the backing file.
-        var claims: [ObjectKey: Int] = [:]
+        /// Objects on which a system call is under way that takes the lock of the backing file: no more than there are threads, so
+        /// they are gone through one by one.
+        var claims: [ObjectKey] = []
         /// No handle is left, but perhaps a mapping.
         var left = LeftMappings(remembering: 2048)
 
@@ -128,7 +129,7 @@ final class DataPathTable: Sendable {
         _ key: ObjectKey, _ demand: DataDemand, on mount: BackingIDs, everyMount: Bool, _ descriptor: Int32
     ) throws(Errno) -> DataPathShare {
         try withPart(of: key) { state throws(Errno) in
-            let isClaimed = !state.claims.isEmpty && state.claims[key] != nil
+            let isClaimed = state.claims.contains(key)
             if isClaimed, demand.mayComeAgain { throw .claimed }
             var demand = demand
             // What comes here holds nothing while a change is under way.
@@ -146,10 +147,15 @@ final class DataPathTable: Sendable {
         }
     }
 
-    private func withPart<Value>(of key: ObjectKey, _ body: (inout State) throws(Errno) -> Value) throws(Errno) -> Value {
+    private func part(of key: ObjectKey) -> Part {
         let place = NumberHash.spread(key.inode ^ key.device, seed: 0)
+        return parts[Int(UInt(bitPattern: place) % UInt(parts.count))]
+    }
+
+    /// As a mutex, and counts suspects.
+    private func withPart<Value>(of key: ObjectKey, _ body: (inout State) throws(Errno) -> Value) throws(Errno) -> Value {
         var result = Result<Value, Errno>.failure(.io)
-        parts[Int(UInt(bitPattern: place) % UInt(parts.count))].state.withLock { state in
+        part(of: key).state.withLock { state in
             let before = state.suspects
             result = Result { () throws(Errno) in try body(&state) }
             let change = state.suspects - before
@@ -222,18 +228,18 @@ final class DataPathTable: Sendable {
     /// opens the file has its data come here.
     /// - Returns: false if it may be held already.
     func claim(_ key: ObjectKey, against hold: DataHold) -> Bool {
-        let isClaimed = try? withPart(of: key) { state throws(Errno) in
-            if let file = state.files[key], file.isPassed(hold) { return false }
-            state.claims[key, default: 0] += 1
+        part(of: key).state.withLock { state in
+            if !state.files.isEmpty, let file = state.files[key], file.isPassed(hold) { return false }
+            state.claims.append(key)
             return true
         }
-        return isClaimed ?? false
     }
 
     func unclaim(_ key: ObjectKey) {
-        try? withPart(of: key) { state throws(Errno) in
-            let left = state.claims[key, default: 1] - 1
-            state.claims[key] = left > 0 ? left : nil
+        part(of: key).state.withLock { state in
+            guard let index = state.claims.lastIndex(of: key) else { return }
+            state.claims.swapAt(index, state.claims.count - 1)
+            state.claims.removeLast()
         }
     }
 

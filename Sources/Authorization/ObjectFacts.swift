@@ -23,6 +23,37 @@ public struct FileMode: OptionSet, Sendable, Hashable {
     public static let anyExecute = FileMode(rawValue: 0o111)
 }
 
+/// Facts that few objects have. On the heap, so that the facts of any object are copied by one reference.
+public final class RareFacts: Sendable, Hashable {
+    public let acl: ACL?
+    public let ownerGUID: GUID?
+    public let groupGUID: GUID?
+    public let posixACL: PosixACL?
+
+    private init(_ acl: ACL?, _ ownerGUID: GUID?, _ groupGUID: GUID?, _ posixACL: PosixACL?) {
+        (self.acl, self.ownerGUID, self.groupGUID, self.posixACL) = (acl, ownerGUID, groupGUID, posixACL)
+    }
+
+    /// - Returns: nil where an object has none of them.
+    public static func of(acl: ACL?, ownerGUID: GUID?, groupGUID: GUID?, posixACL: PosixACL?) -> RareFacts? {
+        if acl == nil, ownerGUID == nil, groupGUID == nil, posixACL == nil { return nil }
+        return RareFacts(acl, ownerGUID, groupGUID, posixACL)
+    }
+
+    public static func == (one: RareFacts, other: RareFacts) -> Bool {
+        one === other
+            || one.acl == other.acl && one.ownerGUID == other.ownerGUID && one.groupGUID == other.groupGUID
+                && one.posixACL == other.posixACL
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(acl)
+        hasher.combine(ownerGUID)
+        hasher.combine(groupGUID)
+        hasher.combine(posixACL)
+    }
+}
+
 /// Everything about one object that a decision may read.
 public struct ObjectFacts: Sendable, Hashable {
     public var kind: ObjectKind
@@ -30,13 +61,28 @@ public struct ObjectFacts: Sendable, Hashable {
     public var group: UInt32
     public var mode: FileMode
     public var flags: FileFlags
+    public var rare: RareFacts?
+
     /// nil = no ACL; an empty list is a list.
-    public var acl: ACL?
-    /// An owner or group that uid and gid do not imply (a group as owner: AUTHORIZATION.md 10, Q5).
-    public var ownerGUID: GUID?
-    public var groupGUID: GUID?
+    @inlinable public var acl: ACL? {
+        get { rare?.acl }
+        set { rare = .of(acl: newValue, ownerGUID: ownerGUID, groupGUID: groupGUID, posixACL: posixACL) }
+    }
+    /// An owner that the uid does not imply (a group as owner: AUTHORIZATION.md 10, Q5).
+    @inlinable public var ownerGUID: GUID? {
+        get { rare?.ownerGUID }
+        set { rare = .of(acl: acl, ownerGUID: newValue, groupGUID: groupGUID, posixACL: posixACL) }
+    }
+    /// A group that the gid does not imply.
+    @inlinable public var groupGUID: GUID? {
+        get { rare?.groupGUID }
+        set { rare = .of(acl: acl, ownerGUID: ownerGUID, groupGUID: newValue, posixACL: posixACL) }
+    }
     /// Of the backing object itself; with one the mode's group bits are its mask (AUTHORIZATION.md 10, Q22).
-    public var posixACL: PosixACL?
+    @inlinable public var posixACL: PosixACL? {
+        get { rare?.posixACL }
+        set { rare = .of(acl: acl, ownerGUID: ownerGUID, groupGUID: groupGUID, posixACL: newValue) }
+    }
 
     /// The number that stands in place of an owner or group that is no uid or gid: "not a user" (1.4, Q5).
     public static let notAnID: UInt32 = 0xFFFF_FF9B
@@ -46,18 +92,23 @@ public struct ObjectFacts: Sendable, Hashable {
     /// The gid of the object; nil when its group is an identity that is none.
     var owningGroup: UInt32? { groupGUID == nil ? group : nil }
 
-    public init(
-        kind: ObjectKind, owner: UInt32, group: UInt32, mode: FileMode, flags: FileFlags = [], acl: ACL? = nil,
-        ownerGUID: GUID? = nil, groupGUID: GUID? = nil, posixACL: PosixACL? = nil
+    @inlinable public init(
+        kind: ObjectKind, owner: UInt32, group: UInt32, mode: FileMode, flags: FileFlags = [], rare: RareFacts?
     ) {
         self.kind = kind
         self.owner = owner
         self.group = group
         self.mode = mode
         self.flags = flags
-        self.acl = acl
-        self.ownerGUID = ownerGUID
-        self.groupGUID = groupGUID
-        self.posixACL = posixACL
+        self.rare = rare
+    }
+
+    public init(
+        kind: ObjectKind, owner: UInt32, group: UInt32, mode: FileMode, flags: FileFlags = [], acl: ACL? = nil,
+        ownerGUID: GUID? = nil, groupGUID: GUID? = nil, posixACL: PosixACL? = nil
+    ) {
+        self.init(
+            kind: kind, owner: owner, group: group, mode: mode, flags: flags,
+            rare: .of(acl: acl, ownerGUID: ownerGUID, groupGUID: groupGUID, posixACL: posixACL))
     }
 }

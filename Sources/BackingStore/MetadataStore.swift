@@ -18,11 +18,9 @@ extension BackingTree {
     }
 
     private func facts(_ status: FileStatus, _ stored: StoredFacts) -> ObjectFacts {
-        let record = stored.record
-        return ObjectFacts(
+        ObjectFacts(
             kind: ObjectKind(typeBits: status.mode), owner: status.uid, group: status.gid,
-            mode: FileMode(rawValue: UInt16(truncatingIfNeeded: status.mode & 0o7777)), flags: record.flags,
-            acl: record.acl, ownerGUID: record.ownerGUID, groupGUID: record.groupGUID, posixACL: stored.posixACL)
+            mode: FileMode(rawValue: UInt16(truncatingIfNeeded: status.mode & 0o7777)), flags: stored.flags, rare: stored.rare)
     }
 
     /// Whether the object's mtime tells every change of what it holds from the next.

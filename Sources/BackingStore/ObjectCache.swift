@@ -4,12 +4,15 @@ import LinuxSystem
 
 /// What is stored with an object besides its status, and decisions read.
 public struct StoredFacts: Sendable {
-    public var record: MetadataRecord
-    public var posixACL: PosixACL?
+    public let flags: FileFlags
+    public let rare: RareFacts?
     /// Of a directory: whether it gives POSIX ACLs to new objects. nil = not looked at yet.
-    public var givesPosixACL: Bool?
-    public init(_ record: MetadataRecord, _ posixACL: PosixACL? = nil, givesPosixACL: Bool? = nil) {
-        (self.record, self.posixACL, self.givesPosixACL) = (record, posixACL, givesPosixACL)
+    var givesPosixACL: Bool?
+
+    init(_ record: MetadataRecord, _ posixACL: PosixACL? = nil, givesPosixACL: Bool? = nil) {
+        flags = record.flags
+        rare = .of(acl: record.acl, ownerGUID: record.ownerGUID, groupGUID: record.groupGUID, posixACL: posixACL)
+        self.givesPosixACL = givesPosixACL
     }
 }
 
