@@ -68,13 +68,13 @@ final class BackingIDs: Sendable {
     /// Nobody has the file open any more.
     /// - Parameter isRemoved: it has no name, so nobody will open it again, and its space is to be given back.
     func leave(_ id: Int32, of key: ObjectKey, isRemoved: Bool) {
-        if isRemoved { return close([id]) }
+        if isRemoved { return close(id) }
         close(state.withLock { $0.idle.insert(id, of: key) })
     }
 
     /// An id holds its file as a descriptor does: none is kept of what was removed.
     func drop(_ key: ObjectKey) {
-        if let id = state.withLock({ $0.idle.take(key) }) { close([id]) }
+        if let id = state.withLock({ $0.idle.take(key) }) { close(id) }
     }
 
     /// The mount is gone. The kernel would keep their files until it has taken the connection apart, which with rings comes after the end
@@ -94,12 +94,15 @@ final class BackingIDs: Sendable {
     }
 
     private func close(_ ids: [Int32]) {
-        if ids.isEmpty { return }
-        // Once each: the kernel may give the number to another file.
-        let (ours, notifier) = state.withLock { state in (ids.filter { state.open.remove($0) != nil }, state.notifier) }
-        closed.add(UInt64(ours.count), ordering: .relaxed)
-        guard let notifier else { return }
-        for id in ours { notifier.closeBacking(id) }
+        for id in ids { close(id) }
+    }
+
+    private func close(_ id: Int32) {
+        // Once: the kernel may give the number to another file.
+        let (isOurs, notifier) = state.withLock { ($0.open.remove(id) != nil, $0.notifier) }
+        guard isOurs else { return }
+        closed.add(1, ordering: .relaxed)
+        notifier?.closeBacking(id)
     }
 
     private func note(_ error: Errno) {

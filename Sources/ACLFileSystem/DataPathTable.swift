@@ -48,8 +48,6 @@ enum DataHold {
     case request(from: BackingIDs)
     /// Any reader or writer.
     case any
-    /// Any but this user.
-    case others(than: UInt32)
 }
 
 /// Which way the data of each open file goes: one for all opens of an object, on all mounts of the tree, from the first
@@ -83,7 +81,6 @@ final class DataPathTable: Sendable {
             switch hold {
             case .request(let mount): return readers > 0 || registrations.contains { $0.mount !== mount && $0.writers > 0 }
             case .any: return readers > 0 || registrations.contains { $0.writers > 0 }
-            case .others(let user): return isPassed(.any) && passingUser != user
             }
         }
 
@@ -232,6 +229,18 @@ final class DataPathTable: Sendable {
             if !state.files.isEmpty, let file = state.files[key], file.isPassed(hold) { return false }
             state.claims.append(key)
             return true
+        }
+    }
+
+    enum Holders { case nobody, thisUser, others }
+
+    /// Who may hold a backing file now; where only this user may, it is claimed.
+    func claimUnlessOthersHold(_ key: ObjectKey, _ user: UInt32) -> Holders {
+        part(of: key).state.withLock { state in
+            guard let file = state.files[key], file.isPassed(.any) else { return .nobody }
+            guard file.passingUser == user else { return .others }
+            state.claims.append(key)
+            return .thisUser
         }
     }
 

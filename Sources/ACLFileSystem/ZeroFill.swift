@@ -32,8 +32,10 @@ extension FileSystem {
         }
         // The kernel may move data by this very handle, and hold the file meanwhile. For what one user holds nobody else waits,
         // as long as it holds no more than a few threads; what others may hold is looked at on a spare one.
-        if !share.dataPaths.mayBeHeld(growth.key, by: .any) { return try reserve(file, growth, gaps, upTo: size, caller, isInterrupted) }
-        if share.dataPaths.claim(growth.key, against: .others(than: caller.uid)) {
+        switch share.dataPaths.claimUnlessOthersHold(growth.key, caller.uid) {
+        case .nobody: return try reserve(file, growth, gaps, upTo: size, caller, isInterrupted)
+        case .others: break
+        case .thisUser:
             defer { share.dataPaths.unclaim(growth.key) }
             let isReserved: Void? = try share.held.risking(for: caller.uid) { () throws(Errno) in
                 try reserve(file, growth, gaps, upTo: size, caller, isInterrupted)

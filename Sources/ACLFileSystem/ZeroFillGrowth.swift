@@ -98,7 +98,7 @@ final class Growth: Sendable {
     }
 
     private func whenAlone<Value>(until time: UInt64, _ body: () throws(Errno) -> Value) throws(Errno) -> Value? {
-        try exclusion.withLock(until: SystemTime.monotonic() + time) { _ throws(Errno) in try body() }
+        try exclusion.withLock(within: time) { _ throws(Errno) in try body() }
     }
 
     /// Somebody waits for his turn: the fill lets him go first.

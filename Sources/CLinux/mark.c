@@ -18,7 +18,10 @@ void aclfs_leave_processor(void) {
   if (sched_getaffinity(getpid(), sizeof set, &set) == 0) sched_setaffinity(0, sizeof set, &set);
 }
 
-int32_t aclfs_mutex_lock_until(void *mutex, uint64_t deadline) {
-  struct timespec until = {.tv_sec = (time_t)(deadline / 1000000000), .tv_nsec = (long)(deadline % 1000000000)};
+int32_t aclfs_mutex_lock_within(void *mutex, uint64_t nanoseconds) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  uint64_t end = (uint64_t)now.tv_nsec + nanoseconds;
+  struct timespec until = {.tv_sec = now.tv_sec + (time_t)(end / 1000000000), .tv_nsec = (long)(end % 1000000000)};
   return -pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, &until);
 }

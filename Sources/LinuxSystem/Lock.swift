@@ -35,13 +35,13 @@ public struct Lock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
         return try body(&guarded.pointee)
     }
 
-    /// As `withLock`, but waits no longer than until `deadline`.
-    /// - Parameter deadline: on the clock of `SystemTime.monotonic()`.
+    /// As `withLock`, but waits no longer than for a time.
+    /// - Parameter nanoseconds: on the clock of `SystemTime.monotonic()`.
     /// - Returns: nil if others still had the lock then.
     public borrowing func withLock<Result: ~Copyable, Failure: Error>(
-        until deadline: UInt64, _ body: (inout Value) throws(Failure) -> Result
+        within nanoseconds: UInt64, _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result? {
-        guard aclfs_mutex_lock_until(mutex, deadline) == 0 else { return nil }
+        guard pthread_mutex_trylock(mutex) == 0 || aclfs_mutex_lock_within(mutex, nanoseconds) == 0 else { return nil }
         defer { pthread_mutex_unlock(mutex) }
         return try body(&guarded.pointee)
     }

@@ -41,34 +41,43 @@ enum CreationNoteFormat {
         let pathSize = path.map { $0.reduce(0) { $0 + $1.count + 1 } } ?? 0
         let handleSize = handle?.count ?? 0
         guard memory.count >= size, name.count <= 255, fixed + handleSize + name.count + pathSize <= size else { return false }
-        var end = start
-        func put<Number: FixedWidthInteger>(_ number: Number) {
-            memory.storeBytes(of: number.littleEndian, toByteOffset: end, as: Number.self)
-            end += MemoryLayout<Number>.size
-        }
-        func put(_ bytes: UnsafeRawBufferPointer) {
-            UnsafeMutableRawBufferPointer(rebasing: memory[end..<end + bytes.count]).copyMemory(from: bytes)
-            end += bytes.count
-        }
-        put(time.sec)
-        put(time.nsec)
-        put(mode)
-        put(maker)
-        put(owner)
-        put(inode)
-        put(handle?.type ?? 0)
-        put(handle == nil ? noHandle : UInt8(handleSize))
-        put(UInt8(name.count))
-        put(path == nil ? noPath : UInt16(pathSize))
-        handle?.withBytes { put($0) }
-        put(UnsafeRawBufferPointer(name))
+        var writer = Writer(memory: memory, end: start)
+        writer.put(time.sec)
+        writer.put(time.nsec)
+        writer.put(mode)
+        writer.put(maker)
+        writer.put(owner)
+        writer.put(inode)
+        writer.put(handle?.type ?? 0)
+        writer.put(handle == nil ? noHandle : UInt8(handleSize))
+        writer.put(UInt8(name.count))
+        writer.put(path == nil ? noPath : UInt16(pathSize))
+        handle?.withBytes { writer.put($0) }
+        writer.put(UnsafeRawBufferPointer(name))
         for part in path ?? [] {
-            part.withUnsafeBytes { put($0) }
-            put(UInt8(0))
+            part.withUnsafeBytes { writer.put($0) }
+            writer.put(UInt8(0))
         }
+        let end = writer.end
         memory.storeBytes(of: sum(UnsafeRawBufferPointer(memory), end).littleEndian, toByteOffset: 4, as: UInt32.self)
         memory.storeBytes(of: UInt32(end).littleEndian, toByteOffset: 0, as: UInt32.self)
         return true
+    }
+
+    private struct Writer {
+        let memory: UnsafeMutableRawBufferPointer
+        var end: Int
+
+        @inline(__always)
+        mutating func put<Number: FixedWidthInteger>(_ number: Number) {
+            memory.storeBytes(of: number.littleEndian, toByteOffset: end, as: Number.self)
+            end += MemoryLayout<Number>.size
+        }
+
+        mutating func put(_ bytes: UnsafeRawBufferPointer) {
+            UnsafeMutableRawBufferPointer(rebasing: memory[end..<end + bytes.count]).copyMemory(from: bytes)
+            end += bytes.count
+        }
     }
 
     static func clear(_ memory: UnsafeMutableRawBufferPointer) { memory.storeBytes(of: 0, toByteOffset: 0, as: UInt32.self) }

@@ -115,6 +115,7 @@ extension FileSystem {
     /// the directory above; and of a file on a confined mount it is asked which of its names it still has.
     func requireNoGateAbove(_ node: Node) throws(Errno) {
         let gates = share.held.gates
+        guard gates.closers > 0 else { return }
         let hasGates = ActMark.current?.hasGates == true
         guard gates.closers > (hasGates ? 1 : 0) else { return }
         let isInTheWay: Bool

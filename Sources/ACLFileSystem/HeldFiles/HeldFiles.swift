@@ -43,21 +43,27 @@ final class HeldFiles: Sendable {
         static let risking = Limit(all: 16, ofUser: 8, kept: 4)
     }
     private struct Waiters {
-        var total = 0
-        var byUser: [UInt32: Int] = [:]
+        private var total = 0
+        /// Each with one at least: hardly ever more than one user, so they are gone through.
+        private var users: [(id: UInt32, count: Int)] = []
 
         mutating func take(_ user: UInt32, _ limit: Limit) -> Bool {
-            let theirs = byUser[user, default: 0]
+            let index = users.firstIndex { $0.id == user }
+            let theirs = index.map { users[$0].count } ?? 0
             guard theirs == 0 || total < limit.all, total < limit.all + limit.kept, theirs < limit.ofUser else { return false }
             total += 1
-            byUser[user] = theirs + 1
+            if let index { users[index].count += 1 } else { users.append((user, 1)) }
             return true
         }
 
         mutating func give(_ user: UInt32) {
+            guard let index = users.firstIndex(where: { $0.id == user }) else { return }
             total -= 1
-            let left = byUser[user, default: 1] - 1
-            byUser[user] = left > 0 ? left : nil
+            users[index].count -= 1
+            if users[index].count == 0 {
+                users.swapAt(index, users.count - 1)
+                users.removeLast()
+            }
         }
     }
 

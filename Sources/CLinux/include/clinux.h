@@ -241,8 +241,8 @@ void aclfs_name_thread(const char *name);
 int32_t aclfs_rwlock_init(void *lock);
 /// Initialises a pthread_mutex_t that spins for a moment before it sleeps.
 void aclfs_mutex_init(void *lock);
-/* Locks a pthread_mutex_t, or gives up at `deadline` (CLOCK_MONOTONIC, nanoseconds): 0 or -ETIMEDOUT. */
-int32_t aclfs_mutex_lock_until(void *lock, uint64_t deadline);
+/* Locks a pthread_mutex_t, or gives up after so many nanoseconds: 0 or -ETIMEDOUT. */
+int32_t aclfs_mutex_lock_within(void *lock, uint64_t nanoseconds);
 /* What the calling thread carries; NULL in a new thread. */
 void *_Nullable aclfs_thread_mark(void);
 void aclfs_set_thread_mark(void *_Nullable value);
