@@ -200,7 +200,8 @@ final class DataPathTable: Sendable {
     fileprivate func leave(_ share: DataPathShare) {
         let (key, mount) = (share.key, share.mount)
         let unused = try? withPart(of: key) { state throws(Errno) -> (id: Int32, isRemoved: Bool)? in
-            guard var file = state.files[key] else { return nil }
+            // Taken out, so that it is changed where it stands.
+            guard var file = state.files.removeValue(forKey: key) else { return nil }
             var unused: (id: Int32, isRemoved: Bool)?
             file.opens -= 1
             if share.readsPast { file.readers -= 1 }
@@ -211,7 +212,7 @@ final class DataPathTable: Sendable {
                     unused = (id, file.isRemoved)
                 }
             }
-            state.files[key] = file.opens > 0 ? file : nil
+            if file.opens > 0 { state.files[key] = file }
             if file.opens == 0, file.wasMappable {
                 state.mappable -= 1
                 state.left.insert(key)
@@ -254,13 +255,14 @@ final class DataPathTable: Sendable {
 
     /// Whether the kernel may hold a backing file now.
     func mayBeHeld(_ key: ObjectKey, by hold: DataHold) -> Bool {
-        let isHeld = try? withPart(of: key) { state throws(Errno) in state.files[key]?.isPassed(hold) ?? false }
-        return isHeld ?? true
+        part(of: key).state.withLock { $0.files[key]?.isPassed(hold) ?? false }
     }
 
     /// A file has lost its last name.
     func noteRemoval(of key: ObjectKey) {
-        try? withPart(of: key) { state throws(Errno) in state.files[key]?.isRemoved = true }
+        part(of: key).state.withLock { state in
+            if !state.files.isEmpty, state.files[key] != nil { state.files[key]?.isRemoved = true }
+        }
     }
 
     /// Whether attributes of the object may change without the kernel's noticing: stores into a mapping of the backing

@@ -275,18 +275,15 @@ extension FileSystem {
         // Only access(2) comes with ids that need not be those the thread acts under (AUTHORIZATION.md 9a.2).
         let asksByRealIDs = if case .access = operation { true } else { false }
         var volume = volume
+        // The system is asked only where it would matter.
         volume.protectsHardLinks = true
-        while true {
-            var inquiry = Inquiry(
-                credential(caller, realIDsCount: asksByRealIDs), on: volume, sandbox: objects.confinement,
-                observer: NoObserver())
-            let decision = inquiry.authorize(operation, objects.nodes)
-            // The system is asked only where it would matter.
-            guard decision.stage == .precondition(.protectedLink), volume.protectsHardLinks, !KernelSettings.protectsHardLinks else {
-                return decision
-            }
-            volume.protectsHardLinks = false
-        }
+        var inquiry = Inquiry(
+            credential(caller, realIDsCount: asksByRealIDs), on: volume, sandbox: objects.confinement, observer: NoObserver())
+        let decision = inquiry.authorize(operation, objects.nodes)
+        guard case .precondition(.protectedLink) = decision.stage, !KernelSettings.protectsHardLinks else { return decision }
+        volume.protectsHardLinks = false
+        inquiry = Inquiry(credential(caller), on: volume, sandbox: objects.confinement, observer: NoObserver())
+        return inquiry.authorize(operation, objects.nodes)
     }
 
     func credential(_ caller: Caller, realIDsCount: Bool = false) -> RequestCredential {

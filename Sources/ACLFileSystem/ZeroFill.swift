@@ -17,14 +17,14 @@ extension FileSystem {
         let descriptor = try file.descriptor()
         let gaps = Gaps(descriptor: descriptor.rawValue)
         let size = try Syscall.statx(gaps.descriptor).size
-        let state = growth.state.withLock { state in
+        let (closes, examinedEnd) = growth.state.withLock { state in
             state.payerIsRoot = state.isRoots && caller.uid == 0
             if size > state.examinedEnd, caller.uid != 0 || state.isRoots { state.user = caller.uid }
             state.closes += 1
-            return state
+            return (state.closes, state.examinedEnd)
         }
-        if state.closes > 1 { share.growing.times.leaveMoved(growth.key) }
-        guard size > state.examinedEnd else { return wantZeros(growth) }
+        if closes > 1 { share.growing.times.leaveMoved(growth.key) }
+        guard size > examinedEnd else { return wantZeros(growth) }
         defer {
             share.growing.times.close(growth.key)
             wantZeros(growth)

@@ -40,7 +40,7 @@ final class HeldFiles: Sendable {
         static let moment = Limit(all: 64, ofUser: 48, kept: 8)
         static let waiting = Limit(all: 16, ofUser: 4, kept: 4)
         static let acting = Limit(all: 32, ofUser: 24, kept: 4)
-        static let risking = Limit(all: 16, ofUser: 8, kept: 4)
+        static let risking = Limit(all: 12, ofUser: 6, kept: 4)
     }
     private struct Waiters {
         private var total = 0
@@ -76,6 +76,9 @@ final class HeldFiles: Sendable {
     private let waiters = Lock(Waiters())
     private let actors = Lock(Waiters())
     private let risks = Lock(Waiters())
+    /// Those that look themselves and are not counted by user.
+    private let firstRisks = Atomic<Int>(0)
+    private static let mostFirstRisks = 4
     /// What is longer than this counts as waiting.
     static let moment: UInt64 = 100_000_000
     /// Where others are at work on an object that is not known to be held, a caller that is one too many waits for so long.
@@ -182,7 +185,10 @@ final class HeldFiles: Sendable {
     /// Runs what sleeps only as long as this user wants, on the thread that answers its request.
     /// - Returns: nil if too many do.
     func risking<Value>(for user: UInt32, _ body: () throws(Errno) -> Value) throws(Errno) -> Value? {
-        try limited(risks, .risking, user) { () throws(Errno) in try perhapsWaiting(body) }
+        // A few whoever they are: as a rule there is no other.
+        defer { firstRisks.subtract(1, ordering: .relaxed) }
+        if firstRisks.add(1, ordering: .relaxed).oldValue < Self.mostFirstRisks { return try perhapsWaiting(body) }
+        return try limited(risks, .risking, user) { () throws(Errno) in try perhapsWaiting(body) }
     }
 
     /// Returns when nobody holds the object: removing an attribute of a kind that no file system knows takes the lock of an inode
