@@ -129,12 +129,11 @@ extension FileSystem {
         let request = CreationRequest(
             kind: kind, mode: FileMode(rawValue: UInt16(truncatingIfNeeded: mode & 0o7777)),
             umask: UInt16(truncatingIfNeeded: caller.umask & 0o777))
-        try permit(
+        try judge.permit(
             .create(request), Parts(creating: kind, name, in: parent), caller, about: parent, named: name,
             in: parent.object)
         if parent.isCovered { throw .rofs }
-        let inquiry = Inquiry(credential(caller), on: volume, sandbox: Unconfined(), observer: NoObserver())
-        do { return try inquiry.newObject(request, in: parent.facts, gid: caller.gid) } catch { throw .nomem }
+        return try judge.newObject(request, in: parent.facts, caller)
     }
 
     private func openCreated(_ name: UnsafePointer<CChar>, in directory: Int32) throws(Errno) -> SharedDescriptor {

@@ -79,7 +79,7 @@ extension FileSystem {
         _ node: Node, _ object: Loaded, _ intent: OpenIntent, flags: Int32, mayComeAgain: Bool, _ caller: Caller
     ) throws(Errno) -> OpenFile {
         let executes = flags & openForExecution != 0
-        try permit(executes ? .execute : .open(intent), Parts(object: object), caller, about: object)
+        try judge.permit(executes ? .execute : .open(intent), Parts(object: object), caller, about: object)
         // The kernel opens the others itself; only files have data here.
         guard object.facts.kind == .file else { throw .io }
         let portion = try share.handleAllowance.take(caller.uid)
@@ -110,7 +110,7 @@ extension FileSystem {
     }
 
     private func opening(_ file: OpenFile) -> Opening {
-        counters.count(file.way.path)
+        judge.counters.count(file.way.path)
         // At close(2) there is nothing to do but to see to gaps.
         return Opening(handles.add(file), file.way.path, noFlush: !file.isWritable || options.zeroFill == .off)
     }
@@ -121,7 +121,7 @@ extension FileSystem {
         guard intent.contains(.write) else { return false }
         if !object.facts.flags.isDisjoint(with: .appendOnly) { return true }
         guard intent.contains(.append) else { return false }
-        return !decide(.rights(.write), Parts(object: object), caller).isAllowed
+        return !judge.decide(.rights(.write), Parts(object: object), caller).isAllowed
     }
 
     /// Only the access mode reaches the backing file: appending, truncation and exclusion are ours, and
@@ -154,7 +154,7 @@ extension FileSystem {
         do throws(Errno) { made = try create(.file, name, in: directory, mode: mode, caller) } catch {
             guard error == .exist, flags & OpenFlag.exclusive == 0 else { throw error }
             // It came into being after the kernel looked: then it is opened like any other.
-            try permit(
+            try judge.permit(
                 .lookup, Parts(finding: name, in: directory), caller, about: directory, named: name,
                 in: directory.object)
             let found = try child(name, of: directory)

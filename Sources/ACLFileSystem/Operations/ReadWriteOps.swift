@@ -11,7 +11,7 @@ extension FileSystem {
         _ id: HandleID, into buffer: UnsafeMutableRawBufferPointer, offset: Int64, _ caller: Caller
     ) throws(Errno) -> Int {
         let file = try handles.file(id)
-        try permit(.read, through: file)
+        try judge.permit(.read, through: file)
         let descriptor = try file.descriptor()
         // Where no data goes past us nobody holds the file.
         guard file.way.mustKeepNoPages else { return try read(descriptor, into: buffer, offset: offset) }
@@ -56,7 +56,7 @@ extension FileSystem {
         let appends = flags & OpenFlag.append != 0
         var addsAtEnd = appends
         if !appends, file.isAppendOnly { addsAtEnd = try isEnd(offset, of: file) }
-        try permit(.write(addsAtEnd: addsAtEnd), through: file)
+        try judge.permit(.write(addsAtEnd: addsAtEnd), through: file)
         defer { share.contentChanged(file.node.object, through: self) }
         if clearsSetID { try clearSetID(of: file, caller) }
         let position: Int64? = file.isAppendOnly || appends ? nil : offset
@@ -202,7 +202,7 @@ extension FileSystem {
             try requireNoOtherChange(of: object)
             let adds = mode == 0 || mode == AllocateFlag.keepSize
             let beyondEnd = adds && offset >= 0 && UInt64(offset) >= object.status.size
-            try permit(.allocate(addsBeyondEnd: beyondEnd), through: file, flags: object.facts.flags)
+            try judge.permit(.allocate(addsBeyondEnd: beyondEnd), through: file, flags: object.facts.flags)
             if mode & (AllocateFlag.zeroRange | AllocateFlag.punchHole) != 0 || mode == 0 {
                 try clearSetID(object, caller, holding: .reading)
             }
@@ -214,11 +214,11 @@ extension FileSystem {
         from source: FilePosition, to destination: FilePosition, length: UInt64, _ caller: Caller
     ) throws(Errno) -> Int {
         let (from, to) = (try handles.file(source.handle), try handles.file(destination.handle))
-        try permit(.read, through: from)
+        try judge.permit(.read, through: from)
         // Copying by position could land on bytes that another appender has just added; the kernel then copies by
         // WRITE, which adds at the end.
         if to.isAppendOnly { throw .opnotsupp }
-        try permit(.write(addsAtEnd: false), through: to)
+        try judge.permit(.write(addsAtEnd: false), through: to)
         defer { share.contentChanged(to.node.object, through: self) }
         if caller.uid != 0 { try clearSetID(of: to, caller) }
         let (read, written) = (try from.descriptor(), try to.descriptor())

@@ -44,7 +44,7 @@ extension FileSystem {
             let objects = Parts(
                 moving: object, from: source, to: newName, in: destination, isSame: parent == newParent,
                 replacing: target, exchanges: exchanges)
-            try permit(
+            try judge.permit(
                 exchanges ? .exchange : .rename, objects, caller, about: object, named: name, in: source.object)
             if source.isCovered { throw .noent }
             if destination.isCovered { throw .rofs }
@@ -100,7 +100,7 @@ extension FileSystem {
             let object = try load(id)
             let directory = try load(parent)
             try requireOpenGate(of: directory.object)
-            try permit(.link, Parts(linking: object, as: name, in: directory), caller, about: object)
+            try judge.permit(.link, Parts(linking: object, as: name, in: directory), caller, about: object)
             if directory.isCovered { throw .rofs }
             try acting(on: object) { () throws(Errno) in
                 try spending(for: caller) { () throws(Errno) in
