@@ -157,7 +157,7 @@ struct Loaded {
 
 extension FileSystem {
     func node(_ id: NodeID) throws(Errno) -> Node {
-        // Not ESTALE: the kernel would repeat the walk under other rules (COHERENCE R9).
+        // Not ESTALE: the kernel would repeat the walk under other rules (docs/coherence.md R9).
         guard let node = nodes.find(id) else { throw .io }
         return node
     }
@@ -272,7 +272,7 @@ extension FileSystem {
 
     /// Asks the authorizer without counting: for questions that shape an operation instead of refusing it.
     func decide(_ operation: Operation, _ objects: borrowing Parts, _ caller: Caller) -> Decision {
-        // Only access(2) comes with ids that need not be those the thread acts under (AUTHORIZATION.md 9a.2).
+        // Only access(2) comes with ids that need not be those the thread acts under (docs/authorization.md 9a.2).
         let asksByRealIDs = if case .access = operation { true } else { false }
         var volume = volume
         // The system is asked only where it would matter.
