@@ -27,19 +27,19 @@ unitdir := $(DESTDIR)$(PREFIX)/lib/systemd/system
 docdir := $(DESTDIR)$(PREFIX)/share/doc/aclfs
 docs := $(wildcard README.md CHANGELOG.md docs/*.md docs/decisions/*.md)
 
-.PHONY: help run test test-long test-paths test-threads bench bench-quick bench-costs bench_programs layers lint build release
+.PHONY: help run test test-long test-paths test-threads bench bench-quick bench-costs bench_programs layers citations checks lint build release
 .PHONY: dependencies clients long_clients install uninstall clean
 
 help:
 	@echo 'make run         build aclfs and take the tour on a mount of its own (as root)'
-	@echo 'make test        layers, build and every test that ends within minutes'
+	@echo 'make test        layers, citations, build and every test that ends within minutes'
 	@echo 'make test-long   the same with the long races and random runs, then test-paths; docs/test-runs.md keeps the results'
 	@echo 'make test-paths  the same tests on each way that requests, data and caches can take (as root)'
 	@echo 'make test-threads where threads meet, with ThreadSanitizer, in .build-threads (as root)'
 	@echo 'make bench       what a mount costs, against others, as ratios; docs/performance.md explains it (as root)'
 	@echo 'make bench-quick the same in about two minutes'
 	@echo 'make bench-costs requests, system calls and instructions of one operation; they do not depend on the load (as root)'
-	@echo 'make lint        layers, file lengths, links; style findings are shown'
+	@echo 'make lint        layers, citations, file lengths, links; style findings are shown'
 	@echo 'make build       debug build of everything'
 	@echo 'make install     [PREFIX=/usr] [DESTDIR=] the program, helpers, manual pages, completions, unit'
 	@echo 'make uninstall   [PREFIX=/usr] [DESTDIR=] remove exactly these'
@@ -60,8 +60,15 @@ run: release
 layers:
 	@mount-helpers/check-layers
 
-# Style is shown and counted, layers are enforced.
-lint: layers
+citations:
+	@mount-helpers/check-citations
+
+# That both find what they promise.
+checks: layers citations
+	@mount-helpers/test-checks
+
+# Style is shown and counted, layers and citations are enforced.
+lint: checks
 	@if $(SWIFT) format --version >/dev/null 2>&1; then \
 	    findings=$$($(SWIFT) format lint --recursive --parallel Package.swift Sources Tests 2>&1 || :); \
 	    if [ -n "$$findings" ]; then \
@@ -96,7 +103,7 @@ clients:
 long_clients: clients
 	@mount-helpers/install-dependencies long-clients
 
-test: layers dependencies clients
+test: checks dependencies clients
 	$(call run_tests,$(TEST_TIMEOUT),ACLFS_TEST_LONG=0,mount-helpers/test-side-by-side $(SWIFT))
 
 # Mounts are served by the program that is installed: races are won by speed.

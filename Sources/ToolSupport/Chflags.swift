@@ -31,7 +31,7 @@ public struct ChflagsArguments: Sendable, Hashable {
     }
 }
 
-/// `aclfs chflags`: macOS' chflags(1) (AUTHORIZATION.md 6.6).
+/// `aclfs chflags`: macOS' chflags(1) (docs/authorization.md 6.6).
 public func runChflags(arguments: [[UInt8]], sink: OutputSink = .standard) -> Int32 {
     return runChflags(arguments: arguments, sink: sink, files: LinuxFiles())
 }

@@ -2,7 +2,7 @@ import ACLFormats
 import Authorization
 import LinuxSystem
 
-/// `aclfs chmod`: macOS' chmod(1) with its exit codes (AUTHORIZATION.md 7.5, 7.6, 10: Q9).
+/// `aclfs chmod`: macOS' chmod(1) with its exit codes (docs/authorization.md 7.5, 7.6, Q9).
 public func runChmod(arguments: [[UInt8]], sink: OutputSink = .standard) -> Int32 {
     let umask = Syscall.umask(0o077)
     Syscall.umask(umask)
@@ -154,7 +154,7 @@ private final class Chmod<Files: ToolFiles> {
             let acl = try files.acl(of: node, names: names)
             let result = edit.applied(to: acl)
             for diagnostic in result.diagnostics { say(path, diagnostic.message) }
-            // As coded, and against its manual page: 1 if any file is canonical (AUTHORIZATION.md 10, Q9).
+            // As coded, and against its manual page: 1 if any file is canonical (docs/authorization.md Q9).
             if let isCanonical = result.isCanonical {
                 if isCanonical { status = 1 }
                 if arguments.verbosity > 0 {
@@ -174,13 +174,13 @@ private final class Chmod<Files: ToolFiles> {
 
     private func report(_ path: [UInt8]) { if arguments.verbosity > 0 { sink.line(escapedName(path)) } }
 
-    /// What there is to say about one file, -f or not (AUTHORIZATION.md 7.6).
+    /// What there is to say about one file, -f or not (docs/authorization.md 7.6).
     private func say(_ path: [UInt8], _ reason: String) {
         status = 1
         sink.complain(path, reason)
     }
 
-    /// The system refused: silenced by -f, exit status included (AUTHORIZATION.md 7.6).
+    /// The system refused: silenced by -f, exit status included (docs/authorization.md 7.6).
     private func refused(_ path: [UInt8], _ reason: String) {
         if !arguments.isQuiet { say(path, reason) }
     }

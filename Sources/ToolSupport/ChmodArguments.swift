@@ -1,7 +1,7 @@
 import ACLFormats
 import Authorization
 
-/// What a command line of chmod asks for (AUTHORIZATION.md 7.5). Hand-made: `+a#` is no option in the
+/// What a command line of chmod asks for (docs/authorization.md 7.5). Hand-made: `+a#` is no option in the
 /// sense of any option parser, and `-w` is a mode.
 public struct ChmodArguments: Sendable, Hashable {
     public enum Change: Sendable, Hashable {
@@ -105,7 +105,7 @@ public struct ChmodArguments: Sendable, Hashable {
         guard suffix.isEmpty, inherited == 0 || verb[0] != UInt8(ascii: "-") else {
             throw UsageError("'\(escapedName(verb))' is none of +a +ai +a# +ai# -a -a# =a#")
         }
-        // All inherited entries count as one generation (AUTHORIZATION.md 7.4).
+        // All inherited entries count as one generation (docs/authorization.md 7.4).
         if inherited > 1 { warnings.append("'\(escapedName(verb))': generations of inheritance are not told apart") }
 
         func next(_ what: String) throws(UsageError) -> [UInt8] {
@@ -124,7 +124,7 @@ public struct ChmodArguments: Sendable, Hashable {
         }
     }
 
-    /// Decimal, octal with a leading 0, hexadecimal with 0x; 0 to 128 (AUTHORIZATION.md 7.5, E_POSITION).
+    /// Decimal, octal with a leading 0, hexadecimal with 0x; 0 to 128 (docs/authorization.md 7.5, E_POSITION).
     static func position(_ text: [UInt8]) throws(UsageError) -> Int {
         let (digits, radix): (String, Int)
         let whole = String(decoding: text, as: UTF8.self)

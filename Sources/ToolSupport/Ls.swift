@@ -2,7 +2,7 @@ import ACLFormats
 import Authorization
 import LinuxSystem
 
-/// `aclfs ls`: macOS' ls(1) as far as AUTHORIZATION.md 7.2 has it.
+/// `aclfs ls`: macOS' ls(1) as far as docs/authorization.md 7.2 has it.
 public func runLs(arguments: [[UInt8]], sink: OutputSink = .standard) -> Int32 {
     return runLs(
         arguments: arguments, sink: sink, files: LinuxFiles(), names: SystemNames(), clock: .system)
@@ -157,7 +157,7 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
         let attributes = listableAttributes(of: node)
         var mark = " "
         if !(acl?.entries.isEmpty ?? true) { mark = "+" }
-        // The mark of attributes hides that of an ACL (AUTHORIZATION.md 7.2).
+        // The mark of attributes hides that of an ACL (docs/authorization.md 7.2).
         if !attributes.isEmpty { mark = "@" }
         var row = LongRow(mode: modeText(kind: status.kind, mode: status.mode) + mark)
         row.links = String(status.linkCount)

@@ -2,7 +2,7 @@ import Authorization
 import LinuxSystem
 
 /// Which symlinks a command follows, and how far it goes: the options -R -H -L -P -h -x that chmod and chflags
-/// share (AUTHORIZATION.md 7.5).
+/// share (docs/authorization.md 7.5).
 public struct WalkOptions: Sendable, Hashable {
     public enum Links: Sendable {
         /// -H: those named on the command line

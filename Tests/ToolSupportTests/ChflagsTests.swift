@@ -3,7 +3,7 @@ import LinuxSystem
 import Testing
 import ToolSupport
 
-@Suite("chflags (AUTHORIZATION.md 6.6)")
+@Suite("chflags (docs/authorization.md 6.6)")
 struct ChflagsTests {
     let files = FakeFiles()
 

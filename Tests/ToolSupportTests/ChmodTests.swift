@@ -5,7 +5,7 @@ import LinuxSystem
 import Testing
 import ToolSupport
 
-@Suite("chmod's command line (AUTHORIZATION.md 7.5)")
+@Suite("chmod's command line (docs/authorization.md 7.5)")
 struct ChmodArgumentsTests {
     func parse(_ arguments: String...) throws -> ChmodArguments? { try ChmodArguments.parse(bytes(arguments)) }
 

@@ -3,7 +3,7 @@ import Authorization
 import Testing
 import ToolSupport
 
-@Suite("ls (AUTHORIZATION.md 7.2)")
+@Suite("ls (docs/authorization.md 7.2)")
 struct LsTests {
     let files = FakeFiles()
 

@@ -3,7 +3,7 @@ import Authorization
 import LinuxSystem
 import ToolSupport
 
-/// The names of AUTHORIZATION.md 7.7.
+/// The names of docs/authorization.md 7.7.
 struct ExampleNames: IdentityNames {
     static let users: [(String, UInt32)] = [
         ("root", 0), ("alice", 501), ("bob", 502), ("carol", 503), ("admin", 510), ("mary jones", 511),

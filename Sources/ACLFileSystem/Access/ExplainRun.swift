@@ -207,14 +207,14 @@ struct ExplainRun<C: Credential> {
             }
             guard current.facts.kind == .directory else { throw .notdir }
             let isAsked = first.map { depth < $0.count && $0.prefix(depth) == path.prefix(depth) } ?? false
-            // A sandbox may refuse one name of a directory and not another (docs/sandbox-zones.md, Z5).
+            // A sandbox may refuse one name of a directory and not another (docs/sandbox-zones.md Z5).
             if !isAsked || first?[depth] != path[depth] {
                 let place = Explanation.Place(isSecondPath: second, depth: depth)
                 let directory = current
                 let parts = try path[depth].withCName { (name) throws(Errno) in Parts(finding: name, in: directory) }
                 guard ask(.lookup, parts, [.object: place], word: "search") else {
                     isWayClosed = true
-                    // The directory may be searched, only not for this name (docs/sandbox-zones.md, Z5).
+                    // The directory may be searched, only not for this name (docs/sandbox-zones.md Z5).
                     if case .sandbox? = steps.last?.decision.stage, directory.standing.rights.contains(.search) {
                         let (denied, looked) = (denial, considered)
                         var refusal = steps.removeLast()

@@ -102,7 +102,7 @@ public final class Judge: Sendable {
 
     /// Asks the authorizer without counting: for questions that shape an operation instead of refusing it.
     func decide(_ operation: Operation, _ objects: borrowing Parts, _ caller: Caller) -> Decision {
-        // Only access(2) comes with ids that need not be those the thread acts under (AUTHORIZATION.md 9a.2).
+        // Only access(2) comes with ids that need not be those the thread acts under (docs/authorization.md 9a.2).
         let asksByRealIDs = if case .access = operation { true } else { false }
         var volume = volume
         // The system is asked only where it would matter.

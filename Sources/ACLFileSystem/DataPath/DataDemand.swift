@@ -25,7 +25,7 @@ extension FileSystem {
         _ caller: Caller
     ) -> DataDemand {
         let writes = intent.contains(.write)
-        // The kernel's own writing clears set-id bits, whoever writes; root's leaves them (AUTHORIZATION.md 6.7).
+        // The kernel's own writing clears set-id bits, whoever writes; root's leaves them (docs/authorization.md 6.7).
         let hasSetID = !object.facts.mode.isDisjoint(with: [.setUser, .setGroup])
         return DataDemand(
             allowsPassthrough: object.facts.leavesNothingToJudge, isUncached: clearsSetID,

@@ -143,7 +143,7 @@ struct Loaded {
 
 extension FileSystem {
     func node(_ id: NodeID) throws(Errno) -> Node {
-        // Not ESTALE: the kernel would repeat the walk under other rules (COHERENCE R9).
+        // Not ESTALE: the kernel would repeat the walk under other rules (docs/coherence.md R9).
         guard let node = nodes.find(id) else { throw .io }
         return node
     }

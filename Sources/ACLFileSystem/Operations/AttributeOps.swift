@@ -85,7 +85,7 @@ extension FileSystem {
     }
 
     /// Kernels that do not leave set-id bits to us clear them by a SETATTR of their own, in the name of whoever writes,
-    /// truncates or changes the owner (AUTHORIZATION.md 6.7). Nothing but these bits may differ, and the act that they
+    /// truncates or changes the owner (docs/authorization.md 6.7). Nothing but these bits may differ, and the act that they
     /// go with must be in the request or in reach of a handle of his.
     private func isKernelsOwn(
         _ mode: UInt32, _ changes: SetAttributes, _ object: Loaded, _ caller: Caller
@@ -101,14 +101,14 @@ extension FileSystem {
     }
 
     /// The kernel's request before somebody writes names nothing, and chown(2) without ids looks the same: who holds no
-    /// handle to write through changes nothing by it, as on macOS (AUTHORIZATION.md 6.3). RELEASE comes behind close(2), so a file
+    /// handle to write through changes nothing by it, as on macOS (docs/authorization.md 6.3). RELEASE comes behind close(2), so a file
     /// that was closed a moment ago may count as open still: then the bits go, which is less access.
     private func isBeforeWriting(_ changes: SetAttributes, to object: Loaded, _ caller: Caller) -> Bool {
         guard changes.size == nil, changes.uid == nil, changes.gid == nil, let node = object.node else { return false }
         return handles.hasWritableFile(of: node, openedBy: caller.uid)
     }
 
-    /// By path it asks `write`; through a handle its access mode and the flags (AUTHORIZATION.md 2.2, 2.4).
+    /// By path it asks `write`; through a handle its access mode and the flags (docs/authorization.md 2.2, 2.4).
     private func permitTruncation(_ object: Loaded, _ handle: HandleID?, _ caller: Caller) throws(Errno) {
         guard let handle else { return try judge.permit(.truncate, Parts(object: object), caller, about: object) }
         let file = try handles.file(handle)

@@ -109,7 +109,7 @@ extension FileSystem {
             mode: FileMode(rawValue: UInt16(truncatingIfNeeded: status.mode & 0o7777)), flags: stored.flags, rare: stored.rare)
     }
 
-    /// A file without a name: judged and made like one in that directory (AUTHORIZATION.md 2.4).
+    /// A file without a name: judged and made like one in that directory (docs/authorization.md 2.4).
     func createUnnamed(in parent: Loaded, mode: UInt32, _ caller: Caller) throws(Errno) -> SharedDescriptor {
         let facts = try authorizeCreation(.file, nil, in: parent, mode: mode, caller)
         return try spending(for: caller) { () throws(Errno) in

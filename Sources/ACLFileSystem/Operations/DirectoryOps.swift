@@ -87,7 +87,7 @@ extension FileSystem {
     }
 
     /// A handle keeps what it was given, but no place: where a directory has moved to, its names are listed only if they
-    /// could be listed there (docs/sandbox-zones.md, Z4).
+    /// could be listed there (docs/sandbox-zones.md Z4).
     private func permitListing(_ directory: Loaded, _ caller: Caller) throws(Errno) {
         guard !directory.standing.rights.contains(.list) else { return }
         try judge.permit(.list, Parts(object: directory), caller, about: directory)

@@ -3,7 +3,7 @@ import FuseSession
 import LinuxSystem
 
 /// The four commands of chattr(1) and lsattr(1). Every other ioctl gets ENOTTY, and none is handed to a
-/// backing descriptor, where the daemon is root (AUTHORIZATION.md 2.4).
+/// backing descriptor, where the daemon is root (docs/authorization.md 2.4).
 private enum FlagCommand: UInt32 {
     case getFlags = 0x8008_6601
     case setFlags = 0x4008_6602

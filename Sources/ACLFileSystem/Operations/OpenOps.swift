@@ -85,7 +85,7 @@ extension FileSystem {
         let portion = try share.handleAllowance.take(caller.uid)
         let isWritable = intent.contains(.write)
         let isAppendOnly = bindsToEnd(intent, object, caller)
-        // Writing clears set-id bits (AUTHORIZATION.md 6.7), but the kernel does not tell of writing to a mapping. Without
+        // Writing clears set-id bits (docs/authorization.md 6.7), but the kernel does not tell of writing to a mapping. Without
         // the page cache there is none; where mappings cannot be kept away, opening for writing clears them.
         let clearsSetID =
             isWritable && caller.uid != 0 && !object.facts.mode.isDisjoint(with: [.setUser, .setGroup])
@@ -116,7 +116,7 @@ extension FileSystem {
     }
 
     /// Whether a handle may only add at the end: the object is append-only, or it was opened for
-    /// appending by somebody who may not write (DESIGN 5: O_APPEND can be cleared after open).
+    /// appending by somebody who may not write (O_APPEND can be cleared after open: docs/data-path.md).
     func bindsToEnd(_ intent: OpenIntent, _ object: Loaded, _ caller: Caller) -> Bool {
         guard intent.contains(.write) else { return false }
         if !object.facts.flags.isDisjoint(with: .appendOnly) { return true }
@@ -205,7 +205,7 @@ extension FileSystem {
         }
     }
 
-    /// The handle that creating gives. No right on the new object is asked (AUTHORIZATION.md 2.2), so that
+    /// The handle that creating gives. No right on the new object is asked (docs/authorization.md 2.2), so that
     /// O_WRONLY with mode 0444 works.
     private func openCreated(
         _ made: Loaded, _ node: Node, _ portion: HandleAllowance.Portion, flags: Int32, _ caller: Caller

@@ -3,7 +3,7 @@ import BackingStore
 import FuseSession
 import LinuxSystem
 
-// Data operations ask for the handle's access mode only (AUTHORIZATION.md 2.2, 2.4): rights were asked
+// Data operations ask for the handle's access mode only (docs/authorization.md 2.2, 2.4): rights were asked
 // when it was opened, and an open descriptor keeps what it was given.
 
 extension FileSystem {
@@ -110,7 +110,7 @@ extension FileSystem {
         return total
     }
 
-    /// Set-id bits go when somebody other than root writes (AUTHORIZATION.md 6.7); the kernel says when.
+    /// Set-id bits go when somebody other than root writes (docs/authorization.md 6.7); the kernel says when.
     private func clearSetID(of file: OpenFile, _ caller: Caller) throws(Errno) {
         if try Syscall.statx(file.place.rawValue, flags: AtFlag.dontSync).mode & 0o6000 == 0 { return }
         if try unlessHeld(caller, { () throws(Errno) in try clearSetIDNow(of: file) }) != nil { return }
@@ -169,7 +169,7 @@ extension FileSystem {
         }
     }
 
-    /// AUTHORIZATION.md 2.4: a writable handle; nothing on immutable objects; on append-only objects and
+    /// docs/authorization.md 2.4: a writable handle; nothing on immutable objects; on append-only objects and
     /// handles only reserving space beyond the end. Decided under the lock and done outside it, because it may take
     /// long: reserving changes no byte, so that the end may have moved does no harm.
     func allocate(

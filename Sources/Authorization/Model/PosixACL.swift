@@ -1,4 +1,4 @@
-/// A POSIX ACL that an object of the backing directory carries by itself (AUTHORIZATION.md 10, Q22): what it says besides the mode.
+/// A POSIX ACL that an object of the backing directory carries by itself (docs/authorization.md Q22): what it says besides the mode.
 ///
 /// The bits of the owner and of others stand in the mode, and so does the mask: the mode's group bits. So what is kept of the
 /// list stays right over a chmod.

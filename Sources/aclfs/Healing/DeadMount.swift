@@ -3,7 +3,7 @@ import Glibc
 import LinuxSystem
 
 /// A mount of ours on the mount point whose daemon died. The new mount is put beneath it, and it is detached when that one answers: at
-/// no moment does the path lead to what both cover (docs/mounting.md, "When the daemon has died").
+/// no moment does the path lead to what both cover (docs/mounting.md "When the daemon has died").
 struct DeadMount: Sendable {
     let mountpoint: String
     /// Whether the mount is asked for with `kernel_features=-beneath`.

@@ -7,7 +7,7 @@ import SandboxPolicy
 import ToolSupport
 
 /// A second mount of a backing directory, or one of a directory inside or around it, is served by the daemon of the
-/// first: only then can a change through one be true for the other at once (docs/coherence.md, R14).
+/// first: only then can a change through one be true for the other at once (docs/coherence.md R14).
 enum HandOver {
     /// The daemon of this user that serves the same tree, if there is one.
     static func daemon(for mount: PreparedMount) -> ControlClient? {

@@ -7,7 +7,7 @@ import LinuxSystem
 import SandboxPolicy
 
 /// The mounts that this process serves: of one backing directory, or of directories one inside the other. The first is
-/// its own, later ones are handed over by the commands that made them (docs/architecture.md, "One daemon").
+/// its own, later ones are handed over by the commands that made them (docs/architecture.md "One daemon").
 final class MountHost: Sendable {
     private struct Served {
         var mount: AttachedMount

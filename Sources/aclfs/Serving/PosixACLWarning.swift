@@ -2,7 +2,7 @@ import BackingStore
 import LinuxSystem
 
 extension PreparedMount {
-    /// POSIX ACLs on the backing directory hold on the mount, too (docs/authorization.md 10, Q22), where setfacl(1) cannot show or
+    /// POSIX ACLs on the backing directory hold on the mount, too (docs/authorization.md Q22), where setfacl(1) cannot show or
     /// change them. Who mounts a tree that other programs made should know.
     func warnOfPosixACLs() {
         let looked = 1000

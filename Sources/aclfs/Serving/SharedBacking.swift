@@ -5,7 +5,7 @@ import LinuxSystem
 
 extension PreparedMount {
     /// What the mount table calls the file system of the source, if other hosts or programs may change it without this kernel
-    /// learning of it (docs/mounting.md, "Several hosts"); nil if it is this host's alone.
+    /// learning of it (docs/mounting.md "Several hosts"); nil if it is this host's alone.
     static func sharedType(of tree: BackingTree) -> String? {
         guard let shared = tree.sharedFileSystem(of: tree.root) else { return nil }
         guard let root = try? tree.descriptor(of: tree.root), let id = try? Syscall.statx(root.rawValue).mountID else { return shared.name }
