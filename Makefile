@@ -25,7 +25,9 @@ profiledir := $(DESTDIR)$(PREFIX)/share/aclfs/sandbox
 profiles := $(notdir $(wildcard mount-helpers/sandbox/*.entitlements))
 unitdir := $(DESTDIR)$(PREFIX)/lib/systemd/system
 docdir := $(DESTDIR)$(PREFIX)/share/doc/aclfs
-docs := $(wildcard README.md CHANGELOG.md docs/*.md docs/decisions/*.md)
+# What README.md links to, and the documents that these link to.
+docs := $(wildcard README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE docs/*.md docs/decisions/*.md docs/results/*.md)
+docdirs := docs/decisions docs/results docs
 
 .PHONY: help run test test-long test-paths test-threads bench bench-quick bench-costs bench_programs layers citations checks lint build release
 .PHONY: dependencies clients long_clients install uninstall clean
@@ -139,7 +141,7 @@ bench-costs: bench_programs
 
 install:
 	@[ -x $(release) ] || { echo 'make install: build first: make release' >&2; exit 1; }
-	install -d '$(bindir)' '$(sbindir)' '$(man1dir)' '$(man8dir)' '$(bashdir)' '$(zshdir)' '$(fishdir)' '$(unitdir)' '$(profiledir)' '$(docdir)/docs/decisions'
+	install -d '$(bindir)' '$(sbindir)' '$(man1dir)' '$(man8dir)' '$(bashdir)' '$(zshdir)' '$(fishdir)' '$(unitdir)' '$(profiledir)' $(addprefix '$(docdir)'/,$(docdirs))
 	install -m 0755 $(release) '$(bindir)/aclfs'
 	ln -sfn ../bin/aclfs '$(sbindir)/mount.aclfs'
 	ln -sfn ../bin/aclfs '$(sbindir)/mount.fuse.aclfs'
@@ -158,7 +160,7 @@ uninstall:
 	rm -f '$(bindir)/aclfs' '$(sbindir)/mount.aclfs' '$(sbindir)/mount.fuse.aclfs'
 	rm -f '$(man1dir)/aclfs.1' '$(man8dir)/mount.aclfs.8' '$(man8dir)/mount.fuse.aclfs.8'
 	rm -f '$(bashdir)/aclfs' '$(zshdir)/_aclfs' '$(fishdir)/aclfs.fish' '$(unitdir)/aclfs@.service'
-	cd '$(docdir)' 2>/dev/null && rm -f $(docs) && rmdir -p --ignore-fail-on-non-empty docs/decisions || :
+	cd '$(docdir)' 2>/dev/null && rm -f $(docs) && rmdir --ignore-fail-on-non-empty $(docdirs) || :
 	rmdir --ignore-fail-on-non-empty '$(docdir)' 2>/dev/null || :
 	cd '$(profiledir)' 2>/dev/null && rm -f $(profiles) || :
 	rmdir --ignore-fail-on-non-empty '$(profiledir)' '$(dir $(profiledir))' 2>/dev/null || :
