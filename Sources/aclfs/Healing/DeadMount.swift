@@ -77,7 +77,7 @@ struct DeadMount: Sendable {
     /// - Returns: nil if the kernel cannot; then nothing is mounted, and `said` has told why.
     /// - Throws: what the kernel has against the new mount itself.
     func mountBeneath(
-        source: String, _ flags: Mounting.Flags, extra: String?, _ said: (String) -> Void
+        source: String, _ flags: FuseMount.Flags, extra: String?, _ said: (String) -> Void
     ) throws(SessionError) -> (descriptor: Int32, device: String, healing: Healing)? {
         let dead: SharedDescriptor
         let id: UInt64
@@ -86,7 +86,7 @@ struct DeadMount: Sendable {
             id = try Syscall.mountID(of: dead.rawValue)
         } catch { return nil }
         guard let top = MountTable.entry(at: mountpoint), top.id == id, top.type == "fuse.aclfs" else { return nil }
-        let made = try Mounting.mountNowhere(source: source, flags: flags, extra: extra)
+        let made = try FuseMount.mountNowhere(source: source, flags: flags, extra: extra)
         let new = SharedDescriptor(rawValue: made.mount)
         do throws(Errno) {
             // Asks the kernel only: nobody answers on the new mount yet.

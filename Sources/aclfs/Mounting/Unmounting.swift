@@ -8,7 +8,7 @@ enum Unmounting {
         if geteuid() == 0 {
             // The daemon's threads have no account's id: the directories on the way may be closed to them.
             try FileSystemUser.asRoot { () throws(Errno) in
-                do throws(SessionError) { try Mounting.unmount(mountpoint, lazily: lazily) } catch {
+                do throws(SessionError) { try FuseMount.unmount(mountpoint, lazily: lazily) } catch {
                     throw Errno(rawValue: error.errno)
                 }
             }

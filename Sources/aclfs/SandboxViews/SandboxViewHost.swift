@@ -127,8 +127,8 @@ extension MountHost {
             made = try FileSystemUser.asRoot { () throws(Errno) in
                 let contexts = mount.options.contexts
                 do throws(SessionError) {
-                    return try Mounting.mountNowhere(
-                        source: entry.source, flags: Mounting.Flags(entry),
+                    return try FuseMount.mountNowhere(
+                        source: entry.source, flags: FuseMount.Flags(entry),
                         extra: contexts.isEmpty ? nil : contexts.joined(separator: "\n"))
                 } catch { throw Errno(rawValue: error.errno) }
             }
@@ -194,11 +194,11 @@ extension MountHost {
     }
 }
 
-extension Mounting.Flags {
+extension FuseMount.Flags {
     /// As they are in force on a mount of root's.
     init(_ entry: MountEntry) {
         self = [.allowOther]
-        let words: [(String, Mounting.Flags)] = [
+        let words: [(String, FuseMount.Flags)] = [
             ("ro", .readOnly), ("nosuid", .noSetID), ("nodev", .noDevices), ("noexec", .noExecution),
             ("noatime", .noAccessTime), ("sync", .synchronous), ("dirsync", .synchronousDirectories),
             ("nodiratime", .noDirectoryAccessTime), ("nosymfollow", .noSymlinkFollow),

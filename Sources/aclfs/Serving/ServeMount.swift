@@ -102,8 +102,8 @@ extension PreparedMount {
             profile: profile, showsRequests: request.debug, descriptor: made.descriptor, healing: made.healing)
     }
 
-    private static func flags(_ options: MountOptions) -> Mounting.Flags {
-        var flags: Mounting.Flags = []
+    private static func flags(_ options: MountOptions) -> FuseMount.Flags {
+        var flags: FuseMount.Flags = []
         if options.volume.isReadOnly { flags.insert(.readOnly) }
         if options.noSuid { flags.insert(.noSetID) }
         if options.noDev { flags.insert(.noDevices) }
@@ -125,9 +125,9 @@ extension PreparedMount {
         let extra = contexts.isEmpty ? nil : contexts.joined(separator: ",")
         do {
             if geteuid() == 0 {
-                return try Mounting.mountAsRoot(source: fsname, at: mountpoint, flags: flags, extra: extra)
+                return try FuseMount.mountAsRoot(source: fsname, at: mountpoint, flags: flags, extra: extra)
             }
-            return try Mounting.mountThroughFusermount(
+            return try FuseMount.mountThroughFusermount(
                 source: fsname, at: mountpoint, flags: flags, extra: extra, report: { printError($0) })
         } catch { throw failure(error) }
     }

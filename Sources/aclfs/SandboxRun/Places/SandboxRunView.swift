@@ -69,12 +69,12 @@ struct SandboxRunView {
         } catch { throw SandboxRunFailure("no directory for the view", error) }
         // Before it is mounted: whatever ends us, it is taken away.
         let (line, helper) = try startHelper(path)
-        var flags = Mounting.Flags(entry)
+        var flags = FuseMount.Flags(entry)
         flags.remove(.allowOther)
         let device: SharedDescriptor
         do throws(SessionError) {
             device = SharedDescriptor(
-                rawValue: try Mounting.mountThroughFusermount(
+                rawValue: try FuseMount.mountThroughFusermount(
                     source: entry.source, at: path, flags: flags, report: { printError($0) }))
         } catch {
             throw SandboxRunFailure("cannot mount the view on \(path)", Errno(rawValue: error.errno))

@@ -1,7 +1,7 @@
 import CFuseShim
 
 /// Attaches a device descriptor to a mount point. The kernel's own permission checks are never asked for.
-public enum Mounting {
+public enum FuseMount {
     public struct Flags: OptionSet, Hashable, Sendable {
         public var rawValue: UInt32
         public init(rawValue: UInt32) { self.rawValue = rawValue }
