@@ -51,19 +51,21 @@ let package = Package(
             dependencies: [
                 "Authorization", "ACLFormats", "SandboxPolicy", "LinuxSystem", "Identity", "BackingStore", "FuseSession",
             ], swiftSettings: strict),
-        // 9: what the commands do, and the one executable.
-        .target(
-            name: "ToolSupport",
-            dependencies: ["Authorization", "ACLFormats", "LinuxSystem", "Identity", "BackingStore"],
-            swiftSettings: strict),
+        // 9: what the commands do, and the one executable. First what all of them share.
+        .target(name: "ToolSupport", dependencies: ["ACLFormats", "LinuxSystem"], swiftSettings: strict),
         // Profiles as files; the only one that may use Foundation's property lists, and never in a request's way.
         .target(
             name: "SandboxProfiles", dependencies: ["ACLFormats", "SandboxPolicy", "LinuxSystem"], swiftSettings: strict),
+        // Bodies of the commands.
+        .target(
+            name: "Commands",
+            dependencies: ["ToolSupport", "Authorization", "ACLFormats", "LinuxSystem", "Identity"],
+            swiftSettings: strict),
         .executableTarget(
             name: "aclfs",
             dependencies: [
-                "ToolSupport", "SandboxProfiles", "Authorization", "ACLFormats", "SandboxPolicy", "ACLFileSystem", "BackingStore",
-                "FuseSession", "LinuxSystem", "Identity",
+                "Commands", "ToolSupport", "SandboxProfiles", "Authorization", "ACLFormats", "SandboxPolicy", "ACLFileSystem",
+                "BackingStore", "FuseSession", "LinuxSystem", "Identity",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
 
@@ -110,7 +112,7 @@ let package = Package(
         .testTarget(
             name: "FuseSessionTests", dependencies: ["FuseSession", "LinuxSystem", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "ToolSupportTests", dependencies: ["ToolSupport", "Authorization", "ACLFormats", "LinuxSystem"],
+            name: "CommandsTests", dependencies: ["Commands", "ToolSupport", "Authorization", "ACLFormats", "LinuxSystem"],
             swiftSettings: strict),
         .testTarget(
             name: "SandboxProfilesTests", dependencies: ["SandboxProfiles", "SandboxPolicy", "Authorization"],

@@ -1,4 +1,4 @@
-import ACLFormats
+import Commands
 import Glibc
 import LinuxSystem
 import ToolSupport
@@ -74,17 +74,3 @@ private func byteArguments(after count: Int) -> [[UInt8]] {
         CommandLine.unsafeArgv[index].map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) }
     }
 }
-
-/// One line on standard error. Like all that people read it goes through `Message`.
-/// - Parameter usage: the program's own text, which follows.
-func printError(_ text: String, usage: String? = nil) {
-    OutputSink.standard.error(Message.line(text) + (usage.map { Message.lines($0) } ?? []))
-}
-
-func printUsageError(_ usage: String) { OutputSink.standard.error(Message.lines(usage)) }
-
-/// On standard output. Never through print(), whose errors nobody learns.
-func printLine(_ text: String) { StandardOutput.write(Message.line(text)) }
-/// A text of the program's own.
-func printLines(_ text: String) { StandardOutput.write(Message.lines(text)) }
-func printJSON(_ value: JSON) { StandardOutput.write(JSONText.write(value) + [0x0A]) }

@@ -1,6 +1,7 @@
 import ACLFormats
 import ArgumentParser
 import Glibc
+import ToolSupport
 
 /// A word of the command line as the kernel handed it over: names of files need not be text, and the argument parser
 /// takes text. So a byte that is no UTF-8 stands as a scalar of the last private plane while it is parsed.

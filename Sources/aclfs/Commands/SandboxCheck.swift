@@ -2,6 +2,7 @@ import ACLFileSystem
 import ACLFormats
 import SandboxPolicy
 import SandboxProfiles
+import ToolSupport
 
 /// `aclfs sandbox check`: 0 the profile is good, 1 it is not, 2 no answer.
 enum SandboxCheck {

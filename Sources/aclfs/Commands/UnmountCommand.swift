@@ -1,5 +1,6 @@
 import Glibc
 import LinuxSystem
+import ToolSupport
 
 /// `aclfs unmount [-f] MOUNTPOINT`: ends a mount, and returns when the daemon has let go of the source; one whose daemon died is taken
 /// away.

@@ -2,6 +2,7 @@ import ACLFileSystem
 import Glibc
 import LinuxSystem
 import SandboxPolicy
+import ToolSupport
 
 /// A mount that the kernel shows and that somebody must serve.
 struct AttachedMount: Sendable {

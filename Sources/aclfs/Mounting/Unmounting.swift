@@ -1,6 +1,7 @@
 import FuseSession
 import Glibc
 import LinuxSystem
+import ToolSupport
 
 /// Takes mounts away, by umount2(2) or for an ordinary user by the set-uid helper that made them.
 enum Unmounting {

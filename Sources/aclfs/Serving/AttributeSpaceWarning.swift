@@ -1,6 +1,7 @@
 import Authorization
 import BackingStore
 import LinuxSystem
+import ToolSupport
 
 extension PreparedMount {
     /// Says so if the longest list does not fit on the backing directory's file system.

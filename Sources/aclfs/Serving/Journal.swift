@@ -1,6 +1,7 @@
 import ACLFormats
 import Glibc
 import LinuxSystem
+import ToolSupport
 
 /// What is to be known of a running mount, one line each: on standard error in the foreground, in syslog from
 /// the daemon, whose standard error ends with its readiness.

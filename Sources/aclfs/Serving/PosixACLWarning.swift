@@ -1,5 +1,6 @@
 import BackingStore
 import LinuxSystem
+import ToolSupport
 
 extension PreparedMount {
     /// POSIX ACLs on the backing directory hold on the mount, too (docs/authorization.md 10, Q22), where setfacl(1) cannot show or

@@ -4,6 +4,7 @@ import FuseSession
 import Glibc
 import LinuxSystem
 import SandboxPolicy
+import ToolSupport
 
 /// Everything that can be refused before anything is mounted has been looked at.
 struct PreparedMount {

@@ -4,6 +4,7 @@ import BackingStore
 import FuseSession
 import Glibc
 import LinuxSystem
+import ToolSupport
 
 extension PreparedMount {
     /// Becomes the daemon of this mount, reports readiness when the kernel has been answered, and serves until it and

@@ -2,6 +2,7 @@ import ACLFileSystem
 import BackingStore
 import Glibc
 import LinuxSystem
+import ToolSupport
 
 extension PreparedMount {
     /// What the mount table calls the file system of the source, if other hosts or programs may change it without this kernel

@@ -1,5 +1,6 @@
 import BackingStore
 import LinuxSystem
+import ToolSupport
 
 extension PreparedMount {
     /// Root's daemon must not spend root's reserve or ignore quotas for others (docs/decisions/0005-space.md).

@@ -2,6 +2,7 @@ import ACLFormats
 import Glibc
 import LinuxSystem
 import SandboxPolicy
+import ToolSupport
 
 /// The application's container, made by its user through the mount as everybody sees it: from inside nobody could.
 struct SandboxRunContainer {

@@ -1,6 +1,7 @@
 import ACLFormats
 import Glibc
 import LinuxSystem
+import ToolSupport
 
 /// The first process of the new process namespace: closes the last doors, starts the command, and stays until nobody is
 /// left, as init does.
