@@ -39,7 +39,7 @@ enum Program {
             printLines(Usage.text)
             return 0
         case "version", "--version", "-V":
-            printLine("aclfs \(Usage.version)")
+            printLine("aclfs \(ProgramVersion.text)")
             return 0
         default:
             // mount.fuse3 calls `aclfs SOURCE MOUNTPOINT -o …`.
@@ -72,5 +72,14 @@ private func isDirectory(_ path: String) -> Bool {
 private func byteArguments(after count: Int) -> [[UInt8]] {
     (count..<max(count, Int(CommandLine.argc))).compactMap { index in
         CommandLine.unsafeArgv[index].map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) }
+    }
+}
+
+/// The words after the subcommand as bytes: `CommandLine.arguments` repairs what is not UTF-8.
+func rawArguments() -> [[UInt8]] {
+    let count = Int(CommandLine.argc)
+    return (0..<count).dropFirst(2).compactMap { index in
+        guard let word = CommandLine.unsafeArgv[index] else { return nil }
+        return UnsafeBufferPointer(start: word, count: strlen(word)).map { UInt8(bitPattern: $0) }
     }
 }

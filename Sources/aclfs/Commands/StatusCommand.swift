@@ -32,7 +32,7 @@ enum StatusCommand {
                 answers.append(answer)
                 if !arguments.json { show(answer, mount) }
             } catch {
-                let remedy = Unmounting.isDead(mount) ? "; it died: aclfs unmount takes its mount away" : ""
+                let remedy = MountServer.isDead(mount) ? "; it died: aclfs unmount takes its mount away" : ""
                 let message = "aclfs: \(escapedName(mount.path.utf8)): \(error.message)\(remedy)"
                 // In a sandbox the view covers the mount itself at its place, and nobody answers for either.
                 if said.insert(message).inserted { printError(message) }

@@ -21,7 +21,7 @@ enum UnmountCommand {
     private static func perform(_ path: String) throws(MountFailure) {
         let mountpoint = try MountPath.resolved(path, role: "mount point")
         let entry = try entry(at: mountpoint, path)
-        let isDead = Unmounting.isDead(mountpoint)
+        let isDead = MountServer.isDead(mountpoint)
         let daemon = isDead ? nil : LettingGo(of: entry)
         do throws(Errno) { try Unmounting.perform(mountpoint, lazily: isDead) } catch { throw failure(error, path) }
         // A healing that did not end leaves a second one beneath the first.

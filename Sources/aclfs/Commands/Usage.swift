@@ -1,6 +1,4 @@
 enum Usage {
-    static let version = "0.1.0"
-
     static let commands: [(name: String, summary: String)] = [
         ("mount", "[-f] [-d] [-o OPTIONS] SOURCE MOUNTPOINT   serve a directory"),
         ("chmod", "[-fhv] [-R [-H | -L | -P]] MODE|ENTRY-VERB … FILE …   modes and entries (+a -a =a# -N …)"),

@@ -3,6 +3,7 @@ import ACLFormats
 import BackingStore
 import LinuxSystem
 import SandboxPolicy
+import ToolSupport
 
 /// What a client of one mount wants of the grants, done for all mounts of the daemon. A grant counts, or counts no more,
 /// when the answer is given.

@@ -1,8 +1,26 @@
 import ACLFormats
 import BackingStore
 import LinuxSystem
+import ToolSupport
 
 extension GrantPlace {
+    /// Where it lies in a tree, if it does (`places` has where else it is seen there).
+    /// - Throws: if that cannot be found out.
+    func names(inside tree: BackingTree) throws(Errno) -> [[UInt8]]? {
+        let path = self.path.utf8.pathNames
+        let depth = basePath.split(separator: "/").count
+        var level = 0
+        var found: [[UInt8]]?
+        try Syscall.visitAncestors(of: base.rawValue) { status in
+            if status.device == tree.root.key.device, status.inode == tree.root.key.inode {
+                found = Array(path.dropFirst(depth - level))
+            }
+            level += 1
+            return found == nil && level <= depth
+        }
+        return found
+    }
+
     /// Every place of a tree where it is seen: where it lies, and wherever a bind mount shows it, a directory around it or
     /// something in it. What is mounted later is not known.
     /// - Throws: if that cannot be found out.

@@ -3,6 +3,7 @@ import ACLFormats
 import Glibc
 import LinuxSystem
 import SandboxPolicy
+import ToolSupport
 
 /// Why grants cannot be read or kept.
 struct GrantProblem: Error {

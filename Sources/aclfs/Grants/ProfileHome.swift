@@ -1,6 +1,7 @@
 import ACLFormats
 import BackingStore
 import LinuxSystem
+import ToolSupport
 
 /// The home folder that a profile's places are counted from. One that is not there would leave the application an empty
 /// container, and nobody would know why.

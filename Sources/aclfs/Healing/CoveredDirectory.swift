@@ -1,5 +1,6 @@
 import Glibc
 import LinuxSystem
+import ToolSupport
 
 /// Where a mount's source lies if a dead mount of ours may be in the way to it, as over itself: seen from a copy of the mount namespace
 /// in which the dead mount is taken away, so that nothing is uncovered here.
@@ -63,7 +64,7 @@ struct CoveredDirectory: Sendable {
 
     /// In the copy: whether the topmost mount is one of ours and dead.
     private static func isDeadHere(_ mountpoint: String) throws(Errno) -> Bool {
-        guard Unmounting.isDead(mountpoint) else { return false }
+        guard MountServer.isDead(mountpoint) else { return false }
         let file = try Syscall.open("/proc/thread-self/mountinfo", OpenFlag.readOnly)
         let table = try MountInfo.read(file.rawValue).map { MountEntry($0) }
         return MountTable.stack(at: mountpoint, in: table).first?.type == "fuse.aclfs"

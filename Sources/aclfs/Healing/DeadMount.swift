@@ -1,6 +1,7 @@
 import FuseSession
 import Glibc
 import LinuxSystem
+import ToolSupport
 
 /// A mount of ours on the mount point whose daemon died. The new mount is put beneath it, and it is detached when that one answers: at
 /// no moment does the path lead to what both cover (docs/mounting.md, "When the daemon has died").
@@ -11,7 +12,7 @@ struct DeadMount: Sendable {
 
     /// - Returns: nil if nothing is dead there, or something that is not ours.
     static func at(_ mountpoint: String, isMasked: Bool) -> DeadMount? {
-        guard Unmounting.isDead(mountpoint), MountTable.entry(at: mountpoint)?.type == "fuse.aclfs" else { return nil }
+        guard MountServer.isDead(mountpoint), MountTable.entry(at: mountpoint)?.type == "fuse.aclfs" else { return nil }
         return DeadMount(mountpoint: mountpoint, isMasked: isMasked)
     }
 

@@ -1,5 +1,6 @@
 import Glibc
 import LinuxSystem
+import ToolSupport
 
 /// `aclfs unmount -f`: works whatever the daemon does, for it is asked nothing. It may be stopped, or its threads may sleep in the kernel.
 ///

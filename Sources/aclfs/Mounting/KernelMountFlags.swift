@@ -1,4 +1,5 @@
 import LinuxSystem
+import ToolSupport
 
 /// The flags of a mount that the kernel keeps, in the words of `-o` and as mount(2) takes them.
 struct KernelMountFlags: Equatable {

@@ -1,18 +1,6 @@
 import ACLFileSystem
 import Authorization
-
-/// Exit codes of mount(8), which callers of these commands expect.
-enum MountExit {
-    static let wrongUse: Int32 = 1
-    static let systemError: Int32 = 2
-    static let failed: Int32 = 32
-}
-
-/// Why a mount did not come about.
-struct MountFailure: Error {
-    var status: Int32
-    var message: String
-}
+import ToolSupport
 
 /// What a mount was asked for, whichever grammar it came in.
 struct MountRequest {

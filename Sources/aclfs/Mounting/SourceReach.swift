@@ -1,6 +1,7 @@
 import Glibc
 import Identity
 import LinuxSystem
+import ToolSupport
 
 /// Who can search a directory from outside the mount, and so is not judged by aclfs.
 ///

@@ -1,5 +1,6 @@
 import ACLFileSystem
 import FuseSession
+import ToolSupport
 
 /// `transport=`: how requests are to travel.
 enum TransportChoice {

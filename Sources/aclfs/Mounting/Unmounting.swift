@@ -20,7 +20,7 @@ enum Unmounting {
 
     /// Mounts of our own type on this path whose daemon died. A living one, and any other type, stays.
     static func healDead(_ mountpoint: String) throws(MountFailure) {
-        while isDead(mountpoint), let entry = MountTable.entry(at: mountpoint), entry.type == "fuse.aclfs" {
+        while MountServer.isDead(mountpoint), let entry = MountTable.entry(at: mountpoint), entry.type == "fuse.aclfs" {
             do throws(Errno) { try perform(mountpoint, lazily: true) } catch {
                 throw MountFailure(
                     status: MountExit.failed,
@@ -38,26 +38,6 @@ enum Unmounting {
             SystemTime.sleep(milliseconds: 20)
         }
     }
-
-    /// As below; false where it lies on, or behind, what another user serves: nobody goes there, he need not answer.
-    static func isDead(_ mount: MountEntry) -> Bool {
-        let path = Array(mount.path.utf8)
-        guard let table = try? MountInfo.ofThisProcess(),
-            !table.contains(where: { $0.isStrangers(to: geteuid()) && (path == $0.path || path.starts(with: $0.path + [0x2F])) })
-        else { return false }
-        return isDead(mount.path)
-    }
-
-    static func isDead(_ mountpoint: String) -> Bool {
-        var status = stat()
-        if stat(mountpoint, &status) != 0 { return saysDead(Errno(rawValue: errno)) }
-        // The kernel may know the attributes still, but never the state of the file system.
-        var fileSystem = statvfs()
-        return statvfs(mountpoint, &fileSystem) != 0 && saysDead(Errno(rawValue: errno))
-    }
-
-    /// The second and the third are what requests get that are under way while the daemon dies: on a ring first the third.
-    static func saysDead(_ error: Errno) -> Bool { [ENOTCONN, ECONNABORTED, ECANCELED].contains(error.rawValue) }
 
     /// What it does not like it says, and is shown as a message of ours. Its place is not taken from PATH, which is the caller's.
     private static func throughHelper(_ mountpoint: String, lazily: Bool) throws(Errno) {

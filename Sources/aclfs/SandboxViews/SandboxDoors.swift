@@ -1,6 +1,7 @@
 import ACLFormats
 import Glibc
 import LinuxSystem
+import ToolSupport
 
 /// Which closed directories are the caller's own. In a user namespace every owner that it does not map looks like one user, who may be
 /// the caller himself (`nobody`): what is his is asked before there is one.

@@ -1,4 +1,5 @@
 import LinuxSystem
+import ToolSupport
 
 /// A place of one mount where something is seen that must not be.
 struct SandboxSight {

@@ -4,6 +4,7 @@ import FuseSession
 import Glibc
 import LinuxSystem
 import SandboxPolicy
+import ToolSupport
 
 /// The daemon's side of `aclfs sandbox run`: what there is to cover, and a view of one of its mounts.
 ///

@@ -5,6 +5,7 @@ import FuseSession
 import Glibc
 import LinuxSystem
 import SandboxPolicy
+import ToolSupport
 
 /// The mounts that this process serves: of one backing directory, or of directories one inside the other. The first is
 /// its own, later ones are handed over by the commands that made them (docs/architecture.md, "One daemon").

@@ -2,6 +2,7 @@ import ACLFileSystem
 import ACLFormats
 import SandboxPolicy
 import SandboxProfiles
+import ToolSupport
 
 /// The profile that `sandbox=` names, read by the command that mounts: what the daemon enforces is what was looked at
 /// then, whatever becomes of the file.

@@ -2,6 +2,7 @@ import ACLFileSystem
 import Authorization
 import LinuxSystem
 import Synchronization
+import ToolSupport
 
 /// Follows what the kernel says of our mount: somebody may remount it without a helper (`mount -i`, or where none
 /// is installed), and the daemon must not go on with other words than the kernel.

@@ -34,7 +34,7 @@ struct PreparedMount {
         }
         (self.dead, self.remarks) = (dead, remarks)
         if let covered { source = covered.path } else { source = try MountPath.resolved(request.source, role: "source") }
-        if dead == nil, Unmounting.isDead(mountpoint) {
+        if dead == nil, MountServer.isDead(mountpoint) {
             throw MountFailure(
                 status: MountExit.failed,
                 message:

@@ -73,7 +73,7 @@ enum ControlDirectory {
         _ watch: MountWatch, in directory: String, host: MountHost
     ) -> ControlServer? {
         var facts = ControlServer.MountFacts(
-            source: mount.name, mountpoint: mount.mountpoint, version: Usage.version,
+            source: mount.name, mountpoint: mount.mountpoint, version: ProgramVersion.text,
             paths: { [weak fileSystem] in negotiated.members(obstacle: fileSystem?.passthroughObstacle) },
             sourceReach: { SourceReach(source: mount.source, mountpoint: mount.mountpoint).description },
             kernelWords: { watch.entry.map { KernelMountFlags($0).shown } ?? [] })

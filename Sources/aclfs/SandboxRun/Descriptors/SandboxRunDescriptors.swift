@@ -1,6 +1,7 @@
 import ACLFormats
 import Glibc
 import LinuxSystem
+import ToolSupport
 
 /// What the command would inherit. Beyond 0 to 2 it is closed; those three may be anything but a way to the share.
 enum SandboxRunDescriptors {

@@ -1,6 +1,7 @@
 import ACLFormats
 import Glibc
 import LinuxSystem
+import ToolSupport
 
 /// Devices in /dev alone, and few of them where the caller could open a disk there: the backing directory lies on one.
 struct SandboxRunDevices {

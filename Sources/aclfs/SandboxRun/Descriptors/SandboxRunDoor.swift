@@ -1,6 +1,7 @@
 import ACLFormats
 import Glibc
 import LinuxSystem
+import ToolSupport
 
 /// A directory above grants or control sockets that the caller may not search.
 enum SandboxRunDoor {

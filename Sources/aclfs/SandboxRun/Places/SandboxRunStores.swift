@@ -112,7 +112,7 @@ enum SandboxRunStores {
 
     /// Or dead: then it keeps grants no more.
     private static func isGone(_ mount: MountEntry) -> Bool {
-        !ownMounts().contains { $0.device == mount.device } || Unmounting.isDead(mount)
+        !ownMounts().contains { $0.device == mount.device } || MountServer.isDead(mount)
     }
 
     private static func failure(_ who: String, _ error: ControlError) -> SandboxRunFailure {

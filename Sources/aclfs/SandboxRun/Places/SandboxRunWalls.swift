@@ -1,6 +1,7 @@
 import ACLFormats
 import Glibc
 import LinuxSystem
+import ToolSupport
 
 /// The first namespace: everything through which the share or its backing directory can be seen is covered, by the view
 /// where it shows the same, by an empty directory elsewhere.

@@ -1,21 +1,19 @@
-import ACLFormats
 import Glibc
 import LinuxSystem
-import ToolSupport
 
 /// A question to the daemons of several mounts. Those of other users need not answer, or as slowly as they like: each such user
 /// has a short time for all his mounts together, and is asked once.
-struct MountRound {
+package struct MountRound {
     /// Nanoseconds that are left.
     private var time: [UInt32: UInt64] = [:]
     private let patience: UInt32
 
     /// - Parameter patience: with each other user, in milliseconds.
-    init(patience: UInt32 = 2000) { self.patience = patience }
+    package init(patience: UInt32 = 2000) { self.patience = patience }
 
     /// Whom to ask where no mount is named: one's own daemons and root's, and of root everybody's. Each mount once at each place:
     /// in a sandbox it stands there several times.
-    static func mounts() -> [MountEntry] {
+    package static func mounts() -> [MountEntry] {
         var seen: Set<String> = []
         return MountTable.entries().filter { mount in
             mount.type == "fuse.aclfs" && (geteuid() == 0 || !mount.isStrangers)
@@ -23,7 +21,7 @@ struct MountRound {
         }
     }
 
-    mutating func ask<Value>(
+    package mutating func ask<Value>(
         _ mount: MountEntry, _ body: (ControlClient) throws(ControlError) -> Value
     ) throws(ControlError) -> Value {
         let owner = mount.userID ?? 0
@@ -40,9 +38,4 @@ struct MountRound {
             try ControlClient(
                 device: mount.device, owner: owner, patience: UInt32(clamping: left / 1_000_000 + 1), isInAll: true))
     }
-}
-
-extension MountEntry {
-    /// Whether somebody else serves it, neither root nor this user.
-    var isStrangers: Bool { userID.map { $0 != 0 && $0 != geteuid() } ?? false }
 }

@@ -1,19 +1,18 @@
 import ACLFormats
 import Glibc
 import LinuxSystem
-import ToolSupport
 
 /// A path of a command as the daemon of its mount knows it.
-struct MountLocation {
-    let entry: MountEntry
+package struct MountLocation {
+    package let entry: MountEntry
     /// From the root of the file system, which a bind mount may show only in part.
-    let names: [[UInt8]]
+    package let names: [[UInt8]]
 
     /// - Parameters:
     ///   - isFollowed: the object that a link leads to is meant, which must exist.
     ///   - isAsWritten: what is missing on the way, or not shown, is taken as written.
     /// - Throws: a message if it does not lie on an aclfs mount.
-    init(_ path: [UInt8], isFollowed: Bool = false, isAsWritten: Bool = false) throws(ControlError) {
+    package init(_ path: [UInt8], isFollowed: Bool = false, isAsWritten: Bool = false) throws(ControlError) {
         let real = isFollowed ? try Self.real(path) : try Self.absolute(path, isAsWritten)
         let mounts = MountTable.entries().filter { Self.covers(Array($0.path.utf8), real) }
         guard let length = mounts.map({ $0.path.utf8.count }).max(),
@@ -25,26 +24,26 @@ struct MountLocation {
     }
 
     /// The top of a mount.
-    init(top: MountEntry) {
+    package init(top: MountEntry) {
         entry = top
         names = top.root.utf8.split(separator: 0x2F).map { Array($0) }
     }
 
     /// What the daemon of a mount told.
-    init(_ mount: MountEntry, _ path: [UInt8]) {
+    package init(_ mount: MountEntry, _ path: [UInt8]) {
         entry = mount
         names = path.split(separator: 0x2F).map { Array($0) }
     }
 
     /// As it is sent.
-    var path: [UInt8] { Array(names.joined(separator: [0x2F])) }
+    package var path: [UInt8] { Array(names.joined(separator: [0x2F])) }
 
-    func client() throws(ControlError) -> ControlClient {
+    package func client() throws(ControlError) -> ControlClient {
         try ControlClient(device: entry.device, owner: entry.userID ?? 0)
     }
 
     /// How the first `depth` names are called here.
-    func shown(_ depth: Int) -> [UInt8] {
+    package func shown(_ depth: Int) -> [UInt8] {
         let hidden = entry.root.utf8.split(separator: 0x2F).map { Array($0) }
         let shown = names.prefix(depth)
         var path = entry.path == "/" ? [] : Array(entry.path.utf8)
@@ -101,14 +100,5 @@ struct MountLocation {
         guard let resolved = realpath(characters, nil) else { throw Errno(rawValue: errno) }
         defer { free(resolved) }
         return UnsafeBufferPointer(start: resolved, count: strlen(resolved)).map { UInt8(bitPattern: $0) }
-    }
-}
-
-/// The words after the subcommand as bytes: `CommandLine.arguments` repairs what is not UTF-8.
-func rawArguments() -> [[UInt8]] {
-    let count = Int(CommandLine.argc)
-    return (0..<count).dropFirst(2).compactMap { index in
-        guard let word = CommandLine.unsafeArgv[index] else { return nil }
-        return UnsafeBufferPointer(start: word, count: strlen(word)).map { UInt8(bitPattern: $0) }
     }
 }

@@ -2,12 +2,12 @@ import Glibc
 import LinuxSystem
 
 /// Paths as the mount table has them.
-enum MountPath {
+package enum MountPath {
     /// The real path. A mount whose daemon died cannot be entered, so its own name is taken as it stands.
-    static func resolved(_ path: String, role: String) throws(MountFailure) -> String {
+    package static func resolved(_ path: String, role: String) throws(MountFailure) -> String {
         do throws(Errno) { return try real(path) } catch {
             var hint = ""
-            if Unmounting.saysDead(error) {
+            if MountServer.saysDead(error) {
                 let trimmed = trimmed(path)
                 let slash = trimmed.lastIndex(of: "/")
                 let name = slash.map { String(trimmed[trimmed.index(after: $0)...]) } ?? trimmed
@@ -22,7 +22,7 @@ enum MountPath {
     }
 
     /// The real path of a mount point, without a question to what is mounted there: its server may not answer.
-    static func unasked(_ path: String, role: String) throws(MountFailure) -> String {
+    package static func unasked(_ path: String, role: String) throws(MountFailure) -> String {
         do throws(Errno) {
             let top = try Syscall.open(path, OpenFlag.path)
             return String(decoding: try Syscall.readlinkat(top.rawValue, "/proc/self/fd/\(top.rawValue)"), as: UTF8.self)
@@ -30,18 +30,18 @@ enum MountPath {
     }
 
     /// Whether the path is the directory or lies below it.
-    static func isInside(_ path: String, _ directory: String) -> Bool {
+    package static func isInside(_ path: String, _ directory: String) -> Bool {
         directory == "/" || path == directory || path.hasPrefix(directory + "/")
     }
 
-    static func real(_ path: String) throws(Errno) -> String {
+    package static func real(_ path: String) throws(Errno) -> String {
         guard let resolved = realpath(path, nil) else { throw Errno(rawValue: errno) }
         defer { free(resolved) }
         return String(cString: resolved)
     }
 
     /// What holds the last name of a real path.
-    static func directory(of path: String) -> String {
+    package static func directory(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
         return String(path[..<slash])
     }

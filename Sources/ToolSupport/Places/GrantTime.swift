@@ -1,11 +1,11 @@
 import Glibc
 
 /// When a grant ends, as people write it.
-enum GrantTime {
-    static let forms = "30s, 30m, 12h, 7d, '2026-12-31 18:00' (local time), 2026-12-31 (its beginning), 2026-12-31T18:00:00Z or @SECONDS"
+package enum GrantTime {
+    package static let forms = "30s, 30m, 12h, 7d, '2026-12-31 18:00' (local time), 2026-12-31 (its beginning), 2026-12-31T18:00:00Z or @SECONDS"
 
     /// Seconds since 1970, which may have passed; nil if it is no time.
-    static func seconds(_ text: String, now: Int64) -> Int64? {
+    package static func seconds(_ text: String, now: Int64) -> Int64? {
         if text.hasPrefix("@") { return Int64(text.dropFirst()) }
         if let unit = text.last, let length: Int64 = ["s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800][unit],
             let count = Int64(text.dropLast()), count.magnitude < 1 << 32
@@ -48,7 +48,7 @@ enum GrantTime {
     }
 
     /// As it is shown.
-    static func text(_ seconds: Int64) -> String {
+    package static func text(_ seconds: Int64) -> String {
         var (time, broken) = (time_t(seconds), tm())
         guard gmtime_r(&time, &broken) != nil else { return "@\(seconds)" }
         var text = [CChar](repeating: 0, count: 32)

@@ -3,7 +3,7 @@ import LinuxSystem
 
 extension GrantPlace {
     /// In words, the first name on the way to a path where no directory is and none can be made; nil if there is none.
-    static func obstacle(on path: String) -> String? {
+    package static func obstacle(on path: String) -> String? {
         var way = ""
         for name in path.utf8.pathNames {
             way += "/" + String(decoding: name, as: UTF8.self)

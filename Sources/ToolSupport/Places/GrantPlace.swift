@@ -1,5 +1,3 @@
-import ACLFormats
-import BackingStore
 import Glibc
 import LinuxSystem
 
@@ -8,18 +6,18 @@ import LinuxSystem
 ///
 /// It is held by the deepest directory that is there before anything is mounted: a mount that covers its path later, the
 /// daemon's own perhaps, does not lead it elsewhere. It is made when there is something to keep.
-struct GrantPlace: Sendable {
-    let base: SharedDescriptor
+package struct GrantPlace: Sendable {
+    package let base: SharedDescriptor
     /// Of the base.
-    let basePath: String
+    package let basePath: String
     private let missing: [String]
 
-    var path: String { (basePath == "/" ? "" : basePath) + missing.map { "/\($0)" }.joined() }
+    package var path: String { (basePath == "/" ? "" : basePath) + missing.map { "/\($0)" }.joined() }
 
-    static func prepare() throws(Errno) -> GrantPlace { try GrantPlace(at: wanted()) }
+    package static func prepare() throws(Errno) -> GrantPlace { try GrantPlace(at: wanted()) }
 
     /// By the account, whatever the environment says; nil if it has no home.
-    static var usual: String? {
+    package static var usual: String? {
         if geteuid() == 0 { return "/var/lib/aclfs/grants" }
         guard let entry = getpwuid(geteuid()), let home = entry.pointee.pw_dir else { return nil }
         let path = String(cString: home)
@@ -31,17 +29,17 @@ struct GrantPlace: Sendable {
     }
 
     /// Whether the environment names one besides a home.
-    static var isNamed: Bool { absolute("XDG_STATE_HOME") != nil }
+    package static var isNamed: Bool { absolute("XDG_STATE_HOME") != nil }
 
     /// By the environment.
-    static func wanted() throws(Errno) -> String {
+    package static func wanted() throws(Errno) -> String {
         if geteuid() == 0 { return "/var/lib/aclfs/grants" }
         if let state = absolute("XDG_STATE_HOME") { return state + "/aclfs/grants" }
         guard let home = absolute("HOME") else { throw .noent }
         return home + "/.local/state/aclfs/grants"
     }
 
-    init(at path: String) throws(Errno) {
+    package init(at path: String) throws(Errno) {
         var there = path.split(separator: "/").map(String.init)
         var missing: [String] = []
         while true {
@@ -60,7 +58,7 @@ struct GrantPlace: Sendable {
 
     /// nil if there is none yet.
     /// - Throws: `perm` if somebody else could write there.
-    func directory(create: Bool) throws(Errno) -> SharedDescriptor? {
+    package func directory(create: Bool) throws(Errno) -> SharedDescriptor? {
         var here = base
         for (index, name) in missing.enumerated() {
             if create {
@@ -85,7 +83,7 @@ struct GrantPlace: Sendable {
 
     /// Whatever its owner and mode, which the owner can change.
     /// - Returns: nil if it is missing and this user cannot make it, whatever modes he changes.
-    func made() throws(Errno) -> SharedDescriptor? {
+    package func made() throws(Errno) -> SharedDescriptor? {
         var here = base
         for (index, name) in missing.enumerated() {
             func next() throws(Errno) -> SharedDescriptor {
@@ -118,21 +116,4 @@ struct GrantPlace: Sendable {
 
     /// What others may know is that there are grants, not of what.
     private func mode(ofMissing index: Int) -> UInt32 { geteuid() == 0 && index < missing.count - 1 ? 0o755 : 0o700 }
-
-    /// Where it lies in a tree, if it does (`places` has where else it is seen there).
-    /// - Throws: if that cannot be found out.
-    func names(inside tree: BackingTree) throws(Errno) -> [[UInt8]]? {
-        let path = self.path.utf8.pathNames
-        let depth = basePath.split(separator: "/").count
-        var level = 0
-        var found: [[UInt8]]?
-        try Syscall.visitAncestors(of: base.rawValue) { status in
-            if status.device == tree.root.key.device, status.inode == tree.root.key.inode {
-                found = Array(path.dropFirst(depth - level))
-            }
-            level += 1
-            return found == nil && level <= depth
-        }
-        return found
-    }
 }

@@ -7,14 +7,14 @@ import LinuxSystem
 extension GrantPlace {
     /// Where it lies, made if it is missing: what is not there could be made from inside.
     /// - Returns: nil if it is not there and this user cannot make it.
-    func wall() throws(Errno) -> SandboxPlaces.Place? {
+    package func wall() throws(Errno) -> SandboxPlaces.Place? {
         guard let directory = try made() else { return nil }
         return try .init(of: directory.rawValue)
     }
 
     /// Whether there is no directory at a path because a name on the way is a file, or a link that leads nowhere, and this user can
     /// change none of the names: then it is as one that is missing and that he cannot make. So is the home of an account that has none.
-    static func isBarred(_ path: String) -> Bool {
+    package static func isBarred(_ path: String) -> Bool {
         do throws(Errno) { return try isBarred(path.utf8.pathNames[...], links: 0) } catch { return false }
     }
 

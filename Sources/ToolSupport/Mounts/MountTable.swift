@@ -1,22 +1,23 @@
+import Glibc
 import LinuxSystem
 
 /// A line of the mount table in the words of the commands.
-struct MountEntry {
-    var id: UInt64
+package struct MountEntry {
+    package var id: UInt64
     /// The mount that it stands on.
-    var parent: UInt64
+    package var parent: UInt64
     /// `MAJOR:MINOR`.
-    var device: String
+    package var device: String
     /// What of the file system is mounted there: / unless it is a bind mount of a part.
-    var root: String
-    var path: String
+    package var root: String
+    package var path: String
     /// Of this mount; `superOptions` are those of the file system, wherever it is mounted.
-    var options: [String]
-    var type: String
-    var source: String
-    var superOptions: [String]
+    package var options: [String]
+    package var type: String
+    package var source: String
+    package var superOptions: [String]
 
-    init(_ mount: MountInfo) {
+    package init(_ mount: MountInfo) {
         func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
         func words(_ bytes: [UInt8]) -> [String] { text(bytes).split(separator: ",").map(String.init) }
         (id, parent, device) = (mount.id, mount.parent, DeviceNumber.text(mount.device))
@@ -25,23 +26,26 @@ struct MountEntry {
     }
 
     /// Of a FUSE mount: who mounted it.
-    var userID: UInt32? {
+    package var userID: UInt32? {
         superOptions.first { $0.hasPrefix("user_id=") }.flatMap { UInt32($0.dropFirst("user_id=".count)) }
     }
 
     /// Of a FUSE mount: whether the kernel lets nobody but whoever mounted it use it. Root is kept out, too.
-    func keepsOut(_ uid: UInt32) -> Bool { (userID ?? 0) != uid && !superOptions.contains("allow_other") }
+    package func keepsOut(_ uid: UInt32) -> Bool { (userID ?? 0) != uid && !superOptions.contains("allow_other") }
+
+    /// Whether somebody else serves it, neither root nor this user.
+    package var isStrangers: Bool { userID.map { $0 != 0 && $0 != geteuid() } ?? false }
 }
 
-enum MountTable {
+package enum MountTable {
     /// The mounts in order; a later one on the same path covers an earlier.
-    static func entries() -> [MountEntry] { (try? MountInfo.ofThisProcess())?.map { MountEntry($0) } ?? [] }
+    package static func entries() -> [MountEntry] { (try? MountInfo.ofThisProcess())?.map { MountEntry($0) } ?? [] }
 
     /// The mount that covers exactly this path, the topmost if there are several.
-    static func entry(at path: String) -> MountEntry? { stack(at: path).first }
+    package static func entry(at path: String) -> MountEntry? { stack(at: path).first }
 
     /// The mounts on exactly this path, the topmost first. The table's order does not say it: a mount can be put beneath another.
-    static func stack(at path: String, in table: [MountEntry] = entries()) -> [MountEntry] {
+    package static func stack(at path: String, in table: [MountEntry] = entries()) -> [MountEntry] {
         let here = table.filter { $0.path == path }
         let bearing = Set(here.map(\.parent))
         var stack: [MountEntry] = []
