@@ -56,6 +56,13 @@ let package = Package(
         // Profiles as files; the only one that may use Foundation's property lists, and never in a request's way.
         .target(
             name: "SandboxProfiles", dependencies: ["ACLFormats", "SandboxPolicy", "LinuxSystem"], swiftSettings: strict),
+        // What mount(8) and its kin ask for: requests, what is looked at before, healing, unmounting.
+        .target(
+            name: "Mounting",
+            dependencies: [
+                "ToolSupport", "SandboxProfiles", "Authorization", "ACLFormats", "SandboxPolicy", "LinuxSystem", "Identity",
+                "BackingStore", "FuseSession", "ACLFileSystem",
+            ], swiftSettings: strict),
         // Bodies of the commands.
         .target(
             name: "Commands",
@@ -64,7 +71,7 @@ let package = Package(
         .executableTarget(
             name: "aclfs",
             dependencies: [
-                "Commands", "ToolSupport", "SandboxProfiles", "Authorization", "ACLFormats", "SandboxPolicy", "ACLFileSystem",
+                "Commands", "Mounting", "ToolSupport", "SandboxProfiles", "Authorization", "ACLFormats", "SandboxPolicy", "ACLFileSystem",
                 "BackingStore", "FuseSession", "LinuxSystem", "Identity",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),

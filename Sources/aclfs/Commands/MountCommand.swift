@@ -3,6 +3,7 @@ import BackingStore
 import FuseSession
 import Glibc
 import LinuxSystem
+import Mounting
 import ToolSupport
 
 /// mount.aclfs and mount.fuse.aclfs.

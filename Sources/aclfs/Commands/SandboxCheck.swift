@@ -1,5 +1,6 @@
 import ACLFileSystem
 import ACLFormats
+import Mounting
 import SandboxPolicy
 import SandboxProfiles
 import ToolSupport

@@ -1,6 +1,7 @@
 import ACLFormats
 import Glibc
 import LinuxSystem
+import Mounting
 import SandboxPolicy
 import SandboxProfiles
 import ToolSupport

@@ -3,6 +3,7 @@ import ACLFormats
 import FuseSession
 import Glibc
 import LinuxSystem
+import Mounting
 import SandboxPolicy
 import ToolSupport
 
@@ -192,19 +193,5 @@ extension MountHost {
                     .init("controls", .bool(own.showsControls)),
                 ]))
         } catch { return .failed(.inval, error.message) }
-    }
-}
-
-extension FuseMount.Flags {
-    /// As they are in force on a mount of root's.
-    init(_ entry: MountEntry) {
-        self = [.allowOther]
-        let words: [(String, FuseMount.Flags)] = [
-            ("ro", .readOnly), ("nosuid", .noSetID), ("nodev", .noDevices), ("noexec", .noExecution),
-            ("noatime", .noAccessTime), ("sync", .synchronous), ("dirsync", .synchronousDirectories),
-            ("nodiratime", .noDirectoryAccessTime), ("nosymfollow", .noSymlinkFollow),
-        ]
-        for (word, flag) in words where entry.options.contains(word) || entry.superOptions.contains(word) { insert(flag) }
-        if !entry.options.contains("noatime"), !entry.options.contains("relatime") { insert(.strictAccessTime) }
     }
 }

@@ -3,6 +3,7 @@ import ACLFormats
 import BackingStore
 import Glibc
 import LinuxSystem
+import Mounting
 import SandboxPolicy
 import ToolSupport
 

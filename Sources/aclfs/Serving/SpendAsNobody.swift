@@ -1,5 +1,6 @@
 import BackingStore
 import LinuxSystem
+import Mounting
 import ToolSupport
 
 extension PreparedMount {

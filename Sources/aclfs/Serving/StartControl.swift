@@ -4,6 +4,7 @@ import BackingStore
 import FuseSession
 import Glibc
 import LinuxSystem
+import Mounting
 import ToolSupport
 
 /// What the kernel agreed to, known once it has introduced itself.

@@ -2,6 +2,7 @@ import ACLFormats
 import FuseSession
 import Glibc
 import LinuxSystem
+import Mounting
 import SandboxPolicy
 import ToolSupport
 

@@ -8,7 +8,7 @@ import ToolSupport
 /// Every directory from / to the source is a door. One that others may search is open; another lets its owner
 /// and its group in, as far as the mode says (a POSIX ACL there shows its mask as the group's bits, so it never
 /// lets more classes in than are named here). Root, whom no door stops, is not counted.
-struct SourceReach {
+package struct SourceReach {
     struct Door {
         var path: String
         var mode: UInt32
@@ -25,7 +25,7 @@ struct SourceReach {
     private var isHidden = false
 
     /// - Parameter mountpoint: a source at or below it is hidden by the mount.
-    init(source path: String, mountpoint: String) {
+    package init(source path: String, mountpoint: String) {
         isHidden = MountPath.isInside(path, mountpoint)
         if isHidden { return }
         var prefixes = ["/"]
@@ -58,7 +58,7 @@ struct SourceReach {
     }
 
     /// In the words of `aclfs status`.
-    var description: String {
+    package var description: String {
         if isHidden { return "root only here, it is mounted over (other mount namespaces may see it)" }
         if isUnknown { return "not known" }
         if closed.isEmpty { return "everybody (mode \(octal(source.mode)) of \(source.path))" }

@@ -7,19 +7,19 @@ import SandboxPolicy
 import ToolSupport
 
 /// Everything that can be refused before anything is mounted has been looked at.
-struct PreparedMount {
-    let source: String
-    let mountpoint: String
-    let tree: BackingTree
+package struct PreparedMount {
+    package let source: String
+    package let mountpoint: String
+    package let tree: BackingTree
     /// What confines the mount.
-    let profile: SandboxProfile?
+    package let profile: SandboxProfile?
     /// Of ours, on the mount point: the new mount takes its place.
-    let dead: DeadMount?
+    package let dead: DeadMount?
     /// For the log.
-    let remarks: [String]
+    package let remarks: [String]
 
     /// Changes nothing, but takes a dead mount of ours on the mount point away where the new one cannot be put beneath it.
-    init(_ request: MountRequest) throws(MountFailure) {
+    package init(_ request: MountRequest) throws(MountFailure) {
         try Privileges.check(request.options)
         mountpoint = try MountPath.resolved(request.mountpoint, role: "mount point")
         var remarks: [String] = []

@@ -6,10 +6,10 @@ import ToolSupport
 ///
 /// The connection is aborted, so that every request fails and who waited for an answer goes on; then the mount is detached, so that
 /// open files and working directories do not keep it.
-enum ForcedUnmount {
-    static func perform(_ path: String) throws(MountFailure) {
+package enum ForcedUnmount {
+    package static func perform(_ path: String) throws(MountFailure) {
         let mountpoint = try MountPath.unasked(path, role: "mount point")
-        let entry = try UnmountCommand.entry(at: mountpoint, path)
+        let entry = try OrdinaryUnmount.entry(at: mountpoint, path)
         let daemon = LettingGo(of: entry)
         var isAborted = geteuid() == 0
         do throws(Errno) {
@@ -21,8 +21,8 @@ enum ForcedUnmount {
             } else {
                 try Unmounting.perform(mountpoint, lazily: true)
             }
-        } catch { throw UnmountCommand.failure(error, path) }
+        } catch { throw OrdinaryUnmount.failure(error, path) }
         // It may never come to its end.
-        UnmountCommand.waitUntilLetGo(by: daemon, of: entry, path, seconds: 3, isAborted: isAborted)
+        OrdinaryUnmount.waitUntilLetGo(by: daemon, of: entry, path, seconds: 3, isAborted: isAborted)
     }
 }

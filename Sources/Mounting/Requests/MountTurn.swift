@@ -4,14 +4,14 @@ import ToolSupport
 
 /// One mount of a user comes about after the other, so that two commands do not both find that nobody serves their
 /// directory yet. A lock on a file that lies beside the control sockets.
-final class MountTurn: Sendable {
+package final class MountTurn: Sendable {
     private static let patience: UInt64 = 10_000_000_000
     private let file: Lock<SharedDescriptor?>
 
     private init(_ file: SharedDescriptor) { self.file = Lock(file) }
 
     /// nil where there is no such place, or if another mount holds its turn for too long; then both go their own way.
-    static func take() -> MountTurn? {
+    package static func take() -> MountTurn? {
         guard let directory = try? ControlPlace.prepareDirectory(),
             let file = try? Syscall.open(
                 directory + "/mount.lock", OpenFlag.readWrite | OpenFlag.create | OpenFlag.noFollow, mode: 0o600)
@@ -25,7 +25,7 @@ final class MountTurn: Sendable {
         return MountTurn(shared)
     }
 
-    func end() {
+    package func end() {
         file.withLock { file in
             if let file { flock(file.rawValue, LOCK_UN) }
             file = nil
@@ -33,5 +33,5 @@ final class MountTurn: Sendable {
     }
 
     /// In the daemon: the waiting command ends the turn.
-    func leaveToTheOther() { file.withLock { $0 = nil } }
+    package func leaveToTheOther() { file.withLock { $0 = nil } }
 }

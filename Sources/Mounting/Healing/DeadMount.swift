@@ -5,7 +5,7 @@ import ToolSupport
 
 /// A mount of ours on the mount point whose daemon died. The new mount is put beneath it, and it is detached when that one answers: at
 /// no moment does the path lead to what both cover (docs/mounting.md, "When the daemon has died").
-struct DeadMount: Sendable {
+package struct DeadMount: Sendable {
     let mountpoint: String
     /// Whether the mount is asked for with `kernel_features=-beneath`.
     let isMasked: Bool
@@ -14,33 +14,6 @@ struct DeadMount: Sendable {
     static func at(_ mountpoint: String, isMasked: Bool) -> DeadMount? {
         guard MountServer.isDead(mountpoint), MountTable.entry(at: mountpoint)?.type == "fuse.aclfs" else { return nil }
         return DeadMount(mountpoint: mountpoint, isMasked: isMasked)
-    }
-
-    /// A mount of ours with a dead one on it.
-    final class Healing: Sendable {
-        /// Both O_PATH. Kept no longer than needed, because they keep the mounts busy.
-        private let mounts: Lock<(dead: SharedDescriptor, new: SharedDescriptor)?>
-        private let deadID: UInt64
-
-        fileprivate init(dead: SharedDescriptor, _ id: UInt64, new: SharedDescriptor) {
-            mounts = Lock((dead, new))
-            deadID = id
-        }
-
-        /// The new mount answers: the dead one goes. Only the first call does something.
-        func finish() throws(Errno) {
-            guard let mounts = mounts.withLock({ $0.take() }) else { return }
-            try Syscall.unmount(of: mounts.dead.rawValue, flags: UnmountFlag.detach)
-        }
-
-        /// The new mount will never answer: it takes the place of the dead one, so that one dead mount is there as before.
-        /// - Parameter top: what stands on the mount point now.
-        func giveUp(_ top: MountEntry?) {
-            guard top?.id == deadID, let mounts = mounts.withLock({ $0.take() }) else { return }
-            // Ends the connection; the mount itself stays, because another stands on it.
-            try? Syscall.unmount(of: mounts.new.rawValue, flags: UnmountFlag.force)
-            try? Syscall.unmount(of: mounts.dead.rawValue, flags: UnmountFlag.detach)
-        }
     }
 
     /// Opens the source, whatever the dead mount covers.
@@ -77,7 +50,7 @@ struct DeadMount: Sendable {
     /// Makes the new mount and puts it beneath.
     /// - Returns: nil if the kernel cannot; then nothing is mounted, and `said` has told why.
     /// - Throws: what the kernel has against the new mount itself.
-    func mountBeneath(
+    package func mountBeneath(
         source: String, _ flags: FuseMount.Flags, extra: String?, _ said: (String) -> Void
     ) throws(SessionError) -> (descriptor: Int32, device: String, healing: Healing)? {
         let dead: SharedDescriptor

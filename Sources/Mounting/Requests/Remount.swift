@@ -8,8 +8,8 @@ import ToolSupport
 ///
 /// mount(8) calls the helper for it, with all of fstab's options if the mount stands there, else with those
 /// that the kernel shows. Only what is said changes.
-enum Remount {
-    static func perform(_ request: MountRequest) throws(MountFailure) -> Int32 {
+package enum Remount {
+    package static func perform(_ request: MountRequest) throws(MountFailure) -> Int32 {
         let mountpoint = try MountPath.resolved(request.mountpoint, role: "mount point")
         guard let entry = MountTable.entry(at: mountpoint), entry.type == "fuse.aclfs" else {
             throw failure("\(request.mountpoint) is not an aclfs mount")

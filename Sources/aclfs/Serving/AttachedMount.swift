@@ -1,6 +1,7 @@
 import ACLFileSystem
 import Glibc
 import LinuxSystem
+import Mounting
 import SandboxPolicy
 import ToolSupport
 

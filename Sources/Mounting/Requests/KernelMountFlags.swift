@@ -2,7 +2,7 @@ import LinuxSystem
 import ToolSupport
 
 /// The flags of a mount that the kernel keeps, in the words of `-o` and as mount(2) takes them.
-struct KernelMountFlags: Equatable {
+package struct KernelMountFlags: Equatable {
     private(set) var bits: UInt64 = 0
 
     private static let words: [(set: String, clear: String, bit: UInt64)] = [
@@ -14,7 +14,7 @@ struct KernelMountFlags: Equatable {
     ]
 
     /// As they are in force.
-    init(_ entry: MountEntry) {
+    package init(_ entry: MountEntry) {
         // What stands in the table when none of the others does.
         apply("strictatime")
         for word in entry.options + entry.superOptions { apply(word) }
@@ -48,7 +48,7 @@ struct KernelMountFlags: Equatable {
     private static let accessTimes = MountFlag.noAccessTime | MountFlag.strictAccessTime | MountFlag.relativeAccessTime
 
     /// For `aclfs status`; `ro` and `noexec` stand among the daemon's own, and `relatime` is what every kernel does.
-    var shown: [String] {
+    package var shown: [String] {
         Self.words.filter { $0.set != "ro" && $0.set != "noexec" && $0.set != "relatime" }.compactMap { entry in
             if bits & entry.bit != 0 { return entry.set }
             return entry.set == "nosuid" || entry.set == "nodev" ? entry.clear : nil

@@ -5,7 +5,7 @@ import ToolSupport
 
 extension PreparedMount {
     /// Says so if the longest list does not fit on the backing directory's file system.
-    func warnOfShortLists() {
+    package func warnOfShortLists() {
         let entries: Int
         do throws(Errno) { entries = try tree.rootAttributeSpace().entries(recordName: tree.metadataName) } catch {
             return printError("aclfs: warning: \(source): cannot learn how much room its attributes have: \(error)")

@@ -4,8 +4,8 @@ import LinuxSystem
 import ToolSupport
 
 /// Takes mounts away, by umount2(2) or for an ordinary user by the set-uid helper that made them.
-enum Unmounting {
-    static func perform(_ mountpoint: String, lazily: Bool) throws(Errno) {
+package enum Unmounting {
+    package static func perform(_ mountpoint: String, lazily: Bool) throws(Errno) {
         if geteuid() == 0 {
             // The daemon's threads have no account's id: the directories on the way may be closed to them.
             try FileSystemUser.asRoot { () throws(Errno) in
@@ -19,7 +19,7 @@ enum Unmounting {
     }
 
     /// Mounts of our own type on this path whose daemon died. A living one, and any other type, stays.
-    static func healDead(_ mountpoint: String) throws(MountFailure) {
+    package static func healDead(_ mountpoint: String) throws(MountFailure) {
         while MountServer.isDead(mountpoint), let entry = MountTable.entry(at: mountpoint), entry.type == "fuse.aclfs" {
             do throws(Errno) { try perform(mountpoint, lazily: true) } catch {
                 throw MountFailure(
@@ -32,7 +32,7 @@ enum Unmounting {
     }
 
     /// After our own daemon has failed: takes away what it could not, as soon as the kernel knows that nobody serves it.
-    static func clearAfterFailure(_ mountpoint: String) {
+    package static func clearAfterFailure(_ mountpoint: String) {
         for _ in 0..<50 where MountTable.entry(at: mountpoint)?.type == "fuse.aclfs" {
             try? healDead(mountpoint)
             SystemTime.sleep(milliseconds: 20)

@@ -3,28 +3,28 @@ import Authorization
 import ToolSupport
 
 /// What a mount was asked for, whichever grammar it came in.
-struct MountRequest {
-    var source = ""
-    var mountpoint = ""
-    var options = MountOptions()
+package struct MountRequest {
+    package var source = ""
+    package var mountpoint = ""
+    package var options = MountOptions()
     /// The words that `options` was made of.
-    var optionTexts: [String] = []
-    var foreground = false
-    var debug = false
+    package var optionTexts: [String] = []
+    package var foreground = false
+    package var debug = false
     /// mount(8)'s -f: everything but the mount itself.
-    var fake = false
+    package var fake = false
     /// mount(8) asks: a missing source with `nofail` is no failure.
-    var isHelper = false
-    var isVerbose = false
+    package var isHelper = false
+    package var isVerbose = false
     /// The mount namespace that is meant, as a path; nil is our own.
-    var namespace: String?
+    package var namespace: String?
     /// What the log is to hold of how the words were understood.
-    var remarks: [String] = []
+    package var remarks: [String] = []
 }
 
 extension MountRequest {
     /// `[-f] [-d] [-o OPTIONS] SOURCE MOUNTPOINT`, options anywhere.
-    static func command(_ arguments: [String]) throws(MountFailure) -> MountRequest {
+    package static func command(_ arguments: [String]) throws(MountFailure) -> MountRequest {
         var request = MountRequest()
         try request.parse(arguments) { (request, flag) in
             switch flag {
@@ -41,7 +41,7 @@ extension MountRequest {
     ///
     /// It adds dev and suid at the end for root unless nodev and nosuid are said, and takes those away that the
     /// user wrote. Nobody asked for them, so they do not count there.
-    static func plain(_ arguments: [String]) throws(MountFailure) -> MountRequest {
+    package static func plain(_ arguments: [String]) throws(MountFailure) -> MountRequest {
         var arguments = arguments
         var remarks: [String] = []
         if let index = arguments.lastIndex(where: { $0 == "-o" }), index + 1 < arguments.count {
@@ -64,7 +64,7 @@ extension MountRequest {
     }
 
     /// `SPEC DIR [-sfnv] [-N ns] [-o OPTIONS] [-t type]`: mount(8)'s grammar for helpers.
-    static func helper(_ arguments: [String]) throws(MountFailure) -> MountRequest {
+    package static func helper(_ arguments: [String]) throws(MountFailure) -> MountRequest {
         var request = MountRequest()
         request.isHelper = true
         var arguments = arguments

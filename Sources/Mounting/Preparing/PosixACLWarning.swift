@@ -5,7 +5,7 @@ import ToolSupport
 extension PreparedMount {
     /// POSIX ACLs on the backing directory hold on the mount, too (docs/authorization.md 10, Q22), where setfacl(1) cannot show or
     /// change them. Who mounts a tree that other programs made should know.
-    func warnOfPosixACLs() {
+    package func warnOfPosixACLs() {
         let looked = 1000
         guard let found = try? tree.posixACLsAtTop(limit: looked), found > 0 else { return }
         let objects = found == 1 ? "1 object at its top has a POSIX ACL" : "\(found) objects at its top have POSIX ACLs"

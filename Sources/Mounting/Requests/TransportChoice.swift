@@ -3,7 +3,7 @@ import FuseSession
 import ToolSupport
 
 /// `transport=`: how requests are to travel.
-enum TransportChoice {
+package enum TransportChoice {
     /// What can be said before anything is mounted.
     static func check(_ options: MountOptions) throws(MountFailure) {
         guard options.transport == .uring else { return }
@@ -11,7 +11,7 @@ enum TransportChoice {
         if let obstacle = RingObstacle.present() { throw refusal(obstacle.description) }
     }
 
-    static func refusal(_ reason: String) -> MountFailure {
+    package static func refusal(_ reason: String) -> MountFailure {
         MountFailure(
             status: MountExit.failed,
             message: "transport=uring: \(reason); with transport=auto requests come through /dev/fuse where they must")
@@ -19,7 +19,7 @@ enum TransportChoice {
 }
 
 extension MountOptions {
-    var sessionTransport: FuseSession.Transport {
+    package var sessionTransport: FuseSession.Transport {
         switch transport {
         case .auto: .automatic
         case .uring: .uring

@@ -5,7 +5,7 @@ import ToolSupport
 
 /// The home folder that a profile's places are counted from. One that is not there would leave the application an empty
 /// container, and nobody would know why.
-enum ProfileHome {
+package enum ProfileHome {
     /// What is wrong with `home=` of a mount; nil if it is a directory of the tree.
     /// - Parameter said: what was written.
     static func problem(_ said: String, _ home: [[UInt8]], in tree: BackingTree, mountpoint: String) -> String? {
@@ -19,7 +19,7 @@ enum ProfileHome {
     }
 
     /// The same for whoever runs a command in a sandbox, as he sees it through the mount; where he may not look nothing is told.
-    static func problem(_ said: String, _ home: [[UInt8]], through mountpoint: String) -> String? {
+    package static func problem(_ said: String, _ home: [[UInt8]], through mountpoint: String) -> String? {
         do throws(Errno) {
             var current = SharedDescriptor(try Syscall.open(mountpoint, OpenFlag.path | OpenFlag.directory))
             for name in home {

@@ -6,7 +6,7 @@ import ToolSupport
 
 /// The profile that `sandbox=` names, read by the command that mounts: what the daemon enforces is what was looked at
 /// then, whatever becomes of the file.
-enum MountProfile {
+package enum MountProfile {
     /// - Parameter mountpoint: the real path.
     static func read(_ request: MountRequest, mountpoint: String) throws(MountFailure) -> SandboxProfile? {
         let words = request.options.sandbox
@@ -23,14 +23,14 @@ enum MountProfile {
         return profile
     }
 
-    static func warnings(of profile: SandboxProfile) -> [String] {
+    package static func warnings(of profile: SandboxProfile) -> [String] {
         profile.entitlements.warnings.map { warning in
             "profile \(escapedName(profile.name.utf8)): \(escapedName(warning.description.utf8))"
         }
     }
 
     /// Names from the mount's top. A path that leads through the mount point is meant as such.
-    static func home(_ home: String, _ mountpoints: [String]) -> [[UInt8]] {
+    package static func home(_ home: String, _ mountpoints: [String]) -> [[UInt8]] {
         func names(_ path: String) -> [[UInt8]] { path.utf8.split(separator: 0x2F).map { Array($0) } }
         let path = names(home)
         guard home.hasPrefix("/") else { return path }

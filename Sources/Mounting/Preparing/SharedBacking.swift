@@ -23,7 +23,7 @@ extension PreparedMount {
     }
 
     /// One line: what is done otherwise on such a source, and what makes it exact.
-    func noteSharedSource(_ options: MountOptions) {
+    package func noteSharedSource(_ options: MountOptions) {
         guard let type = Self.sharedType(of: tree) else { return }
         let line =
             "\(source) lies on \(type), which other hosts may change: zerofill=write acts as allocate, records are changed "
