@@ -63,6 +63,12 @@ let package = Package(
                 "ToolSupport", "SandboxProfiles", "Authorization", "ACLFormats", "SandboxPolicy", "LinuxSystem", "Identity",
                 "BackingStore", "FuseSession", "ACLFileSystem",
             ], swiftSettings: strict),
+        // The namespaces of `aclfs sandbox run`.
+        .target(
+            name: "SandboxRun",
+            dependencies: [
+                "Mounting", "ToolSupport", "SandboxProfiles", "ACLFormats", "SandboxPolicy", "LinuxSystem", "FuseSession",
+            ], swiftSettings: strict),
         // Bodies of the commands.
         .target(
             name: "Commands",
@@ -71,7 +77,7 @@ let package = Package(
         .executableTarget(
             name: "aclfs",
             dependencies: [
-                "Commands", "Mounting", "ToolSupport", "SandboxProfiles", "Authorization", "ACLFormats", "SandboxPolicy", "ACLFileSystem",
+                "Commands", "SandboxRun", "Mounting", "ToolSupport", "SandboxProfiles", "Authorization", "ACLFormats", "SandboxPolicy", "ACLFileSystem",
                 "BackingStore", "FuseSession", "LinuxSystem", "Identity",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
