@@ -69,6 +69,13 @@ let package = Package(
             dependencies: [
                 "Mounting", "ToolSupport", "SandboxProfiles", "ACLFormats", "SandboxPolicy", "LinuxSystem", "FuseSession",
             ], swiftSettings: strict),
+        // Serving a tree: its mounts, what clients ask, the grants.
+        .target(
+            name: "MountDaemon",
+            dependencies: [
+                "Mounting", "ToolSupport", "Authorization", "ACLFormats", "SandboxPolicy", "LinuxSystem", "BackingStore",
+                "FuseSession", "ACLFileSystem",
+            ], swiftSettings: strict),
         // Bodies of the commands.
         .target(
             name: "Commands",
@@ -77,7 +84,7 @@ let package = Package(
         .executableTarget(
             name: "aclfs",
             dependencies: [
-                "Commands", "SandboxRun", "Mounting", "ToolSupport", "SandboxProfiles", "Authorization", "ACLFormats", "SandboxPolicy", "ACLFileSystem",
+                "Commands", "MountDaemon", "SandboxRun", "Mounting", "ToolSupport", "SandboxProfiles", "Authorization", "ACLFormats", "SandboxPolicy", "ACLFileSystem",
                 "BackingStore", "FuseSession", "LinuxSystem", "Identity",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),

@@ -1,8 +1,4 @@
-import ACLFileSystem
-import BackingStore
-import FuseSession
-import Glibc
-import LinuxSystem
+import MountDaemon
 import Mounting
 import ToolSupport
 
@@ -10,7 +6,7 @@ import ToolSupport
 enum MountHelper {
     static func run(_ arguments: [String]) -> Int32 {
         do throws(MountFailure) {
-            return try MountCommand.perform(MountRequest.helper(arguments))
+            return try MountStart.perform(MountRequest.helper(arguments))
         } catch { return MountCommand.report(error) }
     }
 }
@@ -23,102 +19,19 @@ enum MountCommand {
             return 0
         }
         do throws(MountFailure) {
-            return try perform(MountRequest.command(arguments))
+            return try MountStart.perform(MountRequest.command(arguments))
         } catch { return report(error) }
     }
 
     /// Without the word `mount`.
     static func runPlain(_ arguments: [String]) -> Int32 {
         do throws(MountFailure) {
-            return try perform(MountRequest.plain(arguments))
+            return try MountStart.perform(MountRequest.plain(arguments))
         } catch { return report(error) }
     }
 
     static func report(_ failure: MountFailure) -> Int32 {
         printError("aclfs: \(failure.message)")
         return failure.status
-    }
-
-    static func perform(_ request: MountRequest) throws(MountFailure) -> Int32 {
-        // Before inherited descriptors are closed: mount(8) may name the namespace by one of its own.
-        if let namespace = request.namespace { try enter(namespace) }
-        Daemon.closeInherited()
-        if request.options.isRemount { return try Remount.perform(request) }
-        if request.isHelper, request.options.toleratesMissingSource, access(request.source, F_OK) != 0, errno == ENOENT
-        {
-            // mount(8) leaves it to its helpers to honour nofail.
-            printError("aclfs: source \(request.source) does not exist; nothing is mounted (nofail)")
-            return 0
-        }
-        let mount = try PreparedMount(request)
-        if request.fake { return 0 }
-        if request.isVerbose { printError("aclfs: \(mount.source) is mounted on \(mount.mountpoint)") }
-        let turn = MountTurn.take()
-        while let daemon = HandOver.daemon(for: mount) {
-            guard try HandOver.perform(mount, request, to: daemon) else {
-                SystemTime.sleep(milliseconds: 20)
-                continue
-            }
-            turn?.end()
-            if request.foreground { try HandOver.waitWhileMounted(mount.mountpoint) }
-            return 0
-        }
-        if request.foreground { return try mount.serve(request, readiness: nil, turn: turn) }
-        switch try system("cannot start in the background", { () throws(Errno) in try Daemon.detach() }) {
-        case .command(.ready):
-            turn?.end()
-            return 0
-        case .command(.failed(let status, let message)):
-            if mount.dead == nil { Unmounting.clearAfterFailure(mount.mountpoint) }
-            throw MountFailure(status: Int32(status), message: message)
-        case .command(.died):
-            if mount.dead == nil { Unmounting.clearAfterFailure(mount.mountpoint) }
-            throw MountFailure(status: MountExit.systemError, message: "the daemon died before it could serve")
-        case .daemon(let readiness):
-            // The waiting command prints what went wrong; here only the status is left.
-            let line = ReadinessLine(readiness)
-            turn?.leaveToTheOther()
-            Daemon.runInFreshThread {
-                do throws(MountFailure) { return try mount.serve(request, readiness: line, turn: nil) } catch {
-                    line.fail(error)
-                    return error.status
-                }
-            }
-        }
-    }
-
-    /// `mount -N`: the source and the mount point mean what they mean there.
-    private static func enter(_ namespace: String) throws(MountFailure) {
-        try system("namespace \(namespace)") { () throws(Errno) in
-            let file = try Syscall.open(namespace, OpenFlag.readOnly)
-            try Syscall.enterMountNamespace(file.rawValue)
-        }
-    }
-
-    /// Runs a system call whose failure ends the mount.
-    static func system<Value: ~Copyable>(
-        _ what: String, _ body: () throws(Errno) -> Value
-    ) throws(MountFailure) -> Value {
-        do { return try body() } catch {
-            throw MountFailure(status: MountExit.systemError, message: "\(what): \(error)")
-        }
-    }
-}
-
-/// The daemon's line to the waiting command, used once, from whichever thread knows first.
-final class ReadinessLine: Sendable {
-    private let line: Lock<Daemon.Readiness?>
-
-    init(_ readiness: consuming Daemon.Readiness) { line = Lock(readiness) }
-
-    func ready() {
-        guard let readiness = line.withLock({ $0.take() }) else { return }
-        do { try readiness.ready() } catch { printError("aclfs: cannot report readiness: \(error)") }
-    }
-
-    func fail(_ failure: MountFailure) {
-        guard let readiness = line.withLock({ $0.take() }) else { return }
-        // If even this cannot be said, the command sees that the daemon died.
-        try? readiness.fail(status: UInt8(clamping: failure.status), message: failure.message)
     }
 }

@@ -23,12 +23,6 @@ extension MountHost {
         } catch { return .failed(error.errno, error.message) }
     }
 
-    /// Of a mount that begins, or of all after a change.
-    func grants(for profile: SandboxProfile, on tree: BackingTree, in files: [GrantFile]) -> [Grant] {
-        guard let bundle = profile.bundle, let scope = try? GrantScope(tree) else { return [] }
-        return files.flatMap { scope.seen($0) }.map(\.kept.grant).filter { $0.bundle == bundle }
-    }
-
     // MARK: One order each
 
     private func add(_ grant: Grant, _ scope: GrantScope, by user: UInt32) throws(GrantProblem) -> JSON {

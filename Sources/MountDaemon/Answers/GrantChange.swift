@@ -14,7 +14,7 @@ extension MountHost {
     /// With the grants held, so that changes come to each mount in the order in which they are kept.
     func putInForce(_ files: [GrantFile], of bundle: String) -> [ChangedMount] {
         let concerned = confined.filter { $0.profile.bundle == bundle }
-        for served in concerned { served.fileSystem.setGrants(grants(for: served.profile, on: served.tree, in: files)) }
+        for served in concerned { served.fileSystem.setGrants(GrantScope.grants(for: served.profile, on: served.tree, in: files)) }
         return concerned.map { ChangedMount(mountpoint: $0.mountpoint, fileSystem: $0.fileSystem) }
     }
 

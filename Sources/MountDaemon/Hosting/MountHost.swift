@@ -35,12 +35,22 @@ final class MountHost: Sendable {
     /// Gets an item whenever a mount has ended.
     private let ended = WorkQueue<Void>(capacity: .max)
     private let control: String?
+    private let controlStart: ControlStart
     let store: GrantStore
     /// Held while grants change, and while a mount begins with those there are.
     private let granting = Lock(())
 
-    /// - Parameter control: the directory of the control sockets, if there may be any.
-    init(control: String?, grants: GrantStore) { (self.control, store) = (control, grants) }
+    /// Starts the control server of a mount, in a directory.
+    typealias ControlStart = @Sendable (
+        FileSystem, BackingTree, AttachedMount, NegotiatedPaths, MountWatch, String, MountHost
+    ) -> ControlServer?
+
+    /// - Parameters:
+    ///   - control: the directory of the control sockets, if there may be any.
+    ///   - startControl: is called for each mount that clients may ask.
+    init(control: String?, grants: GrantStore, startControl: @escaping ControlStart) {
+        (self.control, store, controlStart) = (control, grants, startControl)
+    }
 
     /// Starts to serve a mount on threads of its own.
     /// - Parameter whenServing: called once: true when the kernel has introduced itself, false if it never did.
@@ -90,7 +100,7 @@ final class MountHost: Sendable {
         let isAdmitted = withGrantsHeld {
             if let profile, profile.bundle != nil {
                 // No kernel holds anything yet that could not be taken back.
-                try? fileSystem.changeGrants(grants(for: profile, on: tree, in: store.files { Journal.note($0) }))
+                try? fileSystem.changeGrants(GrantScope.grants(for: profile, on: tree, in: store.files { Journal.note($0) }))
             }
             return state.withLock { state in
                 if state.isEnding { return false }
@@ -191,7 +201,7 @@ final class MountHost: Sendable {
         _ watch: MountWatch
     ) -> ControlServer? {
         guard let control else { return nil }
-        return ControlDirectory.start(fileSystem, tree, mount, negotiated, watch, in: control, host: self)
+        return controlStart(fileSystem, tree, mount, negotiated, watch, control, self)
     }
 
     func withGrantsHeld<Value, Failure>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {

@@ -32,7 +32,7 @@ extension PreparedMount {
             throw MountFailure(status: MountExit.systemError, message: "cannot change to /: \(error)")
         }
         let attached = try attachAsRoot(request)
-        let host = MountHost(control: control, grants: grants)
+        let host = MountHost(control: control, grants: grants, startControl: ControlDirectory.start)
         do throws(MountFailure) {
             // All that may fail for want of threads comes before the mount answers.
             try host.awaitSignals()

@@ -66,6 +66,12 @@ struct GrantScope {
         }
     }
 
+    /// Of a mount that begins, or of all after a change.
+    static func grants(for profile: SandboxProfile, on tree: BackingTree, in files: [GrantFile]) -> [Grant] {
+        guard let bundle = profile.bundle, let scope = try? GrantScope(tree) else { return [] }
+        return files.flatMap { scope.seen($0) }.map(\.kept.grant).filter { $0.bundle == bundle }
+    }
+
     /// Where another served directory lies in this one: where it lay last, if it is still that one.
     private func inside(_ root: GrantRoot) -> [[UInt8]]? {
         let top = self.root.path.pathNames

@@ -5,12 +5,6 @@ import LinuxSystem
 import SandboxPolicy
 import ToolSupport
 
-/// Why grants cannot be read or kept.
-struct GrantProblem: Error {
-    var errno: Errno
-    var message: String
-}
-
 /// The files in which grants are kept, one for each served directory. Whatever is wrong with one, its grants do not count.
 struct GrantStore: Sendable {
     private let place: GrantPlace?
