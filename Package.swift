@@ -76,16 +76,18 @@ let package = Package(
                 "Mounting", "ToolSupport", "Authorization", "ACLFormats", "SandboxPolicy", "LinuxSystem", "BackingStore",
                 "FuseSession", "ACLFileSystem",
             ], swiftSettings: strict),
-        // Bodies of the commands.
+        // What the other commands do.
         .target(
             name: "Commands",
-            dependencies: ["ToolSupport", "Authorization", "ACLFormats", "LinuxSystem", "Identity"],
-            swiftSettings: strict),
+            dependencies: [
+                "Mounting", "ToolSupport", "SandboxProfiles", "Authorization", "ACLFormats", "SandboxPolicy", "LinuxSystem",
+                "Identity", "ACLFileSystem",
+            ], swiftSettings: strict),
+        // Reads the words of the command line and calls the targets above.
         .executableTarget(
             name: "aclfs",
             dependencies: [
-                "Commands", "MountDaemon", "SandboxRun", "Mounting", "ToolSupport", "SandboxProfiles", "Authorization", "ACLFormats", "SandboxPolicy", "ACLFileSystem",
-                "BackingStore", "FuseSession", "LinuxSystem", "Identity",
+                "Commands", "MountDaemon", "SandboxRun", "Mounting", "ToolSupport", "ACLFormats", "LinuxSystem",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
 

@@ -24,16 +24,16 @@ enum Program {
         let rest = Array(arguments.dropFirst())
         switch word {
         case "mount": return MountCommand.run(rest)
-        case "unmount", "umount": return UnmountCommand.run()
+        case "unmount", "umount": return UnmountCommand.run(byteArguments(after: 2))
         // Their arguments are bytes: names of files need not be text.
         case "chmod": return runChmod(arguments: byteArguments(after: 2))
         case "chflags": return runChflags(arguments: byteArguments(after: 2))
         case "backup": return BackupCommand.run(byteArguments(after: 2))
         case "ls": return runLs(arguments: byteArguments(after: 2))
-        case "explain": return ExplainCommand.run()
-        case "effective": return EffectiveCommand.run()
+        case "explain": return ExplainCommand.run(byteArguments(after: 2))
+        case "effective": return EffectiveCommand.run(byteArguments(after: 2))
         case "sandbox": return SandboxCommand.run(byteArguments(after: 2))
-        case "status": return StatusCommand.run()
+        case "status": return StatusCommand.run(byteArguments(after: 2))
         case "help" where Usage.isCommand(rest.first): return help(rest)
         case "help", "--help", "-h":
             printLines(Usage.text)
@@ -72,14 +72,5 @@ private func isDirectory(_ path: String) -> Bool {
 private func byteArguments(after count: Int) -> [[UInt8]] {
     (count..<max(count, Int(CommandLine.argc))).compactMap { index in
         CommandLine.unsafeArgv[index].map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) }
-    }
-}
-
-/// The words after the subcommand as bytes: `CommandLine.arguments` repairs what is not UTF-8.
-func rawArguments() -> [[UInt8]] {
-    let count = Int(CommandLine.argc)
-    return (0..<count).dropFirst(2).compactMap { index in
-        guard let word = CommandLine.unsafeArgv[index] else { return nil }
-        return UnsafeBufferPointer(start: word, count: strlen(word)).map { UInt8(bitPattern: $0) }
     }
 }

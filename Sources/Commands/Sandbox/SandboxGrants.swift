@@ -4,28 +4,7 @@ import SandboxPolicy
 import ToolSupport
 
 /// `aclfs sandbox grant`: 0 done, 1 some paths failed, 2 nothing was done.
-enum SandboxGrantCommand {
-    private static let words = ["add", "list", "remove"]
-
-    static func run(_ arguments: [[UInt8]]) -> Int32 {
-        let rest = Array(arguments.dropFirst())
-        switch arguments.first.map({ String(decoding: $0, as: UTF8.self) }) {
-        case "add": return GrantAddArguments.run(rest, wrongUse: 2, add)
-        case "list": return GrantListArguments.run(rest, wrongUse: 2, SandboxGrantList.perform)
-        case "remove": return GrantRemoveArguments.run(rest, wrongUse: 2, remove)
-        case "--help", "-h", "help":
-            printLines(usage)
-            return 0
-        case let word: return SandboxCommand.unknown(word, in: words, "aclfs sandbox grant", usage)
-        }
-    }
-
-    private static let usage = """
-        usage: aclfs sandbox grant add --bundle ID --read-only|--read-write [--expires TIME] PATH ...
-               aclfs sandbox grant list [--json] [--bundle ID] [MOUNTPOINT]
-               aclfs sandbox grant remove --bundle ID [--below] PATH ...
-        """
-
+package enum SandboxGrants {
     static func wrong(_ message: String) -> Int32 {
         printError("aclfs: \(message)")
         return 2
@@ -33,7 +12,7 @@ enum SandboxGrantCommand {
 
     static func isBundle(_ text: String) -> Bool { ContainerLayout.isIdentifier(text) }
 
-    private static func add(_ arguments: GrantAddArguments) -> Int32 {
+    package static func add(_ arguments: GrantAddRequest) -> Int32 {
         guard arguments.readOnly != arguments.readWrite else { return wrong("say either --read-only or --read-write") }
         guard isBundle(arguments.bundle) else { return wrongBundle(arguments.bundle) }
         var members: [JSON.Member] = [
@@ -49,11 +28,11 @@ enum SandboxGrantCommand {
             members.append(.init("expires", .integer(time)))
         }
         guard !arguments.paths.isEmpty else { return wrong(noPath) }
-        var places: [(path: ByteWord, location: MountLocation)] = []
+        var places: [(path: [UInt8], location: MountLocation)] = []
         do throws(ControlError) {
-            for path in arguments.paths { places.append((path, try location(path.bytes))) }
+            for path in arguments.paths { places.append((path, try location(path))) }
         } catch { return wrong("\(error.message)\(arguments.paths.count > 1 ? "; nothing was granted" : "")") }
-        func ask(_ place: (path: ByteWord, location: MountLocation), _ more: [JSON.Member]) throws(ControlError) -> JSON {
+        func ask(_ place: (path: [UInt8], location: MountLocation), _ more: [JSON.Member]) throws(ControlError) -> JSON {
             try place.location.client().ask("grant-add", members + [JSON.path(place.location.path)] + more)
         }
         // All that can be seen to be wrong is, before anything is granted.
@@ -76,7 +55,7 @@ enum SandboxGrantCommand {
         }
     }
 
-    private static func remove(_ arguments: GrantRemoveArguments) -> Int32 {
+    package static func remove(_ arguments: GrantRemoveRequest) -> Int32 {
         guard isBundle(arguments.bundle) else { return wrongBundle(arguments.bundle) }
         guard !arguments.paths.isEmpty else { return wrong(noPath) }
         return each(arguments.paths) { (path) throws(ControlError) in
@@ -88,10 +67,10 @@ enum SandboxGrantCommand {
                         .init("below", .bool(arguments.below)),
                     ])
             }
-            let written = try MountLocation(path.bytes, isAsWritten: true)
+            let written = try MountLocation(path, isAsWritten: true)
             do throws(ControlError) { try ask(written) } catch {
                 // A link stood for what it leads to when that was granted; the name may lead nowhere by now.
-                guard let led = try? MountLocation(path.bytes, isFollowed: true), led.path != written.path else { throw error }
+                guard let led = try? MountLocation(path, isFollowed: true), led.path != written.path else { throw error }
                 do throws(ControlError) { try ask(led) } catch _ { throw error }
             }
         } name: { $0 }
@@ -104,12 +83,12 @@ enum SandboxGrantCommand {
     private static let noPath = "no path; see aclfs sandbox grant --help"
 
     private static func each<Item>(
-        _ items: [Item], _ body: (Item) throws(ControlError) -> Void, name: (Item) -> ByteWord
+        _ items: [Item], _ body: (Item) throws(ControlError) -> Void, name: (Item) -> [UInt8]
     ) -> Int32 {
         var failed = 0
         for item in items {
             do throws(ControlError) { try body(item) } catch {
-                let shown = escapedName(name(item).bytes)
+                let shown = escapedName(name(item))
                 printError("aclfs: \(error.message.hasPrefix(shown) ? "" : shown + ": ")\(error.message)")
                 failed += 1
             }

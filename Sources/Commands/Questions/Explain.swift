@@ -5,12 +5,8 @@ import LinuxSystem
 import ToolSupport
 
 /// `aclfs explain`: 0 allowed, 1 denied, 2 no answer.
-enum ExplainCommand {
-    static func run() -> Int32 {
-        ExplainArguments.run(rawArguments(), wrongUse: 2, perform)
-    }
-
-    private static func perform(_ arguments: ExplainArguments) -> Int32 {
+package enum Explain {
+    package static func perform(_ arguments: ExplainRequest) -> Int32 {
         do throws(ControlError) {
             if arguments.last { return try last(arguments) }
             if arguments.whoCan { return try whoCan(arguments) }
@@ -21,12 +17,12 @@ enum ExplainCommand {
         }
     }
 
-    private static func explain(_ arguments: ExplainArguments) throws(ControlError) -> Int32 {
+    private static func explain(_ arguments: ExplainRequest) throws(ControlError) -> Int32 {
         guard arguments.words.count == 2 || arguments.words.count == 3 else {
             throw ControlError("usage: aclfs explain [--json] [--as USER[:GROUP,…]] OPERATION PATH [PATH2]")
         }
-        let word = try operation(arguments.words[0].bytes)
-        let first = try MountLocation(arguments.words[1].bytes)
+        let word = try operation(arguments.words[0])
+        let first = try MountLocation(arguments.words[1])
         var members = [
             JSON.Member("operation", .string(word)), JSON.path(first.path),
         ]
@@ -35,7 +31,7 @@ enum ExplainCommand {
             guard AskedOperation(word: word)?.call?.takesSecondPath == true else {
                 throw ControlError("\(word) asks for one path")
             }
-            let location = try MountLocation(arguments.words[2].bytes)
+            let location = try MountLocation(arguments.words[2])
             guard location.entry.device == first.entry.device else {
                 throw ControlError("\(word): the two paths are on different mounts; that is refused with EXDEV")
             }
@@ -45,7 +41,7 @@ enum ExplainCommand {
         if let subject = arguments.subject { members.append(.init("as", .string(subject))) }
         let answer: JSON
         do throws(ControlError) { answer = try first.client().ask("explain", members) } catch {
-            throw named(error, arguments.words[1].bytes)
+            throw named(error, arguments.words[1])
         }
         guard let explanation = Explanation(json: answer) else { throw ControlError("the answer is not understood") }
         func path(_ place: Explanation.Place) -> [UInt8] {
@@ -65,12 +61,12 @@ enum ExplainCommand {
         return word
     }
 
-    private static func whoCan(_ arguments: ExplainArguments) throws(ControlError) -> Int32 {
+    private static func whoCan(_ arguments: ExplainRequest) throws(ControlError) -> Int32 {
         guard arguments.words.count == 2, arguments.subject == nil else {
             throw ControlError("usage: aclfs explain [--json] --who-can OPERATION PATH")
         }
-        let word = try operation(arguments.words[0].bytes)
-        let location = try MountLocation(arguments.words[1].bytes)
+        let word = try operation(arguments.words[0])
+        let location = try MountLocation(arguments.words[1])
         let client = try location.client()
         var rows: [[String]] = []
         var values: [JSON] = []
@@ -85,7 +81,7 @@ enum ExplainCommand {
                         .init("operation", .string(word)), JSON.path(location.path),
                         .init("as", .string(user.name)), .init("brief", .bool(true)),
                     ])
-            } catch { throw named(error, arguments.words[1].bytes) }
+            } catch { throw named(error, arguments.words[1]) }
             guard let explanation = Explanation(json: answer) else { continue }
             guard explanation.isAllowed else {
                 if let last = explanation.steps.last, last.stage == "sandbox" {
@@ -112,10 +108,10 @@ enum ExplainCommand {
     }
 
     /// `--last [N] [MOUNTPOINT]`; without a mount point, where one stands or the only one there is.
-    private static func last(_ arguments: ExplainArguments) throws(ControlError) -> Int32 {
+    private static func last(_ arguments: ExplainRequest) throws(ControlError) -> Int32 {
         var words = arguments.words
         var count: Int64 = 20
-        if let word = words.first, let number = Int64(String(decoding: word.bytes, as: UTF8.self)) {
+        if let word = words.first, let number = Int64(String(decoding: word, as: UTF8.self)) {
             guard number > 0 else { throw ControlError("--last takes a number above 0") }
             count = number
             words.removeFirst()
@@ -123,7 +119,7 @@ enum ExplainCommand {
         guard words.count < 2 else { throw ControlError("usage: aclfs explain [--json] --last [N] [MOUNTPOINT]") }
         let mount: MountEntry
         if let path = words.first {
-            mount = try MountLocation(path.bytes, isFollowed: true).entry
+            mount = try MountLocation(path, isFollowed: true).entry
         } else if let here = try? MountLocation(Array("./.".utf8)) {
             mount = here.entry
         } else {
@@ -194,46 +190,5 @@ enum ExplainCommand {
 
     static func named(_ error: ControlError, _ path: [UInt8]) -> ControlError {
         error.code == nil ? error : ControlError("\(escapedName(path)): \(error.message)", code: error.code)
-    }
-}
-
-/// `aclfs effective`: every right, granted or not, and by what.
-enum EffectiveCommand {
-    static func run() -> Int32 {
-        EffectiveArguments.run(rawArguments(), wrongUse: 2) { arguments in
-            do throws(ControlError) { return try perform(arguments) } catch {
-                printError("aclfs: \(error.message)")
-                return 2
-            }
-        }
-    }
-
-    private static func perform(_ arguments: EffectiveArguments) throws(ControlError) -> Int32 {
-        let location = try MountLocation(arguments.path.bytes)
-        var members = [JSON.path(location.path)]
-        if let subject = arguments.subject { members.append(.init("as", .string(subject))) }
-        let answer: JSON
-        do throws(ControlError) { answer = try location.client().ask("effective", members) } catch {
-            throw ExplainCommand.named(error, arguments.path.bytes)
-        }
-        let explanations = (answer.array ?? []).compactMap { Explanation(json: $0) }
-        if arguments.json {
-            printJSON(.array(explanations.map { $0.json { location.shown($0.depth) } }))
-            return 0
-        }
-        // Then one answer is that of every right.
-        let isClosed = explanations.count == 1
-        let steps = explanations.compactMap(\.steps.last)
-        for line in ExplainTable.lines(
-            steps.map { step in
-                [step.words.joined(separator: ","), step.isAllowed ? "allowed" : "denied", step.stage, step.entry ?? ""]
-            })
-        {
-            printLine(line)
-        }
-        if isClosed, let step = steps.last {
-            printLine("the way is closed at \(escapedName(location.shown(step.place.depth)))")
-        }
-        return 0
     }
 }

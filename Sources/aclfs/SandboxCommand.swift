@@ -1,4 +1,5 @@
 import ACLFormats
+import Commands
 import ToolSupport
 
 /// `aclfs sandbox`: profiles as files, the mounts that they confine, and what was granted to applications.
@@ -8,8 +9,8 @@ enum SandboxCommand {
     static func run(_ arguments: [[UInt8]]) -> Int32 {
         let rest = Array(arguments.dropFirst())
         switch arguments.first.map({ String(decoding: $0, as: UTF8.self) }) {
-        case "check": return SandboxCheckArguments.run(rest, wrongUse: 2, SandboxCheck.perform)
-        case "list": return SandboxListArguments.run(rest, wrongUse: 2, SandboxList.perform)
+        case "check": return SandboxCheckArguments.run(rest, wrongUse: 2, check)
+        case "list": return SandboxListArguments.run(rest, wrongUse: 2) { SandboxList.perform(json: $0.json) }
         case "grant": return SandboxGrantCommand.run(rest)
         case "run": return SandboxRunCommand.run(rest)
         case "--help", "-h", "help":
@@ -17,6 +18,13 @@ enum SandboxCommand {
             return 0
         case let word: return unknown(word, in: words, "aclfs sandbox", usage)
         }
+    }
+
+    private static func check(_ arguments: SandboxCheckArguments) -> Int32 {
+        SandboxCheck.perform(
+            SandboxCheckRequest(
+                json: arguments.json, bundle: arguments.bundle, home: arguments.home, layout: arguments.layout,
+                profile: arguments.profile.bytes, paths: arguments.paths.map(\.bytes)))
     }
 
     static func unknown(_ word: String?, in words: [String], _ command: String, _ usage: String) -> Int32 {

@@ -6,10 +6,10 @@ import SandboxProfiles
 import ToolSupport
 
 /// `aclfs sandbox check`: 0 the profile is good, 1 it is not, 2 no answer.
-enum SandboxCheck {
-    static func perform(_ arguments: SandboxCheckArguments) -> Int32 {
+package enum SandboxCheck {
+    package static func perform(_ arguments: SandboxCheckRequest) -> Int32 {
         var options = MountOptions()
-        let name = String(decoding: arguments.profile.bytes, as: UTF8.self)
+        let name = String(decoding: arguments.profile, as: UTF8.self)
         do {
             let words = [
                 ("sandbox", name), ("bundle", arguments.bundle), ("home", arguments.home), ("layout", arguments.layout),
@@ -28,13 +28,13 @@ enum SandboxCheck {
                 layout: options.sandbox.layout ?? .macos)
             table = try compiled(profile)
         } catch { return refuse(error, name, arguments.json) }
-        let paths = arguments.paths.map { $0.bytes.pathNames }
+        let paths = arguments.paths.map { $0.pathNames }
         for (path, word) in zip(paths, arguments.paths) where path.contains([0x2E]) || path.contains([0x2E, 0x2E]) {
-            printError("aclfs: \(escapedName(word.bytes)): a path from the mount's top may not hold . or ..")
+            printError("aclfs: \(escapedName(word)): a path from the mount's top may not hold . or ..")
             return 2
         }
         for (path, word) in zip(paths, arguments.paths) where table[table.zone(of: path)].kind == .outside {
-            if let hint = hint(word.bytes, path) { printError("aclfs: \(hint)") }
+            if let hint = hint(word, path) { printError("aclfs: \(hint)") }
         }
         if arguments.json {
             printJSON(json(profile, table, paths))

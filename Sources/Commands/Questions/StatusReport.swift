@@ -4,22 +4,20 @@ import LinuxSystem
 import ToolSupport
 
 /// `aclfs status [--json] [MOUNTPOINT]`: one mount, or all of them.
-enum StatusCommand {
-    static func run() -> Int32 {
-        StatusArguments.run(rawArguments(), wrongUse: 2) { arguments in
-            do throws(ControlError) { return try perform(arguments) } catch {
-                printError("aclfs: \(error.message)")
-                return 2
-            }
+package enum StatusReport {
+    package static func perform(_ arguments: StatusRequest) -> Int32 {
+        do throws(ControlError) { return try report(arguments) } catch {
+            printError("aclfs: \(error.message)")
+            return 2
         }
     }
 
-    private static func perform(_ arguments: StatusArguments) throws(ControlError) -> Int32 {
+    private static func report(_ arguments: StatusRequest) throws(ControlError) -> Int32 {
         let mounts: [MountEntry]
         // Whoever names another user's mount waits for it.
         var round = MountRound(patience: arguments.mountpoint == nil ? 2000 : 30_000)
         if let path = arguments.mountpoint {
-            mounts = [try MountLocation(path.bytes, isFollowed: true).entry]
+            mounts = [try MountLocation(path, isFollowed: true).entry]
         } else {
             mounts = MountRound.mounts()
         }

@@ -3,8 +3,8 @@ import ToolSupport
 
 /// `aclfs unmount [-f] MOUNTPOINT`.
 enum UnmountCommand {
-    static func run() -> Int32 {
-        UnmountArguments.run(rawArguments(), wrongUse: MountExit.wrongUse) { arguments in
+    static func run(_ words: [[UInt8]]) -> Int32 {
+        UnmountArguments.run(words, wrongUse: MountExit.wrongUse) { arguments in
             do throws(MountFailure) {
                 if arguments.isForced {
                     try ForcedUnmount.perform(arguments.mountpoint)

@@ -6,8 +6,8 @@ import ToolSupport
 
 /// `aclfs sandbox list`: the profiles that have a name, and the mounts that one confines. 1 if a profile is not good or a mount was not
 /// heard.
-enum SandboxList {
-    static func perform(_ arguments: SandboxListArguments) -> Int32 {
+package enum SandboxList {
+    package static func perform(json: Bool) -> Int32 {
         var profiles: [JSON] = []
         var isGood = true
         for installed in ProfilePlace.installed() {
@@ -25,14 +25,14 @@ enum SandboxList {
                 remark = "  (not good)"
             }
             profiles.append(.object(members))
-            if !arguments.json { line("\(escapedName(installed.name.utf8))  \(installed.path)\(remark)") }
+            if !json { line("\(escapedName(installed.name.utf8))  \(installed.path)\(remark)") }
         }
         let (views, isWhole) = views()
-        if arguments.json {
+        if json {
             printJSON(.object([.init("profiles", .array(profiles)), .init("views", .array(views))]))
         } else {
             for view in views {
-                line("\(escapedName(view.path("mountpoint") ?? [])): \(StatusCommand.sandbox(view))")
+                line("\(escapedName(view.path("mountpoint") ?? [])): \(StatusReport.sandbox(view))")
             }
         }
         return isGood && isWhole ? 0 : 1

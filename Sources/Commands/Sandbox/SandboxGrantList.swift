@@ -3,11 +3,11 @@ import SandboxPolicy
 import ToolSupport
 
 /// `aclfs sandbox grant list`: of one mount or of all; what one daemon answers does not keep others' grants from being shown.
-struct SandboxGrantList {
+package struct SandboxGrantList {
     /// More than the lists of all directories that a mount may lie in come to. Whoever tells more is no daemon of ours.
     private static let most = 64 * GrantFile.most
 
-    private let arguments: GrantListArguments
+    private let arguments: GrantListRequest
     private var round: MountRound
     private var rows: [[String]] = []
     private var values: [JSON] = []
@@ -16,15 +16,15 @@ struct SandboxGrantList {
     /// A daemon tells of all lists that it cannot read, on each of its mounts.
     private var problems: Set<String> = []
 
-    static func perform(_ arguments: GrantListArguments) -> Int32 {
-        if let bundle = arguments.bundle, !SandboxGrantCommand.isBundle(bundle) {
-            return SandboxGrantCommand.wrongBundle(bundle)
+    package static func perform(_ arguments: GrantListRequest) -> Int32 {
+        if let bundle = arguments.bundle, !SandboxGrants.isBundle(bundle) {
+            return SandboxGrants.wrongBundle(bundle)
         }
         var list = SandboxGrantList(arguments)
-        do throws(ControlError) { return try list.perform() } catch { return SandboxGrantCommand.wrong(error.message) }
+        do throws(ControlError) { return try list.perform() } catch { return SandboxGrants.wrong(error.message) }
     }
 
-    private init(_ arguments: GrantListArguments) {
+    private init(_ arguments: GrantListRequest) {
         self.arguments = arguments
         // Whoever names another user's mount waits for it.
         round = MountRound(patience: arguments.mountpoint == nil ? 2000 : 30_000)
@@ -33,7 +33,7 @@ struct SandboxGrantList {
     private mutating func perform() throws(ControlError) -> Int32 {
         var isWhole = true
         if let path = arguments.mountpoint {
-            try take(try MountLocation(path.bytes, isFollowed: true))
+            try take(try MountLocation(path, isFollowed: true))
         } else {
             for mount in MountRound.mounts() {
                 do throws(ControlError) { try take(MountLocation(top: mount)) } catch {
