@@ -1,5 +1,4 @@
 import ACLFormats
-import LinuxSystem
 import ToolSupport
 
 /// `aclfs backup`: what is left out of backups (docs/backup.md).

@@ -1,6 +1,5 @@
 import ACLFormats
 import Authorization
-import LinuxSystem
 import ToolSupport
 
 /// What a command line of chflags asks for.

@@ -1,26 +1,26 @@
 /// What a command line of ls asks for: the part of macOS' ls(1) that shows what aclfs keeps.
-package struct LsArguments: Sendable, Hashable {
-    package enum Names: Sendable { case visible, almostAll, all }
-    package var isLong = false
+struct LsArguments: Sendable, Hashable {
+    enum Names: Sendable { case visible, almostAll, all }
+    var isLong = false
     /// -e: the entries of ACLs, below each line of -l.
-    package var showsACL = false
+    var showsACL = false
     /// -O: file flags, as a column of -l.
-    package var showsFlags = false
+    var showsFlags = false
     /// -@: names and sizes of extended attributes, below each line of -l.
-    package var showsAttributes = false
+    var showsAttributes = false
     /// -d: directories themselves, not what they contain.
-    package var listsDirectories = false
-    package var names = Names.visible
-    package var isRecursive = false
+    var listsDirectories = false
+    var names = Names.visible
+    var isRecursive = false
     /// -n: numbers for owner and group, UUIDs in entries.
-    package var isNumeric = false
-    package var followsAll = false
-    package var paths: [[UInt8]] = []
+    var isNumeric = false
+    var followsAll = false
+    var paths: [[UInt8]] = []
 
-    package static let usage = "usage: aclfs ls [-1@ALORadeln] [FILE...]"
+    static let usage = "usage: aclfs ls [-1@ALORadeln] [FILE...]"
 
     /// The arguments behind the command's name; `nil` when help is asked for.
-    package static func parse(_ arguments: [[UInt8]]) throws(UsageError) -> LsArguments? {
+    static func parse(_ arguments: [[UInt8]]) throws(UsageError) -> LsArguments? {
         let options = try LetterOptions(arguments, known: "1@ALORadeln")
         if options.wantsHelp { return nil }
         var parsed = LsArguments()

@@ -1,7 +1,6 @@
 import ACLFileSystem
 import ACLFormats
 import BackingStore
-import FuseSession
 import Glibc
 import LinuxSystem
 import Mounting

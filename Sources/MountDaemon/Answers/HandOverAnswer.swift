@@ -3,7 +3,6 @@ import ACLFormats
 import BackingStore
 import Glibc
 import LinuxSystem
-import Mounting
 import SandboxPolicy
 import ToolSupport
 

@@ -1,4 +1,3 @@
-import ACLFileSystem
 import ACLFormats
 import BackingStore
 import Glibc

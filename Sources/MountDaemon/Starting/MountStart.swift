@@ -1,6 +1,4 @@
 import ACLFileSystem
-import BackingStore
-import FuseSession
 import Glibc
 import LinuxSystem
 import Mounting

@@ -1,6 +1,5 @@
 import ACLFileSystem
 import Authorization
-import BackingStore
 import FuseSession
 import Glibc
 import LinuxSystem

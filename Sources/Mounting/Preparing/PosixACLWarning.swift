@@ -1,5 +1,4 @@
 import BackingStore
-import LinuxSystem
 import ToolSupport
 
 extension PreparedMount {

@@ -1,6 +1,5 @@
 import ACLFileSystem
 import BackingStore
-import FuseSession
 import Glibc
 import LinuxSystem
 import SandboxPolicy

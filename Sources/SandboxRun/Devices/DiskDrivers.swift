@@ -1,4 +1,3 @@
-import ACLFormats
 import LinuxSystem
 
 /// Which device nodes lead to a disk, to flash or to the memory of the machine.

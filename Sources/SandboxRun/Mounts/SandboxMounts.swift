@@ -1,7 +1,6 @@
 import ACLFormats
 import Glibc
 import LinuxSystem
-import ToolSupport
 
 /// The mounts of this namespace by their numbers, as far as a walk has to know whom it would ask.
 struct SandboxMounts {

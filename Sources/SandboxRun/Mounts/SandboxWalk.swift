@@ -1,7 +1,6 @@
 import ACLFormats
 import Glibc
 import LinuxSystem
-import ToolSupport
 
 /// Whether a place of one mount can be come by from the root directory, step by step, without following any link.
 struct SandboxWalk {

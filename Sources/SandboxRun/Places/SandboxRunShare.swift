@@ -1,5 +1,4 @@
 import ACLFormats
-import FuseSession
 import Glibc
 import LinuxSystem
 import SandboxPolicy

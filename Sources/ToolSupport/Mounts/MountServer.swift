@@ -21,5 +21,5 @@ package enum MountServer {
     }
 
     /// The second and the third are what requests get that are under way while the daemon dies: on a ring first the third.
-    package static func saysDead(_ error: Errno) -> Bool { [ENOTCONN, ECONNABORTED, ECANCELED].contains(error.rawValue) }
+    static func saysDead(_ error: Errno) -> Bool { [ENOTCONN, ECONNABORTED, ECANCELED].contains(error.rawValue) }
 }
