@@ -26,7 +26,7 @@ struct rings {
 };
 
 /* Whether it is worth while to look for the next request before sleeping; hints, not guarded by anything. */
-struct linger {
+struct busy_poll {
 	/* Before the workers are. */
 	bool possible;
 	/* The thread that asked last, and how many requests in a row are its. */
@@ -49,7 +49,7 @@ struct aclfs_fuse_session {
 	/* Of these: who wait for a request. */
 	atomic_int idle;
 
-	struct linger linger;
+	struct busy_poll busy_poll;
 
 	/* Held by the one who reads from the device, where rings are in use. */
 	pthread_mutex_t turn;
@@ -104,11 +104,11 @@ void aclfs_fuse_process(aclfs_fuse_session *session, const struct fuse_buf *buff
 ssize_t aclfs_fuse_send(aclfs_fuse_session *session, const struct iovec *iov, int count);
 int aclfs_fuse_wake_signal(void);
 /* For the threads of this process. */
-void aclfs_linger_begin(struct linger *linger);
+void aclfs_busy_poll_begin(struct busy_poll *busy_poll);
 /* A request has come from this thread. */
-void aclfs_linger_note(struct linger *linger, uint32_t caller);
+void aclfs_busy_poll_note(struct busy_poll *busy_poll, uint32_t caller);
 /* Behind an answer: returns when there is another request, or no more reason to expect one soon. */
-void aclfs_linger(struct linger *linger, int device);
+void aclfs_busy_poll(struct busy_poll *busy_poll, int device);
 /* Called with the lock held. */
 void aclfs_workers_wake(aclfs_fuse_session *session);
 /* Called with the lock held. */

@@ -193,12 +193,12 @@ static void serve(struct worker *worker)
 		}
 		if (n <= 0)
 			break;
-		aclfs_linger_note(&session->linger, ((const struct wire_in_header *)worker->buffer.mem)->pid);
+		aclfs_busy_poll_note(&session->busy_poll, ((const struct wire_in_header *)worker->buffer.mem)->pid);
 		aclfs_fuse_process(session, &worker->buffer);
 		if (atomic_load_explicit(&session->serving, memory_order_relaxed) > (int)session->count)
 			park(session);
 		else if (!rings)
-			aclfs_linger(&session->linger, session->device);
+			aclfs_busy_poll(&session->busy_poll, session->device);
 	}
 }
 
@@ -277,7 +277,7 @@ int aclfs_fuse_session_run(aclfs_fuse_session *session, unsigned count)
 	atomic_store(&session->serving, 0);
 	atomic_store(&session->idle, 0);
 	session->failure = 0;
-	aclfs_linger_begin(&session->linger);
+	aclfs_busy_poll_begin(&session->busy_poll);
 	for (unsigned i = 0; i < count; i++) {
 		int error = start_worker(session);
 		if (error) {
