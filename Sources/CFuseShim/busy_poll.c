@@ -1,4 +1,4 @@
-#include "internal.h"
+#include "busy_poll.h"
 
 #include <poll.h>
 #include <sched.h>

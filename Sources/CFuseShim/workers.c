@@ -1,43 +1,19 @@
-#include "ring.h"
+#include "workers.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
-/*
- * A worker that waits in read(2) is woken by a signal with an empty handler.
- * (Cancellation would unwind the library's frames, which the sanitizers do not
- * follow; polling would cost every request two system calls more.)
- */
-static void on_wake(int signal)
-{
-	(void)signal;
-}
+/* The opcodes of requests that no caller waits for. */
+enum {
+	FORGET = 2,
+	BATCH_FORGET = 42,
+};
 
-int aclfs_fuse_wake_signal(void)
-{
-	return SIGRTMAX - 1;
-}
-
-static void install_wake_signal(void)
-{
-	struct sigaction action = { .sa_handler = on_wake }; /* no SA_RESTART: read must end */
-	sigemptyset(&action.sa_mask);
-	sigaction(aclfs_fuse_wake_signal(), &action, NULL);
-}
-
-/* Called with the lock held. */
-void aclfs_workers_wake(aclfs_fuse_session *session)
-{
-	if (!session->running)
-		return;
-	for (unsigned i = 0; i < session->started; i++)
-		if (atomic_load(&session->workers[i].waiting))
-			pthread_kill(session->workers[i].thread, aclfs_fuse_wake_signal());
-	pthread_cond_broadcast(&session->wanted);
-	aclfs_rings_wake(session);
-}
+/* The worker that this thread is, if any. */
+static _Thread_local struct worker *current;
 
 static void *worker_main(void *argument);
 
@@ -49,196 +25,249 @@ static void block_signals(sigset_t *before)
 	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT };
 	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
 		sigdelset(&all, faults[i]);
-	sigdelset(&all, aclfs_fuse_wake_signal());
+	sigdelset(&all, aclfs_wake_signal());
 	pthread_sigmask(SIG_SETMASK, &all, before);
 }
 
-/* Called with the lock held; 0 or an errno. */
-static int start_worker(aclfs_fuse_session *session)
+/* Called with the lock held, for which the new thread waits first; 0 or an errno. */
+static int start_worker(struct workers *workers)
 {
-	struct worker *worker = &session->workers[session->started];
-	worker->session = session;
-	/* Counted before it can end. */
-	session->started++;
-	session->live++;
-	atomic_fetch_add(&session->serving, 1);
+	struct worker *worker = &workers->all[workers->started];
+	worker->workers = workers;
 	sigset_t before;
 	block_signals(&before);
-	int error = pthread_create(&worker->thread, NULL, worker_main, worker);
+	int error = pthread_create(&worker->thread.id, NULL, worker_main, worker);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (error) {
-		session->started--;
-		session->live--;
-		atomic_fetch_sub(&session->serving, 1);
-	}
-	return error;
+	if (error)
+		return error;
+	aclfs_shared_add(workers->shared, &worker->thread);
+	workers->started++;
+	atomic_fetch_add(&workers->serving, 1);
+	return 0;
 }
 
-/*
- * Handlers that say that they wait (aclfs_fuse_block) are no reason for requests to wait for them: others take their
- * places, up to so many. More threads than processors would make every request slower, so whoever is too many when they
- * are done is parked.
- */
-enum { MOST_SPARE_WORKERS = 160 };
+/* ---- handlers that wait ---- */
 
-void aclfs_fuse_block(void)
+void aclfs_transport_block(void)
 {
-	struct worker *worker = fuse_thread.worker;
+	struct worker *worker = current;
 	/* Rings have spare threads as they are. */
 	if (!worker || worker->blocks++)
 		return;
-	aclfs_fuse_session *session = worker->session;
-	pthread_mutex_lock(&session->lock);
-	int serving = atomic_fetch_sub(&session->serving, 1) - 1;
-	if (serving < (int)session->count && !fuse_session_exited(session->library)) {
-		if (session->parked) {
-			session->parked--;
-			session->called++;
-			atomic_fetch_add(&session->serving, 1);
-			pthread_cond_signal(&session->wanted);
-		} else if (session->started < session->count + MOST_SPARE_WORKERS) {
-			/* Not by this thread, which may have taken on somebody's credentials. */
-			session->wished = true;
-			pthread_cond_broadcast(&session->changed);
+	struct workers *workers = worker->workers;
+	struct shared *shared = workers->shared;
+	pthread_mutex_lock(&shared->lock);
+	int serving = atomic_fetch_sub(&workers->serving, 1) - 1;
+	if (serving < (int)workers->count && !is_ended(shared)) {
+		if (workers->parked) {
+			workers->parked--;
+			workers->called++;
+			atomic_fetch_add(&workers->serving, 1);
+			pthread_cond_signal(&shared->wanted);
+		} else if (workers->started < workers->count + MOST_SPARE_WORKERS) {
+			/* Not by this thread, which may have taken on its caller's credentials. */
+			workers->wished = true;
+			pthread_cond_broadcast(&shared->changed);
 		}
 	}
-	pthread_mutex_unlock(&session->lock);
+	pthread_mutex_unlock(&shared->lock);
 }
 
-void aclfs_fuse_unblock(void)
+void aclfs_transport_unblock(void)
 {
-	struct worker *worker = fuse_thread.worker;
+	struct worker *worker = current;
 	if (worker && !--worker->blocks)
-		atomic_fetch_add(&worker->session->serving, 1);
+		atomic_fetch_add(&worker->workers->serving, 1);
 }
 
 /*
- * Whoever takes the last free thread's place sees nobody idle, and calls another.  So where all but one sleep for long,
- * that one never does before there is a further one.
+ * A worker that takes the last idle one's place sees that none is idle, and calls another.  So where all but one sleep
+ * for long, that one never does before there is a further one.
  */
-void aclfs_fuse_block_lightly(void)
+void aclfs_transport_block_lightly(void)
 {
-	struct worker *worker = fuse_thread.worker;
-	if (worker && (worker->light_blocks || (!worker->blocks && atomic_load(&worker->session->idle) > 0)))
+	struct worker *worker = current;
+	if (worker && (worker->light_blocks || (!worker->blocks && atomic_load(&worker->workers->idle) > 0)))
 		worker->light_blocks++;
 	else
-		aclfs_fuse_block();
+		aclfs_transport_block();
 }
 
-void aclfs_fuse_unblock_lightly(void)
+void aclfs_transport_unblock_lightly(void)
 {
-	struct worker *worker = fuse_thread.worker;
+	struct worker *worker = current;
 	if (worker && worker->light_blocks)
 		worker->light_blocks--;
 	else
-		aclfs_fuse_unblock();
+		aclfs_transport_unblock();
 }
 
-static void park(aclfs_fuse_session *session)
+static void park(struct workers *workers)
 {
-	pthread_mutex_lock(&session->lock);
-	if (atomic_load(&session->serving) > (int)session->count) {
-		atomic_fetch_sub(&session->serving, 1);
-		session->parked++;
-		while (!session->called && !fuse_session_exited(session->library))
-			pthread_cond_wait(&session->wanted, &session->lock);
-		/* Counted as serving by who called. */
-		if (session->called)
-			session->called--;
+	struct shared *shared = workers->shared;
+	pthread_mutex_lock(&shared->lock);
+	if (atomic_load(&workers->serving) > (int)workers->count) {
+		atomic_fetch_sub(&workers->serving, 1);
+		workers->parked++;
+		while (!workers->called && !is_ended(shared))
+			pthread_cond_wait(&shared->wanted, &shared->lock);
+		/* Counted as serving by the worker that called. */
+		if (workers->called)
+			workers->called--;
 	}
-	pthread_mutex_unlock(&session->lock);
+	pthread_mutex_unlock(&shared->lock);
+}
+
+/* ---- serving ---- */
+
+ssize_t aclfs_transport_read(int device, void *buffer, size_t size, void *userdata)
+{
+	(void)userdata;
+	atomic_store(&current->thread.waiting, true);
+	ssize_t n = read(device, buffer, size);
+	int error = errno;
+	atomic_store(&current->thread.waiting, false);
+	errno = error;
+	return n;
 }
 
 static bool is_forget(const struct fuse_buf *buffer)
 {
 	const struct wire_in_header *header = buffer->mem;
-	return header->opcode == WIRE_FORGET || header->opcode == WIRE_BATCH_FORGET;
+	return header->opcode == FORGET || header->opcode == BATCH_FORGET;
 }
 
 /*
- * Where requests come through rings, the device brings little else than FORGET, for which nobody waits.  A thread that
- * waited for each of them would be woken at each unlink(2), mostly on another processor and at the caller's expense.
- * So one thread at a time reads, and lets gather what comes within a moment.
+ * Where requests come through rings, the device brings little else than FORGET, for which no caller waits.  A thread
+ * that waited for each of them would be woken at each unlink(2), mostly on another processor and at the caller's
+ * expense.  So one thread at a time reads, and lets gather what comes within a moment (docs/decisions/0018).
  */
 enum { FORGETS_GATHER_NS = 1000000 };
 
 static int receive_beside_rings(struct worker *worker)
 {
-	aclfs_fuse_session *session = worker->session;
-	pthread_mutex_lock(&session->turn);
-	/* Whoever waited for the turn was not woken by the end. */
-	int n = fuse_session_exited(session->library) ? 0 : fuse_session_receive_buf(session->library, &worker->buffer);
+	struct workers *workers = worker->workers;
+	struct fuse_session *library = workers->shared->library;
+	pthread_mutex_lock(&workers->turn);
+	/* A worker that waited for the turn was not woken by the end. */
+	int n = is_ended(workers->shared) ? 0 : fuse_session_receive_buf(library, &worker->buffer);
 	if (n > 0 && is_forget(&worker->buffer))
 		nanosleep(&(struct timespec){ .tv_nsec = FORGETS_GATHER_NS }, NULL);
-	pthread_mutex_unlock(&session->turn);
+	pthread_mutex_unlock(&workers->turn);
 	return n;
 }
 
-static void serve(struct worker *worker)
+/* Until the mount is gone (0) or the transport is stopped (0), else -errno. */
+static int serve(struct worker *worker)
 {
-	aclfs_fuse_session *session = worker->session;
-	while (!fuse_session_exited(session->library)) {
-		bool rings = atomic_load_explicit(&session->rings.in_use, memory_order_relaxed);
-		atomic_fetch_add_explicit(&session->idle, 1, memory_order_relaxed);
+	struct workers *workers = worker->workers;
+	struct shared *shared = workers->shared;
+	while (!is_ended(shared)) {
+		bool rings = atomic_load_explicit(&shared->rings_in_use, memory_order_relaxed);
+		atomic_fetch_add_explicit(&workers->idle, 1, memory_order_relaxed);
 		int n = rings ? receive_beside_rings(worker) :
-				fuse_session_receive_buf(session->library, &worker->buffer);
-		atomic_fetch_sub_explicit(&session->idle, 1, memory_order_seq_cst);
+				fuse_session_receive_buf(shared->library, &worker->buffer);
+		atomic_fetch_sub_explicit(&workers->idle, 1, memory_order_seq_cst);
 		if (n == -EINTR || n == -EAGAIN)
 			continue;
-		if (n < 0) {
-			pthread_mutex_lock(&session->lock);
-			session->failure = n;
-			aclfs_fuse_stop_locked(session);
-			pthread_mutex_unlock(&session->lock);
-		}
 		if (n <= 0)
-			break;
-		aclfs_busy_poll_note(&session->busy_poll, ((const struct wire_in_header *)worker->buffer.mem)->pid);
-		aclfs_fuse_process(session, &worker->buffer);
-		if (atomic_load_explicit(&session->serving, memory_order_relaxed) > (int)session->count)
-			park(session);
+			return n;
+		struct wire_in_header *header = worker->buffer.mem;
+		aclfs_busy_poll_note(&workers->busy_poll, header->pid);
+		shared->owner.process(shared->owner.userdata, header, worker->buffer.size, NULL);
+		if (atomic_load_explicit(&workers->serving, memory_order_relaxed) > (int)workers->count)
+			park(workers);
 		else if (!rings)
-			aclfs_busy_poll(&session->busy_poll, session->device);
+			aclfs_busy_poll(&workers->busy_poll, shared->device);
 	}
+	return 0;
 }
 
 static void *worker_main(void *argument)
 {
 	struct worker *worker = argument;
-	aclfs_fuse_session *session = worker->session;
-	fuse_thread.worker = worker;
-	/* One worker answers INIT; the others come when the handler knows what was negotiated. */
-	pthread_mutex_lock(&session->lock);
-	while (worker != session->workers && !session->ready && !fuse_session_exited(session->library))
-		pthread_cond_wait(&session->changed, &session->lock);
-	pthread_mutex_unlock(&session->lock);
-	serve(worker);
+	struct shared *shared = worker->workers->shared;
+	current = worker;
+	pthread_mutex_lock(&shared->lock);
+	/* One worker answers INIT; the others come when the owner knows what was negotiated. */
+	while (worker != worker->workers->all && !shared->ready && !is_ended(shared))
+		pthread_cond_wait(&shared->changed, &shared->lock);
+	pthread_mutex_unlock(&shared->lock);
+	int failure = serve(worker);
 	free(worker->buffer.mem);
-	pthread_mutex_lock(&session->lock);
-	session->live--;
-	pthread_cond_broadcast(&session->changed);
-	pthread_mutex_unlock(&session->lock);
+	aclfs_shared_leave(shared, failure);
 	return NULL;
 }
 
-/* Called with the lock held. */
-static void start_wished(aclfs_fuse_session *session)
+/* ---- all of them ---- */
+
+void aclfs_workers_begin(struct workers *workers, struct shared *shared)
 {
-	session->wished = false;
+	workers->shared = shared;
+	pthread_mutex_init(&workers->turn, NULL);
+}
+
+void aclfs_workers_end(struct workers *workers)
+{
+	pthread_mutex_destroy(&workers->turn);
+}
+
+int aclfs_workers_start(struct workers *workers, unsigned count)
+{
+	if (!count)
+		return -EINVAL;
+	aclfs_wake_signal_install();
+	struct worker *all = calloc(count + MOST_SPARE_WORKERS, sizeof *all);
+	if (!all)
+		return -ENOMEM;
+	struct shared *shared = workers->shared;
+	pthread_mutex_lock(&shared->lock);
+	if (shared->running) {
+		pthread_mutex_unlock(&shared->lock);
+		free(all);
+		return -EBUSY;
+	}
+	shared->running = true;
+	shared->live = 0;
+	shared->failure = 0;
+	workers->all = all;
+	workers->count = count;
+	workers->started = workers->parked = workers->called = 0;
+	workers->wished = false;
+	atomic_store(&workers->serving, 0);
+	atomic_store(&workers->idle, 0);
+	aclfs_busy_poll_begin(&workers->busy_poll);
+	for (unsigned i = 0; i < count; i++) {
+		int error = start_worker(workers);
+		if (error) {
+			aclfs_shared_stop_locked(shared, -error);
+			break;
+		}
+	}
+	pthread_mutex_unlock(&shared->lock);
+	return 0;
+}
+
+/* Called with the lock held. */
+static void start_wished(struct workers *workers)
+{
+	workers->wished = false;
 	/* Without memory for more, requests wait. */
-	while (atomic_load(&session->serving) < (int)session->count && session->started < session->count + MOST_SPARE_WORKERS)
-		if (start_worker(session))
+	while (atomic_load(&workers->serving) < (int)workers->count &&
+	       workers->started < workers->count + MOST_SPARE_WORKERS)
+		if (start_worker(workers))
 			return;
 }
 
 /* Called with the lock held. */
-static void wait_for_workers(aclfs_fuse_session *session)
+static void wait_for_threads(struct workers *workers)
 {
-	while (session->live) {
-		if (session->wished && !fuse_session_exited(session->library))
-			start_wished(session);
-		if (!fuse_session_exited(session->library)) {
-			pthread_cond_wait(&session->changed, &session->lock);
+	struct shared *shared = workers->shared;
+	while (shared->live) {
+		if (workers->wished && !is_ended(shared))
+			start_wished(workers);
+		if (!is_ended(shared)) {
+			pthread_cond_wait(&shared->changed, &shared->lock);
 			continue;
 		}
 		/* A signal that came just before read(2) is lost: wake again until all are gone. */
@@ -249,57 +278,26 @@ static void wait_for_workers(aclfs_fuse_session *session)
 			until.tv_sec++;
 			until.tv_nsec -= 1000000000;
 		}
-		pthread_cond_timedwait(&session->changed, &session->lock, &until);
-		aclfs_workers_wake(session);
+		pthread_cond_timedwait(&shared->changed, &shared->lock, &until);
+		aclfs_shared_wake(shared);
 	}
 }
 
-int aclfs_fuse_session_run(aclfs_fuse_session *session, unsigned count)
+int aclfs_workers_join(struct workers *workers)
 {
-	if (!count)
-		return -EINVAL;
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	pthread_once(&once, install_wake_signal);
-	struct worker *workers = calloc(count + MOST_SPARE_WORKERS, sizeof *workers);
-	if (!workers)
-		return -ENOMEM;
-	pthread_mutex_lock(&session->lock);
-	if (session->running) {
-		pthread_mutex_unlock(&session->lock);
-		free(workers);
-		return -EBUSY;
-	}
-	session->running = true;
-	session->workers = workers;
-	session->started = session->live = session->parked = session->called = 0;
-	session->count = count;
-	session->wished = false;
-	atomic_store(&session->serving, 0);
-	atomic_store(&session->idle, 0);
-	session->failure = 0;
-	aclfs_busy_poll_begin(&session->busy_poll);
-	for (unsigned i = 0; i < count; i++) {
-		int error = start_worker(session);
-		if (error) {
-			session->failure = -error;
-			aclfs_fuse_stop_locked(session);
-			break;
-		}
-	}
-	wait_for_workers(session);
-	/* From here on stop wakes nobody, so that the threads may be joined. */
-	session->running = false;
-	session->workers = NULL;
-	unsigned started = session->started;
-	int failure = session->failure;
-	pthread_mutex_unlock(&session->lock);
+	struct shared *shared = workers->shared;
+	pthread_mutex_lock(&shared->lock);
+	wait_for_threads(workers);
+	/* From here on stop wakes nothing, so that the threads may be joined. */
+	shared->running = false;
+	shared->threads = NULL;
+	struct worker *all = workers->all;
+	workers->all = NULL;
+	unsigned started = workers->started;
+	int failure = shared->failure;
+	pthread_mutex_unlock(&shared->lock);
 	for (unsigned i = 0; i < started; i++)
-		pthread_join(workers[i].thread, NULL);
-	free(workers);
-	aclfs_rings_join(session);
-	/* A condition variable would be touched by the last replier after the session may be gone. */
-	while (atomic_load(&session->unanswered))
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+		pthread_join(all[i].thread.id, NULL);
+	free(all);
 	return failure;
 }
-
