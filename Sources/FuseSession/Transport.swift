@@ -1,4 +1,5 @@
 import CFuseShim
+import CFuseTransport
 import Glibc
 import LinuxSystem
 

@@ -1,4 +1,4 @@
-import CFuseShim
+import CFuseTransport
 
 /// Runs what a handler may have to wait for: locks held for long, disks, other programs. Requests that come meanwhile are served by
 /// other threads. Costs two mutexes; not for what takes microseconds.
