@@ -5,7 +5,7 @@
 
 #include "cfusetransport.h"
 
-static struct wire_ring_headers *headers(const struct entry *entry)
+static struct wire_ring_headers *headers(const struct ring_entry *entry)
 {
 	return (struct wire_ring_headers *)(void *)entry->memory;
 }
@@ -14,7 +14,7 @@ static struct wire_ring_headers *headers(const struct entry *entry)
  * The kernel hands over a message in three parts.  The payload stays where it
  * is: the other two are laid before it, so that the library sees one piece.
  */
-struct message aclfs_entry_message(const struct entry *entry)
+struct ring_message aclfs_entry_message(const struct ring_entry *entry)
 {
 	const struct wire_ring_headers *parts = headers(entry);
 	struct wire_in_header header;
@@ -22,15 +22,15 @@ struct message aclfs_entry_message(const struct entry *entry)
 	size_t payload = parts->entry.payload_size;
 	size_t fixed = header.len - sizeof header - payload;
 	if (payload > entry->payload_size || header.len < sizeof header + payload || fixed > sizeof parts->fixed)
-		return (struct message){ 0 };
+		return (struct ring_message){ 0 };
 	char *start = entry->memory + ENTRY_PAGE - fixed - sizeof header;
 	memcpy(start, &header, sizeof header);
 	memcpy(start + sizeof header, parts->fixed, fixed);
 	entry->memory[ENTRY_PAGE + payload] = 0;
-	return (struct message){ .start = start, .size = header.len };
+	return (struct ring_message){ .start = start, .size = header.len };
 }
 
-int aclfs_entry_put_reply(const struct entry *entry, const struct iovec *iov, int count)
+int aclfs_entry_put_reply(const struct ring_entry *entry, const struct iovec *iov, int count)
 {
 	struct wire_ring_headers *parts = headers(entry);
 	size_t size = 0;
@@ -46,12 +46,12 @@ int aclfs_entry_put_reply(const struct entry *entry, const struct iovec *iov, in
 	return 0;
 }
 
-uint64_t aclfs_entry_commit_id(const struct entry *entry)
+uint64_t aclfs_entry_commit_id(const struct ring_entry *entry)
 {
 	return headers(entry)->entry.commit_id;
 }
 
-void aclfs_entry_parts(const struct entry *entry, struct iovec parts[2])
+void aclfs_entry_parts(const struct ring_entry *entry, struct iovec parts[2])
 {
 	parts[0] = (struct iovec){ headers(entry), sizeof(struct wire_ring_headers) };
 	parts[1] = (struct iovec){ entry->memory + ENTRY_PAGE, entry->payload_size };

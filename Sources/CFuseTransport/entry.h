@@ -22,13 +22,13 @@ _Static_assert(sizeof(struct wire_ring_headers) == 288, "ring_headers");
 
 enum { ENTRY_PAGE = 4096 };
 
-struct entry {
+struct ring_entry {
 	char *memory;
 	size_t payload_size;
 };
 
 /* A message in one piece; size 0 if what lies in the entry makes no sense. */
-struct message {
+struct ring_message {
 	void *start;
 	size_t size;
 };
@@ -40,12 +40,12 @@ static inline size_t entry_memory_size(size_t payload_size)
 }
 
 /* The request: stays where it is until the reply is put. */
-struct message aclfs_entry_message(const struct entry *entry);
+struct ring_message aclfs_entry_message(const struct ring_entry *entry);
 /* Puts a reply, whose first part is its header: 0 or -errno. */
-int aclfs_entry_put_reply(const struct entry *entry, const struct iovec *iov, int count);
+int aclfs_entry_put_reply(const struct ring_entry *entry, const struct iovec *iov, int count);
 /* The number by which the kernel knows the request. */
-uint64_t aclfs_entry_commit_id(const struct entry *entry);
+uint64_t aclfs_entry_commit_id(const struct ring_entry *entry);
 /* The two parts of the entry, headers and payload, as the kernel is told of them. */
-void aclfs_entry_parts(const struct entry *entry, struct iovec parts[2]);
+void aclfs_entry_parts(const struct ring_entry *entry, struct iovec parts[2]);
 
 #endif

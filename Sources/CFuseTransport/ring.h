@@ -47,7 +47,7 @@ struct ring {
 	_Atomic uint32_t *submission_tail, *completion_head, *completion_tail;
 	uint32_t submission_mask, completion_mask;
 	struct io_uring_cqe *completions;
-	struct entry entry;
+	struct ring_entry entry;
 };
 
 /* 0 or -errno. */

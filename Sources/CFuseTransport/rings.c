@@ -54,7 +54,7 @@ static void handle(struct aclfs_ring_thread *thread)
 	memcpy(&header, thread->ring.entry.memory, sizeof header);
 	atomic_store_explicit(&thread->unique, header.unique, memory_order_relaxed);
 	thread->commit = aclfs_entry_commit_id(&thread->ring.entry);
-	struct message message = aclfs_entry_message(&thread->ring.entry);
+	struct ring_message message = aclfs_entry_message(&thread->ring.entry);
 	if (message.size)
 		shared->owner.process(shared->owner.userdata, message.start, message.size, thread);
 	else
