@@ -42,9 +42,10 @@ let package = Package(
         // 7: libfuse3 behind our own types.
         .systemLibrary(
             name: "CFuse3", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
-        .target(name: "CFuseShim", dependencies: ["CFuse3"], cSettings: shim),
+        .target(name: "CFuseTransport", dependencies: ["CFuse3"], cSettings: shim),
+        .target(name: "CFuseShim", dependencies: ["CFuse3", "CFuseTransport"], cSettings: shim),
         .target(
-            name: "FuseSession", dependencies: ["CFuseShim", "LinuxSystem"], swiftSettings: strict),
+            name: "FuseSession", dependencies: ["CFuseTransport", "CFuseShim", "LinuxSystem"], swiftSettings: strict),
         // 8: every operation: find, authorize, perform, reply.
         .target(
             name: "ACLFileSystem",

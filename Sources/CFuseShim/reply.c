@@ -1,12 +1,20 @@
 #include "internal.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
+
+_Thread_local struct fuse_thread fuse_thread;
+
+ssize_t aclfs_fuse_send(aclfs_fuse_session *session, const struct iovec *iov, int count)
+{
+	return aclfs_transport_answer(session->transport, fuse_thread.answering, iov, count);
+}
 
 /* Answers by a call of the library or by a message of our own, the way that the request came. */
 #define ANSWER(request, call) (fuse_thread.answering = (request).ring, answered(request, call))

@@ -1,14 +1,11 @@
-#include "ring.h"
+#include "internal.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
-
-_Thread_local struct fuse_thread fuse_thread;
 
 static uint64_t hidden_flags(const struct aclfs_fuse_configuration *configuration)
 {
@@ -55,7 +52,7 @@ static bool agree_on_rings(aclfs_fuse_session *session, const struct wire_init_o
 	/* The kernel's own measure of what an entry must hold. */
 	size_t pages = (size_t)out->max_pages * (size_t)sysconf(_SC_PAGESIZE);
 	size_t payload = out->max_write > pages ? out->max_write : pages;
-	n->uring_failure = -aclfs_rings_prepare(session, payload > 8192 ? payload : 8192);
+	n->uring_failure = -aclfs_transport_prepare_rings(session->transport, payload > 8192 ? payload : 8192);
 	return n->uring_failure == 0;
 }
 
@@ -86,7 +83,7 @@ static bool patch_init(aclfs_fuse_session *session, struct wire_init_out *out)
 	return true;
 }
 
-/* The kernel has taken the INIT reply: find out what no flag tells, then let the other workers in. */
+/* The kernel has taken the INIT reply: find out what no flag tells, then let the other threads serve. */
 static void finish_init(aclfs_fuse_session *session)
 {
 	struct aclfs_fuse_negotiated *n = &session->negotiated;
@@ -95,48 +92,16 @@ static void finish_init(aclfs_fuse_session *session)
 	n->expire = n->offered & WIRE_INIT_HAS_EXPIRE_ONLY;
 	n->statx = n->kernel_minor >= 39 && !(session->configuration.masked & ACLFS_FUSE_MASK_STATX);
 	session->handlers.initialized(session->userdata, n);
-	pthread_mutex_lock(&session->lock);
-	session->ready = true;
-	pthread_cond_broadcast(&session->changed);
-	pthread_mutex_unlock(&session->lock);
+	atomic_store(&session->ready, true);
+	aclfs_transport_ready(session->transport);
 }
 
 /* ---- the library's way to the device ---- */
 
-static ssize_t device_read(int fd, void *buffer, size_t size, void *userdata)
-{
-	(void)userdata;
-	atomic_store(&fuse_thread.worker->waiting, true);
-	ssize_t n = read(fd, buffer, size);
-	int error = errno;
-	atomic_store(&fuse_thread.worker->waiting, false);
-	errno = error;
-	return n;
-}
-
-ssize_t aclfs_fuse_send(aclfs_fuse_session *session, const struct iovec *iov, int count)
-{
-	const struct wire_out_header *header = iov[0].iov_base;
-	struct ring_thread *ring = fuse_thread.answering;
-	/* The library answers an INTERRUPT that came too early while it looks at another request. */
-	if (!ring || atomic_load_explicit(&ring->unique, memory_order_relaxed) != header->unique)
-		return writev(session->device, iov, count);
-	fuse_thread.answering = NULL;
-	ssize_t length = header->len;
-	int error = aclfs_ring_answer(ring, iov, count);
-	if (!error)
-		return length;
-	errno = -error;
-	return -1;
-}
-
-/* The mount is given up: the kernel refuses all who come. */
+/* The mount is given up: the kernel refuses every caller. */
 static ssize_t refuse_init(aclfs_fuse_session *session, uint64_t unique)
 {
-	pthread_mutex_lock(&session->lock);
-	session->failure = -EPROTONOSUPPORT;
-	aclfs_fuse_stop_locked(session);
-	pthread_mutex_unlock(&session->lock);
+	aclfs_transport_stop(session->transport, -EPROTONOSUPPORT);
 	struct wire_out_header header = { .len = sizeof header, .error = -EIO, .unique = unique };
 	struct iovec iov = { &header, sizeof header };
 	return writev(session->device, &iov, 1);
@@ -167,34 +132,21 @@ static ssize_t device_writev(int fd, struct iovec *iov, int count, void *userdat
 
 /* ---- one message ---- */
 
-void aclfs_fuse_process(aclfs_fuse_session *session, const struct fuse_buf *buffer)
+static void process(void *userdata, void *message, size_t size, aclfs_ring_thread *ring)
 {
-	struct wire_in_header *header = buffer->mem;
+	aclfs_fuse_session *session = userdata;
+	struct wire_in_header *header = message;
 	fuse_thread.message = header;
+	fuse_thread.answering = ring;
 	bool is_init = header->opcode == WIRE_INIT;
 	if (is_init)
-		note_init(session, header, buffer->size);
-	if (!session->negotiated.used || !aclfs_fuse_serve_unknown(session, header, buffer->size))
-		fuse_session_process_buf(session->library, buffer);
+		note_init(session, header, size);
+	if (!session->negotiated.used || !aclfs_fuse_serve_unknown(session, header, size))
+		fuse_session_process_buf(session->library, &(struct fuse_buf){ .size = size, .mem = message });
 	fuse_thread.message = NULL;
-	if (is_init && session->negotiated.used && !session->ready)
+	fuse_thread.answering = NULL;
+	if (is_init && session->negotiated.used && !atomic_load(&session->ready))
 		finish_init(session);
-}
-
-/* ---- the end ---- */
-
-void aclfs_fuse_stop_locked(aclfs_fuse_session *session)
-{
-	fuse_session_exit(session->library);
-	aclfs_workers_wake(session);
-	pthread_cond_broadcast(&session->changed);
-}
-
-void aclfs_fuse_session_stop(aclfs_fuse_session *session)
-{
-	pthread_mutex_lock(&session->lock);
-	aclfs_fuse_stop_locked(session);
-	pthread_mutex_unlock(&session->lock);
 }
 
 /* ---- life ---- */
@@ -212,10 +164,6 @@ int aclfs_fuse_session_new(const struct aclfs_fuse_handlers *handlers, void *use
 	session->handlers = *handlers;
 	session->userdata = userdata;
 	session->configuration = *configuration;
-	pthread_mutex_init(&session->turn, NULL);
-	pthread_mutex_init(&session->lock, NULL);
-	pthread_cond_init(&session->changed, NULL);
-	pthread_cond_init(&session->wanted, NULL);
 	char *name[] = { "aclfs", "-d", NULL };
 	struct fuse_args arguments = FUSE_ARGS_INIT(configuration->debug ? 2 : 1, name);
 	session->library =
@@ -226,7 +174,7 @@ int aclfs_fuse_session_new(const struct aclfs_fuse_handlers *handlers, void *use
 		free(session);
 		return -EINVAL;
 	}
-	static const struct fuse_custom_io io = { .read = device_read, .writev = device_writev };
+	static const struct fuse_custom_io io = { .read = aclfs_transport_read, .writev = device_writev };
 	int error = fuse_session_custom_io(session->library, &io, device);
 	if (error) {
 		fuse_session_destroy(session->library);
@@ -234,26 +182,45 @@ int aclfs_fuse_session_new(const struct aclfs_fuse_handlers *handlers, void *use
 		free(session);
 		return error < 0 ? error : -EINVAL;
 	}
+	const struct aclfs_transport_owner owner = { .userdata = session, .process = process };
+	session->transport = aclfs_transport_new(session->library, device, &owner);
+	if (!session->transport) {
+		fuse_session_destroy(session->library); /* closes the device */
+		free(session);
+		return -ENOMEM;
+	}
 	*result = session;
 	return 0;
 }
 
+int aclfs_fuse_session_run(aclfs_fuse_session *session, unsigned workers)
+{
+	int result = aclfs_transport_run(session->transport, workers);
+	/* Another thread runs it. */
+	if (result == -EBUSY)
+		return result;
+	/* A condition variable would be touched by the last replier after the session may be gone. */
+	while (atomic_load(&session->unanswered))
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	return result;
+}
+
+void aclfs_fuse_session_stop(aclfs_fuse_session *session)
+{
+	aclfs_transport_stop(session->transport, 0);
+}
+
 void aclfs_fuse_session_free(aclfs_fuse_session *session)
 {
+	aclfs_transport_free(session->transport);
 	fuse_session_destroy(session->library); /* closes the device */
-	pthread_cond_destroy(&session->changed);
-	pthread_cond_destroy(&session->wanted);
-	pthread_mutex_destroy(&session->lock);
-	pthread_mutex_destroy(&session->turn);
 	free(session);
 }
 
 bool aclfs_fuse_session_negotiated(aclfs_fuse_session *session, struct aclfs_fuse_negotiated *negotiated)
 {
-	pthread_mutex_lock(&session->lock);
-	bool ready = session->ready;
+	bool ready = atomic_load(&session->ready);
 	if (ready)
 		*negotiated = session->negotiated;
-	pthread_mutex_unlock(&session->lock);
 	return ready;
 }

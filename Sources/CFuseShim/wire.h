@@ -9,15 +9,15 @@
 #include <stdint.h>
 #include <sys/ioctl.h>
 
+#include "cfusetransport.h"
+
 enum wire_opcode {
-	WIRE_FORGET = 2,
 	WIRE_SETATTR = 4,
 	WIRE_FSYNC = 20,
 	WIRE_FLUSH = 25,
 	WIRE_INIT = 26,
 	WIRE_FSYNCDIR = 30,
 	WIRE_IOCTL = 39,
-	WIRE_BATCH_FORGET = 42,
 	WIRE_FALLOCATE = 43,
 	WIRE_RENAME2 = 45,
 	WIRE_LSEEK = 46,
@@ -47,21 +47,6 @@ enum wire_notification {
 #define WIRE_OPEN_KILL_SUIDGID (1u << 0)
 #define WIRE_INVAL_EXPIRE_ONLY (1u << 0)
 
-struct wire_in_header {
-	uint32_t len, opcode;
-	uint64_t unique, nodeid;
-	uint32_t uid, gid, pid;
-	uint16_t total_extlen, padding;
-};
-_Static_assert(sizeof(struct wire_in_header) == 40, "in_header");
-
-struct wire_out_header {
-	uint32_t len;
-	int32_t error;
-	uint64_t unique;
-};
-_Static_assert(sizeof(struct wire_out_header) == 16, "out_header");
-
 struct wire_init_in {
 	uint32_t major, minor, max_readahead, flags, flags2, unused[11];
 };
@@ -75,32 +60,6 @@ struct wire_init_out {
 	uint32_t flags2, max_stack_depth, unused[6];
 };
 _Static_assert(sizeof(struct wire_init_out) == 64, "init_out");
-
-/* ---- over io_uring (protocol 7.42) ---- */
-
-enum wire_ring_command {
-	WIRE_RING_REGISTER = 1,
-	WIRE_RING_COMMIT_AND_FETCH = 2,
-};
-
-/* What a command carries. */
-struct wire_ring_request {
-	uint64_t flags, commit_id;
-	uint16_t qid;
-	uint8_t padding[6];
-};
-_Static_assert(sizeof(struct wire_ring_request) == 24, "ring_request");
-
-/* What lies in an entry beside the payload: in_header or out_header, the opcode's fixed part, and its sizes. */
-struct wire_ring_headers {
-	char in_out[128], fixed[128];
-	struct {
-		uint64_t flags, commit_id;
-		uint32_t payload_size, padding;
-		uint64_t reserved;
-	} entry;
-};
-_Static_assert(sizeof(struct wire_ring_headers) == 288, "ring_headers");
 
 struct wire_open_in {
 	uint32_t flags, open_flags;

@@ -1,4 +1,5 @@
 import CFuseShim
+import CFuseTransport
 import Glibc
 import LinuxSystem
 
@@ -33,7 +34,7 @@ public struct RingObstacle: Sendable, CustomStringConvertible {
         guard word.first == UInt8(ascii: "Y") else {
             return RingObstacle(description: "the kernel's administrator has not switched it on (\(parameter) is N)")
         }
-        return RingObstacle(errno: -aclfs_fuse_ring_probe())
+        return RingObstacle(errno: -aclfs_transport_probe_rings())
     }
 
     /// - Parameter errno: with which a ring could not be made; nil if it is 0.

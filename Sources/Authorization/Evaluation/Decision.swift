@@ -3,9 +3,6 @@ public enum DenialCode: UInt8, Sendable, CaseIterable {
     case EACCES, EPERM, EROFS, EISDIR, ENOTDIR, EINVAL, ENOMEM, EIO, EBADF
 }
 
-/// The part an object plays in an operation.
-public enum NodeRole: UInt8, Sendable, CaseIterable { case object, parent, target, targetParent }
-
 /// The one class of mode bits that applies to a caller (docs/authorization.md 3.10).
 public enum ModeClass: UInt8, Sendable { case owner, group, other }
 

@@ -232,18 +232,9 @@ int aclfs_fuse_session_new(const struct aclfs_fuse_handlers *handlers, void *use
 /* Serves on threads of its own until unmounted or stopped and every request is answered; 0 or -errno. */
 int aclfs_fuse_session_run(aclfs_fuse_session *session, unsigned workers);
 void aclfs_fuse_session_stop(aclfs_fuse_session *session);
-/* Around what a handler waits for, on its thread: others serve requests meanwhile. May be nested. */
-void aclfs_fuse_block(void);
-void aclfs_fuse_unblock(void);
-/* The same for what hardly ever waits, but then perhaps for long: costs next to nothing while another thread is free. */
-void aclfs_fuse_block_lightly(void);
-void aclfs_fuse_unblock_lightly(void);
 void aclfs_fuse_session_free(aclfs_fuse_session *session);
 /* False before the kernel's INIT was answered. */
 bool aclfs_fuse_session_negotiated(aclfs_fuse_session *session, struct aclfs_fuse_negotiated *negotiated);
-
-/* Whether this process can make rings: 0 or -errno. */
-int aclfs_fuse_ring_probe(void);
 
 /* Whether the kernel has sent an INTERRUPT for a request that is not answered yet. */
 bool aclfs_fuse_interrupted(struct aclfs_fuse_request request);

@@ -1,18 +1,17 @@
-#include "ring.h"
+#include "rings.h"
 
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /*
  * Threads of a queue that wait for a request, at least, while others work.
- * More than one, because the kernel hands a request that found nobody waiting
- * to the next thread that answers, and not to one that comes anew: where all
- * block, it would wait for one of them.
+ * More than one, because the kernel hands a request that found no thread waiting
+ * to the next one that answers, and not to one that is started later: where
+ * all block, it would wait for one of them.
  */
 enum { FEWEST_SPARE = 2, MOST_SPARE = 8, SPARE_ON_ALL_QUEUES = 128 };
 
@@ -32,73 +31,76 @@ static unsigned possible_cpus(void)
 	return n == 1 ? 1 : last + 1;
 }
 
+/* The thread with a ring that this thread is, if any. */
+static _Thread_local struct aclfs_ring_thread *current;
+
 /* ---- one thread ---- */
 
-static void start_more(struct ring_thread *thread);
+static void start_more(struct aclfs_ring_thread *thread);
 
-/* The library answers all that it can read; this is for what it cannot. */
-static void refuse(struct ring_thread *thread, uint64_t unique)
+/* The owner answers all that can be read; this is for what cannot. */
+static void refuse(struct aclfs_ring_thread *thread, uint64_t unique)
 {
 	struct wire_out_header header = { .len = sizeof header, .error = -EIO, .unique = unique };
 	struct iovec iov = { &header, sizeof header };
-	aclfs_ring_answer(thread, &iov, 1);
+	aclfs_rings_answer(thread, &iov, 1);
 }
 
-static void handle(struct ring_thread *thread)
+static void handle(struct aclfs_ring_thread *thread)
 {
-	aclfs_fuse_session *session = thread->session;
+	struct shared *shared = thread->rings->shared;
 	start_more(thread);
 	struct wire_in_header header;
-	memcpy(&header, thread->ring.memory, sizeof header);
+	memcpy(&header, thread->ring.entry.memory, sizeof header);
 	atomic_store_explicit(&thread->unique, header.unique, memory_order_relaxed);
-	thread->commit = aclfs_ring_commit_id(&thread->ring);
-	struct fuse_buf message = aclfs_ring_message(&thread->ring);
-	fuse_thread.answering = thread;
+	thread->commit = aclfs_entry_commit_id(&thread->ring.entry);
+	struct ring_message message = aclfs_entry_message(&thread->ring.entry);
 	if (message.size)
-		aclfs_fuse_process(session, &message);
+		shared->owner.process(shared->owner.userdata, message.start, message.size, thread);
 	else
 		refuse(thread, header.unique);
-	fuse_thread.answering = NULL;
 	if (atomic_load_explicit(&thread->unique, memory_order_acquire)) {
 		/* Another thread will answer. */
-		pthread_mutex_lock(&session->lock);
+		pthread_mutex_lock(&shared->lock);
 		while (atomic_load_explicit(&thread->unique, memory_order_relaxed))
-			pthread_cond_wait(&session->changed, &session->lock);
-		pthread_mutex_unlock(&session->lock);
+			pthread_cond_wait(&shared->changed, &shared->lock);
+		pthread_mutex_unlock(&shared->lock);
 	}
 	atomic_fetch_add(&thread->queue->idle, 1);
 }
 
-int aclfs_ring_answer(struct ring_thread *thread, const struct iovec *iov, int count)
+int aclfs_rings_answer(struct aclfs_ring_thread *thread, const struct iovec *iov, int count)
 {
-	int result = aclfs_ring_put_reply(&thread->ring, iov, count);
+	int result = aclfs_entry_put_reply(&thread->ring.entry, iov, count);
 	if (result) {
 		struct wire_out_header *header = iov[0].iov_base;
 		*header = (struct wire_out_header){ .len = sizeof *header, .error = -EIO, .unique = header->unique };
-		aclfs_ring_put_reply(&thread->ring, iov, 1);
+		aclfs_entry_put_reply(&thread->ring.entry, iov, 1);
 	}
-	if (fuse_thread.ring == thread) {
+	if (current == thread) {
 		atomic_store_explicit(&thread->unique, 0, memory_order_relaxed);
 		return result;
 	}
-	pthread_mutex_lock(&thread->session->lock);
+	struct shared *shared = thread->rings->shared;
+	pthread_mutex_lock(&shared->lock);
 	atomic_store_explicit(&thread->unique, 0, memory_order_release);
-	pthread_cond_broadcast(&thread->session->changed);
-	pthread_mutex_unlock(&thread->session->lock);
+	pthread_cond_broadcast(&shared->changed);
+	pthread_mutex_unlock(&shared->lock);
 	return result;
 }
 
-/* Until the mount is gone (0) or the session is stopped (0), else -errno. */
-static int serve(struct ring_thread *thread)
+/* Until the mount is gone (0) or the transport is stopped (0), else -errno. */
+static int serve(struct aclfs_ring_thread *thread)
 {
+	struct shared *shared = thread->rings->shared;
 	struct ring *ring = &thread->ring;
 	aclfs_ring_submit(ring, WIRE_RING_REGISTER, thread->queue->cpu, 0);
 	unsigned pending = 1;
 	bool registered = false;
-	while (!fuse_session_exited(thread->session->library)) {
-		atomic_store(&thread->waiting, true);
+	while (!is_ended(shared)) {
+		atomic_store(&thread->thread.waiting, true);
 		int n = aclfs_ring_enter(ring, pending, true);
-		atomic_store(&thread->waiting, false);
+		atomic_store(&thread->thread.waiting, false);
 		if (n < 0 && n != -EINTR && n != -EAGAIN && n != -EBUSY)
 			return n;
 		if (n > 0)
@@ -112,7 +114,7 @@ static int serve(struct ring_thread *thread)
 		if (result < 0)
 			return registered ? result : 0;
 		if (!registered)
-			atomic_store_explicit(&thread->session->rings.in_use, true, memory_order_relaxed);
+			atomic_store_explicit(&shared->rings_in_use, true, memory_order_relaxed);
 		registered = true;
 		handle(thread);
 		aclfs_ring_submit(ring, WIRE_RING_COMMIT_AND_FETCH, thread->queue->cpu, thread->commit);
@@ -136,76 +138,70 @@ static void stay_on(unsigned cpu)
 
 static void *ring_main(void *argument)
 {
-	struct ring_thread *thread = argument;
-	aclfs_fuse_session *session = thread->session;
-	fuse_thread.ring = thread;
+	struct aclfs_ring_thread *thread = argument;
+	struct rings *rings = thread->rings;
+	struct shared *shared = rings->shared;
+	current = thread;
 	stay_on(thread->queue->cpu);
-	int opened = aclfs_ring_open(&thread->ring, session->device, session->rings.payload_size);
-	pthread_mutex_lock(&session->lock);
+	int opened = aclfs_ring_open(&thread->ring, shared->device, rings->payload_size);
+	pthread_mutex_lock(&shared->lock);
 	if (!opened)
-		session->rings.opened++;
-	else if (!session->ready)
-		session->rings.failure = opened;
-	pthread_cond_broadcast(&session->changed);
+		rings->opened++;
+	else if (!shared->ready)
+		rings->failure = opened;
+	pthread_cond_broadcast(&shared->changed);
 	/* The kernel takes entries when INIT is answered. */
-	while (!session->ready && !session->rings.abandoned && !fuse_session_exited(session->library))
-		pthread_cond_wait(&session->changed, &session->lock);
-	bool serves = !opened && !session->rings.abandoned;
-	pthread_mutex_unlock(&session->lock);
+	while (!shared->ready && !rings->abandoned && !is_ended(shared))
+		pthread_cond_wait(&shared->changed, &shared->lock);
+	bool serves = !opened && !rings->abandoned;
+	pthread_mutex_unlock(&shared->lock);
 	int result = serves ? serve(thread) : 0;
 	/* It takes no more requests; another may be started in its place. */
 	atomic_fetch_sub(&thread->queue->idle, 1);
 	atomic_fetch_sub(&thread->queue->started, 1);
 	aclfs_ring_close(&thread->ring);
-	pthread_mutex_lock(&session->lock);
-	if (result) {
-		session->failure = result;
-		aclfs_fuse_stop_locked(session);
-	}
-	session->live--;
-	pthread_cond_broadcast(&session->changed);
-	pthread_mutex_unlock(&session->lock);
+	aclfs_shared_leave(shared, result);
 	return NULL;
 }
 
 /* ---- all of them ---- */
 
 /* Called with the lock held. */
-static int start(aclfs_fuse_session *session, struct ring_queue *queue)
+static int start(struct rings *rings, struct ring_queue *queue)
 {
-	struct ring_thread *thread = calloc(1, sizeof *thread);
+	struct aclfs_ring_thread *thread = calloc(1, sizeof *thread);
 	if (!thread)
 		return -ENOMEM;
-	thread->session = session;
+	thread->rings = rings;
 	thread->queue = queue;
 	thread->ring.descriptor = -1;
-	int error = pthread_create(&thread->thread, NULL, ring_main, thread);
+	int error = pthread_create(&thread->thread.id, NULL, ring_main, thread);
 	if (error) {
 		free(thread);
 		return -error;
 	}
-	thread->next = session->rings.threads;
-	session->rings.threads = thread;
-	session->live++;
+	thread->next = rings->threads;
+	rings->threads = thread;
+	aclfs_shared_add(rings->shared, &thread->thread);
 	atomic_fetch_add(&queue->idle, 1);
 	atomic_fetch_add(&queue->started, 1);
 	return 0;
 }
 
 /* A thread has taken a request. */
-static void start_more(struct ring_thread *thread)
+static void start_more(struct aclfs_ring_thread *thread)
 {
 	struct ring_queue *queue = thread->queue;
 	if (atomic_fetch_sub(&queue->idle, 1) > queue->spare || atomic_load(&queue->started) >= queue->most)
 		return;
-	aclfs_fuse_session *session = thread->session;
-	pthread_mutex_lock(&session->lock);
+	struct shared *shared = thread->rings->shared;
+	pthread_mutex_lock(&shared->lock);
 	/* If it fails, requests wait in the kernel for those that are there. */
-	while (session->running && !fuse_session_exited(session->library) && atomic_load(&queue->idle) < queue->spare &&
+	while (shared->running && !is_ended(shared) && atomic_load(&queue->idle) < queue->spare &&
 	       atomic_load(&queue->started) < queue->most)
-		if (start(session, queue))
+		if (start(thread->rings, queue))
 			break;
-	pthread_mutex_unlock(&session->lock);
+	pthread_mutex_unlock(&shared->lock);
 }
 
 /* A ring takes a descriptor while it is made, and each request some: where there are few, not too many at a time. */
@@ -217,7 +213,7 @@ static unsigned most_threads(void)
 	return limit.rlim_cur < 64 ? 4 : (unsigned)limit.rlim_cur / 16;
 }
 
-int aclfs_rings_prepare(aclfs_fuse_session *session, size_t payload_size)
+int aclfs_rings_prepare(struct rings *rings, size_t payload_size)
 {
 	unsigned count = possible_cpus();
 	if (!count || count > UINT16_MAX)
@@ -225,8 +221,8 @@ int aclfs_rings_prepare(aclfs_fuse_session *session, size_t payload_size)
 	struct ring_queue *queues = calloc(count, sizeof *queues);
 	if (!queues)
 		return -ENOMEM;
-	pthread_mutex_lock(&session->lock);
-	struct rings *rings = &session->rings;
+	struct shared *shared = rings->shared;
+	pthread_mutex_lock(&shared->lock);
 	rings->queues = queues;
 	rings->payload_size = payload_size;
 	unsigned spare = SPARE_ON_ALL_QUEUES / count;
@@ -239,33 +235,27 @@ int aclfs_rings_prepare(aclfs_fuse_session *session, size_t payload_size)
 		queues[i].most = (uint16_t)most;
 		queues[i].spare = (uint16_t)spare;
 		for (unsigned j = 0; j < spare && !rings->failure; j++)
-			rings->failure = start(session, &queues[i]);
+			rings->failure = start(rings, &queues[i]);
 	}
 	count *= spare;
-	while (!rings->failure && rings->opened < count && !fuse_session_exited(session->library))
-		pthread_cond_wait(&session->changed, &session->lock);
+	while (!rings->failure && rings->opened < count && !is_ended(shared))
+		pthread_cond_wait(&shared->changed, &shared->lock);
 	rings->abandoned = rings->failure || rings->opened < count;
 	int result = rings->abandoned && !rings->failure ? -ECANCELED : rings->failure;
-	pthread_cond_broadcast(&session->changed);
-	pthread_mutex_unlock(&session->lock);
+	pthread_cond_broadcast(&shared->changed);
+	pthread_mutex_unlock(&shared->lock);
 	return result;
 }
 
-void aclfs_rings_wake(aclfs_fuse_session *session)
+void aclfs_rings_join(struct rings *rings)
 {
-	for (struct ring_thread *thread = session->rings.threads; thread; thread = thread->next)
-		if (atomic_load(&thread->waiting))
-			pthread_kill(thread->thread, aclfs_fuse_wake_signal());
-}
-
-void aclfs_rings_join(aclfs_fuse_session *session)
-{
-	while (session->rings.threads) {
-		struct ring_thread *thread = session->rings.threads;
-		session->rings.threads = thread->next;
-		pthread_join(thread->thread, NULL);
+	while (rings->threads) {
+		struct aclfs_ring_thread *thread = rings->threads;
+		rings->threads = thread->next;
+		pthread_join(thread->thread.id, NULL);
 		free(thread);
 	}
-	free(session->rings.queues);
-	session->rings = (struct rings){ 0 };
+	free(rings->queues);
+	*rings = (struct rings){ .shared = rings->shared };
+	atomic_store(&rings->shared->rings_in_use, false);
 }

@@ -6,9 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The system calls have no functions in libc, and liburing is not everywhere. */
-
-enum { PAGE = 4096 };
+#include "cfusetransport.h"
 
 static int setup(struct io_uring_params *params)
 {
@@ -44,7 +42,7 @@ static int map_rings(struct ring *ring, const struct io_uring_params *params)
 }
 
 /* A mount must not need a descriptor for each processor. */
-static void give_descriptor_back(struct ring *ring)
+static void return_descriptor(struct ring *ring)
 {
 	struct io_uring_rsrc_update update = { .offset = UINT32_MAX, .data = (uint64_t)ring->descriptor };
 	if (syscall(SYS_io_uring_register, ring->descriptor, RING_REGISTER_RING_FDS, &update, 1) != 1)
@@ -56,7 +54,7 @@ static void give_descriptor_back(struct ring *ring)
 
 int aclfs_ring_open(struct ring *ring, int device, size_t payload_size)
 {
-	*ring = (struct ring){ .descriptor = -1, .payload_size = payload_size };
+	*ring = (struct ring){ .descriptor = -1, .entry = { .payload_size = payload_size } };
 	/* A request is copied into the entry when its thread next waits, never in the middle of a handler. */
 	struct io_uring_params params = { .flags = RING_SETUP_SQE128 | RING_SETUP_SINGLE_ISSUER |
 						   RING_SETUP_DEFER_TASKRUN | RING_SETUP_NO_SQARRAY };
@@ -66,16 +64,16 @@ int aclfs_ring_open(struct ring *ring, int device, size_t payload_size)
 	ring->descriptor = result;
 	result = map_rings(ring, &params);
 	/* Untouched pages of the payload take no memory; the last one ends a string that fills it. */
-	if (!result && !(ring->memory = map(PAGE + payload_size + PAGE, -1, 0)))
+	if (!result && !(ring->entry.memory = map(entry_memory_size(payload_size), -1, 0)))
 		result = -ENOMEM;
 	if (!result)
-		madvise(ring->memory, PAGE + payload_size + PAGE, MADV_NOHUGEPAGE);
+		madvise(ring->entry.memory, entry_memory_size(payload_size), MADV_NOHUGEPAGE);
 	if (!result && syscall(SYS_io_uring_register, ring->descriptor, IORING_REGISTER_FILES, &device, 1) < 0)
 		result = -errno;
 	if (result)
 		aclfs_ring_close(ring);
 	else
-		give_descriptor_back(ring);
+		return_descriptor(ring);
 	return result;
 }
 
@@ -85,8 +83,8 @@ void aclfs_ring_close(struct ring *ring)
 		munmap(ring->indexes, ring->indexes_size);
 	if (ring->submissions)
 		munmap(ring->submissions, ring->submissions_size);
-	if (ring->memory)
-		munmap(ring->memory, PAGE + ring->payload_size + PAGE);
+	if (ring->entry.memory)
+		munmap(ring->entry.memory, entry_memory_size(ring->entry.payload_size));
 	if (ring->is_registered) {
 		/* By the thread that opened it, as everything about a ring; it ends with the thread in any case. */
 		struct io_uring_rsrc_update update = { .offset = (uint32_t)ring->descriptor };
@@ -97,17 +95,8 @@ void aclfs_ring_close(struct ring *ring)
 	*ring = (struct ring){ .descriptor = -1 };
 }
 
-static struct wire_ring_headers *headers(const struct ring *ring)
-{
-	return (struct wire_ring_headers *)(void *)ring->memory;
-}
-
 void aclfs_ring_submit(struct ring *ring, enum wire_ring_command command, uint16_t cpu, uint64_t commit)
 {
-	/* The kernel reads it in the enter that follows. */
-	static _Thread_local struct iovec entry[2];
-	entry[0] = (struct iovec){ headers(ring), sizeof(struct wire_ring_headers) };
-	entry[1] = (struct iovec){ ring->memory + PAGE, ring->payload_size };
 	uint32_t tail = atomic_load_explicit(ring->submission_tail, memory_order_relaxed);
 	/* Of 128 bytes; the command lies behind the first 48. */
 	char *place = (char *)ring->submissions + (tail & ring->submission_mask) * 2 * sizeof(struct io_uring_sqe);
@@ -117,7 +106,10 @@ void aclfs_ring_submit(struct ring *ring, enum wire_ring_command command, uint16
 	submission->flags = IOSQE_FIXED_FILE;
 	submission->off = command;
 	if (command == WIRE_RING_REGISTER) {
-		submission->addr = (uintptr_t)entry;
+		/* The kernel reads it in the enter that follows. */
+		static _Thread_local struct iovec parts[2];
+		aclfs_entry_parts(&ring->entry, parts);
+		submission->addr = (uintptr_t)parts;
 		submission->len = 2;
 	}
 	struct wire_ring_request request = { .commit_id = commit, .qid = cpu };
@@ -142,48 +134,7 @@ bool aclfs_ring_take(struct ring *ring, int32_t *result)
 	return true;
 }
 
-/*
- * The kernel hands over a message in three parts.  The payload stays where it
- * is: the other two are laid before it, so that the library sees one piece.
- */
-struct fuse_buf aclfs_ring_message(struct ring *ring)
-{
-	struct wire_ring_headers *parts = headers(ring);
-	struct wire_in_header header;
-	memcpy(&header, parts->in_out, sizeof header);
-	size_t payload = parts->entry.payload_size;
-	size_t fixed = header.len - sizeof header - payload;
-	if (payload > ring->payload_size || header.len < sizeof header + payload || fixed > sizeof parts->fixed)
-		return (struct fuse_buf){ 0 };
-	char *start = ring->memory + PAGE - fixed - sizeof header;
-	memcpy(start, &header, sizeof header);
-	memcpy(start + sizeof header, parts->fixed, fixed);
-	ring->memory[PAGE + payload] = 0;
-	return (struct fuse_buf){ .size = header.len, .mem = start };
-}
-
-int aclfs_ring_put_reply(struct ring *ring, const struct iovec *iov, int count)
-{
-	struct wire_ring_headers *parts = headers(ring);
-	size_t size = 0;
-	for (int i = 1; i < count; i++) {
-		if (iov[i].iov_len > ring->payload_size - size)
-			return -EINVAL;
-		/* What is sent back may lie in the request itself. */
-		memmove(ring->memory + PAGE + size, iov[i].iov_base, iov[i].iov_len);
-		size += iov[i].iov_len;
-	}
-	memcpy(parts->in_out, iov[0].iov_base, sizeof(struct wire_out_header));
-	parts->entry.payload_size = (uint32_t)size;
-	return 0;
-}
-
-uint64_t aclfs_ring_commit_id(const struct ring *ring)
-{
-	return headers(ring)->entry.commit_id;
-}
-
-int aclfs_fuse_ring_probe(void)
+int aclfs_transport_probe_rings(void)
 {
 	struct io_uring_params params = { .flags = RING_SETUP_SQE128 | RING_SETUP_SINGLE_ISSUER |
 						   RING_SETUP_DEFER_TASKRUN | RING_SETUP_NO_SQARRAY };

@@ -1,4 +1,4 @@
-#include "internal.h"
+#include "busy_poll.h"
 
 #include <poll.h>
 #include <sched.h>
@@ -15,7 +15,7 @@ enum {
 	/* So many requests of one caller in a row. */
 	ALONE = 4,
 	/* As long as waking takes, about, and the caller between two requests. */
-	LINGER_NS = 30000,
+	BUSY_POLL_NS = 30000,
 	PAUSES = 16,
 };
 
@@ -36,31 +36,31 @@ static void relax(void)
 #endif
 }
 
-void aclfs_linger_begin(struct linger *linger)
+void aclfs_busy_poll_begin(struct busy_poll *busy_poll)
 {
 	cpu_set_t mine;
 	/* On one processor it would only keep the caller from running. */
-	linger->possible = !sched_getaffinity(0, sizeof mine, &mine) && CPU_COUNT(&mine) > 1;
-	atomic_store(&linger->caller, 0);
-	atomic_store(&linger->streak, 0);
+	busy_poll->possible = !sched_getaffinity(0, sizeof mine, &mine) && CPU_COUNT(&mine) > 1;
+	atomic_store(&busy_poll->caller, 0);
+	atomic_store(&busy_poll->streak, 0);
 }
 
-void aclfs_linger_note(struct linger *linger, uint32_t caller)
+void aclfs_busy_poll_note(struct busy_poll *busy_poll, uint32_t caller)
 {
 	/* The kernel's own. */
 	if (!caller)
 		return;
-	if (atomic_exchange_explicit(&linger->caller, caller, memory_order_relaxed) == caller)
-		atomic_fetch_add_explicit(&linger->streak, 1, memory_order_relaxed);
+	if (atomic_exchange_explicit(&busy_poll->caller, caller, memory_order_relaxed) == caller)
+		atomic_fetch_add_explicit(&busy_poll->streak, 1, memory_order_relaxed);
 	else
-		atomic_store_explicit(&linger->streak, 0, memory_order_relaxed);
+		atomic_store_explicit(&busy_poll->streak, 0, memory_order_relaxed);
 }
 
-void aclfs_linger(struct linger *linger, int device)
+void aclfs_busy_poll(struct busy_poll *busy_poll, int device)
 {
-	if (!linger->possible || atomic_load_explicit(&linger->streak, memory_order_relaxed) < ALONE)
+	if (!busy_poll->possible || atomic_load_explicit(&busy_poll->streak, memory_order_relaxed) < ALONE)
 		return;
-	uint64_t end = monotonic() + LINGER_NS;
+	uint64_t end = monotonic() + BUSY_POLL_NS;
 	do {
 		/* Another worker may be faster: then this one sleeps in read(2) as ever. */
 		if (poll(&(struct pollfd){ .fd = device, .events = POLLIN }, 1, 0) != 0)
@@ -69,5 +69,5 @@ void aclfs_linger(struct linger *linger, int device)
 			relax();
 	} while (monotonic() < end);
 	/* In vain: the next ones have to come one after the other first. */
-	atomic_store_explicit(&linger->streak, 0, memory_order_relaxed);
+	atomic_store_explicit(&busy_poll->streak, 0, memory_order_relaxed);
 }
