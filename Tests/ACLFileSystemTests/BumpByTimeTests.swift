@@ -26,15 +26,15 @@ struct BumpByTimeTests {
         cache.begin(hasEpoch: true)
     }
 
-    private func handOut(at ctime: Timespec? = nil, isTold: Bool = true, isElsewhere: Bool = false) {
+    private func expose(at ctime: Timespec? = nil, isTold: Bool = true, isElsewhere: Bool = false) {
         let child = NamedChild(node: file, isElsewhere: isElsewhere)
-        _ = cache.handOut("name", child, below: directory, at: ctime ?? self.ctime) { isTold }
+        _ = cache.expose("name", child, below: directory, at: ctime ?? self.ctime) { isTold }
     }
 
     private var bumps: Int64? { cache.members.first { $0.name == "epoch_bumps" }?.value.integer }
 
     @Test func isLeftOutWhileNothingChanges() {
-        handOut()
+        expose()
         var now = SystemTime.monotonic()
         for _ in 0..<50 {
             now += 2 * Self.second
@@ -50,7 +50,7 @@ struct BumpByTimeTests {
     /// The clock looks also when nothing is handed out.
     @Test func whatCameBeforeTheFirstNameIsNoDoubt() {
         cache.doubtNames()
-        handOut()
+        expose()
         cache.tick(SystemTime.monotonic() + 2 * Self.second) { _ in true }
         #expect(bumps == 0)
     }
@@ -62,30 +62,30 @@ struct BumpByTimeTests {
             cache.tick(SystemTime.monotonic() + 2 * Self.second) { _ in true }
             return bumps == before + 1
         }
-        #expect(isBumped { handOut(isTold: false) })
+        #expect(isBumped { expose(isTold: false) })
         #expect(isBumped {
-            handOut()
-            handOut(at: Timespec(sec: 7, nsec: 8))
+            expose()
+            expose(at: Timespec(sec: 7, nsec: 8))
         })
         #expect(isBumped {
-            handOut()
+            expose()
             cache.doubtNames()
         })
-        #expect(isBumped { handOut(isElsewhere: true) })
+        #expect(isBumped { expose(isElsewhere: true) })
         #expect(isBumped {
-            for number in 0..<60_000 { _ = cache.handOut("name\(number)", nil, below: directory, at: ctime) { true } }
+            for number in 0..<60_000 { _ = cache.expose("name\(number)", nil, below: directory, at: ctime) { true } }
         }, "so many are not taken back singly in a moment")
         #expect(isBumped {
-            handOut()
-            cache.takeBackAllNames()
-            handOut(isTold: false)
+            expose()
+            cache.invalidateAllEntries()
+            expose(isTold: false)
         } == false, "two bumps")
-        #expect(isBumped { handOut() } == false)
+        #expect(isBumped { expose() } == false)
     }
 
     private var names: [[CChar]] {
         var names: [[CChar]] = []
-        cache.namesHandedOut.forEach { names.append($0.bytes) }
+        cache.exposedEntries.forEach { names.append($0.bytes) }
         return names
     }
 
@@ -94,12 +94,12 @@ struct BumpByTimeTests {
         let listing = UnusedListing(of: directory, cache)
         listing.isMade()
         listing.shows("listed", NodeID(4))
-        handOut()
-        cache.takeBackAllNames()
+        expose()
+        cache.invalidateAllEntries()
         let due = cache.nextDue
         #expect(due != nil)
         // Somebody else looks a name up meanwhile; the listing's own handle is never used again.
-        handOut()
+        expose()
         cache.tick((due ?? 0) + 1) { _ in true }
         #expect(bumps == 2)
         #expect(names.isEmpty)
@@ -117,19 +117,19 @@ struct BumpByTimeTests {
         let listing = UnusedListing(of: directory, cache)
         listing.isMade()
         #expect(cache.nextDue == nil)
-        cache.takeBackAllNames()
+        cache.invalidateAllEntries()
         #expect(cache.nextDue != nil)
         #expect(rung.load(ordering: .relaxed) == 1)
         // One that failed shows nothing: its directory is not one of which a name was handed out.
         listing.isUsed()
-        cache.takeBackAllNames()
+        cache.invalidateAllEntries()
         #expect(cache.nextDue == nil)
-        #expect(directory.lastHandOut.load(ordering: .relaxed) == 0)
+        #expect(directory.lastExposure.load(ordering: .relaxed) == 0)
     }
 
     @Test func eachNameOfAnObjectIsKnown() {
         for name in ["a", "b", "a"] {
-            _ = cache.handOut(name, NamedChild(node: file, isElsewhere: false), below: directory, at: ctime) { true }
+            _ = cache.expose(name, NamedChild(node: file, isElsewhere: false), below: directory, at: ctime) { true }
         }
         #expect(names.count == 3)
     }
@@ -137,7 +137,7 @@ struct BumpByTimeTests {
     /// Names that are asked about without a lock, those without a time, may be answered late: so before one has a time again,
     /// there is a bump.
     @Test func aSuspensionEndsWithABump() {
-        handOut()
+        expose()
         cache.suspend(.policyChange)
         cache.tick(SystemTime.monotonic() + 2 * Self.second) { _ in true }
         #expect(cache.nextDue == nil)
@@ -153,7 +153,7 @@ struct BumpByTimeTests {
 
     @Test func aFileThatWasAnsweredWithoutATimeHasOneBehindABump() {
         func time() -> Double {
-            cache.handOut("name", NamedChild(node: file, isElsewhere: false), below: directory, at: ctime) { true }
+            cache.expose("name", NamedChild(node: file, isElsewhere: false), below: directory, at: ctime) { true }
         }
         #expect(time() > 0)
         cache.answerWithoutTime(file)
@@ -165,7 +165,7 @@ struct BumpByTimeTests {
         cache.answerWithoutTime(file)
         #expect(time() == 0)
         #expect(bumps == 1)
-        cache.takeBackAllNames()
+        cache.invalidateAllEntries()
         #expect(time() > 0)
         #expect(bumps == 2)
     }
@@ -175,12 +175,12 @@ struct BumpByTimeTests {
         let child = Node(id: NodeID(5), object: directory.object)
         func isMarked() -> Bool { child.revalidation.isPossible }
         func time(isListed: Bool = false) -> Double {
-            cache.handOut("child", NamedChild(node: child, isElsewhere: false), below: directory, at: ctime, isListed: isListed) { true }
+            cache.expose("child", NamedChild(node: child, isElsewhere: false), below: directory, at: ctime, isListed: isListed) { true }
         }
         #expect(time() > 0)
         #expect(time(isListed: true) > 0)
         #expect(!isMarked())
-        cache.takeBackAllNames()
+        cache.invalidateAllEntries()
         #expect(time() > 0)
         #expect(!isMarked())
         #expect(time() == 0)
@@ -189,7 +189,7 @@ struct BumpByTimeTests {
 
     /// By the clock, once, and not where something may be mounted.
     @Test func whatIsKnownStillIsDroppedByABump() throws {
-        handOut()
+        expose()
         let before = try #require(bumps)
         cache.bumpSoon()
         #expect(bumps == before)
@@ -208,11 +208,11 @@ struct BumpByTimeTests {
     @Test func aDirectoryIsAskedForAgainWithoutABump() {
         let child = Node(id: NodeID(5), object: directory.object)
         func isAskedAgain() -> Bool { cache.isAskedAgain(child) }
-        func time() -> Double { cache.handOut("child", NamedChild(node: child, isElsewhere: false), below: directory, at: ctime) { true } }
+        func time() -> Double { cache.expose("child", NamedChild(node: child, isElsewhere: false), below: directory, at: ctime) { true } }
         #expect(!isAskedAgain())
         #expect(time() > 0)
         #expect(isAskedAgain())
-        cache.takeBackAllNames()
+        cache.invalidateAllEntries()
         #expect(!isAskedAgain())
         #expect(time() > 0)
         #expect(isAskedAgain())
@@ -222,8 +222,8 @@ struct BumpByTimeTests {
 
     /// Not even if nothing is handed out that would be known.
     @Test func revocationsAreFollowedByBumps() {
-        handOut()
-        cache.takeBackNames(below: directory)
+        expose()
+        cache.invalidateEntries(below: directory)
         let now = SystemTime.monotonic()
         for (index, seconds) in [0.01, 0.1, 1, 10, 100].enumerated() {
             #expect(bumps == Int64(1 + index))
@@ -238,9 +238,9 @@ struct BumpByTimeTests {
         let listing = listing("listed")
         let batch = try #require(cache.suspendForMountsBelow(unused: listing.takeUnused()))
         cache.finish(batch.ticket)
-        cache.takeBackNames(below: directory)
+        cache.invalidateEntries(below: directory)
         listing.isUsed()
-        cache.takeBackNames(below: directory)
+        cache.invalidateEntries(below: directory)
         #expect(bumps == 0)
         #expect(cache.takeLateNames() == nil)
     }
@@ -257,23 +257,23 @@ struct BumpByTimeTests {
 
     /// Mounting and unmounting again and again does not put off what is due.
     @Test func namesInFlightEndWithTheSuspension() throws {
-        handOut()
-        let first = try #require(cache.suspendForMountsBelow(unused: HandedOutNames()))
+        expose()
+        let first = try #require(cache.suspendForMountsBelow(unused: ExposedEntries()))
         cache.resume(.mountsBelow)
         #expect(bumps == 1)
         #expect(!cache.isInFlight(first.ticket))
-        let second = try #require(cache.suspendForMountsBelow(unused: HandedOutNames()))
+        let second = try #require(cache.suspendForMountsBelow(unused: ExposedEntries()))
         cache.finish(first.ticket)
         #expect(cache.isInFlight(second.ticket))
     }
 
     /// It is taken back under the name that it had, which may lead nowhere by then.
     @Test func whatMovesDuringASuspensionIsTakenBackUnderItsNewName() throws {
-        handOut()
-        let batch = try #require(cache.suspendForMountsBelow(unused: HandedOutNames()))
+        expose()
+        let batch = try #require(cache.suspendForMountsBelow(unused: ExposedEntries()))
         cache.move(file.id, from: directory, to: "moved", below: directory)
         cache.finish(batch.ticket)
-        cache.takeBackNames(below: directory)
+        cache.invalidateEntries(below: directory)
         #expect(bumps == 1, "not all are taken back")
         let late = try #require(cache.takeLateNames())
         var moved: [[CChar]] = []
@@ -283,23 +283,23 @@ struct BumpByTimeTests {
         #expect(cache.nextDue == nil)
         // Nothing is believed now.
         cache.move(file.id, from: directory, to: "again", below: directory)
-        cache.takeBackAllNames()
+        cache.invalidateAllEntries()
         #expect(cache.takeLateNames() == nil && bumps == 1)
     }
 
     @Test func renamingHoldsNoMemory() {
-        handOut()
+        expose()
         let name = String(repeating: "n", count: 255)
         for _ in 0..<100_000 { cache.move(file.id, from: directory, to: name, below: directory) }
         #expect(bumps == 1)
-        #expect(!cache.namesHandedOut.isFull)
+        #expect(!cache.exposedEntries.isFull)
     }
 
     /// A directory that somebody holds, with a listing that is not read to its end for one, keeps its names from being taken
     /// back one by one, and all the others behind them.
     @Test func whoIsInTheWayOfASuspensionWinsOnePeriod() {
-        handOut()
-        let suspended = cache.suspendForMountsBelow(unused: HandedOutNames())
+        expose()
+        let suspended = cache.suspendForMountsBelow(unused: ExposedEntries())
         #expect(suspended != nil)
         // The time of the names is no reason now.
         cache.tick(cache.nextDue ?? 0) { _ in true }
@@ -316,8 +316,8 @@ struct BumpByTimeTests {
         suspended.map { cache.finish($0.ticket) }
         #expect(cache.nextDue == nil)
         cache.resume(.mountsBelow)
-        handOut()
-        #expect(cache.suspendForMountsBelow(unused: HandedOutNames()).map { cache.finish($0.ticket) } != nil)
+        expose()
+        #expect(cache.suspendForMountsBelow(unused: ExposedEntries()).map { cache.finish($0.ticket) } != nil)
         #expect(cache.nextDue == nil)
     }
 
@@ -337,12 +337,12 @@ struct BumpByTimeTests {
         }
         let earlier = listing("earlier")
         listing("used before").isUsed()
-        cache.takeBackAllNames()
+        cache.invalidateAllEntries()
         let present = listing("present")
-        handOut()
+        expose()
         let rung = Atomic(0)
         cache.onEarlierDeadline { rung.add(1, ordering: .relaxed) }
-        #expect(cache.suspendForMountsBelow(unused: HandedOutNames()) != nil)
+        #expect(cache.suspendForMountsBelow(unused: ExposedEntries()) != nil)
         // Of this epoch: its names were noted when they were looked for, and are being taken back with the others.
         present.isUsed()
         #expect(late() == [])
@@ -358,26 +358,26 @@ struct BumpByTimeTests {
     /// period time does.
     @Test func lateNamesHaveOnePeriod() throws {
         let earlier = listing("earlier")
-        cache.takeBackAllNames()
-        let suspended = try #require(cache.suspendForMountsBelow(unused: HandedOutNames()))
+        cache.invalidateAllEntries()
+        let suspended = try #require(cache.suspendForMountsBelow(unused: ExposedEntries()))
         earlier.isUsed()
         let late = try #require(cache.takeLateNames())
         cache.finish(suspended.ticket)
-        cache.takeBackNames(below: directory)
+        cache.invalidateEntries(below: directory)
         #expect(bumps == 2, "the names of the suspension are taken back, the late ones are not")
         cache.tick(SystemTime.monotonic() + Self.second) { _ in true }
         #expect(bumps == 3)
         cache.finish(late.ticket)
-        cache.takeBackNames(below: directory)
+        cache.invalidateEntries(below: directory)
         #expect(bumps == 3)
         #expect(cache.nextDue == nil)
     }
 
     /// A revocation while the directories are looked at ends what they were looked at for.
     @Test func whatIsTakenBackMeanwhileStaysTakenBack() {
-        handOut()
+        expose()
         cache.tick(SystemTime.monotonic() + 2 * Self.second) { _ in
-            cache.takeBackAllNames()
+            cache.invalidateAllEntries()
             return true
         }
         #expect(bumps == 1)
@@ -386,7 +386,7 @@ struct BumpByTimeTests {
 
     /// A mount that nobody uses rests, and no name outlives its time of two hours (R8).
     @Test func comesAfterAMinuteWithoutUseAndAfterAnHour() {
-        handOut()
+        expose()
         let begin = SystemTime.monotonic()
         var seconds: UInt64 = 0
         while bumps == 0, seconds < 100 {
@@ -395,11 +395,11 @@ struct BumpByTimeTests {
         }
         #expect(seconds == 61)
         #expect(cache.nextDue == nil)
-        handOut()
+        expose()
         seconds = 0
         while bumps == 1, seconds < 4000 {
             seconds += 1
-            handOut()
+            expose()
             cache.tick(begin + seconds * Self.second + Self.second / 2) { _ in true }
         }
         #expect((3590...3600).contains(seconds))

@@ -35,7 +35,7 @@ final class CreationNotesTests {
         CreationNotes.open(in: notes, for: tree, isReadOnly: isReadOnly) { self.reported.append($0) }
     }
 
-    private func loaded(_ tree: BackingTree, _ name: String = "d") throws -> Loaded {
+    private func loaded(_ tree: BackingTree, _ name: String = "d") throws -> ObjectState {
         let fileSystem = FileSystem(tree: tree, options: MountOptions())
         let found = try tree.object(at: name.isEmpty ? [] : [Array(name.utf8)])
         return try fileSystem.load(found, .unconfined)

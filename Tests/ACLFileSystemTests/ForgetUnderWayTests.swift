@@ -42,7 +42,7 @@ import Testing
     /// Looks up a directory that is new, right behind a bump.
     private func lookUpNew(_ name: String) throws -> Entry {
         try #require(mkdir("\(top)/\(name)", 0o755) == 0)
-        fileSystem.cache.takeBackAllNames()
+        fileSystem.cache.invalidateAllEntries()
         let entry = try lookup(name)
         #expect(entry.entryValidFor > 0)
         return entry
@@ -82,10 +82,10 @@ import Testing
     /// docs/coherence.md R7: a question without a lock is no other one for having waited.
     @Test(arguments: [true, false]) func whoeverWaitsInVainLeavesTheMark(_ isBumped: Bool) throws {
         defer { end() }
-        fileSystem.cache.takeBackAllNames()
+        fileSystem.cache.invalidateAllEntries()
         let first = try lookup()
         #expect(first.entryValidFor > 0)
-        let bumped = try meanwhile { [fileSystem] in if isBumped { fileSystem.cache.takeBackAllNames() } }
+        let bumped = try meanwhile { [fileSystem] in if isBumped { fileSystem.cache.invalidateAllEntries() } }
         let again = try lookup()
         #expect(again.node == first.node)
         #expect(again.entryValidFor == 0)

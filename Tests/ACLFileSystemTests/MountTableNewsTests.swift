@@ -37,8 +37,8 @@ struct MountTableNewsTests {
 
     private func mount() { hasNews.flag.store(true, ordering: .relaxed) }
 
-    @discardableResult private func handOut() -> Double {
-        cache.handOut("name", NamedChild(node: file, isElsewhere: false), below: directory, at: Timespec(sec: 7, nsec: 7)) { true }
+    @discardableResult private func expose() -> Double {
+        cache.expose("name", NamedChild(node: file, isElsewhere: false), below: directory, at: Timespec(sec: 7, nsec: 7)) { true }
     }
 
     private var bumps: Int64? { cache.members.first { $0.name == "epoch_bumps" }?.value.integer }
@@ -48,7 +48,7 @@ struct MountTableNewsTests {
     }
 
     @Test func timeWaitsForTheLook() {
-        handOut()
+        expose()
         mount()
         tick()
         #expect(bumps == 0)
@@ -65,7 +65,7 @@ struct MountTableNewsTests {
 
     /// Between the look at the directories and the bump there may be a while.
     @Test func alsoWhatIsMountedDuringALookAtTheDirectories() {
-        handOut()
+        expose()
         cache.tick(SystemTime.monotonic() + 2 * Self.second) { _ in
             mount()
             return false
@@ -78,8 +78,8 @@ struct MountTableNewsTests {
     }
 
     @Test func whatFollowsARevocationWaitsToo() {
-        handOut()
-        cache.takeBackNames(below: directory)
+        expose()
+        cache.invalidateEntries(below: directory)
         #expect(bumps == 1)
         mount()
         tick()
@@ -87,7 +87,7 @@ struct MountTableNewsTests {
         look()
         tick()
         #expect(bumps == 2)
-        handOut()
+        expose()
         cache.bumpSoon()
         mount()
         tick(after: 0)
@@ -96,24 +96,24 @@ struct MountTableNewsTests {
 
     /// The right that is taken counts for more.
     @Test func aRevocationDoesNot() {
-        handOut()
+        expose()
         mount()
-        cache.takeBackNames(below: directory)
+        cache.invalidateEntries(below: directory)
         #expect(bumps == 1)
     }
 
     @Test func whatIsMountedAsTheLastOneGoesIsSeenFirst() throws {
-        handOut()
-        let batch = try #require(cache.suspendForMountsBelow(unused: HandedOutNames()))
+        expose()
+        let batch = try #require(cache.suspendForMountsBelow(unused: ExposedEntries()))
         cache.finish(batch.ticket)
         mount()
         cache.resume(.mountsBelow)
         #expect(bumps == 0)
-        #expect(handOut() == 0)
+        #expect(expose() == 0)
         look()
         cache.resume(.mountsBelow)
         #expect(bumps == 1)
-        #expect(handOut() > 0)
+        #expect(expose() > 0)
     }
 
     @Test func aDirectoryIsNotDroppedThen() {
@@ -122,18 +122,18 @@ struct MountTableNewsTests {
         #expect(!cache.mayDropEntries)
         look()
         #expect(cache.mayDropEntries)
-        #expect(cache.suspendForMountsBelow(unused: HandedOutNames()) != nil)
+        #expect(cache.suspendForMountsBelow(unused: ExposedEntries()) != nil)
         #expect(!cache.mayDropEntries)
     }
 
     @Test func settledIsWhatWasSeenAndTakenBack() throws {
         #expect(cache.isSettled)
-        handOut()
+        expose()
         mount()
         #expect(!cache.isSettled)
         cache.beginLookAtMounts()
         #expect(!cache.isSettled)
-        let batch = try #require(cache.suspendForMountsBelow(unused: HandedOutNames()))
+        let batch = try #require(cache.suspendForMountsBelow(unused: ExposedEntries()))
         cache.endLookAtMounts()
         #expect(!cache.isSettled)
         cache.finish(batch.ticket)

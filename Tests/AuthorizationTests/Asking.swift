@@ -37,5 +37,5 @@ func decide(
 ) -> Decision {
     var inquiry = Inquiry(caller, on: volume, sandbox: Unconfined(), observer: RecordingObserver())
     return inquiry.authorize(
-        operation, Nodes(object: object, parent: parent, target: target, targetParent: targetParent))
+        operation, FactsByRole(object: object, parent: parent, target: target, targetParent: targetParent))
 }

@@ -20,7 +20,7 @@ private struct CountingCredential: Credential {
         let caller = CountingCredential(uid: uid)
         // As for a request: whoever wants to know the exact stage has to ask more.
         var inquiry = Inquiry(caller, on: VolumeState(), sandbox: Unconfined(), observer: NoObserver())
-        _ = inquiry.authorize(.rights(rights), Nodes(object: object))
+        _ = inquiry.authorize(.rights(rights), FactsByRole(object: object))
         return caller.count.asked
     }
 

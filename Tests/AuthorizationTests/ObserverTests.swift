@@ -10,7 +10,7 @@ import Testing
         var inquiry = Inquiry(stranger, on: VolumeState(), sandbox: Unconfined(), observer: RecordingObserver())
         var object = file()
         object.acl = ACL(entries)
-        let decision = inquiry.authorize(.open(.read), Nodes(object: object))
+        let decision = inquiry.authorize(.open(.read), FactsByRole(object: object))
         #expect(
             inquiry.observer.events == [
                 .check(Check(.read, on: .object)),
@@ -24,7 +24,7 @@ import Testing
 
     @Test func recordsWhatEndsBeforeAnyCheck() {
         var inquiry = Inquiry(root, on: VolumeState(), sandbox: Unconfined(), observer: RecordingObserver())
-        let decision = inquiry.authorize(.unmapped, Nodes(object: file()))
+        let decision = inquiry.authorize(.unmapped, FactsByRole(object: file()))
         #expect(inquiry.observer.events == [.decision(decision)])
     }
 }

@@ -107,7 +107,7 @@ import Testing
         let object = file(0o660, .init(.user(503), 6), .init(.owningGroup, 0))
         for (caller, index) in [(carol, 0), (member, 1)] {
             var inquiry = Inquiry(caller, on: VolumeState(), sandbox: Unconfined(), observer: RecordingObserver())
-            _ = inquiry.authorize(.open(.read), Nodes(object: object))
+            _ = inquiry.authorize(.open(.read), FactsByRole(object: object))
             #expect(inquiry.observer.events.contains(.posixEntry(.object, index)))
         }
     }
@@ -137,7 +137,7 @@ import Testing
             #expect(may(rights(bits), object, caller).isAllowed == expected, "seed \(seed): \(bits) on \(object) for \(caller)")
             // And the same without a note of what decided.
             var inquiry = Inquiry(caller, on: VolumeState(), sandbox: Unconfined(), observer: NoObserver())
-            #expect(inquiry.authorize(.rights(rights(bits)), Nodes(object: object)).isAllowed == expected, "seed \(seed)")
+            #expect(inquiry.authorize(.rights(rights(bits)), FactsByRole(object: object)).isAllowed == expected, "seed \(seed)")
         }
         #expect(granted > 1000)
     }

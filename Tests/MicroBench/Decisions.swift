@@ -13,7 +13,7 @@ enum Decisions {
         let (caller, owner, root) = (caller, owner, root)
         for (count, limit) in [(0, 40.0), (16, 120.0), (128, 800.0)] {
             let words = count == 0 ? "no ACL" : "\(count) entries"
-            let object = Nodes(object: facts(.file, entries: count))
+            let object = FactsByRole(object: facts(.file, entries: count))
             bench.measure("open for reading, \(words), another user", limit: limit) {
                 ask(.open(reading($0)), object, caller)
             }
@@ -25,16 +25,16 @@ enum Decisions {
             }
         }
         let file = facts(.file, entries: 16)
-        let directory = Nodes(object: facts(.directory, entries: 16))
+        let directory = FactsByRole(object: facts(.directory, entries: 16))
         bench.measure("search, 16 entries, another user", limit: 120) {
             ask(.rights(reading($0) == .read ? .search : .list), directory, caller)
         }
-        let both = Nodes(object: file, parent: facts(.directory, entries: 0))
+        let both = FactsByRole(object: file, parent: facts(.directory, entries: 0))
         bench.measure("unlink, 16 entries on the file, another user") {
             ask(reading($0) == .read ? .unlink : .removeDirectory, both, caller)
         }
         bench.measure("facts put together and asked about, 16 entries, another user") {
-            ask(.open(reading($0)), Nodes(object: file), caller)
+            ask(.open(reading($0)), FactsByRole(object: file), caller)
         }
         bench.measure("what everybody may do, 16 entries") {
             var volume = VolumeState()
@@ -51,7 +51,7 @@ enum Decisions {
     /// Reading, which the optimiser cannot know.
     static func reading(_ number: UInt64) -> OpenIntent { number == .max ? .write : .read }
 
-    @inline(never) static func ask(_ operation: Operation, _ nodes: Nodes, _ credential: KnownCredential) -> UInt64 {
+    @inline(never) static func ask(_ operation: Operation, _ nodes: FactsByRole, _ credential: KnownCredential) -> UInt64 {
         var inquiry = Inquiry(credential, on: VolumeState(), sandbox: Unconfined(), observer: NoObserver())
         return inquiry.authorize(operation, nodes).isAllowed ? 1 : 0
     }

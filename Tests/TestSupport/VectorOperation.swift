@@ -95,12 +95,12 @@ public struct CoreOutcome: Sendable, Hashable {
 public struct SandboxSwitch: SandboxPolicy, Sendable {
     public var denies: Bool
     public init(denies: Bool) { self.denies = denies }
-    public func permits(_ rights: Rights, on role: NodeRole) -> Bool { !denies }
+    public func permits(_ rights: Rights, on role: ObjectRole) -> Bool { !denies }
 }
 
 extension Vector {
-    public func coreNodes() throws -> Nodes {
-        Nodes(
+    public func coreNodes() throws -> FactsByRole {
+        FactsByRole(
             object: try object?.core(), parent: try parent?.core(), target: try target?.core(),
             targetParent: try targetParent?.core())
     }
@@ -131,7 +131,7 @@ extension Vector {
 /// A case in the core's values.
 public struct CoreCase: Sendable {
     public var caller: VectorCredential
-    public var nodes: Nodes
+    public var nodes: FactsByRole
     public var operation: Authorization.Operation
     public var volume: VolumeState
     public var sandbox: SandboxSwitch

@@ -63,7 +63,7 @@ struct ExplainRun<C: Credential> {
     }
 
     private mutating func judgeCreation(
-        _ call: OperationWord, _ request: ExplainRequest, _ parent: Loaded
+        _ call: OperationWord, _ request: ExplainRequest, _ parent: ObjectState
     ) throws(Errno) {
         if try existing(request.path.last ?? [], in: parent) != nil {
             notes.append("the name exists already; judged as if it did not")
@@ -71,20 +71,20 @@ struct ExplainRun<C: Credential> {
         let creation = CreationRequest(
             kind: call == .mkdir ? .directory : .file, mode: FileMode(rawValue: call == .mkdir ? 0o777 : 0o666), umask: 0o022)
         let parts = try (request.path.last ?? []).withCName { (name) throws(Errno) in
-            Parts(creating: creation.kind, name, in: parent)
+            Operands(creating: creation.kind, name, in: parent)
         }
         ask(.create(creation), parts, [.parent: Explanation.Place(depth: request.path.count - 1)], word: call.rawValue)
     }
 
     private mutating func judgeObject(
-        _ request: ExplainRequest, _ object: Loaded, parent: Loaded?
+        _ request: ExplainRequest, _ object: ObjectState, parent: ObjectState?
     ) throws(Errno) {
         let depth = request.path.count
-        var places: [NodeRole: Explanation.Place] = [.object: Explanation.Place(depth: depth)]
+        var places: [ObjectRole: Explanation.Place] = [.object: Explanation.Place(depth: depth)]
         if object.facts.kind == .symlink { notes.append("a symbolic link: it is judged itself, not what it leads to") }
-        var parts = Parts(object: object)
+        var parts = Operands(object: object)
         if request.asked.asksDirectory, let parent {
-            parts = Parts(removing: object, from: parent)
+            parts = Operands(removing: object, from: parent)
             places[.parent] = Explanation.Place(depth: depth - 1)
         }
         let operation: Operation
@@ -95,8 +95,8 @@ struct ExplainRun<C: Credential> {
                 guard let new = try newName(request, parent, &places) else { return }
                 if let directory = new.directory {
                     parts = try new.name.withCName { (name) throws(Errno) in
-                        guard call == .rename, let parent else { return Parts(linking: object, as: name, in: directory) }
-                        return Parts(
+                        guard call == .rename, let parent else { return Operands(linking: object, as: name, in: directory) }
+                        return Operands(
                             moving: object, from: parent, to: name, in: directory, isSame: new.isSame,
                             replacing: new.target, exchanges: false)
                     }
@@ -110,16 +110,16 @@ struct ExplainRun<C: Credential> {
 
     /// Where a rename or link leads.
     private struct NewName {
-        var directory: Loaded?
+        var directory: ObjectState?
         /// The directory of the old name, which then plays both parts.
         var isSame = false
         var name: [UInt8]
-        var target: Loaded?
+        var target: ObjectState?
     }
 
     /// The directory of the new name and what bears it already. nil: the way to it is closed.
     private mutating func newName(
-        _ request: ExplainRequest, _ parent: Loaded?, _ places: inout [NodeRole: Explanation.Place]
+        _ request: ExplainRequest, _ parent: ObjectState?, _ places: inout [ObjectRole: Explanation.Place]
     ) throws(Errno) -> NewName? {
         guard let second = request.secondPath, let name = second.last else {
             places[.targetParent] = Explanation.Place(depth: max(request.path.count - 1, 0))
@@ -175,21 +175,21 @@ struct ExplainRun<C: Credential> {
         do throws(Errno) { return try directory(of: path, second: false) != nil } catch { return false }
     }
 
-    private func top() throws(Errno) -> Loaded {
+    private func top() throws(Errno) -> ObjectState {
         let root = fileSystem.tree.root
         let descriptor = try fileSystem.tree.descriptor(of: root)
         let status = try Syscall.statx(descriptor.rawValue)
-        return Loaded(
+        return ObjectState(
             object: root, descriptor: descriptor, status: status,
             facts: try fileSystem.tree.facts(root, descriptor, status),
-            standing: fileSystem.standingOfTop)
+            location: fileSystem.locationOfTop)
     }
 
-    private func resolve(_ name: [UInt8], in directory: Loaded) throws(Errno) -> Loaded {
+    private func resolve(_ name: [UInt8], in directory: ObjectState) throws(Errno) -> ObjectState {
         try name.withCName { (name) throws(Errno) in try fileSystem.child(name, of: directory) }
     }
 
-    private func existing(_ name: [UInt8], in directory: Loaded) throws(Errno) -> Loaded? {
+    private func existing(_ name: [UInt8], in directory: ObjectState) throws(Errno) -> ObjectState? {
         try name.withCName { (name) throws(Errno) in try fileSystem.childIfThere(name, of: directory) }
     }
 
@@ -197,7 +197,7 @@ struct ExplainRun<C: Credential> {
     /// - Parameter first: a path whose directories have been asked already.
     private mutating func directory(
         of path: [[UInt8]], second: Bool, after first: [[UInt8]]? = nil
-    ) throws(Errno) -> Loaded? {
+    ) throws(Errno) -> ObjectState? {
         var current = try top()
         for depth in path.indices {
             if current.facts.kind == .symlink {
@@ -211,14 +211,14 @@ struct ExplainRun<C: Credential> {
             if !isAsked || first?[depth] != path[depth] {
                 let place = Explanation.Place(isSecondPath: second, depth: depth)
                 let directory = current
-                let parts = try path[depth].withCName { (name) throws(Errno) in Parts(finding: name, in: directory) }
+                let parts = try path[depth].withCName { (name) throws(Errno) in Operands(finding: name, in: directory) }
                 guard ask(.lookup, parts, [.object: place], word: "search") else {
                     isWayClosed = true
                     // The directory may be searched, only not for this name (docs/sandbox-zones.md Z5).
-                    if case .sandbox? = steps.last?.decision.stage, directory.standing.rights.contains(.search) {
+                    if case .sandbox? = steps.last?.decision.stage, directory.location.rights.contains(.search) {
                         let (denied, looked) = (denial, considered)
                         var refusal = steps.removeLast()
-                        if !isAsked, !ask(.rights(.search), Parts(object: directory), [.object: place], word: "search") {
+                        if !isAsked, !ask(.rights(.search), Operands(object: directory), [.object: place], word: "search") {
                             steps.removeLast()
                         }
                         refusal.place.depth = depth + 1
@@ -236,8 +236,8 @@ struct ExplainRun<C: Credential> {
     }
 
     /// FIFOs, sockets and devices are hidden from those who could not open them (docs/security.md).
-    private mutating func gateRefuses(_ object: Loaded, at place: Explanation.Place) -> Bool {
-        guard let answer = fileSystem.judge.gate.decide(Parts(object: object), credential, on: volume) else { return false }
+    private mutating func gateRefuses(_ object: ObjectState, at place: Explanation.Place) -> Bool {
+        guard let answer = fileSystem.judge.gate.decide(Operands(object: object), credential, on: volume) else { return false }
         steps.append(
             RawStep(
                 place: place, words: rightWords(answer.rights, isDirectory: false), decision: answer.decision, entry: nil,
@@ -254,19 +254,19 @@ struct ExplainRun<C: Credential> {
     /// Puts one operation to the authorizer and keeps what it looked at. Returns whether it is allowed.
     @discardableResult
     private mutating func ask(
-        _ operation: Operation, _ parts: Parts, _ places: [NodeRole: Explanation.Place], word: String
+        _ operation: Operation, _ parts: Operands, _ places: [ObjectRole: Explanation.Place], word: String
     ) -> Bool {
         let nodes = parts.nodes
         var volume = volume
         if case .link = operation { volume.protectsHardLinks = KernelSettings.protectsHardLinks }
         var inquiry = Inquiry(credential, on: volume, sandbox: parts.confinement, observer: RecordingObserver())
         let decision = inquiry.authorize(operation, nodes)
-        func place(_ role: NodeRole) -> Explanation.Place {
+        func place(_ role: ObjectRole) -> Explanation.Place {
             // Both names in one directory: the part of the new one's is played by the old one's.
             places[role] ?? places[role == .targetParent ? .parent : .object] ?? places.values.first
                 ?? Explanation.Place(depth: 0)
         }
-        let principal: NodeRole = nodes.object == nil ? .parent : .object
+        let principal: ObjectRole = nodes.object == nil ? .parent : .object
         considered = []
         var check: Check?
         var posix: (PosixACL.Entry, mask: UInt16)?
@@ -306,12 +306,12 @@ struct ExplainRun<C: Credential> {
     }
 
     /// Else it would seem that the mode's group bits had refused.
-    private mutating func noteUnreadable(_ decision: Decision, _ nodes: Nodes) {
+    private mutating func noteUnreadable(_ decision: Decision, _ nodes: FactsByRole) {
         guard case .mode(.group, let role) = decision.stage, nodes[role]?.posixACL?.isUnreadable ?? false else { return }
         notes.append("the POSIX ACL of the backing object cannot be read: all but the owner are judged as if it named them without rights")
     }
 
-    private func decidingEntry(_ decision: Decision, _ nodes: Nodes) -> (ACE, isDirectory: Bool)? {
+    private func decidingEntry(_ decision: Decision, _ nodes: FactsByRole) -> (ACE, isDirectory: Bool)? {
         guard case .entry(let role, let index) = decision.stage, let object = nodes[role],
             let entries = object.acl?.entries, entries.indices.contains(index)
         else { return nil }

@@ -75,7 +75,7 @@ public final class Judge: Sendable {
     ///   - object: that a denial is remembered by.
     ///   - name: the name that was asked for, in `directory`.
     func permit(
-        _ operation: Operation, _ objects: borrowing Parts, _ caller: Caller, about object: Loaded,
+        _ operation: Operation, _ objects: borrowing Operands, _ caller: Caller, about object: ObjectState,
         named name: UnsafePointer<CChar>? = nil, in directory: BackingObject? = nil
     ) throws(Errno) {
         let decision = decide(operation, objects, caller)
@@ -101,7 +101,7 @@ public final class Judge: Sendable {
     }
 
     /// Asks the authorizer without counting: for questions that shape an operation instead of refusing it.
-    func decide(_ operation: Operation, _ objects: borrowing Parts, _ caller: Caller) -> Decision {
+    func decide(_ operation: Operation, _ objects: borrowing Operands, _ caller: Caller) -> Decision {
         // Only access(2) comes with ids that need not be those the thread acts under (docs/authorization.md 9a.2).
         let asksByRealIDs = if case .access = operation { true } else { false }
         var volume = volume
@@ -118,10 +118,10 @@ public final class Judge: Sendable {
 
     /// Asks the gate about what a look-up has found.
     func permitFinding(
-        _ found: Loaded, named name: UnsafePointer<CChar>, in directory: BackingObject, _ caller: Caller
+        _ found: ObjectState, named name: UnsafePointer<CChar>, in directory: BackingObject, _ caller: Caller
     ) throws(Errno) {
         guard gate.rights(behind: found.object.kind) != nil,
-            let answer = gate.decide(Parts(object: found), credential(caller), on: volume), let denial = answer.decision.denial
+            let answer = gate.decide(Operands(object: found), credential(caller), on: volume), let denial = answer.decision.denial
         else { return }
         counters.count(answer.decision)
         remember(answer.decision, of: .lookup, caller, found, named: name, in: directory, rule: answer.rule)
@@ -137,21 +137,21 @@ public final class Judge: Sendable {
     // MARK: Everybody
 
     /// Whether every caller that can reach this mount would be granted these rights.
-    func everybodyHolds(_ rights: Rights, on object: Loaded) -> Bool {
-        everybodyHolds(rights, on: object.facts, object.standing)
+    func everybodyHolds(_ rights: Rights, on object: ObjectState) -> Bool {
+        everybodyHolds(rights, on: object.facts, object.location)
     }
 
-    func everybodyHolds(_ rights: Rights, on facts: ObjectFacts, _ standing: Standing) -> Bool {
-        guard standing.rights.isSuperset(of: rights) else { return false }
+    func everybodyHolds(_ rights: Rights, on facts: ObjectFacts, _ location: EffectiveLocation) -> Bool {
+        guard location.rights.isSuperset(of: rights) else { return false }
         guard let soleUser else { return universalRights(of: facts, on: volume).isSuperset(of: rights) }
         var inquiry = Inquiry(soleUser, on: volume, sandbox: Unconfined(), observer: NoObserver())
-        return inquiry.authorize(.rights(rights), Nodes(object: facts)).isAllowed
+        return inquiry.authorize(.rights(rights), FactsByRole(object: facts)).isAllowed
     }
 
     // MARK: Remembering
 
     private func kept(
-        _ decision: Decision, _ operation: Operation, _ caller: Caller, _ object: Loaded,
+        _ decision: Decision, _ operation: Operation, _ caller: Caller, _ object: ObjectState,
         _ name: UnsafePointer<CChar>?, _ directory: BackingObject?, _ rule: String?
     ) -> DenialLog.Kept {
         let now = SystemTime.now()
@@ -167,7 +167,7 @@ public final class Judge: Sendable {
     }
 
     private func remember(
-        _ decision: Decision, of operation: Operation, _ caller: Caller, _ object: Loaded,
+        _ decision: Decision, of operation: Operation, _ caller: Caller, _ object: ObjectState,
         named name: UnsafePointer<CChar>?, in directory: BackingObject?, rule: String?
     ) {
         var kept = kept(decision, operation, caller, object, name, directory, rule)

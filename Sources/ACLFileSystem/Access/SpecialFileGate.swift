@@ -32,7 +32,7 @@ struct SpecialFileGate: Sendable {
     }
 
     /// - Returns: nil if the gate does not ask, or asks no further because the subject owns the object.
-    func decide(_ objects: borrowing Parts, _ credential: some Credential, on volume: VolumeState) -> Answer? {
+    func decide(_ objects: borrowing Operands, _ credential: some Credential, on volume: VolumeState) -> Answer? {
         guard let kind = objects.nodes.object?.kind, let rights = rights(behind: kind) else { return nil }
         var inquiry = Inquiry(credential, on: volume, sandbox: objects.confinement, observer: NoObserver())
         if inquiry.authorize(.rights(.writeSecurity), objects.nodes).stage == .ownerRight { return nil }

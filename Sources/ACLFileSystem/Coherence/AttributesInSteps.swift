@@ -58,9 +58,9 @@ extension FileSystem {
     /// - Parameters:
     ///   - seconds: that they are good for.
     ///   - isForAll: everybody may see them.
-    func prepareAnswer(_ object: Loaded, of node: Node, goodFor seconds: Double, isForAll: Bool) {
+    func prepareAnswer(_ object: ObjectState, of node: Node, goodFor seconds: Double, isForAll: Bool) {
         if isSticky(object) || !isForAll && knowsAllChanges && node.attributeTime.isLeft(at: SystemTime.monotonic()) {
-            cache.takeBackAttributes(of: node.id)
+            cache.invalidateAttributes(of: node.id)
         }
         if seconds > 0 { node.attributeTime.give(seconds: seconds, at: SystemTime.monotonic()) }
     }
@@ -68,7 +68,7 @@ extension FileSystem {
     /// Whether the kernel can do without the sizes, link counts and times in an answer, since all that changes them comes through it.
     private var knowsAllChanges: Bool { !share.hasSeveralMounts }
 
-    func isSticky(_ object: Loaded) -> Bool {
+    func isSticky(_ object: ObjectState) -> Bool {
         object.facts.kind == .directory && object.facts.mode.contains(.sticky)
     }
 }

@@ -24,8 +24,8 @@ final class CacheClock: Sendable {
                     let now = SystemTime.monotonic()
                     if inside.areDoubtful(now) { fileSystem.cache.doubtNames() }
                     fileSystem.cache.tick(now, areUnchanged: fileSystem.areUnchanged)
-                    fileSystem.takeBackLateNames()
-                    fileSystem.takeBackEndedGrants()
+                    fileSystem.invalidateLateEntries()
+                    fileSystem.invalidateEndedGrants()
                     let marked = fileSystem.forgetting.take(now)
                     if !marked.isEmpty { Self.forget(marked, device, fileSystem) }
                     let due = [fileSystem.cache.nextDue, fileSystem.forgetting.nextDue, fileSystem.view?.nextExpiry]

@@ -125,22 +125,22 @@ extension KernelCache {
     ///   - ctime: of the directory, as it was before that was seen and before the name was looked for.
     ///   - isListed: by a listing, for which the kernel holds the directory's lock.
     ///   - isTold: whether any later change of the directory has another ctime.
-    func handOut(
+    func expose(
         _ name: UnsafePointer<CChar>, _ child: NamedChild?, below parent: Node, at ctime: Timespec, isListed: Bool = false,
         isTold: () -> Bool
     ) -> Double {
         change { state in
             guard state.suspension.isEmpty, state.allowed.entry > 0 else { return 0.0 }
-            if state.handedOut.isFull, state.hasEpoch {
+            if state.exposed.isFull, state.hasEpoch {
                 guard state.knowsMounts() else { return 0 }
                 state.bump()
             }
             if state.hasEpoch {
                 if let child, !state.mayHaveTime(child.node, isListed: isListed) { return 0 }
-                state.handedOut.append(name, child?.node.id, in: parent.id)
+                state.exposed.append(name, child?.node.id, in: parent.id)
                 if child?.isElsewhere == true { state.directories.doubt() }
-                let isFirst = parent.lastHandOut.load(ordering: .relaxed) < state.epoch
-                parent.lastHandOut.store(state.epoch, ordering: .relaxed)
+                let isFirst = parent.lastExposure.load(ordering: .relaxed) < state.epoch
+                parent.lastExposure.store(state.epoch, ordering: .relaxed)
                 state.directories.note(parent, at: ctime, isFirst: isFirst, isTold: isTold)
                 state.bumpWithinPeriod()
             }
@@ -173,22 +173,22 @@ extension KernelCache {
     ///   - names: what it showed.
     ///   - epoch: in which it was begun.
     ///   - isTakenBack: the names were among those that a suspension took back singly.
-    func useListing(of directory: Node, showing names: HandedOutNames, since epoch: UInt64, isTakenBack: Bool) {
+    func useListing(of directory: Node, showing names: ExposedEntries, since epoch: UInt64, isInvalidated: Bool) {
         change { state in
             directory.unusedListings.subtract(1, ordering: .sequentiallyConsistent)
             state.unusedListings -= 1
             state.unusedBytes -= names.size
             guard !names.isEmpty else { return }
             // Done with, and with them these.
-            if isTakenBack, state.suspension.contains(.mountsBelow), state.inFlight.isEmpty { return }
+            if isInvalidated, state.suspension.contains(.mountsBelow), state.inFlight.isEmpty { return }
             if state.hasEpoch, epoch < state.epoch {
-                guard !state.handedOut.isFull else { return state.bump() }
-                state.handedOut.append(names)
+                guard !state.exposed.isFull else { return state.bump() }
+                state.exposed.append(names)
                 state.doubtWithinPeriod()
                 // No bump ends their epoch, and they were not among those that are taken back.
                 if state.suspension.contains(.mountsBelow) { state.noteLate(names) }
             }
-            directory.lastHandOut.store(state.epoch, ordering: .relaxed)
+            directory.lastExposure.store(state.epoch, ordering: .relaxed)
         }
     }
 
@@ -196,17 +196,17 @@ extension KernelCache {
     func move(_ child: NodeID?, from source: Node, to name: UnsafePointer<CChar>, below destination: Node) {
         change { state in
             let isListed = source.unusedListings.load(ordering: .sequentiallyConsistent) > 0
-            guard state.hasEpoch, state.isAnythingBelieved, isListed || source.lastHandOut.load(ordering: .relaxed) >= state.epoch else { return }
+            guard state.hasEpoch, state.isAnythingBelieved, isListed || source.lastExposure.load(ordering: .relaxed) >= state.epoch else { return }
             // Behind that it is believed by no name.
-            guard !state.handedOut.isFull else { return state.bump() }
-            state.handedOut.append(name, child, in: destination.id)
+            guard !state.exposed.isFull else { return state.bump() }
+            state.exposed.append(name, child, in: destination.id)
             if state.suspension.contains(.mountsBelow) {
                 // It may have gone before the name under which it was to be taken back.
-                var names = HandedOutNames()
+                var names = ExposedEntries()
                 names.append(name, child, in: destination.id)
                 state.noteLate(names)
             }
-            destination.lastHandOut.store(state.epoch, ordering: .relaxed)
+            destination.lastExposure.store(state.epoch, ordering: .relaxed)
             // Both directories have changed.
             state.directories.doubt()
         }
@@ -218,10 +218,10 @@ extension KernelCache {
 extension KernelCache {
     /// Makes the kernel ask again for every name, if it may believe one below this directory. After the change, before
     /// the reply (R1, R2). Takes no lock of the kernel.
-    func takeBackNames(below directory: Node) {
+    func invalidateEntries(below directory: Node) {
         change { state in
             let isListed = directory.unusedListings.load(ordering: .sequentiallyConsistent) > 0
-            guard state.isAnythingBelieved, isListed || directory.lastHandOut.load(ordering: .relaxed) >= state.epoch else { return }
+            guard state.isAnythingBelieved, isListed || directory.lastExposure.load(ordering: .relaxed) >= state.epoch else { return }
             state.bump()
             if state.trailing.add(after: SystemTime.monotonic()) { state.isEarlier = true }
         }
@@ -231,7 +231,7 @@ extension KernelCache {
     /// use an old entry for it again, and stores the new stamp before the new time: for that moment the entry would
     /// have its old time and be up to date (docs/coherence.md "Two stores"). After a bump the stamp is out of date
     /// before it is stored. Once, for then the old time is gone.
-    func takeBackOldTime(of directory: Node) {
+    func invalidateOldTimeout(of directory: Node) {
         guard directory.lastWithTime.exchange(0, ordering: .relaxed) != 0 else { return }
         change { state in
             // Its names are taken back one by one, and a bump would detach mounts.
@@ -242,21 +242,21 @@ extension KernelCache {
     }
 
     /// Makes the kernel ask again for every name.
-    func takeBackAllNames() {
+    func invalidateAllEntries() {
         change { state in
             if state.isAnythingBelieved { state.bump() }
         }
     }
 
     /// After the change, before the reply (R11). Takes no lock of the kernel.
-    func takeBackAttributes(of node: NodeID) {
+    func invalidateAttributes(of node: NodeID) {
         let notifier = state.withLock { $0.notifier }
         notifier?.invalidateAttributes(of: node)
     }
 
-    /// As `takeBackAttributes`.
+    /// As `invalidateAttributes`.
     /// - Returns: false if the kernel does not know the object, or not yet.
-    func takeBackKnownAttributes(of node: NodeID) -> Bool {
+    func invalidateKnownAttributes(of node: NodeID) -> Bool {
         let notifier = state.withLock { $0.notifier }
         return notifier?.invalidateAttributes(of: node) != Errno.noent.rawValue
     }
@@ -272,7 +272,7 @@ extension KernelCache {
 
     /// An object that the kernel is just learning of is another one than what it will learn. Where no name is handed
     /// out it asks again by itself.
-    func takeBackUnknown() {
+    func invalidateUnknown() {
         change { state in
             if state.isAnythingBelieved { state.bump() }
         }
@@ -284,10 +284,10 @@ extension KernelCache {
     /// The same because something is mounted below.
     /// - Parameter unused: what listings show that the kernel has not used yet.
     /// - Returns: what is to be taken back by name, before `finish`; nil if nothing was handed out already.
-    func suspendForMountsBelow(unused: HandedOutNames) -> NamesInFlight.Batch? {
+    func suspendForMountsBelow(unused: ExposedEntries) -> NamesInFlight.Batch? {
         change { state in
             guard state.suspension.insert(.mountsBelow).inserted else { return nil }
-            var names = state.handedOut
+            var names = state.exposed
             names.append(unused)
             state.isEarlier = true
             return state.inFlight.begin(names, at: SystemTime.monotonic())
@@ -295,7 +295,7 @@ extension KernelCache {
     }
 
     /// What the kernel may hold of names.
-    var namesHandedOut: HandedOutNames { state.withLock { $0.handedOut } }
+    var exposedEntries: ExposedEntries { state.withLock { $0.exposed } }
 
     /// What has come to be believed since, or has another name, to be taken back likewise; soon, and not by a thread that
     /// answers requests.
@@ -313,7 +313,7 @@ extension KernelCache {
         change { state in
             guard state.inFlight.end(ticket), state.inFlight.isEmpty, !state.suspension.isEmpty else { return }
             state.beginEpoch()
-            state.trailing = TrailingBumps()
+            state.trailing = DeferredBumps()
         }
     }
 
@@ -344,15 +344,15 @@ extension KernelCache {
     /// Something has happened that no ctime tells: the next bump of what is handed out is not left out.
     func doubtNames() {
         state.withLock { state in
-            if !state.handedOut.isEmpty { state.directories.doubt() }
+            if !state.exposed.isEmpty { state.directories.doubt() }
         }
     }
 
     /// Bumps if something is due: behind a revocation always, because of time alone only if a directory has changed
     /// (docs/coherence.md "When time alone is no reason").
     /// - Parameter areUnchanged: looks at the directories; called without a lock.
-    func tick(_ now: UInt64, areUnchanged: (HandedOutDirectories) -> Bool) {
-        let doubtful = state.withLock { state -> (HandedOutDirectories, epoch: UInt64)? in
+    func tick(_ now: UInt64, areUnchanged: (ExposedDirectories) -> Bool) {
+        let doubtful = state.withLock { state -> (ExposedDirectories, epoch: UInt64)? in
             if let end = state.endOfPatience, end <= now {
                 state.inFlight.restart(at: now)
                 state.bump()

@@ -14,8 +14,8 @@ struct KernelCacheState {
     var suspension: KernelCache.Suspension = []
     /// Never less than the kernel's own: raised before the kernel is told.
     var epoch: UInt64 = 1
-    var handedOut = HandedOutNames()
-    var directories = HandedOutDirectories()
+    var exposed = ExposedEntries()
+    var directories = ExposedDirectories()
     /// Something falls due earlier than the clock thread knows.
     var isEarlier = false
     /// READDIRPLUS replies that the kernel may not have used yet, of all directories.
@@ -25,7 +25,7 @@ struct KernelCacheState {
     var bumpDue: UInt64?
     /// When a bump is due because directories that were to be forgotten are known still.
     var soonDue: UInt64?
-    var trailing = TrailingBumps()
+    var trailing = DeferredBumps()
     var bumps: UInt64 = 0
     var inFlight = NamesInFlight()
     /// What listings of earlier epochs showed that were used while something was mounted below. Not yet taken back.
@@ -61,14 +61,14 @@ struct KernelCacheState {
     /// Whether a name that was handed out may still be believed. None is while something is mounted below, once all that
     /// were have been taken back.
     var isAnythingBelieved: Bool {
-        guard !suspension.contains(.mountsBelow) else { return !handedOut.isEmpty || !inFlight.isEmpty }
+        guard !suspension.contains(.mountsBelow) else { return !exposed.isEmpty || !inFlight.isEmpty }
         return allowed.entry > 0
     }
 
     /// What was handed out counts no longer.
     mutating func beginEpoch() {
         epoch += 1
-        handedOut.removeAll()
+        exposed.removeAll()
         directories.removeAll()
         (bumpDue, soonDue) = (nil, nil)
         guard unusedListings > 0 else { return }
@@ -83,14 +83,14 @@ struct KernelCacheState {
 
     /// Whether the kernel may believe a name, and no bump would do harm. If not, none is due any more.
     mutating func mayBump() -> Bool {
-        if suspension.isEmpty, !handedOut.isEmpty || directories.areDoubtful { return true }
+        if suspension.isEmpty, !exposed.isEmpty || directories.areDoubtful { return true }
         bumpDue = nil
         return false
     }
 
     /// Whether names may stay for a period (milliseconds) more if their directories have not changed.
     func mayLook(_ now: UInt64, _ period: UInt64) -> Bool {
-        handedOut.isShort && directories.mayBeLookedAt(now, period)
+        exposed.isShort && directories.mayBeLookedAt(now, period)
     }
 
     /// Whoever holds a directory back may not keep what its names lead to: then all are taken back at once, and what was
@@ -103,7 +103,7 @@ struct KernelCacheState {
     /// Milliseconds.
     static let longestPatience: UInt64 = 1000
 
-    mutating func noteLate(_ names: HandedOutNames) {
+    mutating func noteLate(_ names: ExposedEntries) {
         if late == nil {
             late = inFlight.begin(names, at: SystemTime.monotonic())
             isEarlier = true

@@ -78,7 +78,7 @@ final class Notices: Sendable {
         /// If not, the rest is left out.
         var isWanted: @Sendable () -> Bool
         /// Whether the entry itself is to go, not only its time.
-        var isDropped: @Sendable (HandedOutNames.Name) -> Bool
+        var isDropped: @Sendable (ExposedEntries.Name) -> Bool
         /// When all is done.
         var then: @Sendable () -> Void
     }
@@ -86,7 +86,7 @@ final class Notices: Sendable {
     /// Has each of these names looked up again, on several threads, so that a directory whose lock somebody holds keeps only
     /// its own names waiting. What can have no thread, because earlier ones wait, is never done.
     /// Not from a thread that answers requests, which may have taken on its caller's credentials.
-    func takeBack(_ names: HandedOutNames, _ orders: Orders) {
+    func invalidate(_ names: ExposedEntries, _ orders: Orders) {
         guard !names.isEmpty, let notifier = notifier.withLock({ $0 }) else { return orders.then() }
         // Even putting them in order takes its time.
         start { [self] in
@@ -119,12 +119,12 @@ final class Notices: Sendable {
         static let threadsOfAll = 32
 
         let count: Int
-        private let directories: Lock<[[HandedOutNames.Name]]>
+        private let directories: Lock<[[ExposedEntries.Name]]>
         private let left: Atomic<Int>
         private let orders: Orders
 
-        init(_ names: HandedOutNames, _ orders: Orders) {
-            var byDirectory: [NodeID: [HandedOutNames.Name]] = [:]
+        init(_ names: ExposedEntries, _ orders: Orders) {
+            var byDirectory: [NodeID: [ExposedEntries.Name]] = [:]
             names.forEach { byDirectory[$0.parent, default: []].append($0) }
             count = byDirectory.count
             left = Atomic(count)

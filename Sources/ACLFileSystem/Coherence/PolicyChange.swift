@@ -18,7 +18,7 @@ extension FileSystem {
     }
 
     /// The user's grants that count on this mount from now on; those of other applications are passed over. When this
-    /// returns, whatever we are asked is answered by them; `takeBackAfterChange` ends what the kernel answers by itself.
+    /// returns, whatever we are asked is answered by them; `invalidateAfterChange` ends what the kernel answers by itself.
     /// Open descriptors keep what they were given.
     public func setGrants(_ grants: [Grant]) {
         guard let view else { return }
@@ -33,10 +33,10 @@ extension FileSystem {
     /// Never from a thread that answers requests: it waits for listings that the kernel has not used yet.
     /// - Throws: `timedout` if somebody keeps such a listing from being used. The change is in force then wherever we are
     ///   asked, and the clock's thread goes on taking back what the kernel holds.
-    public func takeBackAfterChange() throws(Errno) {
+    public func invalidateAfterChange() throws(Errno) {
         guard let view else { return }
         awaitSettledMounts()
-        do throws(Errno) { try takeBackEverything() } catch {
+        do throws(Errno) { try invalidateEverything() } catch {
             view.repeatExpiry()
             cache.wakeClock()
             throw error
@@ -46,30 +46,30 @@ extension FileSystem {
     /// Both, for one mount.
     public func changeGrants(_ grants: [Grant]) throws(Errno) {
         setGrants(grants)
-        try takeBackAfterChange()
+        try invalidateAfterChange()
     }
 
     /// On the clock's thread: what was handed out under a grant that has ended is taken back.
-    func takeBackEndedGrants() {
+    func invalidateEndedGrants() {
         guard let view, view.takeExpiry() else { return }
         // Not long: the clock has other things to do.
-        do { try takeBackEverything(milliseconds: 50) } catch { view.repeatExpiry() }
+        do { try invalidateEverything(milliseconds: 50) } catch { view.repeatExpiry() }
     }
 
     /// All that the kernel holds of this mount: after the change a barrier, then the bump, then attributes (R1, R4, R12).
-    private func takeBackEverything(milliseconds: UInt64 = 5000) throws(Errno) {
+    private func invalidateEverything(milliseconds: UInt64 = 5000) throws(Errno) {
         metadataLock.withWriteLock { cache.suspend(.policyChange) }
         let listed = nodes.all.filter { $0.unusedListings.load(ordering: .sequentiallyConsistent) > 0 }
         if !listed.isEmpty {
             do throws(Errno) { try notices.awaitListings(of: listed.map { $0.id }, milliseconds: milliseconds) } catch {
                 // What takes no lock of the kernel goes at once, for whoever else uses the mount.
-                cache.takeBackAllNames()
-                for node in nodes.all { cache.takeBackAttributes(of: node.id) }
+                cache.invalidateAllEntries()
+                for node in nodes.all { cache.invalidateAttributes(of: node.id) }
                 throw error
             }
         }
-        cache.takeBackAllNames()
-        for node in nodes.all { cache.takeBackAttributes(of: node.id) }
+        cache.invalidateAllEntries()
+        for node in nodes.all { cache.invalidateAttributes(of: node.id) }
         cache.resume(.policyChange)
     }
 }

@@ -23,7 +23,7 @@ enum LookupAnswer {
 extension FileSystem {
     /// Shows an object under a name, and counts the look-up.
     /// - Parameter isListed: by READDIRPLUS.
-    func entry(_ child: Loaded, named name: UnsafePointer<CChar>, below parent: Loaded, isListed: Bool = false) -> Entry {
+    func entry(_ child: ObjectState, named name: UnsafePointer<CChar>, below parent: ObjectState, isListed: Bool = false) -> Entry {
         let isNew = isNewHere(child.object)
         let node = enter(child, named: name, below: parent)
         return Entry(
@@ -33,7 +33,7 @@ extension FileSystem {
     }
 
     /// An object that has no name.
-    func unnamedEntry(_ object: Loaded, in directory: Loaded) -> Entry {
+    func unnamedEntry(_ object: ObjectState, in directory: ObjectState) -> Entry {
         let node = enter(object, named: nil, below: directory)
         return Entry(node: node.id, generation: generation, attributes: attributes(of: object))
     }
@@ -41,14 +41,14 @@ extension FileSystem {
     /// Seconds that a name is good for: none unless everybody may search its directory, and none for an object that
     /// only some may find or that could be brought back late (R7).
     private func entryTime(
-        _ node: Node, _ status: FileStatus, named name: UnsafePointer<CChar>, below parent: Loaded, isListed: Bool
+        _ node: Node, _ status: FileStatus, named name: UnsafePointer<CChar>, below parent: ObjectState, isListed: Bool
     ) -> Double {
         guard let directory = parent.node, cache.times.entry > 0, judge.everybodyHolds(.search, on: parent),
             judge.gate.rights(behind: node.object.kind) == nil
         else {
             if node.isDirectory {
                 node.revalidation.mark()
-                cache.takeBackOldTime(of: node)
+                cache.invalidateOldTimeout(of: node)
             } else {
                 cache.answerWithoutTime(node)
             }
@@ -59,18 +59,18 @@ extension FileSystem {
             return 0
         }
         let child = NamedChild(node: node, isElsewhere: status.mountID != parent.status.mountID)
-        return cache.handOut(name, child, below: directory, at: parent.status.ctime, isListed: isListed) { tellsEveryChange(parent) }
+        return cache.expose(name, child, below: directory, at: parent.status.ctime, isListed: isListed) { tellsEveryChange(parent) }
     }
 
     /// Seconds for the answer that there is no such name.
-    func absenceTime(of name: UnsafePointer<CChar>, below parent: Loaded) -> Double {
+    func absenceTime(of name: UnsafePointer<CChar>, below parent: ObjectState) -> Double {
         guard let directory = parent.node, judge.everybodyHolds(.search, on: parent) else { return 0 }
-        return cache.handOut(name, nil, below: directory, at: parent.status.ctime) { tellsEveryChange(parent) }
+        return cache.expose(name, nil, below: directory, at: parent.status.ctime) { tellsEveryChange(parent) }
     }
 
     /// Whether any later change of a directory has another ctime, and what was judged is what is stored under this one.
     /// Of a confined mount what may be searched is its zones' affair, too.
-    private func tellsEveryChange(_ directory: Loaded) -> Bool {
+    private func tellsEveryChange(_ directory: ObjectState) -> Bool {
         view == nil && Self.isSettled(directory.status.ctime) && tree.isCurrent(directory.object, directory.status)
     }
 
@@ -81,7 +81,7 @@ extension FileSystem {
     }
 
     /// Whether time alone is no reason to take these directories' names back (docs/coherence.md).
-    func areUnchanged(_ directories: HandedOutDirectories) -> Bool {
+    func areUnchanged(_ directories: ExposedDirectories) -> Bool {
         // Longer than that is dearer than a bump, and the clock has other things to do.
         let end = SystemTime.monotonic() + 20_000_000
         return directories.all.allSatisfy { seen in
@@ -92,12 +92,12 @@ extension FileSystem {
         }
     }
 
-    func shown(_ object: Loaded) -> ShownAttributes {
+    func shown(_ object: ObjectState) -> ShownAttributes {
         let time = object.node.map { attributeTime(object, of: $0) }
         return ShownAttributes(attributes: attributes(of: object), validFor: time ?? 0)
     }
 
-    func shownAfterChange(_ object: Loaded) -> ShownAttributes {
+    func shownAfterChange(_ object: ObjectState) -> ShownAttributes {
         let time = isForAll(object) && staysTrue(object) ? cache.timeOfChangedAttributes : 0
         // Whatever was taken back meanwhile, the kernel takes these, with their time.
         object.node?.attributeTime.replace(seconds: time, at: SystemTime.monotonic())
@@ -105,36 +105,36 @@ extension FileSystem {
     }
 
     /// What the kernel asks by itself through an open file, answered whoever asks.
-    func shownWithoutTime(_ object: Loaded) -> ShownAttributes {
+    func shownWithoutTime(_ object: ObjectState) -> ShownAttributes {
         if let node = object.node { answerWithoutTime(object, of: node) }
         return ShownAttributes(attributes: attributes(of: object), validFor: 0)
     }
 
     /// Seconds that the attributes in an answer are good for.
-    private func attributeTime(_ object: Loaded, of node: Node) -> Double {
+    private func attributeTime(_ object: ObjectState, of node: Node) -> Double {
         let isForAll = isForAll(object)
         let time = isForAll && staysTrue(object) ? cache.times.attributes : 0
         prepareAnswer(object, of: node, goodFor: time, isForAll: isForAll)
         return time
     }
 
-    @discardableResult private func answerWithoutTime(_ object: Loaded, of node: Node) -> Double {
+    @discardableResult private func answerWithoutTime(_ object: ObjectState, of node: Node) -> Double {
         prepareAnswer(object, of: node, goodFor: 0, isForAll: isForAll(object))
         return 0
     }
 
     /// Two look-ups of an object by different names are not ordered by any lock, so the attributes in an entry have no time then (R12).
-    private func hasSeveralNames(_ object: Loaded) -> Bool { object.facts.kind != .directory && object.status.nlink > 1 }
+    private func hasSeveralNames(_ object: ObjectState) -> Bool { object.facts.kind != .directory && object.status.nlink > 1 }
 
-    private func isForAll(_ object: Loaded) -> Bool { judge.everybodyHolds([.readAttributes, .readSecurity], on: object) }
+    private func isForAll(_ object: ObjectState) -> Bool { judge.everybodyHolds([.readAttributes, .readSecurity], on: object) }
 
     /// Whether the kernel sees to it that attributes stay true.
-    private func staysTrue(_ object: Loaded) -> Bool {
+    private func staysTrue(_ object: ObjectState) -> Bool {
         !changesElsewhere(object.object) && !(object.status.isRegular && changesUnseen(object))
     }
 
     /// A file's data or times may change without the kernel's knowledge.
-    private func changesUnseen(_ object: Loaded) -> Bool {
+    private func changesUnseen(_ object: ObjectState) -> Bool {
         share.growing.times.isShown(object.object.key)
             || share.dataPaths.changesUnseen(object.object.key, object.descriptor.rawValue)
     }
@@ -147,36 +147,36 @@ extension FileSystem {
     /// - Parameters:
     ///   - after: nil if it cannot be told any more.
     ///   - repliesWithAttributes: the kernel learns the new attributes from the reply itself.
-    func takeBack(_ object: Loaded, after: ObjectFacts?, repliesWithAttributes: Bool = false) {
+    func invalidate(_ object: ObjectState, after: ObjectFacts?, repliesWithAttributes: Bool = false) {
         defer { tellOthers(of: object.object) }
         guard let node = object.node else { return }
-        if loses(.search, object, after), node.isDirectory { cache.takeBackNames(below: node) }
+        if loses(.search, object, after), node.isDirectory { cache.invalidateEntries(below: node) }
         if repliesWithAttributes { return }
-        cache.takeBackAttributes(of: node.id)
+        cache.invalidateAttributes(of: node.id)
         // It runs programs by what it knows of these.
         if let after, after.mode == object.facts.mode, after.owner == object.facts.owner, after.group == object.facts.group { return }
         node.attributeTime.forget(at: SystemTime.monotonic())
     }
 
-    private func loses(_ rights: Rights, _ before: Loaded, _ after: ObjectFacts?) -> Bool {
+    private func loses(_ rights: Rights, _ before: ObjectState, _ after: ObjectFacts?) -> Bool {
         guard judge.everybodyHolds(rights, on: before) else { return false }
         guard let after else { return true }
-        return !judge.everybodyHolds(rights, on: after, before.standing)
+        return !judge.everybodyHolds(rights, on: after, before.location)
     }
 
     /// An object has moved to a new name; it keeps the time that it was given under the old one (R2).
-    func takeBackMoved(_ object: Loaded, from source: Loaded, to name: UnsafePointer<CChar>, in destination: Loaded) {
+    func invalidateMoved(_ object: ObjectState, from source: ObjectState, to name: UnsafePointer<CChar>, in destination: ObjectState) {
         tellOthers(ofNameIn: source, object.object)
         tellOthers(ofNameIn: destination, nil)
         guard let old = source.node, let new = destination.node else { return }
         // Below a directory that moves between zones other rights hold.
-        if object.standing.zone != destination.standing.below(name).zone, object.facts.kind == .directory {
-            takeBackAllOfView()
+        if object.location.zone != destination.location.below(name).zone, object.facts.kind == .directory {
+            invalidateView()
         }
         if judge.everybodyHolds(.search, on: destination) {
             cache.move(nodes.known(object.object)?.id, from: old, to: name, below: new)
         } else {
-            cache.takeBackNames(below: old)
+            cache.invalidateEntries(below: old)
         }
     }
 
@@ -186,13 +186,13 @@ extension FileSystem {
         // With the lock, nobody stands between a look at the old times and the note of a name. What listings show that are
         // not used yet the kernel stamps when it uses them, in whatever epoch it was looked for.
         let batch = metadataLock.withWriteLock { cache.suspendForMountsBelow(unused: handles.unusedNames) }
-        batch.map(takeBackSingly)
+        batch.map(invalidateSingly)
     }
 
     /// On the clock's thread.
-    func takeBackLateNames() { cache.takeLateNames().map(takeBackSingly) }
+    func invalidateLateEntries() { cache.takeLateNames().map(invalidateSingly) }
 
-    private func takeBackSingly(_ batch: NamesInFlight.Batch) {
+    private func invalidateSingly(_ batch: NamesInFlight.Batch) {
         let orders = Notices.Orders(
             isWanted: { [cache] in cache.isInFlight(batch.ticket) },
             isDropped: { [self] name in
@@ -209,7 +209,7 @@ extension FileSystem {
                 }
             },
             then: { [cache] in cache.finish(batch.ticket) })
-        notices.takeBack(batch.names, orders)
+        notices.invalidate(batch.names, orders)
     }
 }
 

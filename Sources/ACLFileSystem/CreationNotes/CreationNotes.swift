@@ -38,7 +38,7 @@ public final class CreationNotes: Sendable {
     ///   - owner: whose it is to be.
     /// - Returns: what `remove` is told when the object is finished or gone; nil if there was no room for the note.
     func note(
-        _ name: UnsafePointer<CChar>, in parent: Loaded, of tree: BackingTree, mode: UInt32, owner: UInt32, byRoot: Bool
+        _ name: UnsafePointer<CChar>, in parent: ObjectState, of tree: BackingTree, mode: UInt32, owner: UInt32, byRoot: Bool
     ) -> Int? {
         var path: [[UInt8]]?
         // A handle leads back on the tree's own file system only, and only where the daemon may open it.

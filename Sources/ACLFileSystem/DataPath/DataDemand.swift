@@ -21,7 +21,7 @@ extension ObjectFacts {
 extension FileSystem {
     /// What a handle about to be made asks of its path.
     func demand(
-        _ intent: OpenIntent, of object: Loaded, isAppendOnly: Bool, clearsSetID: Bool, mayComeAgain: Bool = false,
+        _ intent: OpenIntent, of object: ObjectState, isAppendOnly: Bool, clearsSetID: Bool, mayComeAgain: Bool = false,
         _ caller: Caller
     ) -> DataDemand {
         let writes = intent.contains(.write)
@@ -48,7 +48,7 @@ extension FileSystem {
 
     /// Joins the way of an object's data.
     /// - Throws: `busy` as `DataPathTable.join` does.
-    func joinDataPath(_ object: Loaded, _ demand: DataDemand) throws(Errno) -> DataPathShare {
+    func joinDataPath(_ object: ObjectState, _ demand: DataDemand) throws(Errno) -> DataPathShare {
         let way = try share.dataPaths.join(
             object.object.key, demand, on: backingIDs, everyMount: share.everyMountPasses(self),
             object.descriptor.rawValue)

@@ -60,7 +60,7 @@ extension FileSystem {
     private func nodePerhapsForgotten(_ name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller) -> Node? {
         metadataLock.withReadLock {
             guard let directory = try? load(parent), !directory.isCovered, judge.everybodyHolds(.search, on: directory),
-                judge.decide(.lookup, Parts(finding: name, in: directory), caller).isAllowed,
+                judge.decide(.lookup, Operands(finding: name, in: directory), caller).isAllowed,
                 let found = try? child(name, of: directory), found.object.kind == .directory, let node = nodes.known(found.object)
             else { return nil }
             let isLikely = node.revalidation.isPossible ? node.revalidation.mayAwaitForget() : cache.isAskedAgain(node)

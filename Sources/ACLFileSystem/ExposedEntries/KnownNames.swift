@@ -6,7 +6,7 @@ import LinuxSystem
 
 extension FileSystem {
     /// - Parameter name: nil for an object that has none yet.
-    func note(_ name: UnsafePointer<CChar>?, below directory: Loaded, of node: Node, _ descriptor: SharedDescriptor) {
+    func note(_ name: UnsafePointer<CChar>?, below directory: ObjectState, of node: Node, _ descriptor: SharedDescriptor) {
         if let name {
             node.object.isNamed(name, in: directory.object)
         } else {
@@ -16,7 +16,7 @@ extension FileSystem {
 }
 
 extension Share {
-    func noteMove(of object: Loaded, to newName: UnsafePointer<CChar>, in directory: Loaded) {
+    func noteMove(of object: ObjectState, to newName: UnsafePointer<CChar>, in directory: ObjectState) {
         guard object.object.mayHoldDescriptor else { return }
         object.object.isNamed(newName, in: directory.object)
         forEachMount { mount in
@@ -25,7 +25,7 @@ extension Share {
     }
 
     /// Who has it open goes on using it; it may have other names, of which nothing is known.
-    func noteRemoval(of object: Loaded) {
+    func noteRemoval(of object: ObjectState) {
         guard object.object.mayHoldDescriptor else { return }
         forEachMount { mount in
             for node in mount.nodes.all(of: object.object) { node.object.hasNoName(object.descriptor) }

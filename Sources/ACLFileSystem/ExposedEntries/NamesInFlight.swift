@@ -6,7 +6,7 @@ struct NamesInFlight: Sendable {
     }
 
     struct Batch: Sendable {
-        var names: HandedOutNames
+        var names: ExposedEntries
         let ticket: Ticket
     }
 
@@ -19,7 +19,7 @@ struct NamesInFlight: Sendable {
 
     func contains(_ ticket: Ticket) -> Bool { begun[ticket] != nil }
 
-    mutating func begin(_ names: HandedOutNames, at now: UInt64) -> Batch {
+    mutating func begin(_ names: ExposedEntries, at now: UInt64) -> Batch {
         count += 1
         let ticket = Ticket(number: count)
         begun[ticket] = now

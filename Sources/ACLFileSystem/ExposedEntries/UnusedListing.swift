@@ -5,7 +5,7 @@ import LinuxSystem
 /// node.
 final class UnusedListing: Sendable {
     /// What all of a mount show together; beyond that objects are left out of listings.
-    static let capacity = HandedOutNames.capacity
+    static let capacity = ExposedEntries.capacity
 
     private let node: Node
     private let cache: KernelCache
@@ -13,9 +13,9 @@ final class UnusedListing: Sendable {
         var isOutstanding = false
         /// When it was begun.
         var epoch: UInt64 = 0
-        var names = HandedOutNames()
+        var names = ExposedEntries()
         /// Its names are being taken back singly. That waits for the directory's lock, so until the kernel has used it.
-        var isTakenBack = false
+        var isInvalidated = false
     }
     private let state = Lock(State())
 
@@ -39,9 +39,9 @@ final class UnusedListing: Sendable {
     }
 
     /// What the kernel may yet use, to be taken back singly.
-    func takeUnused() -> HandedOutNames {
+    func takeUnused() -> ExposedEntries {
         state.withLock { state in
-            state.isTakenBack = true
+            state.isInvalidated = true
             return state.names
         }
     }
@@ -50,10 +50,10 @@ final class UnusedListing: Sendable {
     func isUsed() {
         state.withLock { state in
             if state.isOutstanding {
-                cache.useListing(of: node, showing: state.names, since: state.epoch, isTakenBack: state.isTakenBack)
+                cache.useListing(of: node, showing: state.names, since: state.epoch, isInvalidated: state.isInvalidated)
             }
             state.isOutstanding = false
-            state.isTakenBack = false
+            state.isInvalidated = false
             state.names.removeAll()
         }
     }

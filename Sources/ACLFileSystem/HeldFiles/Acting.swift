@@ -23,7 +23,7 @@ extension FileSystem {
     ///   - hold: how the caller holds the metadata lock.
     /// - Throws: `mayBeHeld` if it could sleep here; and what `body` throws.
     func acting<Value: ~Copyable>(
-        on object: Loaded, and other: Loaded? = nil, holding hold: MetadataHold = .writing, _ body: () throws(Errno) -> Value
+        on object: ObjectState, and other: ObjectState? = nil, holding hold: MetadataHold = .writing, _ body: () throws(Errno) -> Value
     ) throws(Errno) -> Value {
         if let mark = ActMark.current {
             try mark.beginAct(on: object.object.key, isFile: object.facts.kind == .file)
@@ -42,7 +42,7 @@ extension FileSystem {
         return try body()
     }
 
-    private func claim(_ object: Loaded) -> Bool {
+    private func claim(_ object: ObjectState) -> Bool {
         let key = object.object.key
         switch object.facts.kind {
         case .file:
@@ -54,11 +54,11 @@ extension FileSystem {
     }
 
     /// Before an object is judged for a change: none is under way on a spare thread.
-    func requireNoOtherChange(of object: Loaded) throws(Errno) {
+    func requireNoOtherChange(of object: ObjectState) throws(Errno) {
         if !ThreadMark.isSet, share.held.isChanging(object.object.key) { throw .mayBeHeld }
     }
 
-    private func unclaim(_ object: Loaded) {
+    private func unclaim(_ object: ObjectState) {
         if object.facts.kind == .file { share.dataPaths.unclaim(object.object.key) }
     }
 

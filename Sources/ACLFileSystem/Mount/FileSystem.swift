@@ -125,13 +125,13 @@ public final class FileSystem: Sendable {
 }
 
 /// An object as one operation sees it: descriptor, status and facts read together.
-struct Loaded {
+struct ObjectState {
     let object: BackingObject
     let descriptor: SharedDescriptor
     let status: FileStatus
     let facts: ObjectFacts
     /// What its place lets pass.
-    let standing: Standing
+    let location: EffectiveLocation
     /// If it was asked for by its node.
     var node: Node?
     /// Of a file that was just created: for reading and writing.
@@ -148,60 +148,60 @@ extension FileSystem {
         return node
     }
 
-    func load(_ id: NodeID) throws(Errno) -> Loaded { try load(node(id)) }
+    func load(_ id: NodeID) throws(Errno) -> ObjectState { try load(node(id)) }
 
-    func load(_ node: Node) throws(Errno) -> Loaded {
+    func load(_ node: Node) throws(Errno) -> ObjectState {
         try requireNoGateAbove(node)
         let descriptor = try tree.descriptor(of: node.object)
         let status = try Syscall.statx(descriptor.rawValue)
-        return Loaded(
+        return ObjectState(
             object: node.object, descriptor: descriptor, status: status,
             facts: try tree.facts(node.object, descriptor, status),
-            standing: standing(of: node, descriptor, status), node: node)
+            location: location(of: node, descriptor, status), node: node)
     }
 
     /// An object after a change of our own.
     /// - Parameter keepsRecord: the change left what is stored with it alone.
-    func reload(_ object: Loaded, keepsRecord: Bool) throws(Errno) -> Loaded {
+    func reload(_ object: ObjectState, keepsRecord: Bool) throws(Errno) -> ObjectState {
         let status = try Syscall.statx(object.descriptor.rawValue)
         if keepsRecord, !ThreadMark.isSet {
             tree.keepRecord(of: object.object, before: object.status, after: status, object.descriptor)
         }
-        return Loaded(
+        return ObjectState(
             object: object.object, descriptor: object.descriptor, status: status,
-            facts: try tree.facts(object.object, object.descriptor, status), standing: object.standing, node: object.node)
+            facts: try tree.facts(object.object, object.descriptor, status), location: object.location, node: object.node)
     }
 
     /// After a change of our own that left alone what is stored with an object, but moved its ctime: names made, moved
     /// or removed in a directory, and the object that was moved.
-    func keepRecord(of object: Loaded) {
+    func keepRecord(of object: ObjectState) {
         // On a spare thread others may have changed it while no lock was held.
         if ThreadMark.isSet { return }
         guard let status = try? Syscall.statx(object.descriptor.rawValue, flags: AtFlag.dontSync) else { return }
         tree.keepRecord(of: object.object, before: object.status, after: status, object.descriptor)
     }
 
-    func load(_ resolved: ResolvedObject, _ standing: Standing) throws(Errno) -> Loaded {
-        Loaded(
+    func load(_ resolved: ResolvedObject, _ location: EffectiveLocation) throws(Errno) -> ObjectState {
+        ObjectState(
             object: resolved.object, descriptor: resolved.descriptor, status: resolved.status,
-            facts: try tree.facts(resolved), standing: standing)
+            facts: try tree.facts(resolved), location: location)
     }
 
     /// The object that a name means now, with its facts.
-    func child(_ name: UnsafePointer<CChar>, of parent: Loaded) throws(Errno) -> Loaded {
+    func child(_ name: UnsafePointer<CChar>, of parent: ObjectState) throws(Errno) -> ObjectState {
         try requireOpenGate(of: parent.object)
-        return try load(tree.resolve(name, in: parent.descriptor, parent.status), parent.standing.below(name))
+        return try load(tree.resolve(name, in: parent.descriptor, parent.status), parent.location.below(name))
     }
 
     /// nil if there is no such name.
-    func childIfThere(_ name: UnsafePointer<CChar>, of parent: Loaded) throws(Errno) -> Loaded? {
+    func childIfThere(_ name: UnsafePointer<CChar>, of parent: ObjectState) throws(Errno) -> ObjectState? {
         do { return try child(name, of: parent) } catch {
             if error == .noent { return nil }
             throw error
         }
     }
 
-    func attributes(of object: Loaded) -> ObjectAttributes {
+    func attributes(of object: ObjectState) -> ObjectAttributes {
         let status = object.status
         let modification =
             object.object.kind == .file

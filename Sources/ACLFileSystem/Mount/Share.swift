@@ -9,7 +9,7 @@ import Synchronization
 /// no listing hands out objects: it alone takes effect at a moment that only a lock of that kernel's could tell.
 public final class Share: Sendable {
     let lock = ReadWriteLock()
-    let handleAllowance = HandleAllowance()
+    let handleQuota = HandleQuota()
     let growing = GrowingFiles()
     let dataPaths = DataPathTable()
     let held = HeldFiles()
@@ -132,7 +132,7 @@ extension FileSystem {
         // Listings that were answered but not yet used would be stamped after the bump (R4).
         let listed = nodes.all.filter { $0.unusedListings.load(ordering: .sequentiallyConsistent) > 0 }
         if !listed.isEmpty { try notices.awaitListings(of: listed.map { $0.id }) }
-        cache.takeBackAllNames()
-        for node in nodes.all { cache.takeBackAttributes(of: node.id) }
+        cache.invalidateAllEntries()
+        for node in nodes.all { cache.invalidateAttributes(of: node.id) }
     }
 }

@@ -27,7 +27,7 @@ final class OpenFile: Sendable {
     private let opened: SharedDescriptor?
     private let times: AccessTimes
     private let later = Lock(Later())
-    private let portion: HandleAllowance.Portion
+    private let portion: HandleQuota.Portion
     var openedBy: UInt32 { portion.uid }
 
     /// What a handle gets after it was granted.
@@ -35,11 +35,11 @@ final class OpenFile: Sendable {
         var growth: Growth?
         var descriptor: SharedDescriptor?
         /// Opened O_APPEND on first use; on it, positions do not count.
-        var appender: (SharedDescriptor, HandleAllowance.Portion)?
+        var appender: (SharedDescriptor, HandleQuota.Portion)?
     }
 
     init(
-        node: Node, place: SharedDescriptor, descriptor: SharedDescriptor?, _ times: AccessTimes, _ portion: HandleAllowance.Portion,
+        node: Node, place: SharedDescriptor, descriptor: SharedDescriptor?, _ times: AccessTimes, _ portion: HandleQuota.Portion,
         _ way: DataPathShare, isReadable: Bool, isWritable: Bool, isAppendOnly: Bool
     ) {
         (self.node, self.place, self.portion, self.way) = (node, place, portion, way)
@@ -90,9 +90,9 @@ final class OpenDirectory: Sendable {
     /// Held while a listing moves the descriptor's position.
     let position = Lock(())
     let listing: UnusedListing
-    private let portion: HandleAllowance.Portion
+    private let portion: HandleQuota.Portion
 
-    init(node: Node, descriptor: SharedDescriptor, _ portion: HandleAllowance.Portion, cache: KernelCache) {
+    init(node: Node, descriptor: SharedDescriptor, _ portion: HandleQuota.Portion, cache: KernelCache) {
         (self.node, self.descriptor, self.portion) = (node, descriptor, portion)
         listing = UnusedListing(of: node, cache)
     }
@@ -111,13 +111,13 @@ final class HandleTable: Sendable {
     private let state = Lock(State())
 
     /// The names in listings that the kernel may not have used yet.
-    var unusedNames: HandedOutNames {
+    var unusedNames: ExposedEntries {
         let listings = state.withLock { state in
             state.entries.values.compactMap { entry -> UnusedListing? in
                 if case .directory(let directory) = entry { directory.listing } else { nil }
             }
         }
-        var names = HandedOutNames()
+        var names = ExposedEntries()
         for listing in listings { names.append(listing.takeUnused()) }
         return names
     }

@@ -9,10 +9,10 @@ final class Node: Sendable {
     let id: NodeID
     let object: BackingObject
     /// Of a directory: the epoch in which a name below it was last handed out.
-    let lastHandOut = Atomic<UInt64>(0)
+    let lastExposure = Atomic<UInt64>(0)
     /// Of a directory: its ctime before the first of the names that were handed out in that epoch was looked for.
     /// Used only under the mutex of the kernel's cache.
-    nonisolated(unsafe) var ctimeAtHandOut = Timespec(sec: 0, nsec: 0)
+    nonisolated(unsafe) var ctimeAtExposure = Timespec(sec: 0, nsec: 0)
     /// Of a directory: monotonic nanoseconds when its objects were last shown in a listing from its beginning.
     let lastShown = Atomic<UInt64>(0)
     /// Of a directory: READDIRPLUS replies that the kernel may not have used yet (R5).

@@ -11,7 +11,7 @@ extension FileSystem {
     /// Facts or attributes of an object are others now.
     func tellOthers(of object: BackingObject) {
         share.forEachOther(than: self) { $0.wasChangedElsewhere(object) }
-        for node in nodesIfSeveral(of: object) { cache.takeBackAttributes(of: node.id) }
+        for node in nodesIfSeveral(of: object) { cache.invalidateAttributes(of: node.id) }
     }
 
     /// The nodes of a file that a confined mount shows as several: a change through one is a change of the others.
@@ -30,7 +30,7 @@ extension FileSystem {
     }
 
     /// A name in this directory means another object than before, or none.
-    func tellOthers(ofNameIn directory: Loaded, _ child: BackingObject?) {
+    func tellOthers(ofNameIn directory: ObjectState, _ child: BackingObject?) {
         share.forEachOther(than: self) { other in
             other.wasChangedElsewhere(directory.object)
             // How many names it has is an attribute of its own.
@@ -39,19 +39,19 @@ extension FileSystem {
     }
 
     /// Attributes have changed without a request that would carry the new ones to the kernel.
-    func takeBackAttributes(of node: Node) {
+    func invalidateAttributes(of node: Node) {
         node.attributeTime.forget(at: SystemTime.monotonic())
-        cache.takeBackAttributes(of: node.id)
+        cache.invalidateAttributes(of: node.id)
         tellOthers(of: node.object)
     }
 
     /// No lock of our kernel's was held (R12, R14).
     private func wasChangedElsewhere(_ object: BackingObject) {
         forEachNode(of: object) { node in
-            if node.isDirectory { cache.takeBackNames(below: node) }
-            if !cache.takeBackKnownAttributes(of: node.id) {
+            if node.isDirectory { cache.invalidateEntries(below: node) }
+            if !cache.invalidateKnownAttributes(of: node.id) {
                 // A look-up under way brings the old ones; with its name out of date they are asked for again.
-                cache.takeBackUnknown()
+                cache.invalidateUnknown()
             }
         }
     }
@@ -59,17 +59,17 @@ extension FileSystem {
     /// A directory has moved through another mount. If it has left its zone, all that is below it has, and how far that
     /// goes only the backing directory knows.
     func hasMovedElsewhere(
-        from source: Loaded, _ name: UnsafePointer<CChar>, to destination: Loaded, _ newName: UnsafePointer<CChar>
+        from source: ObjectState, _ name: UnsafePointer<CChar>, to destination: ObjectState, _ newName: UnsafePointer<CChar>
     ) {
         guard zone(of: name, in: source) != zone(of: newName, in: destination) else { return }
-        takeBackAllOfView()
+        invalidateView()
     }
 
     /// Everything that was handed out by zones.
-    func takeBackAllOfView() {
+    func invalidateView() {
         guard view != nil else { return }
-        cache.takeBackUnknown()
-        for node in nodes.all { cache.takeBackAttributes(of: node.id) }
+        cache.invalidateUnknown()
+        for node in nodes.all { cache.invalidateAttributes(of: node.id) }
     }
 
     /// Whether attributes may change without our being told in time: somebody writes the file, perhaps through another

@@ -29,7 +29,7 @@ extension FileSystem {
         return try changing(id, record: changes.uid != nil || changes.gid != nil) { () throws(Errno) in
             let object = try load(id)
             try requireNoOtherChange(of: object)
-            let nodes = Parts(object: object)
+            let nodes = Operands(object: object)
             let times = requestedTimes(changes)
             if let mode = changes.mode, !isKernelsOwn(mode, changes, object, caller) {
                 try judge.permit(.chmod(FileMode(rawValue: UInt16(mode & 0o7777))), nodes, caller, about: object)
@@ -47,11 +47,11 @@ extension FileSystem {
             do throws(Errno) {
                 try apply(changes, times, to: object, caller)
                 let after = try reload(object, keepsRecord: changes.uid == nil && changes.gid == nil)
-                takeBack(object, after: after.facts, repliesWithAttributes: true)
+                invalidate(object, after: after.facts, repliesWithAttributes: true)
                 return shownAfterChange(after)
             } catch {
                 // It may be half done.
-                if error != .mayBeHeld { takeBack(object, after: nil) }
+                if error != .mayBeHeld { invalidate(object, after: nil) }
                 throw error
             }
         }
@@ -79,7 +79,7 @@ extension FileSystem {
             share.growing.times.leaveMoved(object.object.key)
             return try metadataLock.withReadLock { () throws(Errno) in shownAfterChange(try load(id)) }
         } catch {
-            if error != .mayBeHeld, let node = object.node { takeBackAttributes(of: node) }
+            if error != .mayBeHeld, let node = object.node { invalidateAttributes(of: node) }
             throw error
         }
     }
@@ -88,7 +88,7 @@ extension FileSystem {
     /// truncates or changes the owner (docs/authorization.md 6.7). Nothing but these bits may differ, and the act that they
     /// go with must be in the request or in reach of a handle of his.
     private func isKernelsOwn(
-        _ mode: UInt32, _ changes: SetAttributes, _ object: Loaded, _ caller: Caller
+        _ mode: UInt32, _ changes: SetAttributes, _ object: ObjectState, _ caller: Caller
     ) -> Bool {
         guard !kernelLeavesSetID, object.facts.kind == .file else { return false }
         let now = UInt32(object.facts.mode.rawValue)
@@ -103,14 +103,14 @@ extension FileSystem {
     /// The kernel's request before somebody writes names nothing, and chown(2) without ids looks the same: who holds no
     /// handle to write through changes nothing by it, as on macOS (docs/authorization.md 6.3). RELEASE comes behind close(2), so a file
     /// that was closed a moment ago may count as open still: then the bits go, which is less access.
-    private func isBeforeWriting(_ changes: SetAttributes, to object: Loaded, _ caller: Caller) -> Bool {
+    private func isBeforeWriting(_ changes: SetAttributes, to object: ObjectState, _ caller: Caller) -> Bool {
         guard changes.size == nil, changes.uid == nil, changes.gid == nil, let node = object.node else { return false }
         return handles.hasWritableFile(of: node, openedBy: caller.uid)
     }
 
     /// By path it asks `write`; through a handle its access mode and the flags (docs/authorization.md 2.2, 2.4).
-    private func permitTruncation(_ object: Loaded, _ handle: HandleID?, _ caller: Caller) throws(Errno) {
-        guard let handle else { return try judge.permit(.truncate, Parts(object: object), caller, about: object) }
+    private func permitTruncation(_ object: ObjectState, _ handle: HandleID?, _ caller: Caller) throws(Errno) {
+        guard let handle else { return try judge.permit(.truncate, Operands(object: object), caller, about: object) }
         let file = try handles.file(handle)
         try judge.permit(.truncate, through: file, flags: object.facts.flags)
     }
@@ -118,7 +118,7 @@ extension FileSystem {
     /// Each change leaves less access than both neighbours would: set-id bits go before the owner changes,
     /// a new mode comes last.
     private func apply(
-        _ changes: SetAttributes, _ times: RequestedTimes?, to object: Loaded, _ caller: Caller
+        _ changes: SetAttributes, _ times: RequestedTimes?, to object: ObjectState, _ caller: Caller
     ) throws(Errno) {
         let descriptor = object.descriptor.rawValue
         if changes.uid != nil || changes.gid != nil {
@@ -152,11 +152,11 @@ extension FileSystem {
 
     /// Any chown that names an id clears both set-id bits, also root's and on every kind (6.3). On a volume
     /// that ignores ownership the change itself is accepted and discarded (Q1).
-    func changeOwner(of object: Loaded, uid: UInt32?, gid: UInt32?) throws(Errno) {
+    func changeOwner(of object: ObjectState, uid: UInt32?, gid: UInt32?) throws(Errno) {
         try acting(on: object) { () throws(Errno) in try changeOwnerAlone(of: object, uid: uid, gid: gid) }
     }
 
-    private func changeOwnerAlone(of object: Loaded, uid: UInt32?, gid: UInt32?) throws(Errno) {
+    private func changeOwnerAlone(of object: ObjectState, uid: UInt32?, gid: UInt32?) throws(Errno) {
         let descriptor = object.descriptor.rawValue
         let mode = AttributeEffect.modeAfterChown(object.facts, uid: uid, gid: gid)
         if mode != object.facts.mode { try Syscall.fchmod(descriptor, mode: UInt32(mode.rawValue)) }
@@ -184,14 +184,14 @@ extension FileSystem {
             access: RequestedTime(changes.accessTime), modification: RequestedTime(changes.modificationTime))
     }
 
-    func changeFlags(_ object: Loaded, to requested: FileFlags, _ caller: Caller) throws(Errno) {
+    func changeFlags(_ object: ObjectState, to requested: FileFlags, _ caller: Caller) throws(Errno) {
         // Judged as it is shown: what clears a backup key through the flag is a change, too.
         var shown = object.facts
         shown.flags = try markedFlags(object)
         var requested = requested
         // Shown because of where it is, so that it comes with every change of another flag.
-        if object.standing.isLeftOutOfBackups, !shown.flags.contains(.noDump) { requested.subtract(.noDump) }
-        try judge.permit(.chflags(requested), Parts(object: object).with(shown), caller, about: object)
+        if object.location.isLeftOutOfBackups, !shown.flags.contains(.noDump) { requested.subtract(.noDump) }
+        try judge.permit(.chflags(requested), Operands(object: object).with(shown), caller, about: object)
         let flags = AttributeEffect.flags(after: requested, on: shown)
         if flags == shown.flags { return }
         var record = try tree.record(object.descriptor.rawValue)
@@ -200,8 +200,8 @@ extension FileSystem {
         if !flags.contains(.noDump) { try dropBackupMarks(object) }
     }
 
-    func changeACL(_ object: Loaded, to acl: ACL?, _ caller: Caller) throws(Errno) {
-        try judge.permit(.setACL(acl), Parts(object: object), caller, about: object)
+    func changeACL(_ object: ObjectState, to acl: ACL?, _ caller: Caller) throws(Errno) {
+        try judge.permit(.setACL(acl), Operands(object: object), caller, about: object)
         if acl == object.facts.acl { return }
         var record = try tree.record(object.descriptor.rawValue)
         record.acl = acl
@@ -212,17 +212,17 @@ extension FileSystem {
 
     /// Stores a record and tells the kernel, whether it could be stored or not.
     func changeRecord(
-        of object: Loaded, to record: MetadataRecord, after facts: ObjectFacts, _ caller: Caller
+        of object: ObjectState, to record: MetadataRecord, after facts: ObjectFacts, _ caller: Caller
     ) throws(Errno) {
         do throws(Errno) {
             try acting(on: object) { () throws(Errno) in
                 try spending(for: caller) { () throws(Errno) in try tree.write(record, to: object.descriptor.rawValue) }
             }
         } catch {
-            if error != .mayBeHeld { takeBack(object, after: facts) }
+            if error != .mayBeHeld { invalidate(object, after: facts) }
             throw error
         }
-        takeBack(object, after: facts)
+        invalidate(object, after: facts)
     }
 }
 

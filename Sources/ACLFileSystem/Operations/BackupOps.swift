@@ -37,7 +37,7 @@ extension ObjectFacts {
 }
 
 extension FileSystem {
-    private func backupMarks(_ object: Loaded) throws(Errno) -> BackupMarks {
+    private func backupMarks(_ object: ObjectState) throws(Errno) -> BackupMarks {
         var marks = BackupMarks(flag: object.facts.flags.contains(.noDump))
         guard object.facts.takesUserAttributes else { return marks }
         for mark in BackupMark.allCases {
@@ -53,26 +53,26 @@ extension FileSystem {
     }
 
     /// The flags as every reader sees them: with UF_NODUMP if any mark says so, or the object's place in a container.
-    func shownFlags(_ object: Loaded) throws(Errno) -> FileFlags {
-        if object.standing.isLeftOutOfBackups { return object.facts.flags.union(.noDump) }
+    func shownFlags(_ object: ObjectState) throws(Errno) -> FileFlags {
+        if object.location.isLeftOutOfBackups { return object.facts.flags.union(.noDump) }
         return try markedFlags(object)
     }
 
     /// Without what only the place says: copies and whatever is moved away must not carry that along.
-    func markedFlags(_ object: Loaded) throws(Errno) -> FileFlags {
+    func markedFlags(_ object: ObjectState) throws(Errno) -> FileFlags {
         let flags = object.facts.flags
         if flags.contains(.noDump) { return flags }
         return try backupMarks(object).isExcluded ? flags.union(.noDump) : flags
     }
 
-    func getBackupMark(_ mark: BackupMark, of object: Loaded, _ caller: Caller) throws(Errno) -> [UInt8] {
-        try judge.permit(.getXattr, Parts(object: object), caller, about: object)
+    func getBackupMark(_ mark: BackupMark, of object: ObjectState, _ caller: Caller) throws(Errno) -> [UInt8] {
+        try judge.permit(.getXattr, Operands(object: object), caller, about: object)
         guard let value = try backupMarks(object).value(of: mark) else { throw .nodata }
         return value
     }
 
     /// The names for `listxattr`, besides those of other attributes.
-    func listedBackupMarks(_ object: Loaded) throws(Errno) -> [[UInt8]] {
+    func listedBackupMarks(_ object: ObjectState) throws(Errno) -> [[UInt8]] {
         let marks = try backupMarks(object)
         // The kernel refuses `user.*` on symlinks and special files: to list it there would break copying.
         let spelling = options.xattrSpelling
@@ -84,9 +84,9 @@ extension FileSystem {
     }
 
     func setBackupMark(
-        _ mark: BackupMark, _ value: UnsafeRawBufferPointer, flags: Int32, of object: Loaded, _ caller: Caller
+        _ mark: BackupMark, _ value: UnsafeRawBufferPointer, flags: Int32, of object: ObjectState, _ caller: Caller
     ) throws(Errno) {
-        try judge.permit(.setXattr(isProtected: false), Parts(object: object), caller, about: object)
+        try judge.permit(.setXattr(isProtected: false), Operands(object: object), caller, about: object)
         let isInclusion = mark.includes(Array(value))
         guard isInclusion || mark.accepts(Array(value)) else { throw .inval }
         let marks = try backupMarks(object)
@@ -105,25 +105,25 @@ extension FileSystem {
 
     /// Removing one clears all. Where nothing excludes it is no error: a copying program removes, one after the other,
     /// all that was listed and that its source does not have, and the first has taken the others along.
-    func removeBackupMark(_ mark: BackupMark, of object: Loaded, _ caller: Caller) throws(Errno) {
-        try judge.permit(.removeXattr(isProtected: false), Parts(object: object), caller, about: object)
+    func removeBackupMark(_ mark: BackupMark, of object: ObjectState, _ caller: Caller) throws(Errno) {
+        try judge.permit(.removeXattr(isProtected: false), Operands(object: object), caller, about: object)
         let marks = try backupMarks(object)
         try clear(marks, of: object, caller)
         if marks.stored[mark] != nil, !marks.excluding.contains(mark) { try drop(mark.storedName, object) }
     }
 
     /// The object is excluded until the last one is gone, whatever happens in between.
-    private func clear(_ marks: BackupMarks, of object: Loaded, _ caller: Caller) throws(Errno) {
+    private func clear(_ marks: BackupMarks, of object: ObjectState, _ caller: Caller) throws(Errno) {
         if marks.flag { try setNoDump(false, on: object, caller) }
         for mark in marks.excluding { try drop(mark.storedName, object) }
     }
 
     /// What chflags asks for: without UF_NODUMP no other mark may remain.
-    func dropBackupMarks(_ object: Loaded) throws(Errno) {
+    func dropBackupMarks(_ object: ObjectState) throws(Errno) {
         for mark in try backupMarks(object).excluding { try drop(mark.storedName, object) }
     }
 
-    private func setNoDump(_ isSet: Bool, on object: Loaded, _ caller: Caller) throws(Errno) {
+    private func setNoDump(_ isSet: Bool, on object: ObjectState, _ caller: Caller) throws(Errno) {
         var record = try tree.record(object.descriptor.rawValue)
         if isSet { record.flags.formUnion(.noDump) } else { record.flags.subtract(.noDump) }
         try changeRecord(of: object, to: record, after: object.facts, caller)

@@ -52,8 +52,8 @@ extension FileSystem {
     /// it is closed to all but root (invariant I6): its owner is an id that nobody has, or root if root made it. A note of
     /// it lets the next mount remove what is half made (docs/decisions/0022-creation-notes.md).
     func create(
-        _ new: NewObject, _ name: UnsafePointer<CChar>, in parent: Loaded, mode: UInt32, _ caller: Caller
-    ) throws(Errno) -> Loaded {
+        _ new: NewObject, _ name: UnsafePointer<CChar>, in parent: ObjectState, mode: UInt32, _ caller: Caller
+    ) throws(Errno) -> ObjectState {
         let facts = try authorizeCreation(new.kind, name, in: parent, mode: mode, caller)
         let made = try spending(for: caller) { () throws(Errno) in
             try perform(new, facts, name, in: parent, byRoot: caller.uid == 0)
@@ -64,8 +64,8 @@ extension FileSystem {
     }
 
     private func perform(
-        _ new: NewObject, _ facts: ObjectFacts, _ name: UnsafePointer<CChar>, in parent: Loaded, byRoot: Bool
-    ) throws(Errno) -> Loaded {
+        _ new: NewObject, _ facts: ObjectFacts, _ name: UnsafePointer<CChar>, in parent: ObjectState, byRoot: Bool
+    ) throws(Errno) -> ObjectState {
         // Until it is finished, or gone again.
         let note = creationNotes?.note(name, in: parent, of: tree, mode: new.firstMode, owner: facts.owner, byRoot: byRoot)
         defer { if let note { creationNotes?.remove(note) } }
@@ -90,9 +90,9 @@ extension FileSystem {
         do throws(Errno) {
             let stored = try finish(descriptor.rawValue, facts, in: parent)
             let found = try adopt(descriptor, new.kind, stored, name, in: directory)
-            var made = Loaded(
+            var made = ObjectState(
                 object: found.object, descriptor: found.descriptor, status: found.status,
-                facts: asStored(facts, stored, found.status), standing: parent.standing.below(name))
+                facts: asStored(facts, stored, found.status), location: parent.location.below(name))
             if case .file = new { made.opened = descriptor }
             return made
         } catch {
@@ -110,7 +110,7 @@ extension FileSystem {
     }
 
     /// A file without a name: judged and made like one in that directory (docs/authorization.md 2.4).
-    func createUnnamed(in parent: Loaded, mode: UInt32, _ caller: Caller) throws(Errno) -> SharedDescriptor {
+    func createUnnamed(in parent: ObjectState, mode: UInt32, _ caller: Caller) throws(Errno) -> SharedDescriptor {
         let facts = try authorizeCreation(.file, nil, in: parent, mode: mode, caller)
         return try spending(for: caller) { () throws(Errno) in
             let descriptor = SharedDescriptor(
@@ -123,14 +123,14 @@ extension FileSystem {
 
     /// The decision, and the facts of the object that it allows.
     private func authorizeCreation(
-        _ kind: ObjectKind, _ name: UnsafePointer<CChar>?, in parent: Loaded, mode: UInt32, _ caller: Caller
+        _ kind: ObjectKind, _ name: UnsafePointer<CChar>?, in parent: ObjectState, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> ObjectFacts {
         try requireOpenGate(of: parent.object)
         let request = CreationRequest(
             kind: kind, mode: FileMode(rawValue: UInt16(truncatingIfNeeded: mode & 0o7777)),
             umask: UInt16(truncatingIfNeeded: caller.umask & 0o777))
         try judge.permit(
-            .create(request), Parts(creating: kind, name, in: parent), caller, about: parent, named: name,
+            .create(request), Operands(creating: kind, name, in: parent), caller, about: parent, named: name,
             in: parent.object)
         if parent.isCovered { throw .rofs }
         return try judge.newObject(request, in: parent.facts, caller)
@@ -149,7 +149,7 @@ extension FileSystem {
     }
 
     /// - Returns: what is stored with it now.
-    private func finish(_ descriptor: Int32, _ facts: ObjectFacts, in parent: Loaded) throws(Errno) -> StoredFacts {
+    private func finish(_ descriptor: Int32, _ facts: ObjectFacts, in parent: ObjectState) throws(Errno) -> StoredFacts {
         let record = MetadataRecord(flags: facts.flags, groupGUID: facts.groupGUID, acl: facts.acl)
         if !record.isEmpty { try tree.write(record, toNew: facts.kind, descriptor) }
         try changeOwner(descriptor, uid: facts.owner, gid: facts.group)

@@ -9,9 +9,9 @@ extension FileSystem {
         let node = try node(id)
         return try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(node)
-            try judge.permit(.list, Parts(object: object), caller, about: object)
+            try judge.permit(.list, Operands(object: object), caller, about: object)
             guard object.facts.kind == .directory else { throw .notdir }
-            let portion = try share.handleAllowance.take(caller.uid)
+            let portion = try share.handleQuota.take(caller.uid)
             let descriptor = SharedDescriptor(
                 try accessTimes.open(
                     object.descriptor.rawValue,
@@ -25,7 +25,7 @@ extension FileSystem {
     /// Whether the kernel may keep the names that one caller listed and show them to the next: where everybody may list.
     /// It asks for the attributes before it believes them, in the name of whoever lists, who must get them; and forgets
     /// the names when the directory's mtime has moved, so that must tell every change. A confined mount may be asked anew for each part of a listing.
-    private func listingFlags(_ directory: Loaded) -> Opening.Flags {
+    private func listingFlags(_ directory: ObjectState) -> Opening.Flags {
         guard view == nil, cache.times.entry > 0, !directory.isCovered, !accessTimes.areStrict,
             // Of such a directory the kernel takes no mtime (AttributesInSteps.swift).
             !isSticky(directory),
@@ -38,7 +38,7 @@ extension FileSystem {
 
     /// Whether most of the time for which the attributes in the last listing are good is still to come. Longer than that no
     /// listing is kept: an mtime can be set back.
-    private func areShownLately(in directory: Loaded) -> Bool {
+    private func areShownLately(in directory: ObjectState) -> Bool {
         guard let node = directory.node else { return false }
         let age = SystemTime.monotonic() &- node.lastShown.load(ordering: .relaxed)
         return Double(age) < 0.7 * 1e9 * cache.times.attributes
@@ -88,9 +88,9 @@ extension FileSystem {
 
     /// A handle keeps what it was given, but no place: where a directory has moved to, its names are listed only if they
     /// could be listed there (docs/sandbox-zones.md Z4).
-    private func permitListing(_ directory: Loaded, _ caller: Caller) throws(Errno) {
-        guard !directory.standing.rights.contains(.list) else { return }
-        try judge.permit(.list, Parts(object: directory), caller, about: directory)
+    private func permitListing(_ directory: ObjectState, _ caller: Caller) throws(Errno) {
+        guard !directory.location.rights.contains(.list) else { return }
+        try judge.permit(.list, Operands(object: directory), caller, about: directory)
     }
 
     private func listEntries(
@@ -132,9 +132,9 @@ extension FileSystem {
     }
 
     /// The entry of a listed name, if it may be believed.
-    private func listedEntry(_ name: UnsafePointer<CChar>, below parent: Loaded) -> Entry? {
+    private func listedEntry(_ name: UnsafePointer<CChar>, below parent: ObjectState) -> Entry? {
         guard let child = try? child(name, of: parent), judge.gate.rights(behind: child.object.kind) == nil,
-            !child.standing.rights.isEmpty
+            !child.location.rights.isEmpty
         else { return nil }
         // A marked directory is left out, even here (R7).
         if let known = nodes.known(child.object), known.isDirectory, known.revalidation.isPossible { return nil }

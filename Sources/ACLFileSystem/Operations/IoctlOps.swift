@@ -41,7 +41,7 @@ extension FileSystem {
     private func readFlags(_ node: Node, _ caller: Caller) throws(Errno) -> FileFlags {
         try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(node)
-            try judge.permit(.readFlags, Parts(object: object), caller, about: object)
+            try judge.permit(.readFlags, Operands(object: object), caller, about: object)
             return try shownFlags(object)
         }
     }

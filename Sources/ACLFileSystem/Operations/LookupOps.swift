@@ -20,7 +20,7 @@ extension FileSystem {
         try requireOpenGate(of: directory.object)
         do throws(Errno) {
             try judge.permit(
-                .lookup, Parts(finding: name, in: directory), caller, about: directory, named: name,
+                .lookup, Operands(finding: name, in: directory), caller, about: directory, named: name,
                 in: directory.object)
             if directory.isCovered { return .absent(validFor: 0) }
             let found = try child(name, of: directory)
@@ -51,7 +51,7 @@ extension FileSystem {
         if share.growing.times.areMoved { share.growing.times.awaitRelease(try node(id).object.key) }
         return try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(id)
-            let parts = Parts(object: object)
+            let parts = Operands(object: object)
             if let handle, let file = try? handles.file(handle), file.node.id == id,
                 !judge.decide(.stat, parts, caller).isAllowed
             {
@@ -66,14 +66,14 @@ extension FileSystem {
         try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(id)
             let mask = AccessMask(rawValue: UInt8(truncatingIfNeeded: mask & 7))
-            try judge.permit(.access(mask), Parts(object: object), caller, about: object)
+            try judge.permit(.access(mask), Operands(object: object), caller, about: object)
         }
     }
 
     func readLink(_ id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
         try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(id)
-            try judge.permit(.readLink, Parts(object: object), caller, about: object)
+            try judge.permit(.readLink, Operands(object: object), caller, about: object)
             // Bound, so that it outlives the call.
             let place = accessTimes.place(of: object.descriptor.rawValue) ?? object.descriptor
             return try Syscall.readlinkat(place.rawValue)
@@ -85,7 +85,7 @@ extension FileSystem {
             // Nobody is refused this elsewhere, but nothing is told about a place that nothing reaches.
             try metadataLock.withReadLock { () throws(Errno) in
                 let object = try load(id)
-                if object.standing.rights.isEmpty { try judge.permit(.readFlags, Parts(object: object), caller, about: object) }
+                if object.location.rights.isEmpty { try judge.permit(.readFlags, Operands(object: object), caller, about: object) }
             }
         }
         let descriptor = try tree.descriptor(of: node(id).object)

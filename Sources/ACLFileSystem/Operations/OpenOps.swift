@@ -70,19 +70,19 @@ extension FileSystem {
             size = 0
         }
         opened.enter(try entering(growth, size: size, intent, caller))
-        if opened.way.isMappable, cache.times.attributes > 0 { cache.takeBackAttributes(of: node.id) }
+        if opened.way.isMappable, cache.times.attributes > 0 { cache.invalidateAttributes(of: node.id) }
         return opening(opened)
     }
 
     /// What a caller may have of an object, opened.
     private func grant(
-        _ node: Node, _ object: Loaded, _ intent: OpenIntent, flags: Int32, mayComeAgain: Bool, _ caller: Caller
+        _ node: Node, _ object: ObjectState, _ intent: OpenIntent, flags: Int32, mayComeAgain: Bool, _ caller: Caller
     ) throws(Errno) -> OpenFile {
         let executes = flags & openForExecution != 0
-        try judge.permit(executes ? .execute : .open(intent), Parts(object: object), caller, about: object)
+        try judge.permit(executes ? .execute : .open(intent), Operands(object: object), caller, about: object)
         // The kernel opens the others itself; only files have data here.
         guard object.facts.kind == .file else { throw .io }
-        let portion = try share.handleAllowance.take(caller.uid)
+        let portion = try share.handleQuota.take(caller.uid)
         let isWritable = intent.contains(.write)
         let isAppendOnly = bindsToEnd(intent, object, caller)
         // Writing clears set-id bits (docs/authorization.md 6.7), but the kernel does not tell of writing to a mapping. Without
@@ -117,11 +117,11 @@ extension FileSystem {
 
     /// Whether a handle may only add at the end: the object is append-only, or it was opened for
     /// appending by somebody who may not write (O_APPEND can be cleared after open: docs/data-path.md).
-    func bindsToEnd(_ intent: OpenIntent, _ object: Loaded, _ caller: Caller) -> Bool {
+    func bindsToEnd(_ intent: OpenIntent, _ object: ObjectState, _ caller: Caller) -> Bool {
         guard intent.contains(.write) else { return false }
         if !object.facts.flags.isDisjoint(with: .appendOnly) { return true }
         guard intent.contains(.append) else { return false }
-        return !judge.decide(.rights(.write), Parts(object: object), caller).isAllowed
+        return !judge.decide(.rights(.write), Operands(object: object), caller).isAllowed
     }
 
     /// Only the access mode reaches the backing file: appending, truncation and exclusion are ours, and
@@ -149,13 +149,13 @@ extension FileSystem {
     ) throws(Errno) -> (Entry, Opening?) {
         let directory = try load(parent)
         // Before anything is made, so that a refusal leaves nothing.
-        let portion = try share.handleAllowance.take(caller.uid)
-        let made: Loaded
+        let portion = try share.handleQuota.take(caller.uid)
+        let made: ObjectState
         do throws(Errno) { made = try create(.file, name, in: directory, mode: mode, caller) } catch {
             guard error == .exist, flags & OpenFlag.exclusive == 0 else { throw error }
             // It came into being after the kernel looked: then it is opened like any other.
             try judge.permit(
-                .lookup, Parts(finding: name, in: directory), caller, about: directory, named: name,
+                .lookup, Operands(finding: name, in: directory), caller, about: directory, named: name,
                 in: directory.object)
             let found = try child(name, of: directory)
             return (entry(found, named: name, below: directory), nil)
@@ -193,12 +193,12 @@ extension FileSystem {
     private func openUnnamedNow(
         in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> (Entry, Opening) {
-        let portion = try share.handleAllowance.take(caller.uid)
+        let portion = try share.handleQuota.take(caller.uid)
         let directory = try load(parent)
         let descriptor = try createUnnamed(in: directory, mode: mode, caller)
         // O_PATH: what the tree keeps must not count as a writer.
         let place = try Syscall.reopen(descriptor.rawValue, OpenFlag.path)
-        var made = try load(tree.adopt(SharedDescriptor(place)), directory.standing.unnamedBelow)
+        var made = try load(tree.adopt(SharedDescriptor(place)), directory.location.unnamedBelow)
         made.opened = descriptor
         return try showing(unnamedEntry(made, in: directory)) { (node) throws(Errno) in
             try openCreated(made, node, portion, flags: flags, caller)
@@ -208,7 +208,7 @@ extension FileSystem {
     /// The handle that creating gives. No right on the new object is asked (docs/authorization.md 2.2), so that
     /// O_WRONLY with mode 0444 works.
     private func openCreated(
-        _ made: Loaded, _ node: Node, _ portion: HandleAllowance.Portion, flags: Int32, _ caller: Caller
+        _ made: ObjectState, _ node: Node, _ portion: HandleQuota.Portion, flags: Int32, _ caller: Caller
     ) throws(Errno) -> Opening {
         let intent = OpenIntent(flags: flags)
         let way = try joinDataPath(

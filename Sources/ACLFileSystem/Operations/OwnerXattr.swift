@@ -48,44 +48,44 @@ extension FileSystem {
         Array((facts.groupGUID ?? GUID(group: facts.group)).uuidText.utf8)
     }
 
-    func changeOwner(of object: Loaded, to owner: Owner, _ caller: Caller) throws(Errno) {
+    func changeOwner(of object: ObjectState, to owner: Owner, _ caller: Caller) throws(Errno) {
         switch owner {
         case .user(let uid):
-            try judge.permit(.chown(uid: uid, gid: nil), Parts(object: object), caller, about: object)
-            try takingBack(object) { () throws(Errno) in try changeOwner(of: object, uid: uid, gid: nil) }
+            try judge.permit(.chown(uid: uid, gid: nil), Operands(object: object), caller, about: object)
+            try invalidating(object) { () throws(Errno) in try changeOwner(of: object, uid: uid, gid: nil) }
         case .identity(let guid):
-            try judge.permit(.setOwner(guid), Parts(object: object), caller, about: object)
+            try judge.permit(.setOwner(guid), Operands(object: object), caller, about: object)
             try give(object, uid: ObjectFacts.notAnID, gid: nil) { $0.ownerGUID = guid }
         }
     }
 
-    func changeGroup(of object: Loaded, to group: OwningGroup, _ caller: Caller) throws(Errno) {
+    func changeGroup(of object: ObjectState, to group: OwningGroup, _ caller: Caller) throws(Errno) {
         switch group {
         case .group(let gid):
-            try judge.permit(.chown(uid: nil, gid: gid), Parts(object: object), caller, about: object)
-            try takingBack(object) { () throws(Errno) in try changeOwner(of: object, uid: nil, gid: gid) }
+            try judge.permit(.chown(uid: nil, gid: gid), Operands(object: object), caller, about: object)
+            try invalidating(object) { () throws(Errno) in try changeOwner(of: object, uid: nil, gid: gid) }
         case .identity(let guid):
-            try judge.permit(.setGroup(guid), Parts(object: object), caller, about: object)
+            try judge.permit(.setGroup(guid), Operands(object: object), caller, about: object)
             try give(object, uid: nil, gid: ObjectFacts.notAnID) { $0.groupGUID = guid }
         }
     }
 
     /// Back to the owner that the uid implies: "not a user" after a group was set, whom only root can follow.
-    func removeOwnerGUID(of object: Loaded, _ caller: Caller) throws(Errno) {
-        try judge.permit(.setOwner(nil), Parts(object: object), caller, about: object)
+    func removeOwnerGUID(of object: ObjectState, _ caller: Caller) throws(Errno) {
+        try judge.permit(.setOwner(nil), Operands(object: object), caller, about: object)
         if object.facts.ownerGUID == nil { throw .nodata }
         try give(object) { $0.ownerGUID = nil }
     }
 
-    func removeGroupGUID(of object: Loaded, _ caller: Caller) throws(Errno) {
-        try judge.permit(.setGroup(nil), Parts(object: object), caller, about: object)
+    func removeGroupGUID(of object: ObjectState, _ caller: Caller) throws(Errno) {
+        try judge.permit(.setGroup(nil), Operands(object: object), caller, about: object)
         if object.facts.groupGUID == nil { throw .nodata }
         try give(object) { $0.groupGUID = nil }
     }
 
     /// After a change, which may be half done; nil if it cannot be told. On a mount that one user alone reaches, it
     /// matters to whom an object belongs.
-    private func factsNow(_ object: Loaded) -> ObjectFacts? {
+    private func factsNow(_ object: ObjectState) -> ObjectFacts? {
         guard let node = object.node, let now = try? load(node) else { return nil }
         return now.facts
     }
@@ -93,24 +93,24 @@ extension FileSystem {
     /// Like every chown it clears the set-id bits first. While the number says "not a user" and the record does
     /// not name the new owner yet, the object is nobody's. `noowners` discards the change (Q1).
     private func give(
-        _ object: Loaded, uid: UInt32? = nil, gid: UInt32? = nil, _ change: (inout MetadataRecord) -> Void
+        _ object: ObjectState, uid: UInt32? = nil, gid: UInt32? = nil, _ change: (inout MetadataRecord) -> Void
     ) throws(Errno) {
-        try takingBack(object) { () throws(Errno) in
+        try invalidating(object) { () throws(Errno) in
             try acting(on: object) { () throws(Errno) in try giveAlone(object, uid: uid, gid: gid, change) }
         }
     }
 
     /// Tells the kernel of a change, which may be half done.
-    private func takingBack(_ object: Loaded, _ change: () throws(Errno) -> Void) throws(Errno) {
+    private func invalidating(_ object: ObjectState, _ change: () throws(Errno) -> Void) throws(Errno) {
         do throws(Errno) { try change() } catch {
-            if error != .mayBeHeld { takeBack(object, after: factsNow(object)) }
+            if error != .mayBeHeld { invalidate(object, after: factsNow(object)) }
             throw error
         }
-        takeBack(object, after: factsNow(object))
+        invalidate(object, after: factsNow(object))
     }
 
     private func giveAlone(
-        _ object: Loaded, uid: UInt32?, gid: UInt32?, _ change: (inout MetadataRecord) -> Void
+        _ object: ObjectState, uid: UInt32?, gid: UInt32?, _ change: (inout MetadataRecord) -> Void
     ) throws(Errno) {
         let descriptor = object.descriptor.rawValue
         let facts = object.facts

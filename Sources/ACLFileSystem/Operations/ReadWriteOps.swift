@@ -121,13 +121,13 @@ extension FileSystem {
         try metadataLock.withWriteLock { () throws(Errno) in
             let object = try load(file.node)
             try requireNoOtherChange(of: object)
-            if try clearSetID(of: object) { takeBackAttributes(of: file.node) }
+            if try clearSetID(of: object) { invalidateAttributes(of: file.node) }
         }
     }
 
     /// - Returns: whether there were any.
     @discardableResult
-    func clearSetID(of object: Loaded, holding hold: MetadataHold = .writing) throws(Errno) -> Bool {
+    func clearSetID(of object: ObjectState, holding hold: MetadataHold = .writing) throws(Errno) -> Bool {
         let mode = object.status.mode
         guard mode & 0o6000 != 0, object.status.isRegular else { return false }
         try acting(on: object, holding: hold) { () throws(Errno) in
@@ -137,9 +137,9 @@ extension FileSystem {
     }
 
     /// Before a truncation by anybody but root.
-    func clearSetID(_ object: Loaded, _ caller: Caller, holding hold: MetadataHold) throws(Errno) {
+    func clearSetID(_ object: ObjectState, _ caller: Caller, holding hold: MetadataHold) throws(Errno) {
         guard caller.uid != 0, try clearSetID(of: object, holding: hold) else { return }
-        if let node = object.node { takeBackAttributes(of: node) }
+        if let node = object.node { invalidateAttributes(of: node) }
     }
 
     func sync(_ id: HandleID, dataOnly: Bool) throws(Errno) {

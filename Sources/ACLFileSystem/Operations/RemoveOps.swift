@@ -29,7 +29,7 @@ extension FileSystem {
             if directory.isCovered { throw .noent }
             try judge.permit(
                 isDirectory ? .removeDirectory : .unlink,
-                Parts(removing: object, from: directory), caller, about: object, named: name, in: directory.object)
+                Operands(removing: object, from: directory), caller, about: object, named: name, in: directory.object)
             if object.isCovered { throw .busy }
             try acting(on: object) { () throws(Errno) in
                 try Syscall.unlinkat(

@@ -41,7 +41,7 @@ extension FileSystem {
             if let target { try requireOpenGate(of: target.object) }
             if exchanges, target == nil { throw .noent }
             if flags & RenameFlag.noReplace != 0, target != nil { throw .exist }
-            let objects = Parts(
+            let objects = Operands(
                 moving: object, from: source, to: newName, in: destination, isSame: parent == newParent,
                 replacing: target, exchanges: exchanges)
             try judge.permit(
@@ -68,8 +68,8 @@ extension FileSystem {
                     }
                 }
             }
-            takeBackMoved(object, from: source, to: newName, in: destination)
-            if exchanges, let target { takeBackMoved(target, from: destination, to: name, in: source) }
+            invalidateMoved(object, from: source, to: newName, in: destination)
+            if exchanges, let target { invalidateMoved(target, from: destination, to: name, in: source) }
             if !exchanges, let target { tellOthers(of: target.object) }
             if !exchanges, let target, target.status.nlink <= 1 || target.facts.kind == .directory {
                 tree.forgetDescriptor(of: target.object)
@@ -100,7 +100,7 @@ extension FileSystem {
             let object = try load(id)
             let directory = try load(parent)
             try requireOpenGate(of: directory.object)
-            try judge.permit(.link, Parts(linking: object, as: name, in: directory), caller, about: object)
+            try judge.permit(.link, Operands(linking: object, as: name, in: directory), caller, about: object)
             if directory.isCovered { throw .rofs }
             try acting(on: object) { () throws(Errno) in
                 try spending(for: caller) { () throws(Errno) in

@@ -18,7 +18,7 @@ extension FileSystem {
         if kind == .acl { return try aclText(of: id, caller) }
         return try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(id)
-            let nodes = Parts(object: object)
+            let nodes = Operands(object: object)
             switch kind {
             case .flags:
                 try judge.permit(.readFlags, nodes, caller, about: object)
@@ -50,7 +50,7 @@ extension FileSystem {
         }
     }
 
-    private func read(_ name: [UInt8], _ object: Loaded) throws(Errno) -> [UInt8] {
+    private func read(_ name: [UInt8], _ object: ObjectState) throws(Errno) -> [UInt8] {
         try name.withCName { (name) throws(Errno) in try Syscall.getxattr(.any(object.descriptor.rawValue), name) }
     }
 
@@ -82,7 +82,7 @@ extension FileSystem {
         try changing(id, record: kind.isOfRecord) { () throws(Errno) in
             let object = try load(id)
             try requireNoOtherChange(of: object)
-            let nodes = Parts(object: object)
+            let nodes = Operands(object: object)
             switch kind {
             case .flags:
                 let requested: FileFlags
@@ -110,7 +110,7 @@ extension FileSystem {
     }
 
     func store(
-        _ name: [UInt8], _ value: UnsafeRawBufferPointer, _ flags: Int32, _ object: Loaded, _ caller: Caller
+        _ name: [UInt8], _ value: UnsafeRawBufferPointer, _ flags: Int32, _ object: ObjectState, _ caller: Caller
     ) throws(Errno) {
         defer { tellOthers(of: object.object) }
         let descriptor = object.descriptor.rawValue
@@ -137,7 +137,7 @@ extension FileSystem {
         try changing(id, record: kind.isOfRecord) { () throws(Errno) in
             let object = try load(id)
             try requireNoOtherChange(of: object)
-            let nodes = Parts(object: object)
+            let nodes = Operands(object: object)
             switch kind {
             case .acl:
                 try judge.permit(.setACL(nil), nodes, caller, about: object)
@@ -161,7 +161,7 @@ extension FileSystem {
         }
     }
 
-    func drop(_ name: [UInt8], _ object: Loaded) throws(Errno) {
+    func drop(_ name: [UInt8], _ object: ObjectState) throws(Errno) {
         defer { tellOthers(of: object.object) }
         try acting(on: object) { () throws(Errno) in
             try name.withCName { (name) throws(Errno) in
@@ -174,7 +174,7 @@ extension FileSystem {
     func listXattr(_ id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
         try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(id)
-            try judge.permit(.listXattr, Parts(object: object), caller, about: object)
+            try judge.permit(.listXattr, Operands(object: object), caller, about: object)
             let names: [[UInt8]]
             var list: [UInt8] = []
             for shown in try listedBackupMarks(object) { list += shown + [0] }
@@ -195,14 +195,14 @@ extension FileSystem {
     }
 
     /// `system.aclfs.effective`: what the caller itself may do here, in the words of `ls -le`.
-    private func effectiveRights(_ object: Loaded, _ caller: Caller) -> [UInt8] {
+    private func effectiveRights(_ object: ObjectState, _ caller: Caller) -> [UInt8] {
         let isDirectory = object.facts.kind == .directory
         var granted: Rights = []
         for entry in RightName.all {
             let right = entry.right
             // Deletion also depends on the directory, which an attribute request does not name.
             if right == .delete { continue }
-            if judge.decide(.rights(right), Parts(object: object), caller).isAllowed { granted.formUnion(right) }
+            if judge.decide(.rights(right), Operands(object: object), caller).isAllowed { granted.formUnion(right) }
         }
         let words = ACLTextPrinter.shownWords(of: ACE(.everyone, .allow, granted), isDirectory: isDirectory)
         return Array((words.isEmpty ? "-" : words.joined(separator: ",")).utf8)

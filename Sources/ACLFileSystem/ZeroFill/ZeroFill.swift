@@ -28,7 +28,7 @@ extension FileSystem {
         defer {
             share.growing.times.close(growth.key)
             wantZeros(growth)
-            if growth.state.withLock({ $0.hasGaps }) { takeBackAttributes(of: file.node) }
+            if growth.state.withLock({ $0.hasGaps }) { invalidateAttributes(of: file.node) }
         }
         // The kernel may move data by this very handle, and hold the file meanwhile. For what one user holds nobody else waits,
         // as long as it holds no more than a few threads; what others may hold is looked at on a spare one.
@@ -140,7 +140,7 @@ extension FileSystem {
         let node = file.node
         let job = FillJob(
             growth: growth, place: file.place, files: share.growing, dataPaths: share.dataPaths, mayBeMapped: { [share] in share.dataPaths.hasPassed }
-        ) { [self] in takeBackAttributes(of: node) }
+        ) { [self] in invalidateAttributes(of: node) }
         // The job holds the growth from here on.
         share.growing.filler.add(job)
     }
@@ -162,7 +162,7 @@ extension FileSystem {
                 guard held.state.withLock({ $0.writers == 0 && $0.entered == entered }) else { return false }
                 return times.setBack(held.key, place.rawValue)
             }
-            if isSet == true { takeBackAttributes(of: node) }
+            if isSet == true { invalidateAttributes(of: node) }
         }
     }
 
@@ -175,7 +175,7 @@ extension FileSystem {
             times.leaveMoved(growth.key)
             return false
         }
-        if isSet == true { takeBackAttributes(of: file.node) }
+        if isSet == true { invalidateAttributes(of: file.node) }
     }
 
     /// Runs what opens a file for writing: zeros are not written meanwhile, nor until its RELEASE.

@@ -18,7 +18,7 @@ public struct Inquiry<C: Credential, P: SandboxPolicy, O: EvaluationObserver> {
 
 extension Inquiry {
     /// Decides one operation on the given objects.
-    public mutating func authorize(_ operation: Operation, _ nodes: Nodes) -> Decision {
+    public mutating func authorize(_ operation: Operation, _ nodes: FactsByRole) -> Decision {
         if operation.changesOwnership, volume.unknown99, !credential.isRoot {
             var shown = nodes
             showUnknownAsCaller(&shown.object)
@@ -27,7 +27,7 @@ extension Inquiry {
         return judge(operation, nodes)
     }
 
-    private mutating func judge(_ operation: Operation, _ nodes: Nodes) -> Decision {
+    private mutating func judge(_ operation: Operation, _ nodes: FactsByRole) -> Decision {
         // Nearly all requests: one check of one object, which is taken out once.
         guard let object = nodes.object,
             let check = onlyCheck(of: operation, object.kind, isWithinParent: nodes.parent != nil)
@@ -43,7 +43,7 @@ extension Inquiry {
     }
 
     /// Operations with several checks, with values that may be wrong, or with errors of their own.
-    private mutating func judgeFurther(_ operation: Operation, _ nodes: Nodes) -> Decision {
+    private mutating func judgeFurther(_ operation: Operation, _ nodes: FactsByRole) -> Decision {
         let isRoot = credential.isRoot
         if let error = structuralError(of: operation, nodes.object?.kind, nodes.object?.mode, isRoot: isRoot) {
             return conclude(error)
@@ -96,7 +96,7 @@ extension Inquiry {
 
     /// The object on which the policy does not let the check pass; nil = it passes. A change of attributes that names
     /// what is there already asks nobody for a right, but it is a change: it takes set-id bits, and the time of change.
-    private func sandboxRefusal(_ check: Check) -> NodeRole? {
+    private func sandboxRefusal(_ check: Check) -> ObjectRole? {
         if let parentRole = check.parentRole, check.rights.contains(.delete),
             !sandbox.permits(.deleteChild, on: parentRole)
         {
@@ -118,10 +118,10 @@ extension Inquiry {
     }
 
     /// The stages for one check, in the project's order (3.4 steps 4 to 9).
-    mutating func evaluate(_ check: Check, _ object: ObjectFacts, _ nodes: Nodes) -> Decision {
+    mutating func evaluate(_ check: Check, _ object: ObjectFacts, _ nodes: FactsByRole) -> Decision {
         // The directory decides with the object where the object is to be removed. Handed on by its part: looking into
         // large optional facts copies them.
-        var remover: NodeRole?
+        var remover: ObjectRole?
         if check.rights.contains(.delete), let role = check.parentRole, nodes.has(role) { remover = role }
 
         // Step 4: the volume. Binds root.
@@ -152,7 +152,7 @@ extension Inquiry {
     /// Steps 6 to 9 for everybody but root.
     @inline(__always)
     private mutating func evaluateOrdinary(
-        _ check: Check, _ object: ObjectFacts, _ remover: NodeRole?, _ nodes: Nodes
+        _ check: Check, _ object: ObjectFacts, _ remover: ObjectRole?, _ nodes: FactsByRole
     ) -> Decision {
         var stage = Stage.implicit
         // Requests that ask nothing but the flags are satisfied by them.
@@ -230,7 +230,7 @@ extension Inquiry {
     }
 
     private func flagRefusal(
-        _ check: Check, _ object: ObjectFacts, _ remover: NodeRole?, _ nodes: Nodes
+        _ check: Check, _ object: ObjectFacts, _ remover: ObjectRole?, _ nodes: FactsByRole
     ) -> Decision? {
         // No flag stands in the way of reading.
         if check.rights.isDisjoint(with: .anyWrite) { return nil }

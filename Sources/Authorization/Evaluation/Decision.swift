@@ -21,15 +21,15 @@ public enum Precondition: UInt8, Sendable, CaseIterable {
 public enum Stage: Sendable, Hashable {
     case precondition(Precondition)
     /// The object whose place lets too little pass.
-    case sandbox(NodeRole)
+    case sandbox(ObjectRole)
     case attributePolicy
     case ownershipIgnored
     case root
     case rootNoExecuteBit
     case ownerRight
-    case entry(NodeRole, Int)
-    case flags(NodeRole)
-    case mode(ModeClass, NodeRole)
+    case entry(ObjectRole, Int)
+    case flags(ObjectRole)
+    case mode(ModeClass, ObjectRole)
     case sticky
     case noEquivalent
     case implicit

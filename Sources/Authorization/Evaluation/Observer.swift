@@ -5,10 +5,10 @@ public protocol EvaluationObserver {
     /// of asking for memberships that the outcome does not need.
     static var wantsExactStages: Bool { get }
     mutating func beginCheck(_ check: Check)
-    mutating func entryConsidered(_ role: NodeRole, _ index: Int, _ entry: ACE, applied: EntryEffect)
+    mutating func entryConsidered(_ role: ObjectRole, _ index: Int, _ entry: ACE, applied: EntryEffect)
     mutating func stage(_ stage: Stage, granted: Rights)
     /// An entry of the object's POSIX ACL is about to decide.
-    mutating func posixEntry(_ role: NodeRole, _ index: Int)
+    mutating func posixEntry(_ role: ObjectRole, _ index: Int)
     mutating func endCheck(_ decision: Decision)
 }
 
@@ -22,9 +22,9 @@ public struct NoObserver: EvaluationObserver, Sendable {
     public init() {}
     public static var wantsExactStages: Bool { false }
     public mutating func beginCheck(_ check: Check) {}
-    public mutating func entryConsidered(_ role: NodeRole, _ index: Int, _ entry: ACE, applied: EntryEffect) {}
+    public mutating func entryConsidered(_ role: ObjectRole, _ index: Int, _ entry: ACE, applied: EntryEffect) {}
     public mutating func stage(_ stage: Stage, granted: Rights) {}
-    public mutating func posixEntry(_ role: NodeRole, _ index: Int) {}
+    public mutating func posixEntry(_ role: ObjectRole, _ index: Int) {}
     public mutating func endCheck(_ decision: Decision) {}
 }
 
@@ -32,19 +32,19 @@ public struct NoObserver: EvaluationObserver, Sendable {
 public struct RecordingObserver: EvaluationObserver, Sendable {
     public enum Event: Sendable, Hashable {
         case check(Check)
-        case entry(NodeRole, Int, ACE, EntryEffect)
+        case entry(ObjectRole, Int, ACE, EntryEffect)
         case stage(Stage, granted: Rights)
-        case posixEntry(NodeRole, Int)
+        case posixEntry(ObjectRole, Int)
         case decision(Decision)
     }
     public private(set) var events: [Event] = []
     public init() {}
     public static var wantsExactStages: Bool { true }
     public mutating func beginCheck(_ check: Check) { events.append(.check(check)) }
-    public mutating func entryConsidered(_ role: NodeRole, _ index: Int, _ entry: ACE, applied: EntryEffect) {
+    public mutating func entryConsidered(_ role: ObjectRole, _ index: Int, _ entry: ACE, applied: EntryEffect) {
         events.append(.entry(role, index, entry, applied))
     }
     public mutating func stage(_ stage: Stage, granted: Rights) { events.append(.stage(stage, granted: granted)) }
-    public mutating func posixEntry(_ role: NodeRole, _ index: Int) { events.append(.posixEntry(role, index)) }
+    public mutating func posixEntry(_ role: ObjectRole, _ index: Int) { events.append(.posixEntry(role, index)) }
     public mutating func endCheck(_ decision: Decision) { events.append(.decision(decision)) }
 }

@@ -91,7 +91,7 @@ public enum Operation: Sendable, Hashable {
 
 /// The objects of one operation, by the part they play. What an operation needs and does not find here
 /// is a programming error and is denied.
-public struct Nodes: Sendable {
+public struct FactsByRole: Sendable {
     public var object: ObjectFacts?
     /// The directory that holds `object`, or in which something is created.
     public var parent: ObjectFacts?
@@ -105,7 +105,7 @@ public struct Nodes: Sendable {
     ) {
         (self.object, self.parent, self.target, self.targetParent) = (object, parent, target, targetParent)
     }
-    func has(_ role: NodeRole) -> Bool {
+    func has(_ role: ObjectRole) -> Bool {
         switch role {
         case .object: object != nil
         case .parent: parent != nil
@@ -114,7 +114,7 @@ public struct Nodes: Sendable {
         }
     }
 
-    @inlinable public subscript(role: NodeRole) -> ObjectFacts? {
+    @inlinable public subscript(role: ObjectRole) -> ObjectFacts? {
         switch role {
         case .object: object
         case .parent: parent

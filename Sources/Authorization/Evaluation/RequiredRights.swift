@@ -1,16 +1,16 @@
 /// One question about one object: the rights asked, and the directory that decides with it when
 /// `delete` is among them.
 public struct Check: Sendable, Hashable {
-    public var role: NodeRole
+    public var role: ObjectRole
     public var rights: Rights
-    public var parentRole: NodeRole?
+    public var parentRole: ObjectRole?
     /// An attribute change: a read-only volume refuses it for every kind of node, also when nothing
     /// else is asked (docs/authorization.md 9a.1).
     public var changesAttributes = false
     /// A flags change: the object's own flags do not stand in its way, as far as securelevel allows.
     public var changesFlags = false
 
-    public init(_ rights: Rights, on role: NodeRole, within parentRole: NodeRole? = nil) {
+    public init(_ rights: Rights, on role: ObjectRole, within parentRole: ObjectRole? = nil) {
         (self.rights, self.role, self.parentRole) = (rights, role, parentRole)
     }
 }
@@ -56,7 +56,7 @@ func onlyCheck(of operation: Operation, _ kind: ObjectKind?, isWithinParent: @au
 
 /// The table of docs/authorization.md 2.2: operation to required rights, in order, without the rows of `onlyCheck`.
 /// nil = unmapped, denied. `isRoot` and `isOwner` matter to two rows only (chown and times).
-func requiredRights(for operation: Operation, nodes: Nodes, isRoot: Bool, isOwner: Bool) -> CheckList? {
+func requiredRights(for operation: Operation, nodes: FactsByRole, isRoot: Bool, isOwner: Bool) -> CheckList? {
     let kind = nodes.object?.kind
     switch operation {
     case .truncate: return CheckList(Check(.write, on: .object))

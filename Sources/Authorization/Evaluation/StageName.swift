@@ -1,4 +1,4 @@
-extension NodeRole {
+extension ObjectRole {
     /// The word used for this part in explanations and in the specification's cases.
     public var name: String {
         switch self {

@@ -16,7 +16,7 @@ public struct Confinement: SandboxPolicy, Sendable, Hashable {
         (self.object, self.parent, self.target, self.targetParent) = (object, parent, target, targetParent)
     }
 
-    @inlinable public subscript(role: NodeRole) -> Rights {
+    @inlinable public subscript(role: ObjectRole) -> Rights {
         get {
             switch role {
             case .object: object
@@ -35,5 +35,5 @@ public struct Confinement: SandboxPolicy, Sendable, Hashable {
         }
     }
 
-    @inlinable public func permits(_ rights: Rights, on role: NodeRole) -> Bool { self[role].isSuperset(of: rights) }
+    @inlinable public func permits(_ rights: Rights, on role: ObjectRole) -> Bool { self[role].isSuperset(of: rights) }
 }

@@ -31,11 +31,11 @@ public struct VolumeState: Sendable, Hashable {
 /// The first stage. A policy only ever takes away; profiles compile to an implementation of this.
 public protocol SandboxPolicy {
     /// Whether the policy lets these rights pass on the object that plays this part.
-    func permits(_ rights: Rights, on role: NodeRole) -> Bool
+    func permits(_ rights: Rights, on role: ObjectRole) -> Bool
 }
 
 /// No sandbox.
 public struct Unconfined: SandboxPolicy, Sendable {
     public init() {}
-    @inlinable public func permits(_ rights: Rights, on role: NodeRole) -> Bool { true }
+    @inlinable public func permits(_ rights: Rights, on role: ObjectRole) -> Bool { true }
 }

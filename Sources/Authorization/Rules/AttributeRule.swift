@@ -2,7 +2,7 @@
 
 extension Inquiry {
     /// The legality of an attribute change's values; nil = legal.
-    mutating func illegalChange(_ operation: Operation, _ nodes: Nodes, isOwner: Bool) -> Decision? {
+    mutating func illegalChange(_ operation: Operation, _ nodes: FactsByRole, isOwner: Bool) -> Decision? {
         guard let object = nodes.object else { return nil }
         let illegal = Decision.deny(.EPERM, .attributePolicy)
         if case .chflags(let flags) = operation { return flagsChangeIsLegal(flags, object) ? nil : illegal }

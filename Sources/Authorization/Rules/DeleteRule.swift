@@ -16,7 +16,7 @@ enum DeleteByEntries {
 
 extension Inquiry {
     mutating func deleteByEntries(
-        _ object: ObjectFacts, _ role: NodeRole, _ parent: ObjectFacts, _ parentRole: NodeRole
+        _ object: ObjectFacts, _ role: ObjectRole, _ parent: ObjectFacts, _ parentRole: ObjectRole
     ) -> DeleteByEntries {
         switch scan(.delete, object, as: role) {
         case .denied(let index): return .refused(.deny(.EACCES, .entry(role, index)))
@@ -33,7 +33,7 @@ extension Inquiry {
     /// What remains when both lists are silent: w on the directory for the caller's class, then the
     /// sticky rule. Owning the item does not replace the missing w.
     mutating func deleteByMode(
-        _ object: ObjectFacts, _ parent: ObjectFacts, _ parentRole: NodeRole
+        _ object: ObjectFacts, _ parent: ObjectFacts, _ parentRole: ObjectRole
     ) -> Decision {
         let decision = modeDecision(2, parent, as: parentRole, owner: ownership(of: parent))
         if !decision.isAllowed { return decision }

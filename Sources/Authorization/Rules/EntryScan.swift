@@ -10,7 +10,7 @@ enum ScanResult {
 extension Inquiry {
     /// The walk of docs/authorization.md 3.7. A deny counts against everything *requested*, granted already
     /// or not; an allow only against what is still *outstanding*.
-    mutating func scan(_ requested: Rights, _ object: ObjectFacts, as role: NodeRole) -> ScanResult {
+    mutating func scan(_ requested: Rights, _ object: ObjectFacts, as role: ObjectRole) -> ScanResult {
         guard !volume.ignoresACLs, let entries = object.acl?.entries else {
             return .undecided(requested, lastAllowing: nil)
         }

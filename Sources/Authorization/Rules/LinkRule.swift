@@ -9,7 +9,7 @@ extension Inquiry {
     /// The kernel judges the same before it asks a file system, but by the mode alone: of a right to read or write it knows nothing.
     // Not inlined, because only links come here.
     @inline(never)
-    mutating func protectedLink(_ operation: Operation, _ nodes: Nodes) -> Decision? {
+    mutating func protectedLink(_ operation: Operation, _ nodes: FactsByRole) -> Decision? {
         guard case .link = operation, volume.protectsHardLinks, !volume.ignoresOwnership, !volume.isReadOnly, !credential.isRoot,
             let object = nodes.object, ownership(of: object) != .member
         else { return nil }

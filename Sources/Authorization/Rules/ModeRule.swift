@@ -28,7 +28,7 @@ extension Inquiry {
     /// Exactly one class decides, without fall-through (3.10). Where it cannot be learned which, every
     /// class that it could be must grant.
     mutating func modeDecision(
-        _ bits: UInt16, _ object: ObjectFacts, as role: NodeRole, owner: Membership
+        _ bits: UInt16, _ object: ObjectFacts, as role: ObjectRole, owner: Membership
     ) -> Decision {
         if let list = object.posixACL { return posixDecision(bits, object, list, as: role, owner: owner) }
         if owner == .member { return verdict(bits, object, role, .owner) }
@@ -47,14 +47,14 @@ extension Inquiry {
     }
 
     private func verdict(
-        _ bits: UInt16, _ object: ObjectFacts, _ role: NodeRole, _ modeClass: ModeClass
+        _ bits: UInt16, _ object: ObjectFacts, _ role: ObjectRole, _ modeClass: ModeClass
     ) -> Decision {
         object.mode.grants(bits, to: modeClass)
             ? .allow(.mode(modeClass, role)) : .deny(.EACCES, .mode(modeClass, role))
     }
 
     private func undecidedClass(
-        _ bits: UInt16, _ object: ObjectFacts, _ role: NodeRole, mayBeOwner: Bool
+        _ bits: UInt16, _ object: ObjectFacts, _ role: ObjectRole, mayBeOwner: Bool
     ) -> Decision {
         if mayBeOwner, !object.mode.grants(bits, to: .owner) { return .deny(.EACCES, .mode(.owner, role)) }
         if !object.mode.grants(bits, to: .group) { return .deny(.EACCES, .mode(.group, role)) }

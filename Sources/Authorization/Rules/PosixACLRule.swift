@@ -7,7 +7,7 @@ extension Inquiry {
     // Not inlined: nearly no object has a list, and every decision comes by.
     @inline(never)
     mutating func posixDecision(
-        _ bits: UInt16, _ object: ObjectFacts, _ list: PosixACL, as role: NodeRole, owner: Membership
+        _ bits: UInt16, _ object: ObjectFacts, _ list: PosixACL, as role: ObjectRole, owner: Membership
     ) -> Decision {
         if owner != .notMember {
             let isGranted = object.mode.grants(bits, to: .owner)
@@ -23,7 +23,7 @@ extension Inquiry {
         return posixGroups(bits, object, list, as: role)
     }
 
-    private mutating func posixGroups(_ bits: UInt16, _ object: ObjectFacts, _ list: PosixACL, as role: NodeRole) -> Decision {
+    private mutating func posixGroups(_ bits: UInt16, _ object: ObjectFacts, _ list: PosixACL, as role: ObjectRole) -> Decision {
         let others = object.mode.grants(bits, to: .other)
         // All agree: who the caller is does not matter, so no membership is asked.
         if !O.wantsExactStages, list.entries.allSatisfy({ $0.subject.isUser || $0.grants(bits, on: object) == others }) {

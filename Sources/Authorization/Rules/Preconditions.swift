@@ -35,7 +35,7 @@ func structuralError(of operation: Operation, _ kind: ObjectKind?, _ mode: FileM
 
 /// Type errors that come only after the sandbox (9a.3): what cannot be truncated, and a rename by which a directory would
 /// replace something else or the other way round.
-func typeErrorAfterSandbox(of operation: Operation, nodes: Nodes) -> Decision? {
+func typeErrorAfterSandbox(of operation: Operation, nodes: FactsByRole) -> Decision? {
     guard let kind = nodes.object?.kind else { return nil }
     switch operation {
     case .truncate where kind == .directory: return .deny(.EISDIR, .precondition(.isDirectory))

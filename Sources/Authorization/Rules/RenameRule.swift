@@ -1,11 +1,11 @@
 // docs/authorization.md 2.2, the rows on rename; Q3 for directories that are replaced.
 
 /// The part that the directory of the new name plays: a rename that stays is judged on `parent` alone.
-private func destination(_ nodes: Nodes) -> NodeRole { nodes.targetParent == nil ? .parent : .targetParent }
+private func destination(_ nodes: FactsByRole) -> ObjectRole { nodes.targetParent == nil ? .parent : .targetParent }
 
 /// Source: delete with its directory, and for a directory also the right to rewrite its `..`, asked as
 /// one request, even when it stays where it is. Then the new name; then what it replaces.
-func renameChecks(_ nodes: Nodes) -> CheckList? {
+func renameChecks(_ nodes: FactsByRole) -> CheckList? {
     guard let object = nodes.object else { return nil }
     let source: Rights = object.kind == .directory ? [.delete, .addSubdirectory] : .delete
     return CheckList(
@@ -15,7 +15,7 @@ func renameChecks(_ nodes: Nodes) -> CheckList? {
 }
 
 /// Both leave their directory and both arrive in the other's.
-func exchangeChecks(_ nodes: Nodes) -> CheckList? {
+func exchangeChecks(_ nodes: FactsByRole) -> CheckList? {
     guard let object = nodes.object, let target = nodes.target else { return nil }
     let destination = destination(nodes)
     let moves = destination != .parent

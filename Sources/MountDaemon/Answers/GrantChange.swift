@@ -21,19 +21,19 @@ extension MountHost {
     /// Without the grants held: others change theirs meanwhile, and views begin.
     /// - Returns: if a mount could not take back all that its kernel holds. The change is in force there all the same as far as
     ///   it asks.
-    func takeBack(on mounts: [ChangedMount]) -> GrantProblem? {
+    func invalidate(on mounts: [ChangedMount]) -> GrantProblem? {
         let outcomes = Monitor<[Int: Errno?]>([:])
         for (number, mount) in mounts.enumerated() {
             let fileSystem = mount.fileSystem
-            @Sendable func takeBack() {
+            @Sendable func invalidate() {
                 var problem: Errno?
-                do throws(Errno) { try fileSystem.takeBackAfterChange() } catch { problem = error }
+                do throws(Errno) { try fileSystem.invalidateAfterChange() } catch { problem = error }
                 let outcome = problem
                 outcomes.withLock { _ = $0.updateValue(outcome, forKey: number) }
             }
             do throws(Errno) {
-                _ = try Thread.start(name: "aclfs-grants") { takeBack() }
-            } catch { takeBack() }
+                _ = try Thread.start(name: "aclfs-grants") { invalidate() }
+            } catch { invalidate() }
         }
         // Each gives up by itself; this is for one that stands still on the way.
         let end = SystemTime.monotonic() + 10_000_000_000

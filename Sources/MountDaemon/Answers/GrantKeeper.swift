@@ -52,7 +52,7 @@ extension MountHost {
             }
             return putInForce(files, of: grant.bundle)
         }
-        let late = takeBack(on: changed).map { [$0.message] } ?? []
+        let late = invalidate(on: changed).map { [$0.message] } ?? []
         Journal.record(
             "user \(user) granted \(grant.bundle) \(grant.access.word) at \(place(scope, grant.path))"
                 + (grant.expires.map { " until \(GrantTime.text($0))" } ?? ""))
@@ -101,7 +101,7 @@ extension MountHost {
             return putInForce(left, of: bundle)
         }
         // With the store free again, for a mount may be slow to take it in.
-        let late = takeBack(on: changed)
+        let late = invalidate(on: changed)
         if var unkept {
             if let late { unkept.message += "; " + late.message }
             throw unkept

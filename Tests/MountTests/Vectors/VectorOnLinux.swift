@@ -128,7 +128,7 @@ struct LinuxExpectation {
         volume.unknown99 = true
         volume.protectsHardLinks = true
         var inquiry = Inquiry(vector.credential(directory), on: volume, sandbox: Unconfined(), observer: NoObserver())
-        let nodes = Nodes(object: try object.core(), parent: try vector.parent?.core(), targetParent: try vector.targetParent?.core())
+        let nodes = FactsByRole(object: try object.core(), parent: try vector.parent?.core(), targetParent: try vector.targetParent?.core())
         return inquiry.authorize(.link, nodes).stage == .precondition(.protectedLink)
     }
 
@@ -157,6 +157,6 @@ struct LinuxExpectation {
         volume.unknown99 = true
         var inquiry = Inquiry(
             vector.credential(directory), on: volume, sandbox: Unconfined(), observer: NoObserver())
-        return inquiry.authorize(operation, Nodes(object: try node.core())).isAllowed
+        return inquiry.authorize(operation, FactsByRole(object: try node.core())).isAllowed
     }
 }

@@ -10,7 +10,7 @@ struct NamedChild {
 /// The names that the kernel may still believe in the present epoch, in the order in which they were given to it.
 /// Kept so that they can be taken back one by one where a bump would do harm (docs/coherence.md "The price of a
 /// bump"). One run of bytes, so that a name costs its length and eighteen bytes more.
-struct HandedOutNames: Sendable {
+struct ExposedEntries: Sendable {
     struct Name: Sendable {
         var parent: NodeID
         /// nil where the kernel was told that there is no such name.
@@ -40,7 +40,7 @@ struct HandedOutNames: Sendable {
         bytes.append(contentsOf: UnsafeRawBufferPointer(start: name, count: count + 1))
     }
 
-    mutating func append(_ others: HandedOutNames) { bytes.append(contentsOf: others.bytes) }
+    mutating func append(_ others: ExposedEntries) { bytes.append(contentsOf: others.bytes) }
 
     mutating func removeAll() { bytes.removeAll(keepingCapacity: bytes.count < 1 << 16) }
 

@@ -3,7 +3,7 @@ import LinuxSystem
 /// The directories below which the kernel may believe names in the present epoch, each with the ctime that it had before the
 /// first of them was looked for. While all keep it, no name below them has come, gone or moved and nobody has lost the
 /// right to search them behind our back (docs/coherence.md "When time alone is no reason").
-struct HandedOutDirectories: Sendable {
+struct ExposedDirectories: Sendable {
     /// Looking at so many takes some milliseconds.
     static let capacity = 4096
     /// Looks without a hand-out in between; then the names are taken back, so that a mount that nobody uses rests.
@@ -26,7 +26,7 @@ struct HandedOutDirectories: Sendable {
     /// From now on a bump is due, in this epoch for the first time or again.
     mutating func begin(_ now: UInt64) { if beginning == 0 { beginning = now } }
 
-    mutating func removeAll() { self = HandedOutDirectories() }
+    mutating func removeAll() { self = ExposedDirectories() }
 
     mutating func doubt() {
         areDoubtful = true
@@ -39,11 +39,11 @@ struct HandedOutDirectories: Sendable {
         guard !areDoubtful else { return }
         if isFirst {
             if all.count < Self.capacity, isTold() {
-                directory.ctimeAtHandOut = ctime
+                directory.ctimeAtExposure = ctime
                 all.append(Seen(directory: directory, ctime: ctime))
                 return
             }
-        } else if directory.ctimeAtHandOut == ctime {
+        } else if directory.ctimeAtExposure == ctime {
             return
         }
         // A change of ours counts too: somebody else may have made another in the same moment.

@@ -25,14 +25,14 @@ final class CompiledPolicy: Sendable {
 }
 
 /// Where an object stands: what its place lets pass on it.
-struct Standing: Sendable {
+struct EffectiveLocation: Sendable {
     var rights: Rights
     /// nil where no place could be established; then nothing passes.
     var zone: ZoneID?
     /// nil on a mount that nothing confines.
     var policy: CompiledPolicy?
 
-    static var unconfined: Standing { Standing(rights: Confinement.everything, zone: .top, policy: nil) }
+    static var unconfined: EffectiveLocation { EffectiveLocation(rights: Confinement.everything, zone: .top, policy: nil) }
 
     private init(rights: Rights, zone: ZoneID?, policy: CompiledPolicy?) {
         (self.rights, self.zone, self.policy) = (rights, zone, policy)
@@ -43,15 +43,15 @@ struct Standing: Sendable {
     }
 
     /// Of what bears this name in a directory that stands here.
-    func below(_ name: UnsafePointer<CChar>) -> Standing {
+    func below(_ name: UnsafePointer<CChar>) -> EffectiveLocation {
         guard let policy else { return self }
-        return Standing(zone.map { policy.table.zone(of: name.bytes, below: $0) }, policy)
+        return EffectiveLocation(zone.map { policy.table.zone(of: name.bytes, below: $0) }, policy)
     }
 
     /// Of what has no name in such a directory.
-    var unnamedBelow: Standing {
+    var unnamedBelow: EffectiveLocation {
         guard let policy else { return self }
-        return Standing(zone.map { policy.table.zone(ofUnnamedBelow: $0) }, policy)
+        return EffectiveLocation(zone.map { policy.table.zone(ofUnnamedBelow: $0) }, policy)
     }
 
     /// A zone's top, or a directory on the way to one.

@@ -1,6 +1,6 @@
 /// Bumps some time after a revocation, against late answers, of which nothing tells when they are used, and against races that
 /// nobody thought of: 10 ms, 100 ms, 1 s, 10 s and 100 s behind it, one of each at a time.
-struct TrailingBumps: Sendable {
+struct DeferredBumps: Sendable {
     private static let delays: [UInt64] = [10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000, 100_000_000_000]
     private var due = [UInt64?](repeating: nil, count: delays.count)
 

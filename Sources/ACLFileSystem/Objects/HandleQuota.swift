@@ -3,14 +3,14 @@ import LinuxSystem
 /// How many descriptors the open handles of all mounts of this daemon may take: never those by which objects are
 /// found and callers are known, and for one user never all of them. So whoever opens all that he may stops himself,
 /// and nobody else (docs/security.md "Denial of service").
-final class HandleAllowance: Sendable {
+final class HandleQuota: Sendable {
     /// One descriptor of a handle; given back when the handle is.
     final class Portion: Sendable {
-        private let allowance: HandleAllowance
+        private let allowance: HandleQuota
         /// Who opened the handle.
         let uid: UInt32
 
-        fileprivate init(_ allowance: HandleAllowance, _ uid: UInt32) { (self.allowance, self.uid) = (allowance, uid) }
+        fileprivate init(_ allowance: HandleQuota, _ uid: UInt32) { (self.allowance, self.uid) = (allowance, uid) }
         deinit { allowance.giveBack(uid) }
 
         /// One more for the same handle.

@@ -11,29 +11,29 @@ import Synchronization
 
 extension FileSystem {
     /// Where a node stands now. All under the metadata lock, so that no directory moves meanwhile.
-    func standing(of node: Node, _ descriptor: SharedDescriptor, _ status: FileStatus) -> Standing {
+    func location(of node: Node, _ descriptor: SharedDescriptor, _ status: FileStatus) -> EffectiveLocation {
         guard let view else { return .unconfined }
         let policy = view.policy
-        if node.id == .root || node.object === tree.root { return Standing(.top, policy) }
+        if node.id == .root || node.object === tree.root { return EffectiveLocation(.top, policy) }
         let place = view.places.withLock { $0[node.id] } ?? Place()
         if let finding = place.finding, finding.policy === policy {
             if !node.isDirectory, place.names.isEmpty {
                 // Nothing has a name any more: it stays what it was when it lost the last.
-                if status.nlink == 0 { return Standing(finding.zone, policy) }
+                if status.nlink == 0 { return EffectiveLocation(finding.zone, policy) }
             } else if finding.moves == share.moves.load(ordering: .sequentiallyConsistent),
                 finding.until == .max || SystemTime.monotonic() < finding.until
             {
-                return Standing(finding.zone, policy)
+                return EffectiveLocation(finding.zone, policy)
             }
         }
         let zone =
             node.isDirectory
             ? zone(ofDirectory: descriptor, status, policy) : zone(ofFile: place, status, policy)
         note(zone, policy, of: node)
-        return Standing(zone, policy)
+        return EffectiveLocation(zone, policy)
     }
 
-    var standingOfTop: Standing { view.map { Standing(.top, $0.policy) } ?? .unconfined }
+    var locationOfTop: EffectiveLocation { view.map { EffectiveLocation(.top, $0.policy) } ?? .unconfined }
 
     private func zone(ofDirectory descriptor: SharedDescriptor, _ status: FileStatus, _ policy: CompiledPolicy)
         -> ZoneID?
@@ -52,9 +52,9 @@ extension FileSystem {
             return policy.table.zone(of: name.name, below: above)
         }
         if status.nlink == 0 { return place.last.flatMap(zoneOf) }
-        let standing = place.names.filter { tree.isNamed($0.name, in: $0.parent, status) }
-        guard let first = standing.first, var least = zoneOf(first) else { return nil }
-        for name in standing.dropFirst() {
+        let there = place.names.filter { tree.isNamed($0.name, in: $0.parent, status) }
+        guard let first = there.first, var least = zoneOf(first) else { return nil }
+        for name in there.dropFirst() {
             guard let other = zoneOf(name) else { return nil }
             if policy.table[other].rights.isStrictSubset(of: policy.table[least].rights) { least = other }
         }
@@ -62,7 +62,7 @@ extension FileSystem {
     }
 
     /// Of a name in a directory that was loaded through any mount of the tree.
-    func zone(of name: UnsafePointer<CChar>, in directory: Loaded) -> ZoneID? {
+    func zone(of name: UnsafePointer<CChar>, in directory: ObjectState) -> ZoneID? {
         guard let view else { return .top }
         let policy = view.policy
         let above = zone(ofDirectory: directory.descriptor, directory.status, policy)
@@ -82,23 +82,23 @@ extension FileSystem {
 
     /// The node by which an object is shown under a name; counts one look-up. A file has a node for each zone in which it
     /// has a name: what may be done with it under one says nothing about another.
-    func enter(_ child: Loaded, named name: UnsafePointer<CChar>?, below parent: Loaded) -> Node {
+    func enter(_ child: ObjectState, named name: UnsafePointer<CChar>?, below parent: ObjectState) -> Node {
         let node = chosenNode(of: child, named: name, below: parent)
         if node.object.mayHoldDescriptor { note(name, below: parent, of: node, child.descriptor) }
         return node
     }
 
-    private func chosenNode(of child: Loaded, named name: UnsafePointer<CChar>?, below parent: Loaded) -> Node {
-        guard let view, let policy = child.standing.policy else { return nodes.enter(child.object) }
+    private func chosenNode(of child: ObjectState, named name: UnsafePointer<CChar>?, below parent: ObjectState) -> Node {
+        guard let view, let policy = child.location.policy else { return nodes.enter(child.object) }
         guard child.facts.kind != .directory else {
             let node = nodes.enter(child.object)
-            note(child.standing.zone, policy, of: node)
+            note(child.location.zone, policy, of: node)
             return node
         }
         return view.choosing.withLock { _ in
             let known = nodes.all(of: child.object).first { node in
-                let there = standing(of: node, child.descriptor, child.status)
-                return there.policy === policy && there.zone == child.standing.zone && nodes.enter(node)
+                let there = location(of: node, child.descriptor, child.status)
+                return there.policy === policy && there.zone == child.location.zone && nodes.enter(node)
             }
             let node = known ?? nodes.enterAnother(child.object)
             let place = Place.Name(parent: parent.object, name: name.map { Array($0.bytes) } ?? [])
@@ -109,7 +109,7 @@ extension FileSystem {
                     places[node.id, default: Place()].add(place)
                 }
             }
-            note(child.standing.zone, policy, of: node)
+            note(child.location.zone, policy, of: node)
             return node
         }
     }
@@ -117,9 +117,9 @@ extension FileSystem {
 
 extension FileSystem {
     /// What had no name, or has this zone already, stands under its new one as well.
-    func giveName(_ name: UnsafePointer<CChar>, in directory: Loaded, to node: Node) {
-        guard let view, let policy = directory.standing.policy else { return }
-        let zone = directory.standing.below(name).zone
+    func giveName(_ name: UnsafePointer<CChar>, in directory: ObjectState, to node: Node) {
+        guard let view, let policy = directory.location.policy else { return }
+        let zone = directory.location.below(name).zone
         view.places.withLock { places in
             var place = places[node.id] ?? Place()
             let isHere = place.finding.map { $0.policy === policy && $0.zone == zone } ?? false
@@ -135,7 +135,7 @@ extension Share {
     /// A name has moved, through whichever mount: confined mounts judge by the new one from now on. With the lock held for
     /// writing.
     func hasMoved(
-        _ object: Loaded, from source: Loaded, _ name: UnsafePointer<CChar>, to destination: Loaded,
+        _ object: ObjectState, from source: ObjectState, _ name: UnsafePointer<CChar>, to destination: ObjectState,
         _ newName: UnsafePointer<CChar>, through fileSystem: FileSystem
     ) {
         noteMove(of: object, to: newName, in: destination)
@@ -155,7 +155,7 @@ extension Share {
     }
 
     /// A name has gone.
-    func hasRemoved(_ object: Loaded, _ name: UnsafePointer<CChar>, from directory: Loaded) {
+    func hasRemoved(_ object: ObjectState, _ name: UnsafePointer<CChar>, from directory: ObjectState) {
         noteRemoval(of: object)
         if object.status.isRegular, object.status.nlink <= 1 {
             dataPaths.noteRemoval(of: object.object.key)
@@ -170,7 +170,7 @@ extension Share {
     }
 
     private func forEachPlace(
-        of object: Loaded, named name: UnsafePointer<CChar>, in directory: Loaded, _ body: (inout Place, Int) -> Void
+        of object: ObjectState, named name: UnsafePointer<CChar>, in directory: ObjectState, _ body: (inout Place, Int) -> Void
     ) {
         let confined = confinedMounts
         guard !confined.isEmpty else { return }

@@ -4,7 +4,7 @@ import LinuxSystem
 ///
 /// A bucket for each user: it fills with a twentieth of the time that passes, and what the answers took flows out. It may fall below
 /// zero, since what an answer costs is known afterwards; the next one waits until it is above. One answer of a user is made at a time.
-struct ControlAllowance {
+struct ControlQuota {
     /// Of one processor.
     static let share: Int64 = 20
     /// Nanoseconds that a user who asks rarely has at once.
@@ -14,12 +14,12 @@ struct ControlAllowance {
     private static let users = 4096
 
     private struct Account {
-        var left = ControlAllowance.most
+        var left = ControlQuota.most
         var time: UInt64
         var isAnswering = false
 
         mutating func fill(at now: UInt64) {
-            left = min(ControlAllowance.most, left + Int64(clamping: now - min(time, now)) / ControlAllowance.share)
+            left = min(ControlQuota.most, left + Int64(clamping: now - min(time, now)) / ControlQuota.share)
             time = now
         }
     }
@@ -74,7 +74,7 @@ final class ControlTurns: Sendable {
     /// A client that waits longer is told so.
     private static let patience: UInt64 = 20_000_000_000
     private struct State {
-        var allowance = ControlAllowance()
+        var allowance = ControlQuota()
         var hasStopped = false
     }
     private enum Step {
@@ -119,7 +119,7 @@ final class ControlTurns: Sendable {
 struct ControlMeter {
     private let turns: ControlTurns?
     private let uid: UInt32
-    private var charged: Int64 = -ControlAllowance.connection
+    private var charged: Int64 = -ControlQuota.connection
     private var hasBegun = false
 
     init(_ turns: ControlTurns?, uid: UInt32) { (self.turns, self.uid) = (turns, uid) }
