@@ -7,9 +7,9 @@ extension PreparedMount {
     package func warnOfPosixACLs() {
         let looked = 1000
         guard let found = try? tree.posixACLsAtTop(limit: looked), found > 0 else { return }
-        let objects = found == 1 ? "1 object at its top has a POSIX ACL" : "\(found) objects at its top have POSIX ACLs"
+        let objects = found == 1 ? "1 object at its top has a POSIX ACL, which holds" : "\(found) objects at its top have POSIX ACLs, which hold"
         printError(
-            "aclfs: warning: \(source): \(objects), which hold on the mount in place of the group's mode bits; to replace one, say "
+            "aclfs: warning: \(source): \(objects) on the mount in place of the group's mode bits; to replace one, say "
                 + "the same with entries (aclfs chmod +a) and remove it from the backing object (setfacl -b, setfacl -k)")
     }
 }
