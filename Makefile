@@ -25,21 +25,23 @@ profiledir := $(DESTDIR)$(PREFIX)/share/aclfs/sandbox
 profiles := $(notdir $(wildcard mount-helpers/sandbox/*.entitlements))
 unitdir := $(DESTDIR)$(PREFIX)/lib/systemd/system
 docdir := $(DESTDIR)$(PREFIX)/share/doc/aclfs
-docs := $(wildcard README.md CHANGELOG.md docs/*.md docs/decisions/*.md)
+# What README.md links to, and the documents that these link to.
+docs := $(wildcard README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE docs/*.md docs/decisions/*.md docs/results/*.md)
+docdirs := docs/decisions docs/results docs
 
-.PHONY: help run test test-long test-paths test-threads bench bench-quick bench-costs bench_programs layers lint build release
+.PHONY: help run test test-long test-paths test-threads bench bench-quick bench-costs bench_programs layers citations checks lint build release
 .PHONY: dependencies clients long_clients install uninstall clean
 
 help:
 	@echo 'make run         build aclfs and take the tour on a mount of its own (as root)'
-	@echo 'make test        layers, build and every test that ends within minutes'
+	@echo 'make test        layers, citations, build and every test that ends within minutes'
 	@echo 'make test-long   the same with the long races and random runs, then test-paths; docs/test-runs.md keeps the results'
 	@echo 'make test-paths  the same tests on each way that requests, data and caches can take (as root)'
 	@echo 'make test-threads where threads meet, with ThreadSanitizer, in .build-threads (as root)'
 	@echo 'make bench       what a mount costs, against others, as ratios; docs/performance.md explains it (as root)'
 	@echo 'make bench-quick the same in about two minutes'
 	@echo 'make bench-costs requests, system calls and instructions of one operation; they do not depend on the load (as root)'
-	@echo 'make lint        layers, file lengths, links; style findings are shown'
+	@echo 'make lint        layers, citations, file lengths, links; style findings are shown'
 	@echo 'make build       debug build of everything'
 	@echo 'make install     [PREFIX=/usr] [DESTDIR=] the program, helpers, manual pages, completions, unit'
 	@echo 'make uninstall   [PREFIX=/usr] [DESTDIR=] remove exactly these'
@@ -60,8 +62,15 @@ run: release
 layers:
 	@mount-helpers/check-layers
 
-# Style is shown and counted, layers are enforced.
-lint: layers
+citations:
+	@mount-helpers/check-citations
+
+# That both find what they promise.
+checks: layers citations
+	@mount-helpers/test-checks
+
+# Style is shown and counted, layers and citations are enforced.
+lint: checks
 	@if $(SWIFT) format --version >/dev/null 2>&1; then \
 	    findings=$$($(SWIFT) format lint --recursive --parallel Package.swift Sources Tests 2>&1 || :); \
 	    if [ -n "$$findings" ]; then \
@@ -96,7 +105,7 @@ clients:
 long_clients: clients
 	@mount-helpers/install-dependencies long-clients
 
-test: layers dependencies clients
+test: checks dependencies clients
 	$(call run_tests,$(TEST_TIMEOUT),ACLFS_TEST_LONG=0,mount-helpers/test-side-by-side $(SWIFT))
 
 # Mounts are served by the program that is installed: races are won by speed.
@@ -132,7 +141,7 @@ bench-costs: bench_programs
 
 install:
 	@[ -x $(release) ] || { echo 'make install: build first: make release' >&2; exit 1; }
-	install -d '$(bindir)' '$(sbindir)' '$(man1dir)' '$(man8dir)' '$(bashdir)' '$(zshdir)' '$(fishdir)' '$(unitdir)' '$(profiledir)' '$(docdir)/docs/decisions'
+	install -d '$(bindir)' '$(sbindir)' '$(man1dir)' '$(man8dir)' '$(bashdir)' '$(zshdir)' '$(fishdir)' '$(unitdir)' '$(profiledir)' $(addprefix '$(docdir)'/,$(docdirs))
 	install -m 0755 $(release) '$(bindir)/aclfs'
 	ln -sfn ../bin/aclfs '$(sbindir)/mount.aclfs'
 	ln -sfn ../bin/aclfs '$(sbindir)/mount.fuse.aclfs'
@@ -151,7 +160,7 @@ uninstall:
 	rm -f '$(bindir)/aclfs' '$(sbindir)/mount.aclfs' '$(sbindir)/mount.fuse.aclfs'
 	rm -f '$(man1dir)/aclfs.1' '$(man8dir)/mount.aclfs.8' '$(man8dir)/mount.fuse.aclfs.8'
 	rm -f '$(bashdir)/aclfs' '$(zshdir)/_aclfs' '$(fishdir)/aclfs.fish' '$(unitdir)/aclfs@.service'
-	cd '$(docdir)' 2>/dev/null && rm -f $(docs) && rmdir -p --ignore-fail-on-non-empty docs/decisions || :
+	cd '$(docdir)' 2>/dev/null && rm -f $(docs) && rmdir --ignore-fail-on-non-empty $(docdirs) || :
 	rmdir --ignore-fail-on-non-empty '$(docdir)' 2>/dev/null || :
 	cd '$(profiledir)' 2>/dev/null && rm -f $(profiles) || :
 	rmdir --ignore-fail-on-non-empty '$(profiledir)' '$(dir $(profiledir))' 2>/dev/null || :

@@ -52,19 +52,43 @@ let package = Package(
             dependencies: [
                 "Authorization", "ACLFormats", "SandboxPolicy", "LinuxSystem", "Identity", "BackingStore", "FuseSession",
             ], swiftSettings: strict),
-        // 9: what the commands do, and the one executable.
-        .target(
-            name: "ToolSupport",
-            dependencies: ["Authorization", "ACLFormats", "LinuxSystem", "Identity", "BackingStore"],
-            swiftSettings: strict),
+        // 9: what the commands do, and the one executable. First what all of them share.
+        .target(name: "ToolSupport", dependencies: ["ACLFormats", "LinuxSystem"], swiftSettings: strict),
         // Profiles as files; the only one that may use Foundation's property lists, and never in a request's way.
         .target(
             name: "SandboxProfiles", dependencies: ["ACLFormats", "SandboxPolicy", "LinuxSystem"], swiftSettings: strict),
+        // What mount(8) and its kin ask for: requests, what is looked at before, healing, unmounting.
+        .target(
+            name: "Mounting",
+            dependencies: [
+                "ToolSupport", "SandboxProfiles", "Authorization", "ACLFormats", "SandboxPolicy", "LinuxSystem", "Identity",
+                "BackingStore", "FuseSession", "ACLFileSystem",
+            ], swiftSettings: strict),
+        // The namespaces of `aclfs sandbox run`.
+        .target(
+            name: "SandboxRun",
+            dependencies: [
+                "Mounting", "ToolSupport", "SandboxProfiles", "ACLFormats", "SandboxPolicy", "LinuxSystem", "FuseSession",
+            ], swiftSettings: strict),
+        // Serving a tree: its mounts, what clients ask, the grants.
+        .target(
+            name: "MountDaemon",
+            dependencies: [
+                "Mounting", "ToolSupport", "Authorization", "ACLFormats", "SandboxPolicy", "LinuxSystem", "BackingStore",
+                "FuseSession", "ACLFileSystem",
+            ], swiftSettings: strict),
+        // What the other commands do.
+        .target(
+            name: "Commands",
+            dependencies: [
+                "Mounting", "ToolSupport", "SandboxProfiles", "Authorization", "ACLFormats", "SandboxPolicy", "LinuxSystem",
+                "Identity", "ACLFileSystem",
+            ], swiftSettings: strict),
+        // Reads the words of the command line and calls the targets above.
         .executableTarget(
             name: "aclfs",
             dependencies: [
-                "ToolSupport", "SandboxProfiles", "Authorization", "ACLFormats", "SandboxPolicy", "ACLFileSystem", "BackingStore",
-                "FuseSession", "LinuxSystem", "Identity",
+                "Commands", "MountDaemon", "SandboxRun", "Mounting", "ToolSupport", "ACLFormats", "LinuxSystem",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
 
@@ -118,7 +142,7 @@ let package = Package(
         .testTarget(
             name: "FuseSessionTests", dependencies: ["FuseSession", "LinuxSystem", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "ToolSupportTests", dependencies: ["ToolSupport", "Authorization", "ACLFormats", "LinuxSystem"],
+            name: "CommandsTests", dependencies: ["Commands", "ToolSupport", "Authorization", "ACLFormats", "LinuxSystem"],
             swiftSettings: strict),
         .testTarget(
             name: "SandboxProfilesTests", dependencies: ["SandboxProfiles", "SandboxPolicy", "Authorization"],

@@ -82,7 +82,7 @@ public final class BackingTree: Sendable {
             cache.insert(descriptor, for: object)
             return descriptor
         } catch {
-            // ESTALE would make the kernel repeat the walk with rules that ours do not cover (COHERENCE R9).
+            // ESTALE would make the kernel repeat the walk with rules that ours do not cover (docs/coherence.md R9).
             throw error == .stale ? .noent : error
         }
     }

@@ -1,7 +1,7 @@
 import LinuxSystem
 import Synchronization
 
-/// Whether a ctime tells one state of an object from every other (docs/coherence.md, R17).
+/// Whether a ctime tells one state of an object from every other (docs/coherence.md R17).
 final class ChangeTimes: Sendable {
     private enum Trust {
         /// Each change after a look has another stamp.

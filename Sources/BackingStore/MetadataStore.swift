@@ -4,7 +4,7 @@ import LinuxSystem
 
 extension BackingTree {
     /// Everything that a decision may read of an object, from one status and one attribute.
-    /// - Throws: `io` if the record cannot be understood: never "no ACL" (AUTHORIZATION.md 10, Q17).
+    /// - Throws: `io` if the record cannot be understood: never "no ACL" (docs/authorization.md Q17).
     public func facts(
         _ object: BackingObject, _ descriptor: SharedDescriptor, _ status: FileStatus
     ) throws(Errno) -> ObjectFacts {

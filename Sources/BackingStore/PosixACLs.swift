@@ -2,7 +2,7 @@ import ACLFormats
 import Authorization
 import LinuxSystem
 
-// POSIX ACLs that backing objects carry by themselves (docs/authorization.md 10, Q22): set on the backing
+// POSIX ACLs that backing objects carry by themselves (docs/authorization.md Q22): set on the backing
 // directory, or those that it gives to new objects by a default ACL. They are read with the record and kept as long.
 
 private let accessName = "system.posix_acl_access"

@@ -140,7 +140,7 @@ static bool is_forget(const struct fuse_buf *buffer)
 /*
  * Where requests come through rings, the device brings little else than FORGET, for which no caller waits.  A thread
  * that waited for each of them would be woken at each unlink(2), mostly on another processor and at the caller's
- * expense.  So one thread at a time reads, and lets gather what comes within a moment (docs/decisions/0018).
+ * expense.  So one thread at a time reads, and lets gather what comes within a moment (docs/decisions/0018-forgets-gather.md).
  */
 enum { FORGETS_GATHER_NS = 1000000 };
 

@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The calls by number: glibc names them only from 2.36 on. */
+/* The calls by number: glibc has names for them since 2.36. */
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
 #endif

@@ -31,7 +31,8 @@ public struct RequestCredential: Credential, Sendable {
     public mutating func membership(inGroup gid: UInt32) -> Membership {
         if gid == .max { return .unknown }
         if gid == self.gid { return .member }
-        // The process' own list or the directory makes a member; only both together deny it (1.4, 3).
+        // The process' own list or the directory makes a member; only both together deny it
+        // (docs/authorization.md 1.4 rule 3).
         let byDirectory = cache.directory.map { directory in membership(of: gid, in: directory.groups(uid)) }
         if byDirectory == .member { return .member }
         let byProcess = processMembership(gid)

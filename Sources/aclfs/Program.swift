@@ -1,4 +1,4 @@
-import ACLFormats
+import Commands
 import Glibc
 import LinuxSystem
 import ToolSupport
@@ -24,22 +24,22 @@ enum Program {
         let rest = Array(arguments.dropFirst())
         switch word {
         case "mount": return MountCommand.run(rest)
-        case "unmount", "umount": return UnmountCommand.run()
+        case "unmount", "umount": return UnmountCommand.run(byteArguments(after: 2))
         // Their arguments are bytes: names of files need not be text.
         case "chmod": return runChmod(arguments: byteArguments(after: 2))
         case "chflags": return runChflags(arguments: byteArguments(after: 2))
         case "backup": return BackupCommand.run(byteArguments(after: 2))
         case "ls": return runLs(arguments: byteArguments(after: 2))
-        case "explain": return ExplainCommand.run()
-        case "effective": return EffectiveCommand.run()
+        case "explain": return ExplainCommand.run(byteArguments(after: 2))
+        case "effective": return EffectiveCommand.run(byteArguments(after: 2))
         case "sandbox": return SandboxCommand.run(byteArguments(after: 2))
-        case "status": return StatusCommand.run()
+        case "status": return StatusCommand.run(byteArguments(after: 2))
         case "help" where Usage.isCommand(rest.first): return help(rest)
         case "help", "--help", "-h":
             printLines(Usage.text)
             return 0
         case "version", "--version", "-V":
-            printLine("aclfs \(Usage.version)")
+            printLine("aclfs \(ProgramVersion.text)")
             return 0
         default:
             // mount.fuse3 calls `aclfs SOURCE MOUNTPOINT -o …`.
@@ -74,17 +74,3 @@ private func byteArguments(after count: Int) -> [[UInt8]] {
         CommandLine.unsafeArgv[index].map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) }
     }
 }
-
-/// One line on standard error. Like all that people read it goes through `Message`.
-/// - Parameter usage: the program's own text, which follows.
-func printError(_ text: String, usage: String? = nil) {
-    OutputSink.standard.error(Message.line(text) + (usage.map { Message.lines($0) } ?? []))
-}
-
-func printUsageError(_ usage: String) { OutputSink.standard.error(Message.lines(usage)) }
-
-/// On standard output. Never through print(), whose errors nobody learns.
-func printLine(_ text: String) { StandardOutput.write(Message.line(text)) }
-/// A text of the program's own.
-func printLines(_ text: String) { StandardOutput.write(Message.lines(text)) }
-func printJSON(_ value: JSON) { StandardOutput.write(JSONText.write(value) + [0x0A]) }

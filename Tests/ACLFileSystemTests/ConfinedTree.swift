@@ -148,5 +148,5 @@ final class ConfinedTree {
         }
     }
 
-    var lastRule: String? { confined.denials.last(1, of: nil).first?.rule }
+    var lastRule: String? { confined.judge.denials.last(1, of: nil).first?.rule }
 }

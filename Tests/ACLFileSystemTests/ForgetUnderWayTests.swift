@@ -79,7 +79,7 @@ import Testing
         #expect(isSeen)
     }
 
-    /// COHERENCE R7: a question without a lock is no other one for having waited.
+    /// docs/coherence.md R7: a question without a lock is no other one for having waited.
     @Test(arguments: [true, false]) func whoeverWaitsInVainLeavesTheMark(_ isBumped: Bool) throws {
         defer { end() }
         fileSystem.cache.takeBackAllNames()

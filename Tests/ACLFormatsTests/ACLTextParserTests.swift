@@ -2,7 +2,7 @@ import ACLFormats
 import Authorization
 import Testing
 
-@Suite("the text that chmod takes (AUTHORIZATION.md 7.1)")
+@Suite("the text that chmod takes (docs/authorization.md 7.1)")
 struct ACLTextParserTests {
     struct Refusal: Sendable, CustomTestStringConvertible {
         let text: String
@@ -131,7 +131,7 @@ struct ACLTextParserTests {
     }
 }
 
-@Suite("lists as ls -le shows them (AUTHORIZATION.md 7.2)")
+@Suite("lists as ls -le shows them (docs/authorization.md 7.2)")
 struct ACLTextPrinterTests {
     @Test("the words follow the kind of object, and hidden bits stay hidden")
     func words() {

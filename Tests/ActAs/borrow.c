@@ -18,7 +18,7 @@ static bool make_ring(struct ring *ring)
     memset(&ring->about, 0, sizeof ring->about);
     ring->descriptor = (int)syscall(SYS_io_uring_setup, 1, &ring->about);
     if (ring->descriptor < 0) return false;
-    // One mapping holds both queues on every kernel that has personalities and IORING_FEAT_SINGLE_MMAP (5.6).
+    // One mapping holds both queues on every kernel that has personalities and IORING_FEAT_SINGLE_MMAP (Linux 5.6).
     size_t sent = ring->about.sq_off.array + ring->about.sq_entries * sizeof(unsigned);
     size_t done = ring->about.cq_off.cqes + ring->about.cq_entries * sizeof(struct io_uring_cqe);
     ring->memory = mmap(NULL, sent > done ? sent : done, PROT_READ | PROT_WRITE, MAP_SHARED, ring->descriptor,

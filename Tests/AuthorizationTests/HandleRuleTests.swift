@@ -1,7 +1,7 @@
 import Authorization
 import Testing
 
-/// AUTHORIZATION.md 2.2 (ftruncate, write) and 2.4 (fallocate): the handle's mode and the object's flags.
+/// docs/authorization.md 2.2 (ftruncate, write) and 2.4 (fallocate): the handle's mode and the object's flags.
 @Suite struct HandleRuleTests {
     private func code(
         _ operation: HandleOperation, _ mode: HandleMode, _ flags: FileFlags = []

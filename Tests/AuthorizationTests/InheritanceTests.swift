@@ -1,7 +1,7 @@
 import Authorization
 import Testing
 
-/// AUTHORIZATION.md 5.1 and 5.2.
+/// docs/authorization.md 5.1 and 5.2.
 @Suite struct InheritanceTests {
     private static let everyCombination: [ACEFlags] = (0..<32).map { ACEFlags(rawValue: UInt32($0) << 4) }
     private let user = GUID(user: 502)

@@ -14,7 +14,7 @@ private struct CountingCredential: Credential {
     }
 }
 
-/// Whether somebody belongs to a group is asked only if the answer depends on it (AUTHORIZATION.md 1.4, 3.7, 3.9).
+/// Whether somebody belongs to a group is asked only if the answer depends on it (docs/authorization.md 1.4, 3.7, 3.9).
 @Suite struct MembershipTests {
     private func asked(_ rights: Rights, _ object: ObjectFacts, uid: UInt32 = 502) -> [UInt32] {
         let caller = CountingCredential(uid: uid)

@@ -1,7 +1,7 @@
 import Authorization
 import Testing
 
-/// AUTHORIZATION.md 6.3 and Q5: owners and groups that are no uid or gid.
+/// docs/authorization.md 6.3 and Q5: owners and groups that are no uid or gid.
 @Suite struct OwnerIdentityTests {
     private let team = GUID(group: 600)
     private let imported = GUID(high: 0x0102_0304_0506_0708, low: 9)

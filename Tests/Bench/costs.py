@@ -4,7 +4,7 @@
 Counts do not depend on what else the machine does, so this can be run at any time; times are the least of several runs.
 Needs root, perf, and the trace points: mount -t tracefs none /sys/kernel/tracing (in a namespace of one's own: unshare -m).
 With valgrind the instructions of the daemon outside the kernel are counted, too, on a second pair of mounts.
-`make bench-costs` builds and runs it; docs/performance.md, "What one operation costs", says how to read it.
+`make bench-costs` builds and runs it; docs/performance.md "What one operation costs", says how to read it.
 """
 import argparse
 import os

@@ -43,7 +43,7 @@ def write(path, result):
         with open(path, encoding="utf-8") as file:
             document = file.read()
     except FileNotFoundError:
-        document = "# Performance\n"
+        document = f"# Results: {name(result)}\n"
     changed = placed(document, name(result), section(result))
     with open(path + ".new", "w", encoding="utf-8") as file:
         file.write(changed)

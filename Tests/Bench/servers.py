@@ -1,6 +1,6 @@
 """How file systems in user space are started here: all in the foreground, so that it is the same for all of them in
 which session they run. The scheduler may count each session as a group of its own (sched_autogroup_enabled), and whether
-client and server are of one group decides where it puts a client that is woken: docs/performance.md, "Where the
+client and server are of one group decides where it puts a client that is woken: docs/performance.md "Where the
 scheduler puts the client"."""
 import os
 import subprocess

@@ -120,8 +120,8 @@ struct EvaluatorComparison: Sendable {
         return difference(vector, outcome)?.text
     }
 
-    /// What the core is never asked, because whoever resolves the objects has answered (AUTHORIZATION.md
-    /// 2.2, "before"): whether a name exists, whether the two objects of a rename are of one kind,
+    /// What the core is never asked, because whoever resolves the objects has answered (docs/authorization.md
+    /// 2.2 "first"): whether a name exists, whether the two objects of a rename are of one kind,
     /// what a node can carry or a call can make. The model answers these as well.
     private func settlesBeforeTheCore(_ vector: Vector, _ outcome: ModelOutcome) -> Bool {
         switch (outcome.stage, vector.op.call) {

@@ -33,11 +33,11 @@ final class LiveMount: Sendable {
         do {
             let device =
                 throughFusermount
-                ? try Mounting.mountThroughFusermount(source: "he,llo", at: path, flags: .noExecution)
-                : try Mounting.mountAsRoot(source: "hello", at: path)
+                ? try FuseMount.mountThroughFusermount(source: "he,llo", at: path, flags: .noExecution)
+                : try FuseMount.mountAsRoot(source: "hello", at: path)
             session = try Session(handler: handler, deviceDescriptor: device, configuration: configuration)
         } catch {
-            _ = try? Mounting.unmount(path, lazily: true)
+            _ = try? FuseMount.unmount(path, lazily: true)
             rmdir(path)
             throw error
         }
@@ -61,12 +61,12 @@ final class LiveMount: Sendable {
     /// What this process has open on it another test's child may hold, until it becomes another program.
     func unmount() throws(SessionError) {
         for _ in 0..<500 {
-            do throws(SessionError) { return try Mounting.unmount(path) } catch {
+            do throws(SessionError) { return try FuseMount.unmount(path) } catch {
                 guard error.errno == EBUSY else { throw error }
                 usleep(10_000)
             }
         }
-        try Mounting.unmount(path)
+        try FuseMount.unmount(path)
     }
 
     /// Waits for the session's end; call once, after `unmount` or `stop`.
@@ -76,7 +76,7 @@ final class LiveMount: Sendable {
     }
 
     deinit {
-        _ = try? Mounting.unmount(path, lazily: true)
+        _ = try? FuseMount.unmount(path, lazily: true)
         rmdir(path)
     }
 }

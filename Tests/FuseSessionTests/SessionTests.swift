@@ -154,7 +154,7 @@ struct SessionTests {
         try mount.unmount()
         #expect(mount.join() == nil)
         #expect(throws: SessionError.self) {
-            try Mounting.mountThroughFusermount(source: "hello", at: "/nonexistent")
+            try FuseMount.mountThroughFusermount(source: "hello", at: "/nonexistent")
         }
     }
 
@@ -205,10 +205,10 @@ struct SessionTests {
             if round.isMultiple(of: 2) {
                 mount.session.stop()
             } else {
-                try Mounting.unmount(mount.path, lazily: true)
+                try FuseMount.unmount(mount.path, lazily: true)
             }
             #expect(mount.join() == nil)
-            try? Mounting.unmount(mount.path, lazily: true)
+            try? FuseMount.unmount(mount.path, lazily: true)
             _ = consume mount  // closes the device, which frees whoever still waits
             for case let child? in children { pclose(child) }
         }

@@ -1,4 +1,4 @@
-// Section 6: attribute changes. Sandbox, legality, then the right (3.4 steps 2, 3, 4 and on).
+// docs/authorization.md 6: attribute changes. Sandbox, legality, then the right (3.4 steps 2, 3, 4 and on).
 
 extension Decision {
     /// 2.3: EACCES is seen as EPERM through most attribute calls.
@@ -38,7 +38,7 @@ extension Decision {
         let stage = try asPermissionError { () throws(Refusal) in
             try change(["writesecurity", "check_immutable"], on: object)
         }
-        // 10, Q1
+        // Q1
         return (stage, ModelEffects(mode: world.volume.ignoreOwnership ? mode & ~0o6000 : mode))
     }
 

@@ -1,4 +1,4 @@
-// Section 5: new items.
+// docs/authorization.md 5: new items.
 
 extension Decision {
     /// 2.2, the rows create, mkdir, mkfifo, mknod, symlink.
@@ -45,7 +45,7 @@ extension Decision {
         {
             throw Refusal("EPERM", "attr_policy")
         }
-        // 10, Q4
+        // Q4
         if world.suiddir && !subject.isRoot && !world.volume.ignoreOwnership && parent.node.mode & 0o4000 != 0
             && parent.node.owner != 0 && parent.node.owner != subject.uid
         {
@@ -53,7 +53,7 @@ extension Decision {
             mode &= ~0o6000
             if kind == "file" { mode &= ~0o111 }
         }
-        // 10, Q1
+        // Q1
         if world.volume.ignoreOwnership { mode &= ~0o6000 }
         // 5.1
         let inherited = inherit(

@@ -1,4 +1,4 @@
-// Section 1.4: who the caller is and what covers him.
+// docs/authorization.md 1.4: who the caller is and what covers him.
 
 enum Membership {
     case member, notMember, unknown
@@ -32,12 +32,12 @@ struct Subject {
 
     var isRoot: Bool { uid == 0 }
 
-    /// 1.4 Membership 3 and 5.
+    /// 1.4 rules 3 and 5.
     func membership(_ group: UInt32) -> Membership {
         if group == gid { return .member }
         if groups.contains(group) { return .member }
         if !directoryOptOut && directoryMember(uid, of: group, visited: []) { return .member }
-        // 1.4 Membership 4: a failure is not a "no".
+        // 1.4 rule 4: a failure is not a "no".
         if groupsUnknown { return .unknown }
         return .notMember
     }
@@ -60,11 +60,11 @@ struct Subject {
         if who == "nobody" { return .notMember }
         if who == "owner" { return uid == owner ? .member : .notMember }
         if who == "group" { return membership(group) }
-        // Membership 1.
+        // 1.4 rule 1.
         if let user = number(after: "user:", in: who) { return user == uid ? .member : .notMember }
-        // Membership 2 and 3.
+        // 1.4 rules 2 and 3.
         if let named = number(after: "group:", in: who) { return membership(named) }
-        // Membership 2: no translation, not a group.
+        // 1.4 rule 2: no translation, not a group.
         return .notMember
     }
 

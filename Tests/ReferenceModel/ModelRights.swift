@@ -1,4 +1,4 @@
-// Section 1.1: the words of rights, and the sets the text names.
+// docs/authorization.md 1.1: the words of rights, and the sets the text names.
 
 /// 1.1: a right has one bit with a file word and a directory word; here the file word stands for both.
 func rightWord(_ word: String) -> String {
@@ -57,13 +57,13 @@ func isSpecial(_ type: String) -> Bool {
 
 /// 3.8: may these rights be exercised on an object of this type that carries these flags?
 func flagsRefuse(_ rights: Set<String>, type: String, flags: Set<String>) -> Bool {
-    // 10, Q12: SF_NOUNLINK refuses delete and rename of the item.
+    // Q12: SF_NOUNLINK refuses delete and rename of the item.
     if flags.contains("sunlnk") && rights.contains("delete") { return true }
     var judged = rights.intersection(writeRights)
-    // 3.8, column "FIFO, socket, device node": write is not considered.
+    // 3.8, column "Immutable FIFO, socket, device": write is not considered.
     if isSpecial(type) { judged.remove("write") }
     if judged.isEmpty { return false }
-    // 3.8, column "Immutable item".
+    // 3.8, column "Immutable".
     if flags.contains("uchg") || flags.contains("schg") { return true }
     // 3.8, columns "Append-only": one incompatible right makes the whole request incompatible.
     if flags.contains("uappnd") || flags.contains("sappnd") {

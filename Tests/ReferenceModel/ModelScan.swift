@@ -1,4 +1,4 @@
-// Sections 3.7 and 3.10: scanning a list, testing one class of mode bits.
+// docs/authorization.md 3.7 and 3.10: scanning a list, testing one class of mode bits.
 
 enum ScanResult {
     /// The index of the entry that decided.
@@ -23,7 +23,7 @@ extension Subject {
             if entry.kind == "deny" && named.isDisjoint(with: requested) { continue }
             // 4.
             if entry.kind != "allow" && entry.kind != "deny" { continue }
-            // 5., with 1.4 Membership 4 for the unknown.
+            // 5., with 1.4 rule 4 for the unknown.
             switch covered(by: entry.who, owner: owner, group: group) {
             case .member: break
             case .notMember: continue
@@ -48,7 +48,7 @@ extension Subject {
         case .member: return (groupGrants, "group")
         case .notMember: return (otherGrants, "other")
         case .unknown:
-            // 1.4 Membership 4: not knowing never becomes a grant, so both classes have to agree to one.
+            // 1.4 rule 4: not knowing never becomes a grant, so both classes have to agree to one.
             if !groupGrants { return (false, "group") }
             return (otherGrants, "other")
         }

@@ -77,7 +77,7 @@ public struct ModelTree: Sendable {
 
     public init(top: ModelNode, host: ModelHost) {
         self.host = host
-        // As in a mount by default (10, Q4 and Q16).
+        // As in a mount by default (Q4 and Q16).
         world.suiddir = true
         world.unknown99 = false
         let above = ModelNode(type: "dir", owner: 0, group: 0, mode: 0o755)
@@ -155,7 +155,7 @@ public struct ModelTree: Sendable {
                 here = object(here).parent ?? Self.outside
                 continue
             }
-            // 2.1: search on every directory of the path.
+            // docs/authorization.md 2.1: search on every directory of the path.
             try ask("lookup", on: here)
             guard let next = object(here).entries[word] else {
                 if isLast { return Place(directory: here, name: word, object: nil) }

@@ -198,7 +198,7 @@ extension ModelTree {
         return "\(mode) \(object.node.owner) \(object.node.group) \(links) \(size) 0"
     }
 
-    /// 2.2 getxattr; the list is asked as stat is, the flags ask readattr.
+    /// docs/authorization.md 2.2 "getxattr"; the list is asked as stat is, the flags ask readattr.
     private func attribute(_ name: String, of number: Int) throws(Refusal) -> String {
         let object = object(number)
         switch name {

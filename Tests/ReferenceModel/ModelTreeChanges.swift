@@ -94,7 +94,7 @@ extension ModelTree {
         try ask(operation, ModelNodes(object: object(number).node))
     }
 
-    /// 2.2: writesecurity, if it differs.
+    /// docs/authorization.md 2.2: writesecurity, if it differs.
     private mutating func setACL(_ acl: [ModelEntry]?, of number: Int) throws(Refusal) {
         if acl == object(number).node.acl { return }
         try ask("setacl", on: number)

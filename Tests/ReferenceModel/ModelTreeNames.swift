@@ -39,7 +39,7 @@ extension ModelTree {
             if object(number).mayHaveLostSetID { return nil }
             let isSetID = node.mode & 0o4000 != 0 || node.mode & 0o2010 == 0o2010
             if node.type != "file" || isSetID { throw Refusal("EPERM", "kernel") }
-            // 10, Q23
+            // docs/authorization.md Q23
             if !allows(["read", "write"], on: number) { throw Refusal("EPERM", "precondition:protected_link") }
         }
         try ask(ModelOperation("link"), ModelNodes(object: node, targetParent: object(place.directory).node))

@@ -1,4 +1,4 @@
-// The second evaluator: AUTHORIZATION.md written down rule by rule, with the section number beside
+// The second evaluator: docs/authorization.md written down rule by rule, with the section number beside
 // each rule and nothing made fast or short. It imports nothing and shares no code with the evaluator
 // that the file system uses, so that the two can contradict each other.
 
@@ -74,11 +74,11 @@ public struct ModelWorld: Sendable, Hashable {
     public var volume: ModelVolume
     public var securelevel: Int
     public var sandboxDeny: Bool
-    /// 10, Q16 (on in the vectors, off by default in a mount).
+    /// Q16 (on in the vectors, off by default in a mount).
     public var unknown99 = true
-    /// 10, Q4 (off in the vectors, on by default in a mount).
+    /// Q4 (off in the vectors, on by default in a mount).
     public var suiddir = false
-    /// 10, Q6: a stranger who names the current ids is refused.
+    /// Q6: a stranger who names the current ids is refused.
     public var refusesIdleChownByStranger = true
     public init(volume: ModelVolume = ModelVolume(), securelevel: Int = 0, sandboxDeny: Bool = false) {
         (self.volume, self.securelevel, self.sandboxDeny) = (volume, securelevel, sandboxDeny)

@@ -14,29 +14,35 @@ enum DenialPlace {
     case unknown
 }
 
-extension FileSystem {
+extension BackingTree {
     /// The path by which the object stands now, or the directory of the name; the last name, if there was one, is the one
     /// that was asked for. The path is told only if it leads there.
-    /// - Parameter credential: of whoever asks, if he may not know everything. What he is told he could have found out by
-    ///   listing directories; the last name of a request he gave himself. Whether something was removed he is not told:
-    ///   where it stood, and so who may know that, nobody remembers.
-    func place(of denial: Denial, seenBy credential: RequestCredential?) -> DenialPlace {
+    func place(of denial: Denial) -> DenialPlace {
         guard let subject = denial.subject, let object = subject.object else { return .unknown }
-        let removed: DenialPlace = credential == nil ? .gone : .unknown
-        var path: [[UInt8]] = []
         do throws(Errno) {
             // What was removed and is open somewhere must not be kept by this question.
-            defer { tree.forgetDescriptorIfRemoved(object) }
-            let descriptor = try tree.descriptor(of: object)
+            defer { forgetDescriptorIfRemoved(object) }
+            let descriptor = try descriptor(of: object)
             let status = try Syscall.statx(descriptor.rawValue, flags: AtFlag.dontSync)
-            if status.nlink == 0 { return removed }
-            guard let names = tree.names(to: descriptor, status) else { return .unknown }
-            let found = try tree.object(at: names).status
+            if status.nlink == 0 { return .gone }
+            guard let names = names(to: descriptor, status) else { return .unknown }
+            let found = try self.object(at: names).status
             guard found.device == status.device, found.inode == status.inode else { return .unknown }
-            path = names
-        } catch { return error == .noent ? removed : .unknown }
-        if let credential, !mayFind(path, credential) { return .unknown }
-        return .path(path + (subject.name.map { [$0] } ?? []))
+            return .path(names + (subject.name.map { [$0] } ?? []))
+        } catch { return error == .noent ? .gone : .unknown }
+    }
+}
+
+extension FileSystem {
+    /// - Parameter credential: of a caller who may not know everything. What is told could be found out by listing directories; the
+    ///   last name of a request the caller gave. Whether something was removed is not told: where it stood, and so who may know
+    ///   that, is not kept.
+    func place(of denial: Denial, seenBy credential: RequestCredential?) -> DenialPlace {
+        let place = tree.place(of: denial)
+        guard let credential else { return place }
+        guard case .path(var directories) = place else { return .unknown }
+        if denial.subject?.name != nil { directories.removeLast() }
+        return mayFind(directories, credential) ? place : .unknown
     }
 
     /// Whether each name of a path stands in a directory that somebody may list and search now. Which name led him there

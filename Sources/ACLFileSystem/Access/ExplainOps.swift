@@ -35,7 +35,7 @@ extension FileSystem {
     }
 
     /// Where a sandbox closes the way, it does so to whoever comes through this mount, and does not tell whether there is
-    /// anything behind (docs/sandbox-zones.md, Z5): so one caller's answer is everybody's.
+    /// anything behind (docs/sandbox-zones.md Z5): so one caller's answer is everybody's.
     /// - Returns: nil if the way is open, or something else closes it.
     func closedBySandbox(_ request: ExplainRequest, credential: some Credential) -> Explanation? {
         guard view != nil, let run = try? judged(request, credential: credential), run.isClosedBySandbox else { return nil }

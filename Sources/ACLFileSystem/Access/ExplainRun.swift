@@ -207,14 +207,14 @@ struct ExplainRun<C: Credential> {
             }
             guard current.facts.kind == .directory else { throw .notdir }
             let isAsked = first.map { depth < $0.count && $0.prefix(depth) == path.prefix(depth) } ?? false
-            // A sandbox may refuse one name of a directory and not another (docs/sandbox-zones.md, Z5).
+            // A sandbox may refuse one name of a directory and not another (docs/sandbox-zones.md Z5).
             if !isAsked || first?[depth] != path[depth] {
                 let place = Explanation.Place(isSecondPath: second, depth: depth)
                 let directory = current
                 let parts = try path[depth].withCName { (name) throws(Errno) in Parts(finding: name, in: directory) }
                 guard ask(.lookup, parts, [.object: place], word: "search") else {
                     isWayClosed = true
-                    // The directory may be searched, only not for this name (docs/sandbox-zones.md, Z5).
+                    // The directory may be searched, only not for this name (docs/sandbox-zones.md Z5).
                     if case .sandbox? = steps.last?.decision.stage, directory.standing.rights.contains(.search) {
                         let (denied, looked) = (denial, considered)
                         var refusal = steps.removeLast()
@@ -237,26 +237,16 @@ struct ExplainRun<C: Credential> {
 
     /// FIFOs, sockets and devices are hidden from those who could not open them (docs/security.md).
     private mutating func gateRefuses(_ object: Loaded, at place: Explanation.Place) -> Bool {
-        guard let rights = fileSystem.rightsBehindGate(object.facts.kind) else { return false }
-        let parts = Parts(object: object)
-        var inquiry = Inquiry(credential, on: volume, sandbox: parts.confinement, observer: NoObserver())
-        if inquiry.authorize(.rights(.writeSecurity), parts.nodes).stage == .ownerRight { return false }
-        var decision = inquiry.authorize(.rights(rights), parts.nodes)
-        let isAllowed = decision.isAllowed
-        var rule: String?
-        if case .sandbox(let role) = decision.stage {
-            rule = parts.rule(on: role)
-        } else {
-            decision = isAllowed ? .allow(.special) : .deny(.EACCES, .special)
-        }
+        guard let answer = fileSystem.judge.gate.decide(Parts(object: object), credential, on: volume) else { return false }
         steps.append(
             RawStep(
-                place: place, words: rightWords(rights, isDirectory: false), decision: decision, entry: nil, rule: rule))
-        if !isAllowed {
-            denial = decision.denial?.errno.name
+                place: place, words: rightWords(answer.rights, isDirectory: false), decision: answer.decision, entry: nil,
+                rule: answer.rule))
+        if let refusal = answer.decision.denial {
+            denial = refusal.errno.name
             notes.append("FIFOs, sockets and devices are found only by who may open them (mount option special=gate)")
         }
-        return !isAllowed
+        return !answer.decision.isAllowed
     }
 
     // MARK: Asking

@@ -1,5 +1,6 @@
 import ACLFormats
 import Authorization
+import BackingStore
 import Identity
 import LinuxSystem
 import SandboxPolicy
@@ -12,8 +13,10 @@ public final class AuditLog: Sendable {
     struct Line {
         var kept: DenialLog.Kept
         var tid: UInt32
-        /// The mount that was asked, to find the path.
-        var fileSystem: FileSystem
+        /// To find the path.
+        var tree: BackingTree
+        /// The name of what confines the mount that was asked.
+        var profile: String?
     }
     private struct State {
         var lines: FairLines<Line>
@@ -142,7 +145,7 @@ public final class AuditLog: Sendable {
     // MARK: A line
 
     private func text(_ line: Line) -> [UInt8] {
-        let (kept, fileSystem) = (line.kept, line.fileSystem)
+        let kept = line.kept
         let denial = Denial(
             sequence: 0, time: kept.time, uid: kept.uid, operation: kept.operation.name, inode: kept.inode,
             errno: kept.decision.denial?.errno.name ?? "", stage: kept.decision.stage.name, rule: kept.rule, subject: kept.subject)
@@ -154,9 +157,9 @@ public final class AuditLog: Sendable {
         if !denial.errno.isEmpty { members.append(.init("errno", .string(denial.errno))) }
         members.append(.init("stage", .string(denial.stage)))
         if let rule = kept.rule { members.append(.init("rule", .string(rule))) }
-        if let profile = fileSystem.profile { members.append(.init("profile", .string(profile.name))) }
+        if let profile = line.profile { members.append(.init("profile", .string(profile))) }
         if let inode = kept.inode { members.append(.init("inode", .string(String(inode)))) }
-        switch fileSystem.place(of: denial, seenBy: nil) {
+        switch line.tree.place(of: denial) {
         case .path(let names): members.append(JSON.path(Array(mountpoint.utf8) + names.flatMap { [0x2F] + $0 }))
         case .gone: members.append(.init("gone", .bool(true)))
         case .unknown: break

@@ -4,7 +4,7 @@ import LinuxSystem
 import Synchronization
 
 // The kernel takes attributes from an answer in several steps, and whoever looks at them meanwhile takes no lock
-// (docs/coherence.md, "Attributes in steps"):
+// (docs/coherence.md "Attributes in steps"):
 // - It says that they are good before it stores until when. If somebody may not see them any more, then for that moment the old
 //   time, which is not over, lets everybody see them.
 // - It stores the sticky bit before it takes it out again, since it must not obey it: for that moment it does, and refuses with

@@ -1,5 +1,5 @@
 /// How long the kernel may answer by itself where everybody would get the same answer: the `cache` option, as far
-/// as the kernel can be made to forget (docs/coherence.md, R8 and R16).
+/// as the kernel can be made to forget (docs/coherence.md R8 and R16).
 struct CacheTimes: Sendable, Equatable {
     /// Seconds that a name is good for.
     var entry: Double

@@ -229,7 +229,7 @@ extension KernelCache {
 
     /// Before a directory's name is answered without a time below one that not everybody may search. The kernel may
     /// use an old entry for it again, and stores the new stamp before the new time: for that moment the entry would
-    /// have its old time and be up to date (docs/coherence.md, "Two stores"). After a bump the stamp is out of date
+    /// have its old time and be up to date (docs/coherence.md "Two stores"). After a bump the stamp is out of date
     /// before it is stored. Once, for then the old time is gone.
     func takeBackOldTime(of directory: Node) {
         guard directory.lastWithTime.exchange(0, ordering: .relaxed) != 0 else { return }
@@ -349,7 +349,7 @@ extension KernelCache {
     }
 
     /// Bumps if something is due: behind a revocation always, because of time alone only if a directory has changed
-    /// (docs/coherence.md, "When time alone is no reason").
+    /// (docs/coherence.md "When time alone is no reason").
     /// - Parameter areUnchanged: looks at the directories; called without a lock.
     func tick(_ now: UInt64, areUnchanged: (HandedOutDirectories) -> Bool) {
         let doubtful = state.withLock { state -> (HandedOutDirectories, epoch: UInt64)? in

@@ -2,7 +2,7 @@ import LinuxSystem
 
 /// What has changed in the mount table since the clock's thread last read it. A bump detaches what is mounted below ours, and
 /// that thread may be a while in getting there: so a bump that no taken right waits for is preceded by this question, and put
-/// off until the thread has looked (docs/coherence.md, "The price of a bump").
+/// off until the thread has looked (docs/coherence.md "The price of a bump").
 struct MountTableNews: Sendable {
     /// Nobody may put a bump off longer by mounting and unmounting without end, nanoseconds.
     static let longestDelay: UInt64 = 100_000_000

@@ -3,7 +3,7 @@ import LinuxSystem
 import Synchronization
 
 /// The mounts that stand on directories of ours. A bump of the epoch, or refusing a look-up that the kernel made to
-/// check a name on their way, would detach them (docs/coherence.md, "The price of a bump").
+/// check a name on their way, would detach them (docs/coherence.md "The price of a bump").
 final class MountsBelow: Sendable {
     private struct GuardedName: Hashable {
         var device: UInt64

@@ -21,18 +21,6 @@ enum LookupAnswer {
 }
 
 extension FileSystem {
-    /// Whether every caller that can reach this mount would be granted these rights.
-    func everybodyHolds(_ rights: Rights, on object: Loaded) -> Bool {
-        everybodyHolds(rights, on: object.facts, object.standing)
-    }
-
-    private func everybodyHolds(_ rights: Rights, on facts: ObjectFacts, _ standing: Standing) -> Bool {
-        guard standing.rights.isSuperset(of: rights) else { return false }
-        guard let soleUser else { return universalRights(of: facts, on: volume).isSuperset(of: rights) }
-        var inquiry = Inquiry(soleUser, on: volume, sandbox: Unconfined(), observer: NoObserver())
-        return inquiry.authorize(.rights(rights), Nodes(object: facts)).isAllowed
-    }
-
     /// Shows an object under a name, and counts the look-up.
     /// - Parameter isListed: by READDIRPLUS.
     func entry(_ child: Loaded, named name: UnsafePointer<CChar>, below parent: Loaded, isListed: Bool = false) -> Entry {
@@ -55,8 +43,8 @@ extension FileSystem {
     private func entryTime(
         _ node: Node, _ status: FileStatus, named name: UnsafePointer<CChar>, below parent: Loaded, isListed: Bool
     ) -> Double {
-        guard let directory = parent.node, cache.times.entry > 0, everybodyHolds(.search, on: parent),
-            rightsBehindGate(node.object.kind) == nil
+        guard let directory = parent.node, cache.times.entry > 0, judge.everybodyHolds(.search, on: parent),
+            judge.gate.rights(behind: node.object.kind) == nil
         else {
             if node.isDirectory {
                 node.revalidation.mark()
@@ -76,7 +64,7 @@ extension FileSystem {
 
     /// Seconds for the answer that there is no such name.
     func absenceTime(of name: UnsafePointer<CChar>, below parent: Loaded) -> Double {
-        guard let directory = parent.node, everybodyHolds(.search, on: parent) else { return 0 }
+        guard let directory = parent.node, judge.everybodyHolds(.search, on: parent) else { return 0 }
         return cache.handOut(name, nil, below: directory, at: parent.status.ctime) { tellsEveryChange(parent) }
     }
 
@@ -138,7 +126,7 @@ extension FileSystem {
     /// Two look-ups of an object by different names are not ordered by any lock, so the attributes in an entry have no time then (R12).
     private func hasSeveralNames(_ object: Loaded) -> Bool { object.facts.kind != .directory && object.status.nlink > 1 }
 
-    private func isForAll(_ object: Loaded) -> Bool { everybodyHolds([.readAttributes, .readSecurity], on: object) }
+    private func isForAll(_ object: Loaded) -> Bool { judge.everybodyHolds([.readAttributes, .readSecurity], on: object) }
 
     /// Whether the kernel sees to it that attributes stay true.
     private func staysTrue(_ object: Loaded) -> Bool {
@@ -171,9 +159,9 @@ extension FileSystem {
     }
 
     private func loses(_ rights: Rights, _ before: Loaded, _ after: ObjectFacts?) -> Bool {
-        guard everybodyHolds(rights, on: before) else { return false }
+        guard judge.everybodyHolds(rights, on: before) else { return false }
         guard let after else { return true }
-        return !everybodyHolds(rights, on: after, before.standing)
+        return !judge.everybodyHolds(rights, on: after, before.standing)
     }
 
     /// An object has moved to a new name; it keeps the time that it was given under the old one (R2).
@@ -185,7 +173,7 @@ extension FileSystem {
         if object.standing.zone != destination.standing.below(name).zone, object.facts.kind == .directory {
             takeBackAllOfView()
         }
-        if everybodyHolds(.search, on: destination) {
+        if judge.everybodyHolds(.search, on: destination) {
             cache.move(nodes.known(object.object)?.id, from: old, to: name, below: new)
         } else {
             cache.takeBackNames(below: old)

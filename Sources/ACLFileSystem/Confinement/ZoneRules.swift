@@ -2,7 +2,7 @@ import Authorization
 import LinuxSystem
 import SandboxPolicy
 
-// How operations on names are judged on a confined mount (docs/sandbox-zones.md, Z5 to Z10). Each rule is a loss of rights
+// How operations on names are judged on a confined mount (docs/sandbox-zones.md Z5 to Z10). Each rule is a loss of rights
 // on one of the objects, so that the authorizer decides, and explains, in one place.
 
 extension Parts {

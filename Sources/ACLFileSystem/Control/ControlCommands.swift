@@ -82,8 +82,8 @@ extension ControlServer {
     }
 
     private func credential(_ peer: ControlSocket.Peer) -> RequestCredential {
-        fileSystem.groups.prepare(uid: peer.uid)
-        return RequestCredential(uid: peer.uid, gid: peer.gid, tid: peer.pid, cache: fileSystem.groups)
+        fileSystem.judge.groups.prepare(uid: peer.uid)
+        return RequestCredential(uid: peer.uid, gid: peer.gid, tid: peer.pid, cache: fileSystem.judge.groups)
     }
 
     /// Others may be asked about only where the client could read permissions himself; the refusal does not
@@ -181,7 +181,7 @@ extension ControlServer {
         var room = JSONText.maximumSize - 1024
         // What others may know is found out by walks; the rest is had with the next message, when it is this user's turn again.
         let start = SystemTime.threadProcessor()
-        for denial in fileSystem.denials.last(
+        for denial in fileSystem.judge.denials.last(
             Int(clamping: limit), of: isMaster(peer) ? nil : peer.uid, before: end
         ).prefix(300) {
             let number = credential == nil ? denial.sequence : DenialNumber.veiled(denial.sequence)
@@ -212,7 +212,7 @@ extension ControlServer {
     }
 
     private func status() -> JSON {
-        let counters = fileSystem.counters
+        let counters = fileSystem.judge.counters
         let denials = counters.denials.sorted { $0.key < $1.key }
         return .object([
             JSON.path(facts.source.utf8, name: "source"), JSON.path(facts.mountpoint.utf8, name: "mountpoint"),

@@ -25,7 +25,7 @@ extension FileSystem {
         _ caller: Caller
     ) -> DataDemand {
         let writes = intent.contains(.write)
-        // The kernel's own writing clears set-id bits, whoever writes; root's leaves them (AUTHORIZATION.md 6.7).
+        // The kernel's own writing clears set-id bits, whoever writes; root's leaves them (docs/authorization.md 6.7).
         let hasSetID = !object.facts.mode.isDisjoint(with: [.setUser, .setGroup])
         return DataDemand(
             allowsPassthrough: object.facts.leavesNothingToJudge, isUncached: clearsSetID,
@@ -87,9 +87,9 @@ extension FileSystem {
     var dataMembers: [JSON.Member] {
         func number(_ value: UInt64) -> JSON { .integer(Int64(clamping: value)) }
         return [
-            .init("opens_passthrough", number(counters.opensPassthrough.load(ordering: .relaxed))),
-            .init("opens_cached", number(counters.opensCached.load(ordering: .relaxed))),
-            .init("opens_uncached", number(counters.opensSeen.load(ordering: .relaxed))),
+            .init("opens_passthrough", number(judge.counters.opensPassthrough.load(ordering: .relaxed))),
+            .init("opens_cached", number(judge.counters.opensCached.load(ordering: .relaxed))),
+            .init("opens_uncached", number(judge.counters.opensSeen.load(ordering: .relaxed))),
             .init("backing_ids_opened", number(backingIDs.opened.load(ordering: .relaxed))),
             .init("backing_ids_idle", number(UInt64(backingIDs.idleCount))),
             .init("backing_ids_closed", number(backingIDs.closed.load(ordering: .relaxed))),

@@ -7,7 +7,7 @@ import Synchronization
 // A directory that the kernel has forgotten and asks for again at once: its FORGET, for which nobody waits, comes behind the
 // LOOKUP that was sent after it. Answered in that order the node would have, or keep, the mark of R7, and be forgotten once more
 // a second later with all that is below it, under whoever is at work there. So the LOOKUP waits a moment, and finds a new
-// node then (docs/coherence.md, "A FORGET that comes late").
+// node then (docs/coherence.md "A FORGET that comes late").
 
 /// When there may be FORGETs to wait for, and how many look-ups wait.
 final class ForgetWaits: Sendable {
@@ -59,8 +59,8 @@ extension FileSystem {
     /// Decides for itself alone whether the caller may find it; what is answered is decided, and counted, behind the wait.
     private func nodePerhapsForgotten(_ name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller) -> Node? {
         metadataLock.withReadLock {
-            guard let directory = try? load(parent), !directory.isCovered, everybodyHolds(.search, on: directory),
-                decide(.lookup, Parts(finding: name, in: directory), caller).isAllowed,
+            guard let directory = try? load(parent), !directory.isCovered, judge.everybodyHolds(.search, on: directory),
+                judge.decide(.lookup, Parts(finding: name, in: directory), caller).isAllowed,
                 let found = try? child(name, of: directory), found.object.kind == .directory, let node = nodes.known(found.object)
             else { return nil }
             let isLikely = node.revalidation.isPossible ? node.revalidation.mayAwaitForget() : cache.isAskedAgain(node)

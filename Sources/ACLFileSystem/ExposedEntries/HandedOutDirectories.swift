@@ -2,7 +2,7 @@ import LinuxSystem
 
 /// The directories below which the kernel may believe names in the present epoch, each with the ctime that it had before the
 /// first of them was looked for. While all keep it, no name below them has come, gone or moved and nobody has lost the
-/// right to search them behind our back (docs/coherence.md, "When time alone is no reason").
+/// right to search them behind our back (docs/coherence.md "When time alone is no reason").
 struct HandedOutDirectories: Sendable {
     /// Looking at so many takes some milliseconds.
     static let capacity = 4096

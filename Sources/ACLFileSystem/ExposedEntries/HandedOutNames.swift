@@ -8,7 +8,7 @@ struct NamedChild {
 }
 
 /// The names that the kernel may still believe in the present epoch, in the order in which they were given to it.
-/// Kept so that they can be taken back one by one where a bump would do harm (docs/coherence.md, "The price of a
+/// Kept so that they can be taken back one by one where a bump would do harm (docs/coherence.md "The price of a
 /// bump"). One run of bytes, so that a name costs its length and eighteen bytes more.
 struct HandedOutNames: Sendable {
     struct Name: Sendable {

@@ -1,5 +1,5 @@
 /// What is being taken back name by name because a bump would do harm: each batch from when it is begun until the
-/// kernel has taken the lock of every directory in it (docs/coherence.md, "The price of a bump").
+/// kernel has taken the lock of every directory in it (docs/coherence.md "The price of a bump").
 struct NamesInFlight: Sendable {
     struct Ticket: Hashable, Sendable {
         fileprivate let number: UInt64

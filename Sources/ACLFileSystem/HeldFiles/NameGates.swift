@@ -4,7 +4,7 @@ import Synchronization
 
 /// Directories whose names a spare thread is changing. unlink(2), rename(2) and link(2) wait for a held file with the lock of
 /// the backing directory in hand, so whatever needs that lock waits here instead, and not for long
-/// (docs/decisions/0020-held-files.md, "Names").
+/// (docs/decisions/0020-held-files.md "Names").
 final class NameGates: Sendable {
     enum Gate: Hashable {
         case directory(ObjectKey)

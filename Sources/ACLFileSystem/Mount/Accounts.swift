@@ -2,9 +2,6 @@ import FuseSession
 import Identity
 
 extension FileSystem {
-    /// Before a request of this caller takes any lock: what the directory service says about him.
-    func learn(of caller: Caller) { groups.prepare(uid: caller.uid) }
-
     /// Names for one text, within one deadline. Must not be used while a lock is held.
     func accountNames() -> AccountIdentityNames<TimedAccounts> { AccountIdentityNames(TimedAccounts(accounts)) }
 }

@@ -23,11 +23,11 @@ public final class FileSystem: Sendable {
     let options: MountOptions
     /// What confines everything that comes through this mount; nil: nothing.
     let view: View?
+    public let judge: Judge
     let nodes: NodeTable
     let handles = HandleTable()
     let share: Share
     var metadataLock: ReadWriteLock { share.lock }
-    let groups: GroupCache
     let backingIDs: BackingIDs
     let accessTimes: AccessTimes
     /// Is given one line for the log.
@@ -37,19 +37,12 @@ public final class FileSystem: Sendable {
     let mountsBelow = MountsBelow()
     let notices = Notices()
     let forgetting = ForgettingQueue()
-    /// Without `allow_other` the kernel lets nobody else in.
-    let soleUser: SoleUser?
     private let agreed = Lock<Negotiated?>(nil)
     private let clock = Lock<CacheClock?>(nil)
     /// Names for texts. Membership has threads of its own, so that texts never stand in its way.
     let accounts = AccountService()
-    public let counters = Counters()
-    let denials = DenialLog()
-    /// What is judged is written to; nil: to none. That of the mount for its views, too.
-    let audit: AuditLog?
     /// Of what is being created; nil: none are kept. Those of the mount for its views, too.
     let creationNotes: CreationNotes?
-    private let volumeState: Lock<VolumeState>
     /// Of a view: the mount whose volume this is, too.
     let base: FileSystem?
     /// Random, so that a file handle of an earlier mount does not open another object (I8).
@@ -64,7 +57,6 @@ public final class FileSystem: Sendable {
         base: FileSystem? = nil, audit: AuditLog? = nil, creationNotes: CreationNotes? = nil,
         report: @escaping @Sendable (String) -> Void = { _ in }
     ) {
-        self.audit = base.map { $0.audit } ?? audit
         self.creationNotes = base.map { $0.creationNotes } ?? creationNotes
         self.base = base
         view = profile.map { View($0, options.cache) }
@@ -76,10 +68,8 @@ public final class FileSystem: Sendable {
         self.tree = tree
         self.options = options
         nodes = NodeTable(root: tree.root)
-        groups = GroupCache(milliseconds: options.groupsCache, directory: options.directoryGroups)
         cache = KernelCache(options.cache)
-        soleUser = options.allowOther ? nil : SoleUser(uid: geteuid(), gid: getegid())
-        volumeState = Lock(options.volume)
+        judge = Judge(options, tree, base: base?.judge, audit: audit, profile: profile?.name, number: generation)
     }
 
     /// Gives the way to the kernel, once and before it is served.
@@ -114,11 +104,8 @@ public final class FileSystem: Sendable {
     /// The mount is gone.
     public func disconnect() {
         share.leave(self)
-        base?.denials.end(generation)
-        if base == nil {
-            audit?.end()
-            creationNotes?.end()
-        }
+        judge.end()
+        if base == nil { creationNotes?.end() }
         share.growing.filler.settle(milliseconds: 1000)
         clock.withLock { $0.take() }?.stop()
         notices.stop()
@@ -126,15 +113,14 @@ public final class FileSystem: Sendable {
     }
 
     /// Somebody has moved the log of decisions away.
-    public func reopenAudit() { if base == nil { audit?.reopen() } }
+    public func reopenAudit() { judge.reopenAudit() }
 
     /// The volume's state in force.
-    public var volume: VolumeState { base?.volume ?? volumeState.withLock { $0 } }
+    public var volume: VolumeState { judge.volume }
 
     /// Changes the volume's state between two decisions, never within one.
     public func changeVolume(_ body: (inout VolumeState) -> Void) {
-        if let base { return base.changeVolume(body) }
-        metadataLock.withWriteLock { volumeState.withLock { body(&$0) } }
+        metadataLock.withWriteLock { judge.changeVolume(body) }
     }
 }
 
@@ -157,7 +143,7 @@ struct Loaded {
 
 extension FileSystem {
     func node(_ id: NodeID) throws(Errno) -> Node {
-        // Not ESTALE: the kernel would repeat the walk under other rules (COHERENCE R9).
+        // Not ESTALE: the kernel would repeat the walk under other rules (docs/coherence.md R9).
         guard let node = nodes.find(id) else { throw .io }
         return node
     }
@@ -213,83 +199,6 @@ extension FileSystem {
             if error == .noent { return nil }
             throw error
         }
-    }
-
-    /// Asks the authorizer; a denial is counted and becomes the operation's errno.
-    /// - Parameters:
-    ///   - subject: the object that a denial is remembered by.
-    ///   - name: the name that was asked for, in `directory`.
-    func permit(
-        _ operation: Operation, _ objects: borrowing Parts, _ caller: Caller, about subject: Loaded,
-        named name: UnsafePointer<CChar>? = nil, in directory: BackingObject? = nil
-    ) throws(Errno) {
-        let decision = decide(operation, objects, caller)
-        // Granted a moment ago, before it was found that the object may be held: counted once.
-        if ThreadMark.isSet, decision.isAllowed { return }
-        counters.count(decision)
-        if let denial = decision.denial {
-            var rule: String?
-            if case .sandbox(let role) = decision.stage { rule = objects.rule(on: role) }
-            remember(decision, of: operation, caller, subject, named: name, in: directory, rule: rule)
-            throw denial.errno
-        }
-        if let audit, audit.takesAllowed {
-            audit.add(.init(kept: kept(decision, operation, caller, subject, name, directory, nil), tid: caller.tid, fileSystem: self))
-        }
-    }
-
-    private func kept(
-        _ decision: Decision, _ operation: Operation, _ caller: Caller, _ subject: Loaded,
-        _ name: UnsafePointer<CChar>?, _ directory: BackingObject?, _ rule: String?
-    ) -> DenialLog.Kept {
-        let now = SystemTime.now()
-        return DenialLog.Kept(
-            time: now.sec, nanoseconds: now.nsec, uid: caller.uid, operation: operation,
-            inode: tree.shownInode(device: subject.status.device, inode: subject.status.inode),
-            subject: DeniedSubject(directory ?? subject.object, name: name.map { Array($0.bytes) }), decision: decision,
-            rule: rule)
-    }
-
-    func remember(
-        _ decision: Decision, of operation: Operation, _ caller: Caller, _ subject: Loaded,
-        named name: UnsafePointer<CChar>?, in directory: BackingObject?, rule: String?
-    ) {
-        var kept = kept(decision, operation, caller, subject, name, directory, rule)
-        denials.add(kept)
-        audit?.add(.init(kept: kept, tid: caller.tid, fileSystem: self))
-        // Nobody else can ask the mount of a confined command.
-        guard let base else { return }
-        kept.view = generation
-        base.denials.add(kept)
-    }
-
-    /// Asks what an open handle may do.
-    func permit(_ operation: HandleOperation, through file: OpenFile, flags: FileFlags = []) throws(Errno) {
-        let decision = authorize(operation, through: file.mode, flags: flags)
-        counters.count(decision)
-        if let denial = decision.denial { throw denial.errno }
-    }
-
-    /// Asks the authorizer without counting: for questions that shape an operation instead of refusing it.
-    func decide(_ operation: Operation, _ objects: borrowing Parts, _ caller: Caller) -> Decision {
-        // Only access(2) comes with ids that need not be those the thread acts under (AUTHORIZATION.md 9a.2).
-        let asksByRealIDs = if case .access = operation { true } else { false }
-        var volume = volume
-        // The system is asked only where it would matter.
-        volume.protectsHardLinks = true
-        var inquiry = Inquiry(
-            credential(caller, realIDsCount: asksByRealIDs), on: volume, sandbox: objects.confinement, observer: NoObserver())
-        let decision = inquiry.authorize(operation, objects.nodes)
-        guard case .precondition(.protectedLink) = decision.stage, !KernelSettings.protectsHardLinks else { return decision }
-        volume.protectsHardLinks = false
-        inquiry = Inquiry(credential(caller), on: volume, sandbox: objects.confinement, observer: NoObserver())
-        return inquiry.authorize(operation, objects.nodes)
-    }
-
-    func credential(_ caller: Caller, realIDsCount: Bool = false) -> RequestCredential {
-        RequestCredential(
-            uid: caller.uid, gid: caller.gid, tid: Int32(bitPattern: caller.tid), cache: groups,
-            realIDsCount: realIDsCount)
     }
 
     func attributes(of object: Loaded) -> ObjectAttributes {

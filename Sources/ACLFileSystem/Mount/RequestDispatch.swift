@@ -21,7 +21,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     }
 
     override public func destroyed() { fs.disconnect() }
-    override public func willServe(_ caller: Caller) { fs.learn(of: caller) }
+    override public func willServe(_ caller: Caller) { fs.judge.prepare(for: caller) }
     override public func forget(_ node: NodeID, count: UInt64) { fs.forgetLookups(of: node, count) }
 
     /// Runs one operation; names that are being changed on a spare thread are waited for.

@@ -3,7 +3,7 @@ import LinuxSystem
 import Synchronization
 
 /// What all mounts of one backing tree have in common in this daemon: the lock that holds facts and names still
-/// between a decision and its act, and the knowledge of one another (docs/coherence.md, R14).
+/// between a decision and its act, and the knowledge of one another (docs/coherence.md R14).
 ///
 /// While there is more than one, a change through one is told to all others before its reply (`OtherMounts.swift`), and
 /// no listing hands out objects: it alone takes effect at a moment that only a lock of that kernel's could tell.
@@ -117,7 +117,7 @@ public final class Share: Sendable {
 
 extension FileSystem {
     /// Before all names are taken back at once for a reason that has time: what was mounted below a moment ago would be lost
-    /// (docs/coherence.md, "The price of a bump"). Whoever holds a directory delays it by half a second at most.
+    /// (docs/coherence.md "The price of a bump"). Whoever holds a directory delays it by half a second at most.
     /// Never from a thread that answers requests, nor the clock's.
     func awaitSettledMounts() {
         let end = SystemTime.monotonic() + 500_000_000

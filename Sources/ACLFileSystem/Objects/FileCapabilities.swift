@@ -26,7 +26,7 @@ extension FileSystem {
         }
     }
 
-    /// Where a change of the owner is accepted and discarded nothing reaches the backing file (docs/authorization.md 10, Q1).
+    /// Where a change of the owner is accepted and discarded nothing reaches the backing file (docs/authorization.md Q1).
     func dropCapabilitiesWithoutOwner(_ object: Loaded) throws(Errno) {
         guard object.facts.kind == .file else { return }
         do throws(Errno) { try Syscall.removexattr(.any(object.descriptor.rawValue), capabilityName) } catch {

@@ -2,7 +2,7 @@ import LinuxSystem
 
 /// How many descriptors the open handles of all mounts of this daemon may take: never those by which objects are
 /// found and callers are known, and for one user never all of them. So whoever opens all that he may stops himself,
-/// and nobody else (docs/security.md, "Denial of service").
+/// and nobody else (docs/security.md "Denial of service").
 final class HandleAllowance: Sendable {
     /// One descriptor of a handle; given back when the handle is.
     final class Portion: Sendable {

@@ -3,7 +3,7 @@ import BackingStore
 import FuseSession
 import LinuxSystem
 
-// What a change through one mount means for the kernels of the tree's other mounts (docs/coherence.md, "Several
+// What a change through one mount means for the kernels of the tree's other mounts (docs/coherence.md "Several
 // mounts"). All of it after the change and before the reply, with the metadata lock held for writing where names or
 // facts are concerned; none of it waits for the kernel.
 

@@ -10,7 +10,7 @@ extension FileSystem {
     func aclText(of id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
         let (acl, isDirectory) = try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(id)
-            try permit(.readACL, Parts(object: object), caller, about: object)
+            try judge.permit(.readACL, Parts(object: object), caller, about: object)
             guard let acl = object.facts.acl else { throw .nodata }
             return (acl, object.facts.kind == .directory)
         }
@@ -26,7 +26,7 @@ extension FileSystem {
             let object = try load(id)
             try requireNoOtherChange(of: object)
             // Whether there is a list is told only to those who may change it, and to those who name it.
-            if flags != 0 { try permit(.setACL(acl), Parts(object: object), caller, about: object) }
+            if flags != 0 { try judge.permit(.setACL(acl), Parts(object: object), caller, about: object) }
             if flags == XattrFlag.create, object.facts.acl != nil { throw .exist }
             if flags == XattrFlag.replace, object.facts.acl == nil { throw .nodata }
             try changeACL(object, to: acl, caller)

@@ -32,14 +32,14 @@ extension FileSystem {
             let nodes = Parts(object: object)
             let times = requestedTimes(changes)
             if let mode = changes.mode, !isKernelsOwn(mode, changes, object, caller) {
-                try permit(.chmod(FileMode(rawValue: UInt16(mode & 0o7777))), nodes, caller, about: object)
+                try judge.permit(.chmod(FileMode(rawValue: UInt16(mode & 0o7777))), nodes, caller, about: object)
             }
             if changes.uid != nil || changes.gid != nil {
-                try permit(.chown(uid: changes.uid, gid: changes.gid), nodes, caller, about: object)
+                try judge.permit(.chown(uid: changes.uid, gid: changes.gid), nodes, caller, about: object)
             }
             if changes.size != nil { try permitTruncation(object, changes.handle, caller) }
             if let times {
-                try permit(
+                try judge.permit(
                     .setTimes(access: times.access.kind, modification: times.modification.kind), nodes, caller, about: object)
             }
             // The kernel will ask for this name without a lock, whatever the change was (R10).
@@ -85,7 +85,7 @@ extension FileSystem {
     }
 
     /// Kernels that do not leave set-id bits to us clear them by a SETATTR of their own, in the name of whoever writes,
-    /// truncates or changes the owner (AUTHORIZATION.md 6.7). Nothing but these bits may differ, and the act that they
+    /// truncates or changes the owner (docs/authorization.md 6.7). Nothing but these bits may differ, and the act that they
     /// go with must be in the request or in reach of a handle of his.
     private func isKernelsOwn(
         _ mode: UInt32, _ changes: SetAttributes, _ object: Loaded, _ caller: Caller
@@ -101,18 +101,18 @@ extension FileSystem {
     }
 
     /// The kernel's request before somebody writes names nothing, and chown(2) without ids looks the same: who holds no
-    /// handle to write through changes nothing by it, as on macOS (AUTHORIZATION.md 6.3). RELEASE comes behind close(2), so a file
+    /// handle to write through changes nothing by it, as on macOS (docs/authorization.md 6.3). RELEASE comes behind close(2), so a file
     /// that was closed a moment ago may count as open still: then the bits go, which is less access.
     private func isBeforeWriting(_ changes: SetAttributes, to object: Loaded, _ caller: Caller) -> Bool {
         guard changes.size == nil, changes.uid == nil, changes.gid == nil, let node = object.node else { return false }
         return handles.hasWritableFile(of: node, openedBy: caller.uid)
     }
 
-    /// By path it asks `write`; through a handle its access mode and the flags (AUTHORIZATION.md 2.2, 2.4).
+    /// By path it asks `write`; through a handle its access mode and the flags (docs/authorization.md 2.2, 2.4).
     private func permitTruncation(_ object: Loaded, _ handle: HandleID?, _ caller: Caller) throws(Errno) {
-        guard let handle else { return try permit(.truncate, Parts(object: object), caller, about: object) }
+        guard let handle else { return try judge.permit(.truncate, Parts(object: object), caller, about: object) }
         let file = try handles.file(handle)
-        try permit(.truncate, through: file, flags: object.facts.flags)
+        try judge.permit(.truncate, through: file, flags: object.facts.flags)
     }
 
     /// Each change leaves less access than both neighbours would: set-id bits go before the owner changes,
@@ -191,7 +191,7 @@ extension FileSystem {
         var requested = requested
         // Shown because of where it is, so that it comes with every change of another flag.
         if object.standing.isLeftOutOfBackups, !shown.flags.contains(.noDump) { requested.subtract(.noDump) }
-        try permit(.chflags(requested), Parts(object: object).with(shown), caller, about: object)
+        try judge.permit(.chflags(requested), Parts(object: object).with(shown), caller, about: object)
         let flags = AttributeEffect.flags(after: requested, on: shown)
         if flags == shown.flags { return }
         var record = try tree.record(object.descriptor.rawValue)
@@ -201,7 +201,7 @@ extension FileSystem {
     }
 
     func changeACL(_ object: Loaded, to acl: ACL?, _ caller: Caller) throws(Errno) {
-        try permit(.setACL(acl), Parts(object: object), caller, about: object)
+        try judge.permit(.setACL(acl), Parts(object: object), caller, about: object)
         if acl == object.facts.acl { return }
         var record = try tree.record(object.descriptor.rawValue)
         record.acl = acl

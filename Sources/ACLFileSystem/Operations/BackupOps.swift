@@ -66,7 +66,7 @@ extension FileSystem {
     }
 
     func getBackupMark(_ mark: BackupMark, of object: Loaded, _ caller: Caller) throws(Errno) -> [UInt8] {
-        try permit(.getXattr, Parts(object: object), caller, about: object)
+        try judge.permit(.getXattr, Parts(object: object), caller, about: object)
         guard let value = try backupMarks(object).value(of: mark) else { throw .nodata }
         return value
     }
@@ -86,7 +86,7 @@ extension FileSystem {
     func setBackupMark(
         _ mark: BackupMark, _ value: UnsafeRawBufferPointer, flags: Int32, of object: Loaded, _ caller: Caller
     ) throws(Errno) {
-        try permit(.setXattr(isProtected: false), Parts(object: object), caller, about: object)
+        try judge.permit(.setXattr(isProtected: false), Parts(object: object), caller, about: object)
         let isInclusion = mark.includes(Array(value))
         guard isInclusion || mark.accepts(Array(value)) else { throw .inval }
         let marks = try backupMarks(object)
@@ -106,7 +106,7 @@ extension FileSystem {
     /// Removing one clears all. Where nothing excludes it is no error: a copying program removes, one after the other,
     /// all that was listed and that its source does not have, and the first has taken the others along.
     func removeBackupMark(_ mark: BackupMark, of object: Loaded, _ caller: Caller) throws(Errno) {
-        try permit(.removeXattr(isProtected: false), Parts(object: object), caller, about: object)
+        try judge.permit(.removeXattr(isProtected: false), Parts(object: object), caller, about: object)
         let marks = try backupMarks(object)
         try clear(marks, of: object, caller)
         if marks.stored[mark] != nil, !marks.excluding.contains(mark) { try drop(mark.storedName, object) }

@@ -109,7 +109,7 @@ extension FileSystem {
             mode: FileMode(rawValue: UInt16(truncatingIfNeeded: status.mode & 0o7777)), flags: stored.flags, rare: stored.rare)
     }
 
-    /// A file without a name: judged and made like one in that directory (AUTHORIZATION.md 2.4).
+    /// A file without a name: judged and made like one in that directory (docs/authorization.md 2.4).
     func createUnnamed(in parent: Loaded, mode: UInt32, _ caller: Caller) throws(Errno) -> SharedDescriptor {
         let facts = try authorizeCreation(.file, nil, in: parent, mode: mode, caller)
         return try spending(for: caller) { () throws(Errno) in
@@ -129,12 +129,11 @@ extension FileSystem {
         let request = CreationRequest(
             kind: kind, mode: FileMode(rawValue: UInt16(truncatingIfNeeded: mode & 0o7777)),
             umask: UInt16(truncatingIfNeeded: caller.umask & 0o777))
-        try permit(
+        try judge.permit(
             .create(request), Parts(creating: kind, name, in: parent), caller, about: parent, named: name,
             in: parent.object)
         if parent.isCovered { throw .rofs }
-        let inquiry = Inquiry(credential(caller), on: volume, sandbox: Unconfined(), observer: NoObserver())
-        do { return try inquiry.newObject(request, in: parent.facts, gid: caller.gid) } catch { throw .nomem }
+        return try judge.newObject(request, in: parent.facts, caller)
     }
 
     private func openCreated(_ name: UnsafePointer<CChar>, in directory: Int32) throws(Errno) -> SharedDescriptor {

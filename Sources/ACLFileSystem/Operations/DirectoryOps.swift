@@ -9,7 +9,7 @@ extension FileSystem {
         let node = try node(id)
         return try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(node)
-            try permit(.list, Parts(object: object), caller, about: object)
+            try judge.permit(.list, Parts(object: object), caller, about: object)
             guard object.facts.kind == .directory else { throw .notdir }
             let portion = try share.handleAllowance.take(caller.uid)
             let descriptor = SharedDescriptor(
@@ -30,7 +30,7 @@ extension FileSystem {
             // Of such a directory the kernel takes no mtime (AttributesInSteps.swift).
             !isSticky(directory),
             tree.stampsEveryChange(directory.status, directory.descriptor),
-            everybodyHolds([.list, .search, .readAttributes, .readSecurity], on: directory)
+            judge.everybodyHolds([.list, .search, .readAttributes, .readSecurity], on: directory)
         else { return [] }
         // Shown anew, the objects bring their attributes along; names that are kept leave each to be asked for.
         return areShownLately(in: directory) ? [.cacheDirectory, .keepCache] : [.cacheDirectory]
@@ -87,10 +87,10 @@ extension FileSystem {
     }
 
     /// A handle keeps what it was given, but no place: where a directory has moved to, its names are listed only if they
-    /// could be listed there (docs/sandbox-zones.md, Z4).
+    /// could be listed there (docs/sandbox-zones.md Z4).
     private func permitListing(_ directory: Loaded, _ caller: Caller) throws(Errno) {
         guard !directory.standing.rights.contains(.list) else { return }
-        try permit(.list, Parts(object: directory), caller, about: directory)
+        try judge.permit(.list, Parts(object: directory), caller, about: directory)
     }
 
     private func listEntries(
@@ -112,7 +112,7 @@ extension FileSystem {
         let parent = try load(directory.node)
         try permitListing(parent, caller)
         // With several mounts no listing shows objects (R4).
-        let showsEntries = cache.mayShowObjects && !share.hasSeveralMounts && everybodyHolds(.search, on: parent)
+        let showsEntries = cache.mayShowObjects && !share.hasSeveralMounts && judge.everybodyHolds(.search, on: parent)
         try forEachName(of: directory, from: offset) { name, inode in
             let offset = UInt64(bitPattern: name.nextOffset)
             if showsEntries, !name.isDot, let entry = listedEntry(name.name, below: parent) {
@@ -133,7 +133,7 @@ extension FileSystem {
 
     /// The entry of a listed name, if it may be believed.
     private func listedEntry(_ name: UnsafePointer<CChar>, below parent: Loaded) -> Entry? {
-        guard let child = try? child(name, of: parent), rightsBehindGate(child.object.kind) == nil,
+        guard let child = try? child(name, of: parent), judge.gate.rights(behind: child.object.kind) == nil,
             !child.standing.rights.isEmpty
         else { return nil }
         // A marked directory is left out, even here (R7).

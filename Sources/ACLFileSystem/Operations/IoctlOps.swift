@@ -3,7 +3,7 @@ import FuseSession
 import LinuxSystem
 
 /// The four commands of chattr(1) and lsattr(1). Every other ioctl gets ENOTTY, and none is handed to a
-/// backing descriptor, where the daemon is root (AUTHORIZATION.md 2.4).
+/// backing descriptor, where the daemon is root (docs/authorization.md 2.4).
 private enum FlagCommand: UInt32 {
     case getFlags = 0x8008_6601
     case setFlags = 0x4008_6602
@@ -41,7 +41,7 @@ extension FileSystem {
     private func readFlags(_ node: Node, _ caller: Caller) throws(Errno) -> FileFlags {
         try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(node)
-            try permit(.readFlags, Parts(object: object), caller, about: object)
+            try judge.permit(.readFlags, Parts(object: object), caller, about: object)
             return try shownFlags(object)
         }
     }

@@ -19,12 +19,12 @@ extension FileSystem {
         let directory = try load(parent)
         try requireOpenGate(of: directory.object)
         do throws(Errno) {
-            try permit(
+            try judge.permit(
                 .lookup, Parts(finding: name, in: directory), caller, about: directory, named: name,
                 in: directory.object)
             if directory.isCovered { return .absent(validFor: 0) }
             let found = try child(name, of: directory)
-            try gate(found, named: name, in: directory.object, caller)
+            try judge.permitFinding(found, named: name, in: directory.object, caller)
             // In vain: as if it had not waited, however many bumps there were meanwhile.
             if let awaited, isKnown(awaited) { awaited.revalidation.mark() }
             return .found(entry(found, named: name, below: directory))
@@ -34,39 +34,6 @@ extension FileSystem {
             // The one refusal after which the kernel keeps what is mounted there.
             if mountsBelow.guards(name, in: directory.object) { throw .nomem }
             throw error
-        }
-    }
-
-    /// The kernel opens FIFOs, connects to sockets and, with `dev`, opens devices without asking, so a look-up is
-    /// answered only to callers who hold what that would give them, or who own the object (docs/security.md).
-    private func gate(
-        _ found: Loaded, named name: UnsafePointer<CChar>, in directory: BackingObject, _ caller: Caller
-    ) throws(Errno) {
-        guard let rights = rightsBehindGate(found.object.kind) else { return }
-        let parts = Parts(object: found)
-        if decide(.rights(.writeSecurity), parts, caller).stage == .ownerRight { return }
-        var decision = decide(.rights(rights), parts, caller)
-        if decision.isAllowed { return }
-        var rule: String?
-        if case .sandbox(let role) = decision.stage {
-            rule = parts.rule(on: role)
-        } else {
-            decision = .deny(.EACCES, .special)
-        }
-        counters.count(decision)
-        remember(decision, of: .lookup, caller, found, named: name, in: directory, rule: rule)
-        throw decision.denial?.errno ?? .acces
-    }
-
-    /// What opening an object of this kind would give without a question; nil where nothing is hidden.
-    func rightsBehindGate(_ kind: ObjectKind) -> Rights? {
-        guard options.special == .gate else { return nil }
-        switch kind {
-        case .fifo: return [.read, .write]
-        case .socket: return .write
-        // With `nodev` the kernel opens none.
-        case .characterDevice, .blockDevice: return options.noDev ? nil : [.read, .write]
-        case .file, .directory, .symlink: return nil
         }
     }
 
@@ -86,11 +53,11 @@ extension FileSystem {
             let object = try load(id)
             let parts = Parts(object: object)
             if let handle, let file = try? handles.file(handle), file.node.id == id,
-                !decide(.stat, parts, caller).isAllowed
+                !judge.decide(.stat, parts, caller).isAllowed
             {
                 return shownWithoutTime(object)
             }
-            try permit(.stat, parts, caller, about: object)
+            try judge.permit(.stat, parts, caller, about: object)
             return shown(object)
         }
     }
@@ -99,14 +66,14 @@ extension FileSystem {
         try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(id)
             let mask = AccessMask(rawValue: UInt8(truncatingIfNeeded: mask & 7))
-            try permit(.access(mask), Parts(object: object), caller, about: object)
+            try judge.permit(.access(mask), Parts(object: object), caller, about: object)
         }
     }
 
     func readLink(_ id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
         try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(id)
-            try permit(.readLink, Parts(object: object), caller, about: object)
+            try judge.permit(.readLink, Parts(object: object), caller, about: object)
             // Bound, so that it outlives the call.
             let place = accessTimes.place(of: object.descriptor.rawValue) ?? object.descriptor
             return try Syscall.readlinkat(place.rawValue)
@@ -118,7 +85,7 @@ extension FileSystem {
             // Nobody is refused this elsewhere, but nothing is told about a place that nothing reaches.
             try metadataLock.withReadLock { () throws(Errno) in
                 let object = try load(id)
-                if object.standing.rights.isEmpty { try permit(.readFlags, Parts(object: object), caller, about: object) }
+                if object.standing.rights.isEmpty { try judge.permit(.readFlags, Parts(object: object), caller, about: object) }
             }
         }
         let descriptor = try tree.descriptor(of: node(id).object)

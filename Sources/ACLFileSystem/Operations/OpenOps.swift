@@ -79,13 +79,13 @@ extension FileSystem {
         _ node: Node, _ object: Loaded, _ intent: OpenIntent, flags: Int32, mayComeAgain: Bool, _ caller: Caller
     ) throws(Errno) -> OpenFile {
         let executes = flags & openForExecution != 0
-        try permit(executes ? .execute : .open(intent), Parts(object: object), caller, about: object)
+        try judge.permit(executes ? .execute : .open(intent), Parts(object: object), caller, about: object)
         // The kernel opens the others itself; only files have data here.
         guard object.facts.kind == .file else { throw .io }
         let portion = try share.handleAllowance.take(caller.uid)
         let isWritable = intent.contains(.write)
         let isAppendOnly = bindsToEnd(intent, object, caller)
-        // Writing clears set-id bits (AUTHORIZATION.md 6.7), but the kernel does not tell of writing to a mapping. Without
+        // Writing clears set-id bits (docs/authorization.md 6.7), but the kernel does not tell of writing to a mapping. Without
         // the page cache there is none; where mappings cannot be kept away, opening for writing clears them.
         let clearsSetID =
             isWritable && caller.uid != 0 && !object.facts.mode.isDisjoint(with: [.setUser, .setGroup])
@@ -110,18 +110,18 @@ extension FileSystem {
     }
 
     private func opening(_ file: OpenFile) -> Opening {
-        counters.count(file.way.path)
+        judge.counters.count(file.way.path)
         // At close(2) there is nothing to do but to see to gaps.
         return Opening(handles.add(file), file.way.path, noFlush: !file.isWritable || options.zeroFill == .off)
     }
 
     /// Whether a handle may only add at the end: the object is append-only, or it was opened for
-    /// appending by somebody who may not write (DESIGN 5: O_APPEND can be cleared after open).
+    /// appending by somebody who may not write (O_APPEND can be cleared after open: docs/data-path.md).
     func bindsToEnd(_ intent: OpenIntent, _ object: Loaded, _ caller: Caller) -> Bool {
         guard intent.contains(.write) else { return false }
         if !object.facts.flags.isDisjoint(with: .appendOnly) { return true }
         guard intent.contains(.append) else { return false }
-        return !decide(.rights(.write), Parts(object: object), caller).isAllowed
+        return !judge.decide(.rights(.write), Parts(object: object), caller).isAllowed
     }
 
     /// Only the access mode reaches the backing file: appending, truncation and exclusion are ours, and
@@ -154,7 +154,7 @@ extension FileSystem {
         do throws(Errno) { made = try create(.file, name, in: directory, mode: mode, caller) } catch {
             guard error == .exist, flags & OpenFlag.exclusive == 0 else { throw error }
             // It came into being after the kernel looked: then it is opened like any other.
-            try permit(
+            try judge.permit(
                 .lookup, Parts(finding: name, in: directory), caller, about: directory, named: name,
                 in: directory.object)
             let found = try child(name, of: directory)
@@ -205,7 +205,7 @@ extension FileSystem {
         }
     }
 
-    /// The handle that creating gives. No right on the new object is asked (AUTHORIZATION.md 2.2), so that
+    /// The handle that creating gives. No right on the new object is asked (docs/authorization.md 2.2), so that
     /// O_WRONLY with mode 0444 works.
     private func openCreated(
         _ made: Loaded, _ node: Node, _ portion: HandleAllowance.Portion, flags: Int32, _ caller: Caller

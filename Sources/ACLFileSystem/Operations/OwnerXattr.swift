@@ -51,10 +51,10 @@ extension FileSystem {
     func changeOwner(of object: Loaded, to owner: Owner, _ caller: Caller) throws(Errno) {
         switch owner {
         case .user(let uid):
-            try permit(.chown(uid: uid, gid: nil), Parts(object: object), caller, about: object)
+            try judge.permit(.chown(uid: uid, gid: nil), Parts(object: object), caller, about: object)
             try takingBack(object) { () throws(Errno) in try changeOwner(of: object, uid: uid, gid: nil) }
         case .identity(let guid):
-            try permit(.setOwner(guid), Parts(object: object), caller, about: object)
+            try judge.permit(.setOwner(guid), Parts(object: object), caller, about: object)
             try give(object, uid: ObjectFacts.notAnID, gid: nil) { $0.ownerGUID = guid }
         }
     }
@@ -62,23 +62,23 @@ extension FileSystem {
     func changeGroup(of object: Loaded, to group: OwningGroup, _ caller: Caller) throws(Errno) {
         switch group {
         case .group(let gid):
-            try permit(.chown(uid: nil, gid: gid), Parts(object: object), caller, about: object)
+            try judge.permit(.chown(uid: nil, gid: gid), Parts(object: object), caller, about: object)
             try takingBack(object) { () throws(Errno) in try changeOwner(of: object, uid: nil, gid: gid) }
         case .identity(let guid):
-            try permit(.setGroup(guid), Parts(object: object), caller, about: object)
+            try judge.permit(.setGroup(guid), Parts(object: object), caller, about: object)
             try give(object, uid: nil, gid: ObjectFacts.notAnID) { $0.groupGUID = guid }
         }
     }
 
     /// Back to the owner that the uid implies: "not a user" after a group was set, whom only root can follow.
     func removeOwnerGUID(of object: Loaded, _ caller: Caller) throws(Errno) {
-        try permit(.setOwner(nil), Parts(object: object), caller, about: object)
+        try judge.permit(.setOwner(nil), Parts(object: object), caller, about: object)
         if object.facts.ownerGUID == nil { throw .nodata }
         try give(object) { $0.ownerGUID = nil }
     }
 
     func removeGroupGUID(of object: Loaded, _ caller: Caller) throws(Errno) {
-        try permit(.setGroup(nil), Parts(object: object), caller, about: object)
+        try judge.permit(.setGroup(nil), Parts(object: object), caller, about: object)
         if object.facts.groupGUID == nil { throw .nodata }
         try give(object) { $0.groupGUID = nil }
     }

@@ -3,7 +3,7 @@ import BackingStore
 import FuseSession
 import LinuxSystem
 
-// Data operations ask for the handle's access mode only (AUTHORIZATION.md 2.2, 2.4): rights were asked
+// Data operations ask for the handle's access mode only (docs/authorization.md 2.2, 2.4): rights were asked
 // when it was opened, and an open descriptor keeps what it was given.
 
 extension FileSystem {
@@ -11,7 +11,7 @@ extension FileSystem {
         _ id: HandleID, into buffer: UnsafeMutableRawBufferPointer, offset: Int64, _ caller: Caller
     ) throws(Errno) -> Int {
         let file = try handles.file(id)
-        try permit(.read, through: file)
+        try judge.permit(.read, through: file)
         let descriptor = try file.descriptor()
         // Where no data goes past us nobody holds the file.
         guard file.way.mustKeepNoPages else { return try read(descriptor, into: buffer, offset: offset) }
@@ -56,7 +56,7 @@ extension FileSystem {
         let appends = flags & OpenFlag.append != 0
         var addsAtEnd = appends
         if !appends, file.isAppendOnly { addsAtEnd = try isEnd(offset, of: file) }
-        try permit(.write(addsAtEnd: addsAtEnd), through: file)
+        try judge.permit(.write(addsAtEnd: addsAtEnd), through: file)
         defer { share.contentChanged(file.node.object, through: self) }
         if clearsSetID { try clearSetID(of: file, caller) }
         let position: Int64? = file.isAppendOnly || appends ? nil : offset
@@ -110,7 +110,7 @@ extension FileSystem {
         return total
     }
 
-    /// Set-id bits go when somebody other than root writes (AUTHORIZATION.md 6.7); the kernel says when.
+    /// Set-id bits go when somebody other than root writes (docs/authorization.md 6.7); the kernel says when.
     private func clearSetID(of file: OpenFile, _ caller: Caller) throws(Errno) {
         if try Syscall.statx(file.place.rawValue, flags: AtFlag.dontSync).mode & 0o6000 == 0 { return }
         if try unlessHeld(caller, { () throws(Errno) in try clearSetIDNow(of: file) }) != nil { return }
@@ -169,7 +169,7 @@ extension FileSystem {
         }
     }
 
-    /// AUTHORIZATION.md 2.4: a writable handle; nothing on immutable objects; on append-only objects and
+    /// docs/authorization.md 2.4: a writable handle; nothing on immutable objects; on append-only objects and
     /// handles only reserving space beyond the end. Decided under the lock and done outside it, because it may take
     /// long: reserving changes no byte, so that the end may have moved does no harm.
     func allocate(
@@ -202,7 +202,7 @@ extension FileSystem {
             try requireNoOtherChange(of: object)
             let adds = mode == 0 || mode == AllocateFlag.keepSize
             let beyondEnd = adds && offset >= 0 && UInt64(offset) >= object.status.size
-            try permit(.allocate(addsBeyondEnd: beyondEnd), through: file, flags: object.facts.flags)
+            try judge.permit(.allocate(addsBeyondEnd: beyondEnd), through: file, flags: object.facts.flags)
             if mode & (AllocateFlag.zeroRange | AllocateFlag.punchHole) != 0 || mode == 0 {
                 try clearSetID(object, caller, holding: .reading)
             }
@@ -214,11 +214,11 @@ extension FileSystem {
         from source: FilePosition, to destination: FilePosition, length: UInt64, _ caller: Caller
     ) throws(Errno) -> Int {
         let (from, to) = (try handles.file(source.handle), try handles.file(destination.handle))
-        try permit(.read, through: from)
+        try judge.permit(.read, through: from)
         // Copying by position could land on bytes that another appender has just added; the kernel then copies by
         // WRITE, which adds at the end.
         if to.isAppendOnly { throw .opnotsupp }
-        try permit(.write(addsAtEnd: false), through: to)
+        try judge.permit(.write(addsAtEnd: false), through: to)
         defer { share.contentChanged(to.node.object, through: self) }
         if caller.uid != 0 { try clearSetID(of: to, caller) }
         let (read, written) = (try from.descriptor(), try to.descriptor())

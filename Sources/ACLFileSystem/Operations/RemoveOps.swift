@@ -27,7 +27,7 @@ extension FileSystem {
             let object = try child(name, of: directory)
             if isDirectory { try requireOpenGate(of: object.object) }
             if directory.isCovered { throw .noent }
-            try permit(
+            try judge.permit(
                 isDirectory ? .removeDirectory : .unlink,
                 Parts(removing: object, from: directory), caller, about: object, named: name, in: directory.object)
             if object.isCovered { throw .busy }

@@ -8,7 +8,7 @@ extension FileSystem {
         _ name: UnsafePointer<CChar>, in parent: NodeID, to newName: UnsafePointer<CChar>, in newParent: NodeID,
         flags: UInt32, _ caller: Caller
     ) throws(Errno) {
-        // A whiteout is a device node that nobody asked to create (AUTHORIZATION.md 2.4).
+        // A whiteout is a device node that nobody asked to create (docs/authorization.md 2.4).
         guard flags & ~(RenameFlag.noReplace | RenameFlag.exchange) == 0 else { throw .inval }
         let isDone: Void? = try unlessHeld(caller) { () throws(Errno) in
             try renameNow(name, in: parent, to: newName, in: newParent, flags: flags, caller)
@@ -30,7 +30,7 @@ extension FileSystem {
     ) throws(Errno) {
         let exchanges = flags & RenameFlag.exchange != 0
         // For writing: a look-up that the kernel made without its locks must have noted what it hands out before it is
-        // asked here whether anything was (docs/coherence.md, R2).
+        // asked here whether anything was (docs/coherence.md R2).
         try metadataLock.withWriteLock { () throws(Errno) in
             let source = try load(parent)
             let destination = parent == newParent ? source : try load(newParent)
@@ -44,7 +44,7 @@ extension FileSystem {
             let objects = Parts(
                 moving: object, from: source, to: newName, in: destination, isSame: parent == newParent,
                 replacing: target, exchanges: exchanges)
-            try permit(
+            try judge.permit(
                 exchanges ? .exchange : .rename, objects, caller, about: object, named: name, in: source.object)
             if source.isCovered { throw .noent }
             if destination.isCovered { throw .rofs }
@@ -100,7 +100,7 @@ extension FileSystem {
             let object = try load(id)
             let directory = try load(parent)
             try requireOpenGate(of: directory.object)
-            try permit(.link, Parts(linking: object, as: name, in: directory), caller, about: object)
+            try judge.permit(.link, Parts(linking: object, as: name, in: directory), caller, about: object)
             if directory.isCovered { throw .rofs }
             try acting(on: object) { () throws(Errno) in
                 try spending(for: caller) { () throws(Errno) in

@@ -1,7 +1,7 @@
 import ACLFormats
 
 /// What a name in an xattr request speaks of, after it has been brought to its stored form
-/// (docs/interfaces.md, attributes). Names are bytes; matching of protected names ignores letter case.
+/// (docs/authorization.md 2.5). Names are bytes; matching of protected names ignores letter case.
 enum XattrName: Hashable {
     /// `system.aclfs.acl`: the list as text.
     case acl

@@ -21,26 +21,26 @@ extension FileSystem {
             let nodes = Parts(object: object)
             switch kind {
             case .flags:
-                try permit(.readFlags, nodes, caller, about: object)
+                try judge.permit(.readFlags, nodes, caller, about: object)
                 return Array(FileFlagsText.attribute(try shownFlags(object)).utf8)
             case .ownerGUID:
-                try permit(.readFlags, nodes, caller, about: object)
+                try judge.permit(.readFlags, nodes, caller, about: object)
                 return ownerText(object.facts)
             case .groupGUID:
-                try permit(.readFlags, nodes, caller, about: object)
+                try judge.permit(.readFlags, nodes, caller, about: object)
                 return groupText(object.facts)
             case .effective: return effectiveRights(object, caller)
             case .protected:
-                try permit(.setXattr(isProtected: true), nodes, caller, about: object)
+                try judge.permit(.setXattr(isProtected: true), nodes, caller, about: object)
                 throw .perm
             case .backup(let mark): return try getBackupMark(mark, of: object, caller)
             case .user(let stored), .trusted(let stored):
-                try permit(.getXattr, nodes, caller, about: object)
+                try judge.permit(.getXattr, nodes, caller, about: object)
                 return try read(stored, object)
             case .security(let stored):
                 // Labels are asked for by `ls -l` of everything it shows, where nobody refuses them: whoever may not
                 // read one is told that there is none, whether there is or not (docs/decisions/0004-readings.md).
-                do throws(Errno) { try permit(.getXattr, nodes, caller, about: object) } catch {
+                do throws(Errno) { try judge.permit(.getXattr, nodes, caller, about: object) } catch {
                     throw error == .acces || error == .perm ? .nodata : error
                 }
                 return try read(stored, object)
@@ -90,13 +90,13 @@ extension FileSystem {
                 try changeFlags(object, to: requested, caller)
             case .backup(let mark): try setBackupMark(mark, value, flags: flags, of: object, caller)
             case .user(let stored):
-                try permit(.setXattr(isProtected: false), nodes, caller, about: object)
+                try judge.permit(.setXattr(isProtected: false), nodes, caller, about: object)
                 try store(stored, value, flags, object, caller)
             case .security(let stored), .trusted(let stored):
                 // These namespaces are root's, whatever the entries say.
-                try permit(.setXattr(isProtected: caller.uid != 0), nodes, caller, about: object)
+                try judge.permit(.setXattr(isProtected: caller.uid != 0), nodes, caller, about: object)
                 try store(stored, value, flags, object, caller)
-            case .protected, .effective: try permit(.setXattr(isProtected: true), nodes, caller, about: object)
+            case .protected, .effective: try judge.permit(.setXattr(isProtected: true), nodes, caller, about: object)
             case .ownerGUID:
                 if flags == XattrFlag.create { throw .exist }
                 try changeOwner(of: object, to: Owner(text: value), caller)
@@ -140,19 +140,19 @@ extension FileSystem {
             let nodes = Parts(object: object)
             switch kind {
             case .acl:
-                try permit(.setACL(nil), nodes, caller, about: object)
+                try judge.permit(.setACL(nil), nodes, caller, about: object)
                 if object.facts.acl == nil { throw .nodata }
                 try changeACL(object, to: nil, caller)
             case .flags: try changeFlags(object, to: [], caller)
             case .backup(let mark): try removeBackupMark(mark, of: object, caller)
             case .user(let stored):
-                try permit(.removeXattr(isProtected: false), nodes, caller, about: object)
+                try judge.permit(.removeXattr(isProtected: false), nodes, caller, about: object)
                 try drop(stored, object)
             case .security(let stored), .trusted(let stored):
-                try permit(.removeXattr(isProtected: caller.uid != 0), nodes, caller, about: object)
+                try judge.permit(.removeXattr(isProtected: caller.uid != 0), nodes, caller, about: object)
                 if kind.isCapabilities { return try dropCapabilities(stored, object) }
                 try drop(stored, object)
-            case .protected, .effective: try permit(.removeXattr(isProtected: true), nodes, caller, about: object)
+            case .protected, .effective: try judge.permit(.removeXattr(isProtected: true), nodes, caller, about: object)
             case .ownerGUID: try removeOwnerGUID(of: object, caller)
             case .groupGUID: try removeGroupGUID(of: object, caller)
             case .unsupported: throw .opnotsupp
@@ -174,7 +174,7 @@ extension FileSystem {
     func listXattr(_ id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
         try metadataLock.withReadLock { () throws(Errno) in
             let object = try load(id)
-            try permit(.listXattr, Parts(object: object), caller, about: object)
+            try judge.permit(.listXattr, Parts(object: object), caller, about: object)
             let names: [[UInt8]]
             var list: [UInt8] = []
             for shown in try listedBackupMarks(object) { list += shown + [0] }
@@ -202,7 +202,7 @@ extension FileSystem {
             let right = entry.right
             // Deletion also depends on the directory, which an attribute request does not name.
             if right == .delete { continue }
-            if decide(.rights(right), Parts(object: object), caller).isAllowed { granted.formUnion(right) }
+            if judge.decide(.rights(right), Parts(object: object), caller).isAllowed { granted.formUnion(right) }
         }
         let words = ACLTextPrinter.shownWords(of: ACE(.everyone, .allow, granted), isDirectory: isDirectory)
         return Array((words.isEmpty ? "-" : words.joined(separator: ",")).utf8)

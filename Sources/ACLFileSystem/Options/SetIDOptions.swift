@@ -2,7 +2,7 @@ import Authorization
 
 extension MountOptions {
     /// Where ownership does not count any user may rewrite another's program, so none may run with its owner's rights
-    /// (docs/authorization.md 10, Q1).
+    /// (docs/authorization.md Q1).
     func checkSetID() throws(MountOptionError) {
         guard volume.ignoresOwnership, !noSuid else { return }
         throw MountOptionError(

@@ -1,6 +1,6 @@
 import LinuxSystem
 
-/// How many bytes of zeros the gaps of each user, and of all together, may have made this daemon write lately (docs/zerofill.md,
+/// How many bytes of zeros the gaps of each user, and of all together, may have made this daemon write lately (docs/zerofill.md
 /// "Budget"). A gap costs a program one byte, and filling it the whole gap.
 ///
 /// What was spent is forgotten evenly, as much as the budget in each period. So each mount may have a budget of its own.

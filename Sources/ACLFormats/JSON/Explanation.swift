@@ -15,7 +15,7 @@ public struct Explanation: Sendable, Hashable {
         /// The rights asked, in the object's own words; the operation's word where none was.
         public var words: [String]
         public var isAllowed: Bool
-        /// As AUTHORIZATION.md 3.11 spells it.
+        /// As docs/authorization.md 3.11 spells it.
         public var stage: String
         /// The entry that decided, as `ls -le` shows it without its number.
         public var entry: String?

@@ -6,7 +6,7 @@ public struct MetadataRecord: Sendable, Hashable {
     public var flags: FileFlags
     public var ownerGUID: GUID?
     public var groupGUID: GUID?
-    /// nil = no ACL; an empty list is a list (AUTHORIZATION.md 1.3).
+    /// nil = no ACL; an empty list is a list (docs/authorization.md 1.3).
     public var acl: ACL?
     /// Settings of the whole volume, on the root of a backing directory only.
     public var volume: VolumeSettings?
@@ -36,7 +36,7 @@ public struct VolumeSettings: OptionSet, Sendable, Hashable {
     public static let noOwners = VolumeSettings(rawValue: 1 << 3)
 }
 
-/// Why stored bytes are no record. Every case denies access to the object (AUTHORIZATION.md 10, Q17).
+/// Why stored bytes are no record. Every case denies access to the object (docs/authorization.md Q17).
 public enum MetadataRecordError: Error, Sendable, Hashable {
     case truncated(length: Int, needed: Int)
     case trailingBytes(length: Int, expected: Int)

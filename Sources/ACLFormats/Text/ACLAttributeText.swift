@@ -10,10 +10,10 @@ import Authorization
 ///
 /// `0x..` among the words are bits of the rights without a word, `flags=0x..` bits of the flags without one,
 /// `0x3` in place of allow or deny a reserved kind, `0x0` an entry without any right. The order of
-/// AUTHORIZATION.md 7.1 (`inherited` among the words) is accepted as well.
+/// docs/authorization.md 7.1 (`inherited` among the words) is accepted as well.
 public enum ACLAttributeText {
     public static let maximumLength = 65_536
-    /// The first line of Libc's long form (AUTHORIZATION.md 7.3). Only there does a list with flags have text.
+    /// The first line of Libc's long form (docs/authorization.md 7.3). Only there does a list with flags have text.
     static let header = "!#acl 1"
 
     public static func write(_ acl: ACL, isDirectory: Bool, names: some IdentityNames) -> [UInt8] {
@@ -39,7 +39,7 @@ public enum ACLAttributeText {
         return Array(text.utf8)
     }
 
-    /// An empty text is an empty list, which is not the same as no list (AUTHORIZATION.md 1.3).
+    /// An empty text is an empty list, which is not the same as no list (docs/authorization.md 1.3).
     public static func parse(
         _ text: some Collection<UInt8>, names: some IdentityNames
     ) throws(ACLTextError) -> ACL {
@@ -72,7 +72,7 @@ public enum ACLAttributeText {
         switch Principal(identity) {
         case .everyone: return "group:everyone"
         case .owner, .owningGroup, .nobody: return identity.uuidText
-        // Only the canonical spelling: one gid may have two identities (AUTHORIZATION.md 10, Q20).
+        // Only the canonical spelling: one gid may have two identities (docs/authorization.md Q20).
         case .user(let uid): number = uid == .max ? nil : "user:#\(uid)"
         case .group(let gid): number = gid == .max || GUID(group: gid) != identity ? nil : "group:#\(gid)"
         case .other: number = nil
@@ -104,7 +104,7 @@ public enum ACLAttributeText {
             } else if rest.first == UInt8(ascii: " "), let bits = prefixedHexadecimal(word) {
                 flags |= bits
             } else {
-                // `defer_inherit` too: Libc and the kernel mean different bits by it (AUTHORIZATION.md 1.3).
+                // `defer_inherit` too: Libc and the kernel mean different bits by it (docs/authorization.md 1.3).
                 throw ACLTextError(
                     .badList, line: number, column: word.startIndex - line.startIndex + 1, found: escapedName(word),
                     expected: "'no_inherit' or a hexadecimal number",

@@ -1,6 +1,6 @@
 import Authorization
 
-/// What one invocation of chmod does to a list (AUTHORIZATION.md 7.5).
+/// What one invocation of chmod does to a list (docs/authorization.md 7.5).
 public enum ACLEdit: Sendable, Hashable {
     /// `+a`, `+ai`: merged, or placed where canonical order wants it.
     case add([ACE])
@@ -35,7 +35,7 @@ public enum ACLEdit: Sendable, Hashable {
         case .checkCanonical:
             ACLEditResult(
                 acl: acl, diagnostics: acl == nil ? [ACLDiagnostic(.noACL)] : [],
-                // Without a list there is nothing out of order (AUTHORIZATION.md 7.5, 10: Q9).
+                // Without a list there is nothing out of order (docs/authorization.md 7.5, Q9).
                 isCanonical: CanonicalOrder.isCanonical(acl?.entries ?? []))
         case .clearInherited:
             withList(acl) { list in
@@ -54,7 +54,7 @@ public enum ACLEdit: Sendable, Hashable {
     }
 
     /// Commands that change entries of a list want one. macOS writes an empty list back then; here the
-    /// object keeps having none (AUTHORIZATION.md 7.5).
+    /// object keeps having none (docs/authorization.md 7.5).
     private func withList(_ acl: ACL?, _ change: (ACL) -> ACLEditResult) -> ACLEditResult {
         guard let acl else { return ACLEditResult(acl: nil, diagnostics: [ACLDiagnostic(.noACL)]) }
         return change(acl)
@@ -147,7 +147,7 @@ public struct ACLEditResult: Sendable, Hashable {
     }
 }
 
-/// What an edit has to say about one object (AUTHORIZATION.md 7.6).
+/// What an edit has to say about one object (docs/authorization.md 7.6).
 public struct ACLDiagnostic: Sendable, Hashable {
     public enum Code: String, Sendable {
         case range = "E_RANGE"

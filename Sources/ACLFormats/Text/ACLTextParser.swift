@@ -1,6 +1,6 @@
 import Authorization
 
-/// Reads entries as `chmod +a`, `-a`, `=a#` and `-E` take them (AUTHORIZATION.md 7.1).
+/// Reads entries as `chmod +a`, `-a`, `=a#` and `-E` take them (docs/authorization.md 7.1).
 ///
 /// Case-sensitive and untrimmed: a blank too many is an error, because a permission text that was
 /// guessed at is worse than one that was refused.
@@ -47,7 +47,7 @@ func linesOf(_ bytes: [UInt8]) -> [(Int, ArraySlice<UInt8>)] {
 /// Reads one entry of one line, keeping the position for diagnostics.
 struct EntryReader {
     enum Dialect {
-        /// What is typed (AUTHORIZATION.md 7.1).
+        /// What is typed (docs/authorization.md 7.1).
         case chmod
         /// What the attribute system.aclfs.acl holds: every stored bit, `inherited` before the kind.
         case attribute

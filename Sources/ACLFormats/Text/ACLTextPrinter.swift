@@ -1,6 +1,6 @@
 import Authorization
 
-/// Entries as `ls -le` shows them (AUTHORIZATION.md 7.2).
+/// Entries as `ls -le` shows them (docs/authorization.md 7.2).
 public enum ACLTextPrinter {
     /// One line for every entry, without line ends.
     public static func lines(

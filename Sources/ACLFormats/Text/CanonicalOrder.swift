@@ -1,6 +1,6 @@
 import Authorization
 
-/// The order in which chmod keeps entries (AUTHORIZATION.md 7.4): explicit deny, explicit allow, inherited
+/// The order in which chmod keeps entries (docs/authorization.md 7.4): explicit deny, explicit allow, inherited
 /// deny, inherited allow. All inherited entries are one generation.
 public enum CanonicalOrder {
     /// The class of an entry. Reserved kinds, which nothing evaluates, rank with allow.

@@ -1,6 +1,6 @@
 import Authorization
 
-/// One flag and its words (AUTHORIZATION.md 6.6). The first word is the one that is printed.
+/// One flag and its words (docs/authorization.md 6.6). The first word is the one that is printed.
 public struct FileFlagName: Sendable {
     public let words: [String]
     public let flag: FileFlags
@@ -94,7 +94,7 @@ public enum FileFlagsText {
         return flags
     }
 
-    /// Reads the argument of chflags(1): an octal number, or words that set or clear (AUTHORIZATION.md 6.6).
+    /// Reads the argument of chflags(1): an octal number, or words that set or clear (docs/authorization.md 6.6).
     public static func parseChange(_ text: some Collection<UInt8>) throws(FileFlagsTextError) -> FileFlagsChange {
         let bytes = Array(text)
         if let first = bytes.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) {

@@ -13,9 +13,9 @@ public struct IdentityName: Sendable, Hashable {
 /// asks no directory service itself.
 ///
 /// Only ordinary names reach it: UUID text, `#` numbers and the word everyone are understood before
-/// (AUTHORIZATION.md 10, Q15 and Q21).
+/// (docs/authorization.md Q15 and Q21).
 public protocol IdentityNames {
-    /// Without a kind, a user is looked for first, then a group (AUTHORIZATION.md 7.1).
+    /// Without a kind, a user is looked for first, then a group (docs/authorization.md 7.1).
     func identity(named name: String, kind: IdentityKind?) -> GUID?
     /// `nil` when nobody knows the identity.
     func name(of identity: GUID) -> IdentityName?
@@ -28,7 +28,7 @@ public struct NoNames: IdentityNames, Sendable {
     public func name(of identity: GUID) -> IdentityName? { nil }
 }
 
-/// The identity that a typed name stands for (AUTHORIZATION.md 7.1, 10: Q15, Q21).
+/// The identity that a typed name stands for (docs/authorization.md 7.1, Q15, Q21).
 func identity(written name: some Collection<UInt8>, kind: IdentityKind?, names: some IdentityNames) -> GUID? {
     if let identity = GUID(uuidText: name) {
         // A prefix that contradicts the identity is a slip that would give rights to somebody else.
@@ -50,7 +50,7 @@ private func identity(number: some Collection<UInt8>, kind: IdentityKind) -> GUI
     return kind == .user ? GUID(user: id) : GUID(group: id)
 }
 
-/// Whom `ls -le` names: `user:bob`, `group:eng`, or a bare UUID (AUTHORIZATION.md 7.2, 10: Q21).
+/// Whom `ls -le` names: `user:bob`, `group:eng`, or a bare UUID (docs/authorization.md 7.2, Q21).
 public func displayedIdentity(_ identity: GUID, names: some IdentityNames, numeric: Bool = false) -> String {
     if numeric { return identity.uuidText }
     switch Principal(identity) {

@@ -1,7 +1,7 @@
 /// The candidate that a mistyped word most likely stood for, or `nil` when none is close.
 ///
 /// Distance counts insertions, deletions, replacements and swaps of neighbours; letter case counts
-/// nothing, because the grammar is case-sensitive and `Read` is the commonest slip (AUTHORIZATION.md 7.1).
+/// nothing, because the grammar is case-sensitive and `Read` is the commonest slip (docs/authorization.md 7.1).
 public func nearestWord(to word: some Collection<UInt8>, in candidates: some Sequence<String>) -> String? {
     // No word of any grammar is this long; the table below is quadratic in what a caller typed.
     if word.isEmpty || word.count > 40 { return nil }

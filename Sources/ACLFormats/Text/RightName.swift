@@ -1,7 +1,7 @@
 import Authorization
 
 /// The words of rights and inheritance flags: the one table that every text form reads
-/// (AUTHORIZATION.md 1.1, 1.2, 7.1, 7.2).
+/// (docs/authorization.md 1.1, 1.2, 7.1, 7.2).
 public struct RightName: Sendable {
     /// The word on anything but a directory; `nil` where `ls -le` shows the bit on directories only.
     public let fileWord: String?
@@ -31,7 +31,7 @@ public struct RightName: Sendable {
     ]
 
     /// Bits that macOS' commands neither take nor show; only the attribute text spells them, because it
-    /// must carry every stored bit (AUTHORIZATION.md 1.1).
+    /// must carry every stored bit (docs/authorization.md 1.1).
     public static let storedOnly: [RightName] = [
         RightName("synchronize", "synchronize", .synchronize),
         RightName("generic_all", "generic_all", .genericAll),
@@ -41,7 +41,7 @@ public struct RightName: Sendable {
     ]
 
     /// Every right that has a word in chmod. `-a` deletes an entry in which none of these is left
-    /// (AUTHORIZATION.md 7.5).
+    /// (docs/authorization.md 7.5).
     public static let knownToChmod: Rights = all.reduce(into: []) { $0.formUnion($1.right) }
 
     /// The right that a word names; a file word and a directory word are accepted on any object.
@@ -56,7 +56,7 @@ public struct RightName: Sendable {
     }()
 }
 
-/// The words of the flags of an entry (AUTHORIZATION.md 1.2).
+/// The words of the flags of an entry (docs/authorization.md 1.2).
 public struct ACEFlagName: Sendable {
     public let word: String
     public let flag: ACEFlags

@@ -1,7 +1,7 @@
 import Authorization
 
 extension GUID {
-    /// The identity as upper-case UUID text, the form `ls -le` prints (AUTHORIZATION.md 7.2).
+    /// The identity as upper-case UUID text, the form `ls -le` prints (docs/authorization.md 7.2).
     public var uuidText: String {
         var text = ""
         text.reserveCapacity(36)

@@ -1,7 +1,7 @@
 /// One caller's inquiry: who asks, on which volume, under which sandbox, watched by whom.
 ///
 /// `authorize` is the single entry: structural conditions, sandbox, legality of the values, then each
-/// check of the operation through the stages of AUTHORIZATION.md 3.4. Nothing else decides permissions.
+/// check of the operation through the stages of docs/authorization.md 3.4. Nothing else decides permissions.
 public struct Inquiry<C: Credential, P: SandboxPolicy, O: EvaluationObserver> {
     public var credential: C
     public let volume: VolumeState

@@ -3,13 +3,10 @@ public enum DenialCode: UInt8, Sendable, CaseIterable {
     case EACCES, EPERM, EROFS, EISDIR, ENOTDIR, EINVAL, ENOMEM, EIO, EBADF
 }
 
-/// The part an object plays in an operation.
-public enum NodeRole: UInt8, Sendable, CaseIterable { case object, parent, target, targetParent }
-
-/// The one class of mode bits that applies to a caller (AUTHORIZATION.md 3.10).
+/// The one class of mode bits that applies to a caller (docs/authorization.md 3.10).
 public enum ModeClass: UInt8, Sendable { case owner, group, other }
 
-/// Conditions that are tested before any right (AUTHORIZATION.md 2.2, "before") or that belong to the volume.
+/// Conditions that are tested before any right (docs/authorization.md 2.2 "first") or that belong to the volume.
 public enum Precondition: UInt8, Sendable, CaseIterable {
     case readOnly, noExecution, isDirectory, notDirectory, notRegular, noExecuteBit, notALink, handleMode
     case protectedAttribute, superuser, unmapped
@@ -19,7 +16,7 @@ public enum Precondition: UInt8, Sendable, CaseIterable {
     case protectedLink
 }
 
-/// Where a decision fell (AUTHORIZATION.md 3.11). For an allowed operation: the last stage that
+/// Where a decision fell (docs/authorization.md 3.11). For an allowed operation: the last stage that
 /// supplied a right of its last check.
 public enum Stage: Sendable, Hashable {
     case precondition(Precondition)

@@ -1,7 +1,7 @@
-/// Whether one of an object's times is left alone, set to now, or chosen (AUTHORIZATION.md 6.4, Q10).
+/// Whether one of an object's times is left alone, set to now, or chosen (docs/authorization.md 6.4, Q10).
 public enum TimeChange: UInt8, Sendable { case omit, now, chosen }
 
-/// How an existing object is opened (AUTHORIZATION.md 2.2).
+/// How an existing object is opened (docs/authorization.md 2.2).
 public struct OpenIntent: OptionSet, Sendable, Hashable {
     public let rawValue: UInt8
     @inlinable public init(rawValue: UInt8) { self.rawValue = rawValue }

@@ -5,7 +5,7 @@ public struct Check: Sendable, Hashable {
     public var rights: Rights
     public var parentRole: NodeRole?
     /// An attribute change: a read-only volume refuses it for every kind of node, also when nothing
-    /// else is asked (AUTHORIZATION.md 9a.1).
+    /// else is asked (docs/authorization.md 9a.1).
     public var changesAttributes = false
     /// A flags change: the object's own flags do not stand in its way, as far as securelevel allows.
     public var changesFlags = false
@@ -33,7 +33,7 @@ public struct CheckList: Sendable {
     }
 }
 
-/// The rows of AUTHORIZATION.md 2.2 that ask for one thing, of one object, whatever its state: nearly all requests. They
+/// The rows of docs/authorization.md 2.2 that ask for one thing, of one object, whatever its state: nearly all requests. They
 /// set no value that could be wrong. nil = the operation has several checks, or one that depends on more.
 @inline(__always)
 func onlyCheck(of operation: Operation, _ kind: ObjectKind?, isWithinParent: @autoclosure () -> Bool) -> Check? {
@@ -54,7 +54,7 @@ func onlyCheck(of operation: Operation, _ kind: ObjectKind?, isWithinParent: @au
     }
 }
 
-/// The table of AUTHORIZATION.md 2.2: operation to required rights, in order, without the rows of `onlyCheck`.
+/// The table of docs/authorization.md 2.2: operation to required rights, in order, without the rows of `onlyCheck`.
 /// nil = unmapped, denied. `isRoot` and `isOwner` matter to two rows only (chown and times).
 func requiredRights(for operation: Operation, nodes: Nodes, isRoot: Bool, isOwner: Bool) -> CheckList? {
     let kind = nodes.object?.kind

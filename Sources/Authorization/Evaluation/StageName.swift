@@ -31,7 +31,7 @@ extension Precondition {
 }
 
 extension Stage {
-    /// The stage's name as AUTHORIZATION.md 3.11 spells it, e.g. `acl:object[2]`, `posix:group:parent`.
+    /// The stage's name as docs/authorization.md 3.11 spells it, e.g. `acl:object[2]`, `posix:group:parent`.
     public var name: String {
         switch self {
         case .precondition(let what): "precondition:\(what.name)"

@@ -1,5 +1,5 @@
 /// The rights that every credential able to reach the mount would be granted on this object
-/// (COHERENCE.md): no deny that could apply names them, and an `everyone` entry or all three mode
+/// (docs/coherence.md): no deny that could apply names them, and an `everyone` entry or all three mode
 /// classes give them, with whatever a POSIX ACL of the object names. Conservative: a right that is universal may be missing, none is there wrongly.
 public func universalRights(of object: ObjectFacts, on volume: VolumeState) -> Rights {
     var denied: Rights = []
@@ -22,7 +22,7 @@ public func universalRights(of object: ObjectFacts, on volume: VolumeState) -> R
         ] where object.mode.rawValue & bit == bit && object.posixACL?.grantsAll(bit & 7, on: object) ?? true {
             allowed.formUnion(rights)
         }
-        // Reading attributes needs no bit (3.9).
+        // Reading attributes needs no bit (docs/authorization.md 3.9).
         allowed.formUnion([.readAttributes, .readSecurity])
     } else {
         (allowed, denied) = ([.read, .readExtendedAttributes, .execute, .readAttributes, .readSecurity], [])

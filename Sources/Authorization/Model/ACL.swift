@@ -1,4 +1,4 @@
-/// The flags word of an entry: its kind and how it is inherited (AUTHORIZATION.md 1.2).
+/// The flags word of an entry: its kind and how it is inherited (docs/authorization.md 1.2).
 public struct ACEFlags: OptionSet, Sendable, Hashable {
     public var rawValue: UInt32
     @inlinable public init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -44,10 +44,10 @@ public struct ACE: Sendable, Hashable {
 }
 
 /// An access control list. An empty list is not the same as no list (`ACL?` = nil): both fall through
-/// to the mode bits, but they are different states that are kept apart (AUTHORIZATION.md 1.3).
+/// to the mode bits, but they are different states that are kept apart (docs/authorization.md 1.3).
 public struct ACL: Sendable, Hashable {
     public static let maximumEntryCount = 128
-    /// Honoured only on a list supplied at creation (AUTHORIZATION.md 5.1).
+    /// Honoured only on a list supplied at creation (docs/authorization.md 5.1).
     public static let noInherit: UInt32 = 0x0002_0000
 
     public var entries: [ACE]

@@ -1,5 +1,5 @@
 /// The answer to "does the caller belong to this group". `unknown` never helps the caller: an allow
-/// entry does not apply, a deny entry does (AUTHORIZATION.md 1.4).
+/// entry does not apply, a deny entry does (docs/authorization.md 1.4).
 public enum Membership: Sendable, Hashable { case member, notMember, unknown }
 
 /// Who asks. The evaluator is generic over this, so that a test's fixed table, a command's directory
@@ -7,7 +7,7 @@ public enum Membership: Sendable, Hashable { case member, notMember, unknown }
 public protocol Credential {
     /// The identity in force for this request (effective, or real for access(2)).
     var uid: UInt32 { get }
-    /// The caller's group in force, nil if nobody can say; what gid 99 stands for (10, Q16).
+    /// The caller's group in force, nil if nobody can say; what gid 99 stands for (Q16).
     var effectiveGroup: UInt32? { get }
     /// Whether the caller belongs to the group; the effective gid counts as one of his groups.
     mutating func membership(inGroup gid: UInt32) -> Membership

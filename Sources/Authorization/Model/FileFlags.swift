@@ -1,4 +1,4 @@
-/// BSD file flags in their ABI positions (AUTHORIZATION.md 6.6).
+/// BSD file flags in their ABI positions (docs/authorization.md 6.6).
 public struct FileFlags: OptionSet, Sendable, Hashable {
     public var rawValue: UInt32
     @inlinable public init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -30,6 +30,6 @@ public struct FileFlags: OptionSet, Sendable, Hashable {
     public static let rootSettable = FileFlags(rawValue: 0x009F_0000 | 0x0000_FFFF)
     /// Synthetic bits: ignored in comparisons, never settable.
     public static let synthetic = FileFlags(rawValue: 0xC000_0000)
-    /// Taken over from the directory at creation (AUTHORIZATION.md 5.3).
+    /// Taken over from the directory at creation (docs/authorization.md 5.3).
     public static let inheritedAtCreation: FileFlags = [.restricted, .dataVault]
 }

@@ -1,4 +1,4 @@
-/// A set of rights in kauth's bit positions (AUTHORIZATION.md 1.1).
+/// A set of rights in kauth's bit positions (docs/authorization.md 1.1).
 ///
 /// A right has one bit; its file word and its directory word are two names of that bit, here as in
 /// storage and in evaluation. Only printing chooses one.
@@ -56,7 +56,7 @@ public struct Rights: OptionSet, Sendable, Hashable {
         .write, .append, .delete, .deleteChild, .writeAttributes, .writeExtendedAttributes, .writeSecurity,
     ]
 
-    /// The rights with generic bits replaced by what they stand for (AUTHORIZATION.md 1.1).
+    /// The rights with generic bits replaced by what they stand for (docs/authorization.md 1.1).
     @inlinable public var expandingGenericRights: Rights {
         if rawValue & 0x01E0_0000 == 0 { return self }
         return expandGenericRights(self)

@@ -1,4 +1,4 @@
-// AUTHORIZATION.md 6: which values may be set at all, before any right is asked; and what a change does.
+// docs/authorization.md 6: which values may be set at all, before any right is asked; and what a change does.
 
 extension Inquiry {
     /// The legality of an attribute change's values; nil = legal.

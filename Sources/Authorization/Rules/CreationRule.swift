@@ -1,4 +1,4 @@
-// AUTHORIZATION.md 5.3, 5.4 and Q4, Q18, Q19: owner, group, mode, flags and entries of a new object.
+// docs/authorization.md 5.3, 5.4 and Q4, Q18, Q19: owner, group, mode, flags and entries of a new object.
 
 /// The uid or gid of imported volumes that stands for whoever asks (Q16).
 let unknownID: UInt32 = 99

@@ -1,4 +1,4 @@
-/// Deletion, as far as the entries decide it (AUTHORIZATION.md 4): the item's list for `delete`, and
+/// Deletion, as far as the entries decide it (docs/authorization.md 4): the item's list for `delete`, and
 /// if that is silent the directory's for `delete_child`.
 ///
 /// | item | directory | result |

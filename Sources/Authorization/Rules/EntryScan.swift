@@ -8,7 +8,7 @@ enum ScanResult {
 }
 
 extension Inquiry {
-    /// The walk of AUTHORIZATION.md 3.7. A deny counts against everything *requested*, granted already
+    /// The walk of docs/authorization.md 3.7. A deny counts against everything *requested*, granted already
     /// or not; an allow only against what is still *outstanding*.
     mutating func scan(_ requested: Rights, _ object: ObjectFacts, as role: NodeRole) -> ScanResult {
         guard !volume.ignoresACLs, let entries = object.acl?.entries else {

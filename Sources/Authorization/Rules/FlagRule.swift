@@ -1,4 +1,4 @@
-// AUTHORIZATION.md 3.8: which rights an immutable or append-only object still gives.
+// docs/authorization.md 3.8: which rights an immutable or append-only object still gives.
 
 private let appendCompatibleOnFile: Rights = [.append, .writeExtendedAttributes]
 private let appendCompatibleOnDirectory: Rights = [.addFile, .addSubdirectory, .writeExtendedAttributes]

@@ -1,4 +1,4 @@
-// What an open handle may do (AUTHORIZATION.md 2.2 "write on an open descriptor", ftruncate; 2.4). Rights were
+// What an open handle may do (docs/authorization.md 2.2 "write on an open descriptor", ftruncate; 2.4). Rights were
 // asked when it was opened, and it keeps what it was given; only its mode and the object's flags count.
 
 /// What opening granted.

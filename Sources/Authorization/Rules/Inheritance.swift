@@ -1,4 +1,4 @@
-// AUTHORIZATION.md 5.1 and 5.2.
+// docs/authorization.md 5.1 and 5.2.
 
 /// More than 128 entries would result: creation fails, nothing exists.
 public struct TooManyEntries: Error, Sendable { public init() {} }

@@ -1,4 +1,4 @@
-// AUTHORIZATION.md 10, Q23: with the sysctl fs.protected_hardlinks not every caller may give an object another name. A user who
+// docs/authorization.md Q23: with the sysctl fs.protected_hardlinks not every caller may give an object another name. A user who
 // links another's file into an own directory keeps it from going when it is removed, and gets it by root's recursive chown of
 // that directory.
 

@@ -1,4 +1,4 @@
-/// The permission bits that rights left open by the entries need (AUTHORIZATION.md 3.9), as rwx = 421.
+/// The permission bits that rights left open by the entries need (docs/authorization.md 3.9), as rwx = 421.
 /// `delete` is settled with the directory, `changeOwner` and `writeSecurity` have no equivalent, and
 /// reading attributes needs no bit.
 func modeBits(for rights: Rights) -> UInt16 {

@@ -1,5 +1,5 @@
-/// The structural errors that precede the sandbox stage, operation by operation (AUTHORIZATION.md 2.2
-/// "before"; existence, names and cross-volume moves are settled by whoever resolved the objects).
+/// The structural errors that precede the sandbox stage, operation by operation (docs/authorization.md 2.2
+/// "first"; existence, names and cross-volume moves are settled by whoever resolved the objects).
 @inline(__always)
 func structuralError(of operation: Operation, _ kind: ObjectKind?, _ mode: FileMode?, isRoot: Bool) -> Decision? {
     switch operation {

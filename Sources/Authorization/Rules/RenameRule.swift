@@ -1,4 +1,4 @@
-// AUTHORIZATION.md 2.2, the rows on rename; Q3 for directories that are replaced.
+// docs/authorization.md 2.2, the rows on rename; Q3 for directories that are replaced.
 
 /// The part that the directory of the new name plays: a rename that stays is judged on `parent` alone.
 private func destination(_ nodes: Nodes) -> NodeRole { nodes.targetParent == nil ? .parent : .targetParent }

@@ -3,7 +3,7 @@ import Authorization
 import Glibc
 import Testing
 
-/// `system.aclfs.owner` and `system.aclfs.group` as several users set them (AUTHORIZATION.md 6.3, Q5).
+/// `system.aclfs.owner` and `system.aclfs.group` as several users set them (docs/authorization.md 6.3, Q5).
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct OwnerGUIDTests {
     private let owner = "system.aclfs.owner"

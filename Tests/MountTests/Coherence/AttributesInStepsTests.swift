@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 /// The kernel takes attributes from an answer in several steps, and others look at them in between
-/// (docs/coherence.md, "Attributes in steps").
+/// (docs/coherence.md "Attributes in steps").
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct AttributesInStepsTests {
     /// It would judge removals in a directory by the sticky bit itself while somebody looks the directory up.

@@ -87,7 +87,7 @@ struct KernelCacheTests {
         #expect(slow * 3 <= samples, "\(slow) of \(samples)")
     }
 
-    /// DESIGN: a bump, and a refusal while the kernel checks a name, detach what is mounted below.
+    /// docs/coherence.md "The price of a bump": a bump, and a refusal while the kernel checks a name, detach what is mounted below.
     @Test func aMountBelowSurvivesStrangers() throws {
         let fixture = try MountFixture()
         let root = try path(fixture)

@@ -63,7 +63,7 @@ struct DataPathMountsTests {
         }
     }
 
-    /// Where pages are kept they are dropped right after the reply (docs/coherence.md, "Several mounts").
+    /// Where pages are kept they are dropped right after the reply (docs/coherence.md "Several mounts").
     private func soon(_ wanted: String, _ read: () throws -> String) throws -> String {
         var seen = ""
         try eventually {

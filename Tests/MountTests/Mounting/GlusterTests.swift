@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Two mounts of aclfs on two clients of a GlusterFS volume, which runs in a network of its own (docs/mounting.md, "Several hosts").
+/// Two mounts of aclfs on two clients of a GlusterFS volume, which runs in a network of its own (docs/mounting.md "Several hosts").
 @Suite(.serialized, .enabled(if: GlusterVolume.isPossible, "long, and needs root, /dev/fuse and Debian's glusterfs-server"))
 struct GlusterTests {
     private let volume: GlusterVolume

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A backing directory that other hosts may change, too (docs/mounting.md, "Several hosts"); bindfs stands for a network file system.
+/// A backing directory that other hosts may change, too (docs/mounting.md "Several hosts"); bindfs stands for a network file system.
 @Suite(.serialized, .enabled(if: TwoHosts.isPossible, "needs root, /dev/fuse and bindfs"))
 struct SharedBackingTests {
     private let record = "trusted.aclfs"

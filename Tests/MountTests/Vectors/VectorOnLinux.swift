@@ -119,7 +119,7 @@ struct LinuxExpectation {
         }
     }
 
-    /// With the sysctl aclfs is stricter than macOS (AUTHORIZATION.md 10, Q23).
+    /// With the sysctl aclfs is stricter than macOS (docs/authorization.md Q23).
     private static func isProtectedLink(_ vector: Vector, _ directory: [UInt32: VectorGroup]) throws -> Bool {
         guard vector.op.call == "link", LinuxDifference.protectsHardLinks, let object = vector.object else { return false }
         var volume = VolumeState()

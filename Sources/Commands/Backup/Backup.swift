@@ -1,0 +1,65 @@
+import ACLFormats
+import ToolSupport
+
+/// `aclfs backup`: what is left out of backups (docs/backup.md).
+/// - Parameter workingDirectory: as the shell calls it.
+/// - Parameter isTerminal: whether standard output is one.
+package func runBackup(arguments: [[UInt8]], workingDirectory: [UInt8], isTerminal: Bool) -> Int32 {
+    return runBackup(
+        arguments: arguments, sink: .standard, files: LinuxFiles(), workingDirectory: workingDirectory,
+        isTerminal: isTerminal)
+}
+
+package func runBackup<Files: BackupFiles>(
+    arguments: [[UInt8]], sink: OutputSink, files: Files, workingDirectory: [UInt8], isTerminal: Bool
+) -> Int32 {
+    let parsed: BackupArguments
+    do {
+        guard let known = try BackupArguments.parse(arguments) else {
+            sink.lines(BackupArguments.usage)
+            return 0
+        }
+        parsed = known
+    } catch {
+        sink.complain("backup: \(error.message)", usage: BackupArguments.usage)
+        return 2
+    }
+    if parsed.verb == .list {
+        return BackupList(
+            files: files, arguments: parsed, sink: sink, workingDirectory: workingDirectory, isShown: isTerminal
+        ).run()
+    }
+    var status: Int32 = 0
+    var states: [JSON] = []
+    func perform(_ path: [UInt8]) throws(AttributeFailure) {
+        let node: Files.Node
+        // A link is an object of its own; backups save it as one.
+        do { node = try files.open(path, followsLink: false) } catch { throw .system(error) }
+        switch parsed.verb {
+        case .exclude: try files.excludeFromBackup(node)
+        case .include:
+            try files.includeInBackup(node)
+            let state = try files.backupState(of: node)
+            if state.isExcludedItself {
+                status = 1
+                sink.complain(path, "still excluded by the layout of its container")
+            }
+            if let parent = state.parents.first {
+                status = 1
+                sink.complain(path, "still excluded by its parent \(escapedName(parent))")
+            }
+        case .status:
+            let state = try files.backupState(of: node)
+            if parsed.wantsJSON { states.append(state.json) } else { for line in state.lines { sink.line(line) } }
+        case .list: break
+        }
+    }
+    for path in parsed.paths {
+        do throws(AttributeFailure) { try perform(path) } catch {
+            status = 1
+            sink.complain(path, error.flagsMessage)
+        }
+    }
+    if parsed.wantsJSON { sink.output(JSONText.write(.array(states)) + [UInt8(ascii: "\n")]) }
+    return status
+}

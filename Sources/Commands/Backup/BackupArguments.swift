@@ -1,0 +1,94 @@
+import ACLFormats
+
+/// What a command line of `aclfs backup` asks for.
+package struct BackupArguments: Sendable, Hashable {
+    package enum Verb: String, CaseIterable, Sendable { case exclude, include, status, list }
+    package var verb: Verb
+    package var format = BackupListFormat.lines
+    /// -0: items end in NUL.
+    package var endsInNUL = false
+    package var wantsJSON = false
+    package var paths: [[UInt8]] = []
+
+    package static let usage = """
+        usage: aclfs backup exclude PATH...
+               aclfs backup include PATH...
+               aclfs backup status [--json] PATH...
+               aclfs backup list [-0] [--format=null|lines|rsync|tar|restic|borg] PATH...
+        """
+
+    /// The arguments behind the command's name; `nil` when help is asked for.
+    package static func parse(_ arguments: [[UInt8]]) throws(UsageError) -> BackupArguments? {
+        let words = Verb.allCases.map(\.rawValue)
+        guard let first = arguments.first else { throw UsageError("one of \(words.joined(separator: ", ")) is needed") }
+        if isHelp(first) || first.elementsEqual("help".utf8) { return nil }
+        guard let verb = Verb(rawValue: String(decoding: first, as: UTF8.self)) else {
+            throw UsageError(unknown("word", first, words))
+        }
+        var parsed = BackupArguments(verb: verb)
+        var takesOptions = true
+        var rest = arguments.dropFirst()
+        while let word = rest.popFirst() {
+            guard takesOptions, word.first == UInt8(ascii: "-"), word.count > 1 else {
+                parsed.paths.append(word)
+                continue
+            }
+            if isHelp(word) { return nil }
+            if word.elementsEqual("--".utf8) {
+                takesOptions = false
+            } else if word.elementsEqual("--format".utf8) {
+                guard let value = rest.popFirst() else { throw UsageError("--format needs a value") }
+                try parsed.take(format: value, option: word)
+            } else if word.starts(with: "--format=".utf8) {
+                try parsed.take(format: Array(word.dropFirst("--format=".utf8.count)), option: word)
+            } else if verb == .list, word.elementsEqual("-0".utf8) || word.elementsEqual("--null".utf8) {
+                parsed.endsInNUL = true
+            } else if verb == .status, word.elementsEqual("--json".utf8) {
+                parsed.wantsJSON = true
+            } else {
+                throw parsed.unknownOption(word)
+            }
+        }
+        return try parsed.checked()
+    }
+
+    private mutating func take(format: [UInt8], option: [UInt8]) throws(UsageError) {
+        guard verb == .list else { throw unknownOption(option) }
+        guard let known = BackupListFormat(rawValue: String(decoding: format, as: UTF8.self)) else {
+            throw UsageError(Self.unknown("format", format, BackupListFormat.allCases.map(\.rawValue)))
+        }
+        self.format = known
+    }
+
+    private func checked() throws(UsageError) -> BackupArguments {
+        if paths.isEmpty { throw UsageError("no path is given behind '\(verb.rawValue)'") }
+        if endsInNUL, format != .null, format != .lines, format != .rsync {
+            throw UsageError("\(format.rawValue) reads no list whose items end in NUL")
+        }
+        if verb == .list, format.isRelative, paths.count > 1 {
+            throw UsageError("patterns for \(format.rawValue) are anchored at one directory; name one only")
+        }
+        return self
+    }
+
+    private func unknownOption(_ option: [UInt8]) -> UsageError {
+        let known: [String] =
+            switch verb {
+            case .exclude, .include: ["--help"]
+            case .status: ["--json", "--help"]
+            case .list: ["-0", "--null", "--format", "--help"]
+            }
+        return UsageError(Self.unknown("option", option, known))
+    }
+
+    private static func isHelp(_ word: [UInt8]) -> Bool {
+        word.elementsEqual("--help".utf8) || word.elementsEqual("-h".utf8)
+    }
+
+    private static func unknown(_ what: String, _ word: [UInt8], _ known: [String]) -> String {
+        let hint =
+            nearestWord(to: word, in: known).map { "did you mean '\($0)'?" }
+            ?? "there is \(known.joined(separator: ", "))"
+        return "unknown \(what) '\(escapedName(word))'; \(hint)"
+    }
+}

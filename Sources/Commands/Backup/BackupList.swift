@@ -1,0 +1,114 @@
+import ACLFormats
+import LinuxSystem
+import ToolSupport
+
+/// The walk of `aclfs backup list`: the topmost excluded objects below the operands, in the order in which the file
+/// system gives them, so that nothing is kept but the way down (`TreeWay`).
+final class BackupList<Files: BackupFiles> {
+    private typealias Way = TreeWay<Files, StreamedNames<Files>>
+
+    private let files: Files
+    private let arguments: BackupArguments
+    private let sink: OutputSink
+    private let workingDirectory: [UInt8]
+    /// On a terminal names must not act.
+    private let isShown: Bool
+    private var pending: [UInt8] = []
+    private var exitStatus: Int32 = 0
+    private var isStopped = false
+
+    init(files: Files, arguments: BackupArguments, sink: OutputSink, workingDirectory: [UInt8], isShown: Bool) {
+        (self.files, self.arguments, self.sink) = (files, arguments, sink)
+        (self.workingDirectory, self.isShown) = (workingDirectory, isShown)
+    }
+
+    func run() -> Int32 {
+        for operand in arguments.paths where !isStopped { list(operand) }
+        flush()
+        return exitStatus
+    }
+
+    private func list(_ operand: [UInt8]) {
+        guard let node = attempt(operand, { () throws(Errno) in try files.open(operand, followsLink: false) }),
+            let status = attempt(operand, { () throws(Errno) in try files.status(of: node) })
+        else { return }
+        if arguments.format.isRelative, !status.isDirectory {
+            return complain(operand, "no directory; patterns for \(arguments.format.rawValue) are anchored at one")
+        }
+        do throws(AttributeFailure) {
+            if try files.backupState(of: node).isExcluded {
+                return emit(BackupListItem(operand: operand, below: []))
+            }
+        } catch { return complain(operand, error.flagsMessage) }
+        if status.isDirectory { walk(node, operand, status) }
+    }
+
+    private func walk(_ root: Files.Node, _ operand: [UInt8], _ status: ObjectStatus) {
+        var way = Way(files, root, of: operand, followsLinks: false)
+        way.enter(root, named: [], status.identity, StreamedNames(files))
+        way.walk(fail: { complain($0, $1) }) { way, name, directory in
+            visit(name, in: directory, operand, device: status.device, &way)
+            return !isStopped
+        }
+    }
+
+    private func visit(
+        _ name: [UInt8], in directory: Files.Node, _ operand: [UInt8], device: UInt64, _ way: inout Way
+    ) {
+        do {
+            let node = try files.open(name, in: directory, followsLink: false)
+            let status = try files.status(of: node)
+            // Another file system is another tree.
+            guard status.device == device else { return }
+            do throws(AttributeFailure) {
+                // The path is long in a deep tree, and most objects need none.
+                if try files.isExcluded(node) {
+                    return emit(BackupListItem(operand: operand, below: way.below.isEmpty ? name : joinedPath(way.below, name)))
+                }
+            } catch { complain(way.path(of: name), error.flagsMessage) }
+            if status.isDirectory { way.enter(node, named: name, status.identity, StreamedNames(files)) }
+        } catch {
+            // Removed since the directory was read.
+            if error != .noent { complain(way.path(of: name), error.text) }
+        }
+    }
+
+    private func emit(_ item: BackupListItem) {
+        guard
+            let text = arguments.format.text(
+                item, endsInNUL: arguments.endsInNUL, workingDirectory: workingDirectory)
+        else {
+            return complain(
+                path(item),
+                "no pattern of \(arguments.format.rawValue) hits this name alone; it stays in the backup"
+                    + (arguments.format == .lines
+                        ? " (-0 would list it)"
+                        : arguments.format == .rsync ? " (-0 would, with rsync's --from0)" : ""))
+        }
+        pending += isShown && text.last == UInt8(ascii: "\n") ? Array("\(escapedName(text.dropLast()))\n".utf8) : text
+        if pending.count > 1 << 16 { flush() }
+    }
+
+    private func flush() {
+        if !pending.isEmpty { sink.output(pending) }
+        pending.removeAll(keepingCapacity: true)
+        // What follows would reach nobody, and a list with a gap is worse than none.
+        if !sink.isOpen() { (isStopped, exitStatus) = (true, 1) }
+    }
+
+    private func path(_ item: BackupListItem) -> [UInt8] {
+        item.below.isEmpty ? item.operand : joinedPath(item.operand, item.below)
+    }
+
+    private func attempt<Value>(_ path: [UInt8], _ body: () throws(Errno) -> Value) -> Value? {
+        do { return try body() } catch {
+            complain(path, error.text)
+            return nil
+        }
+    }
+
+    private func complain(_ path: [UInt8], _ reason: String) {
+        exitStatus = 1
+        sink.complain(path, reason)
+    }
+}

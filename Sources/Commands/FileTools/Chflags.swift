@@ -1,0 +1,75 @@
+import ACLFormats
+import Authorization
+import ToolSupport
+
+/// What a command line of chflags asks for.
+package struct ChflagsArguments: Sendable, Hashable {
+    package var change: FileFlagsChange
+    package var walk = WalkOptions()
+    package var isQuiet = false
+    package var verbosity = 0
+    package var paths: [[UInt8]] = []
+
+    package static let usage = "usage: aclfs chflags [-fhvx] [-R [-H | -L | -P]] FLAGS FILE..."
+
+    /// The arguments behind the command's name; `nil` when help is asked for.
+    package static func parse(_ arguments: [[UInt8]]) throws(UsageError) -> ChflagsArguments? {
+        let options = try LetterOptions(arguments, known: "RHLPhfvx")
+        if options.wantsHelp { return nil }
+        guard let text = options.operands.first else { throw UsageError("no flags are given") }
+        var parsed: ChflagsArguments
+        do { parsed = ChflagsArguments(change: try FileFlagsText.parseChange(text)) } catch {
+            throw UsageError("'\(escapedName(text))': \(error.message)")
+        }
+        for letter in options.letters where !parsed.walk.take(letter) {
+            if letter == UInt8(ascii: "f") { parsed.isQuiet = true } else { parsed.verbosity += 1 }
+        }
+        parsed.walk = try parsed.walk.checked()
+        parsed.paths = Array(options.operands.dropFirst())
+        if parsed.paths.isEmpty { throw UsageError("no file is given behind '\(escapedName(text))'") }
+        return parsed
+    }
+}
+
+/// `aclfs chflags`: macOS' chflags(1) (docs/authorization.md 6.6).
+package func runChflags(arguments: [[UInt8]], sink: OutputSink = .standard) -> Int32 {
+    return runChflags(arguments: arguments, sink: sink, files: LinuxFiles())
+}
+
+package func runChflags<Files: ToolFiles>(arguments: [[UInt8]], sink: OutputSink, files: Files) -> Int32 {
+    let parsed: ChflagsArguments
+    do {
+        guard let known = try ChflagsArguments.parse(arguments) else {
+            sink.lines(ChflagsArguments.usage)
+            return 0
+        }
+        parsed = known
+    } catch {
+        sink.complain("chflags: \(error.message)", usage: ChflagsArguments.usage)
+        return 1
+    }
+    var status: Int32 = 0
+    // -f silences what could not be changed, exit status included.
+    func refuse(_ path: [UInt8], _ reason: String) {
+        if parsed.isQuiet { return }
+        status = 1
+        sink.complain(path, reason)
+    }
+    func change(_ node: Files.Node, _ path: [UInt8]) throws(AttributeFailure) {
+        let before = try files.flags(of: node)
+        let after = parsed.change.applied(to: before)
+        // A change of nothing asks nothing and is nobody's to refuse.
+        if after.symmetricDifference(before).subtracting(.synthetic).isEmpty { return }
+        try files.setFlags(of: node, to: after)
+        switch parsed.verbosity {
+        case 0: break
+        case 1: sink.line(escapedName(path))
+        default: sink.line("\(escapedName(path)): 0\(octal(before.rawValue)) -> 0\(octal(after.rawValue))")
+        }
+    }
+    TreeWalk(files: files, options: parsed.walk, fail: { refuse($0, $1) }) { node, path, _ in
+        do throws(AttributeFailure) { try change(node, path) } catch { refuse(path, error.message) }
+        return true
+    }.run(parsed.paths)
+    return status
+}

@@ -1,0 +1,188 @@
+import ACLFormats
+import Authorization
+import LinuxSystem
+import ToolSupport
+
+/// `aclfs chmod`: macOS' chmod(1) with its exit codes (docs/authorization.md 7.5, 7.6, Q9).
+package func runChmod(arguments: [[UInt8]], sink: OutputSink = .standard) -> Int32 {
+    let umask = Syscall.umask(0o077)
+    Syscall.umask(umask)
+    return runChmod(
+        arguments: arguments, sink: sink, files: LinuxFiles(), names: SystemNames(),
+        umask: UInt16(truncatingIfNeeded: umask & 0o777))
+}
+
+package func runChmod<Files: ToolFiles>(
+    arguments: [[UInt8]], sink: OutputSink, files: Files, names: some IdentityNames, umask: UInt16
+) -> Int32 {
+    let parsed: ChmodArguments
+    do {
+        guard let known = try ChmodArguments.parse(arguments) else {
+            sink.lines(ChmodArguments.usage)
+            return 0
+        }
+        parsed = known
+    } catch {
+        sink.complain("chmod: \(error.message)", usage: ChmodArguments.usage)
+        return 1
+    }
+    for warning in parsed.warnings { sink.complain("chmod: \(warning)") }
+    let command = Chmod(arguments: parsed, sink: sink, files: files, umask: umask)
+    return command.run(names: names)
+}
+
+private final class Chmod<Files: ToolFiles> {
+    let arguments: ChmodArguments
+    let sink: OutputSink
+    let files: Files
+    let umask: UInt16
+    private var status: Int32 = 0
+
+    init(arguments: ChmodArguments, sink: OutputSink, files: Files, umask: UInt16) {
+        (self.arguments, self.sink, self.files, self.umask) = (arguments, sink, files, umask)
+    }
+
+    private enum Task {
+        case mode(ModeChange)
+        case edit(ACLEdit)
+        /// `=a` without an index: right only where there is no ACL.
+        case replaceWithoutIndex(ACE)
+    }
+
+    /// Everything that is typed is understood before anything is changed: a wrong word leaves all files as
+    /// they were, also the first of many.
+    func run(names: some IdentityNames) -> Int32 {
+        let task: Task
+        do { task = try self.task(names: names) } catch {
+            sink.complain("chmod: \(error.message)")
+            return 1
+        }
+        TreeWalk(
+            files: files, options: arguments.walk, fail: { self.refused($0, $1) },
+            visit: { self.perform(task, on: $0, $1, $2, names: names) }
+        ).run(arguments.paths)
+        return status
+    }
+
+    private func task(names: some IdentityNames) throws(UsageError) -> Task {
+        switch arguments.change {
+        case .mode(let change): return .mode(change)
+        case .add(let text, let index, let inherited):
+            var new = try entries(text, names: names)
+            if inherited { for position in new.indices { new[position].flags.insert(.inherited) } }
+            return .edit(index.map { .insert(new, at: $0) } ?? .add(new))
+        case .subtract(let text): return .edit(.subtract(try entries(text, names: names)))
+        case .remove(let index): return .edit(.remove(at: index))
+        case .replace(let text, let index):
+            let new = try entries(text, names: names)
+            guard new.count == 1 else { throw UsageError("=a# takes one entry, not \(new.count)") }
+            return index.map { .edit(.replace(new[0], at: $0)) } ?? .replaceWithoutIndex(new[0])
+        case .whole(.fromInput): return .edit(.replaceAll(try entriesFromInput(names: names)))
+        case .whole(.checkCanonical): return .edit(.checkCanonical)
+        case .whole(.clearInherited): return .edit(.clearInherited)
+        case .whole(.removeInherited): return .edit(.removeInherited)
+        case .whole(.removeList): return .edit(.removeList)
+        }
+    }
+
+    private func entries(_ text: [UInt8], names: some IdentityNames) throws(UsageError) -> [ACE] {
+        do { return try ACLTextParser.parse(text, names: names) } catch {
+            throw UsageError("'\(escapedName(text))': \(error.message)")
+        }
+    }
+
+    /// The final newline is not part of the text. Without any entry the list becomes an empty one.
+    private func entriesFromInput(names: some IdentityNames) throws(UsageError) -> [ACE] {
+        guard var text = sink.input(), !text.isEmpty else { throw UsageError("-E: nothing to read on standard input") }
+        if text.last == UInt8(ascii: "\n") { text.removeLast() }
+        if text.allSatisfy({ $0 == UInt8(ascii: "\n") }) { return [] }
+        do { return try ACLTextParser.parse(text, names: names) } catch {
+            throw UsageError("standard input: \(error.message)")
+        }
+    }
+
+    /// Answers whether further files are to be looked at.
+    private func perform(
+        _ task: Task, on node: Files.Node, _ path: [UInt8], _ object: ObjectStatus, names: some IdentityNames
+    ) -> Bool {
+        switch task {
+        case .mode(let change):
+            setMode(change, of: node, path, object)
+            return true
+        case .edit(let edit): return self.edit(edit, node, path, names: names)
+        case .replaceWithoutIndex(let entry):
+            do throws(AttributeFailure) {
+                if let acl = try files.acl(of: node, names: names), !acl.entries.isEmpty {
+                    say(path, "there is an ACL; =a# needs the position of the entry to replace")
+                    return false
+                }
+            } catch {
+                refused(path, error.message)
+                return true
+            }
+            return self.edit(.replace(entry, at: 0), node, path, names: names)
+        }
+    }
+
+    private func setMode(
+        _ change: ModeChange, of node: Files.Node, _ path: [UInt8], _ object: ObjectStatus
+    ) {
+        let mode = change.applied(to: object.mode, isDirectory: object.isDirectory, umask: umask)
+        // Asked also where nothing changes: whether it is allowed is the file system's answer, not ours.
+        do { try files.setMode(of: node, to: mode) } catch {
+            let reason = error == .opnotsupp && object.kind == .symlink ? "Linux has no mode for symlinks" : error.text
+            return refused(path, reason)
+        }
+        if arguments.verbosity > 1 {
+            let before = "0\(octal(UInt32(object.mode), width: 4)) [\(modeText(kind: object.kind, mode: object.mode))]"
+            let after = "0\(octal(UInt32(mode), width: 4)) [\(modeText(kind: object.kind, mode: mode))]"
+            sink.line("\(escapedName(path)): \(before) -> \(after)")
+        } else if arguments.verbosity == 1 {
+            sink.line(escapedName(path))
+        }
+    }
+
+    private func edit(
+        _ edit: ACLEdit, _ node: Files.Node, _ path: [UInt8], names: some IdentityNames
+    ) -> Bool {
+        do throws(AttributeFailure) {
+            // Removing needs no look, and must work where the list cannot be understood.
+            if edit == .removeList {
+                try files.setACL(of: node, to: nil)
+                report(path)
+                return true
+            }
+            let acl = try files.acl(of: node, names: names)
+            let result = edit.applied(to: acl)
+            for diagnostic in result.diagnostics { say(path, diagnostic.message) }
+            // As coded, and against its manual page: 1 if any file is canonical (docs/authorization.md Q9).
+            if let isCanonical = result.isCanonical {
+                if isCanonical { status = 1 }
+                if arguments.verbosity > 0 {
+                    sink.line("\(escapedName(path)): \(isCanonical ? "canonical" : "not canonical")")
+                }
+            }
+            if result.diagnostics.contains(where: \.isFatal) { return false }
+            if result.acl != acl {
+                try files.setACL(of: node, to: result.acl)
+                report(path)
+            }
+        } catch {
+            refused(path, error.message)
+        }
+        return true
+    }
+
+    private func report(_ path: [UInt8]) { if arguments.verbosity > 0 { sink.line(escapedName(path)) } }
+
+    /// What there is to say about one file, -f or not (docs/authorization.md 7.6).
+    private func say(_ path: [UInt8], _ reason: String) {
+        status = 1
+        sink.complain(path, reason)
+    }
+
+    /// The system refused: silenced by -f, exit status included (docs/authorization.md 7.6).
+    private func refused(_ path: [UInt8], _ reason: String) {
+        if !arguments.isQuiet { say(path, reason) }
+    }
+}

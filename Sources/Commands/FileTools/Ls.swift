@@ -1,0 +1,225 @@
+import ACLFormats
+import Authorization
+import LinuxSystem
+import ToolSupport
+
+/// `aclfs ls`: macOS' ls(1) as far as docs/authorization.md 7.2 has it.
+package func runLs(arguments: [[UInt8]], sink: OutputSink = .standard) -> Int32 {
+    return runLs(
+        arguments: arguments, sink: sink, files: LinuxFiles(), names: SystemNames(), clock: .system)
+}
+
+package func runLs<Files: ToolFiles>(
+    arguments: [[UInt8]], sink: OutputSink, files: Files, names: some IdentityNames, clock: Clock
+) -> Int32 {
+    let parsed: LsArguments
+    do {
+        guard let known = try LsArguments.parse(arguments) else {
+            sink.lines(LsArguments.usage)
+            return 0
+        }
+        parsed = known
+    } catch {
+        sink.complain("ls: \(error.message)", usage: LsArguments.usage)
+        return 1
+    }
+    let listing = Listing(arguments: parsed, sink: sink, files: files, names: names, clock: clock)
+    return listing.run()
+}
+
+private final class Listing<Files: ToolFiles, Names: IdentityNames> {
+    /// What is shown of an object. Nothing stays open for it: there may be more of them than a process may open.
+    struct Item {
+        var shownName: [UInt8]
+        var status: ObjectStatus
+        /// In the long form.
+        var row: LongRow?
+    }
+    private typealias Way = TreeWay<Files, SortedNames<Files.Node>>
+
+    let arguments: LsArguments
+    let sink: OutputSink
+    let files: Files
+    let names: Names
+    let clock: Clock
+    private var exitStatus: Int32 = 0
+    private var hasPrinted = false
+
+    init(arguments: LsArguments, sink: OutputSink, files: Files, names: Names, clock: Clock) {
+        self.arguments = arguments
+        self.sink = sink
+        self.files = files
+        self.names = names
+        self.clock = clock
+    }
+
+    /// What is not a directory first, then each directory under its name.
+    func run() -> Int32 {
+        var items: [Item] = []
+        var directories: [[UInt8]] = []
+        for path in arguments.paths.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+            guard let (node, status) = attempt(path, { () throws(Errno) in try open(operand: path) }) else { continue }
+            if status.isDirectory, !arguments.listsDirectories {
+                directories.append(path)
+            } else {
+                items.append(item(node, path, shown: path, status))
+            }
+        }
+        print(items)
+        let isNamed = arguments.paths.count > 1 || arguments.isRecursive
+        for directory in directories { list(directory, isNamed: isNamed) }
+        return exitStatus
+    }
+
+    private func open(operand path: [UInt8]) throws(Errno) -> (Files.Node, ObjectStatus) {
+        // The long form shows a link as what it is, the short form shows where it leads.
+        let follows = arguments.followsAll || !arguments.isLong && !arguments.listsDirectories
+        if follows, let node = try? files.open(path, followsLink: true) { return (node, try files.status(of: node)) }
+        let node = try files.open(path, followsLink: false)
+        return (node, try files.status(of: node))
+    }
+
+    private func open(_ name: [UInt8], in directory: Files.Node) throws(Errno) -> (Files.Node, ObjectStatus) {
+        // A link that leads nowhere is still there.
+        if arguments.followsAll, let node = try? files.open(name, in: directory, followsLink: true) {
+            return (node, try files.status(of: node))
+        }
+        let node = try files.open(name, in: directory, followsLink: false)
+        return (node, try files.status(of: node))
+    }
+
+    /// A directory and, with -R, those below it, each under its name.
+    private func list(_ operand: [UInt8], isNamed: Bool) {
+        guard let (root, status) = attempt(operand, { () throws(Errno) in try open(operand: operand) }) else { return }
+        var way = Way(files, root, of: operand, followsLinks: arguments.followsAll)
+        list(root, named: [], operand, status.identity, isNamed: isNamed, &way)
+        way.walk(fail: { complain($0, $1) }) { way, name, directory in
+            let path = way.path(of: name)
+            guard let (node, status) = attempt(path, { () throws(Errno) in try open(name, in: directory) }) else { return true }
+            if way.contains(status.identity) {
+                complain(path, Errno.loop.text)
+            } else {
+                list(node, named: name, path, status.identity, isNamed: true, &way)
+            }
+            return true
+        }
+    }
+
+    /// Shows one directory. Those in it are left to the walk.
+    private func list(
+        _ directory: Files.Node, named name: [UInt8], _ path: [UInt8], _ identity: ObjectIdentity, isNamed: Bool,
+        _ way: inout Way
+    ) {
+        guard var found = attempt(path, { () throws(Errno) in try files.names(in: directory) }) else { return }
+        let dot = UInt8(ascii: ".")
+        if arguments.names == .visible { found.removeAll { $0.first == dot } }
+        if arguments.names == .all { found += [[dot], [dot, dot]] }
+        if isNamed {
+            if hasPrinted { sink.line("") }
+            sink.line(escapedName(path) + ":")
+        }
+        hasPrinted = true
+        var items: [Item] = []
+        for name in found.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+            let path = joinedPath(path, name)
+            do throws(Errno) {
+                let (node, status) = try open(name, in: directory)
+                items.append(item(node, path, shown: name, status))
+            } catch { complain(path, error.text) }
+        }
+        if arguments.isLong { sink.line("total \(items.reduce(0) { $0 + $1.status.blocks })") }
+        print(items)
+        guard arguments.isRecursive else { return }
+        let below = items.filter { $0.status.isDirectory && $0.shownName != [dot] && $0.shownName != [dot, dot] }
+        way.enter(directory, named: name, identity, SortedNames(below.map(\.shownName)))
+    }
+
+    private func item(_ node: Files.Node, _ path: [UInt8], shown name: [UInt8], _ status: ObjectStatus) -> Item {
+        Item(shownName: name, status: status, row: arguments.isLong ? row(node, path, shown: name, status) : nil)
+    }
+
+    private func print(_ items: [Item]) {
+        if !items.isEmpty { hasPrinted = true }
+        guard arguments.isLong else {
+            for item in items { sink.line(escapedName(item.shownName)) }
+            return
+        }
+        let rows = items.compactMap(\.row)
+        let widths = LongRow.widths(rows)
+        for row in rows {
+            sink.line(row.text(widths))
+            for line in row.below { sink.line(line) }
+        }
+    }
+
+    private func row(_ node: Files.Node, _ path: [UInt8], shown name: [UInt8], _ status: ObjectStatus) -> LongRow {
+        let acl =
+            readable(path) { () throws(AttributeFailure) in try files.acl(of: node, names: names) } ?? nil
+        let attributes = listableAttributes(of: node)
+        var mark = " "
+        if !(acl?.entries.isEmpty ?? true) { mark = "+" }
+        // The mark of attributes hides that of an ACL (docs/authorization.md 7.2).
+        if !attributes.isEmpty { mark = "@" }
+        var row = LongRow(mode: modeText(kind: status.kind, mode: status.mode) + mark)
+        row.links = String(status.linkCount)
+        row.owner = shownID(GUID(user: status.uid), status.uid)
+        row.group = shownID(GUID(group: status.gid), status.gid)
+        if arguments.showsFlags {
+            let flags = readable(path) { () throws(AttributeFailure) in try files.flags(of: node) }
+            row.flags = FileFlagsText.shown(flags ?? [])
+        }
+        row.size =
+            status.kind == .characterDevice || status.kind == .blockDevice
+            ? "\(status.specialDevice >> 32), \(status.specialDevice & 0xFFFF_FFFF)" : String(status.size)
+        row.time = clock.shown(status.modifiedSeconds)
+        row.name = escapedName(name)
+        if status.kind == .symlink, let target = try? files.linkTarget(of: node) {
+            row.name += " -> \(escapedName(target))"
+        }
+        if arguments.showsAttributes {
+            for name in attributes {
+                let size = ((try? files.attribute(name, of: node)) ?? nil)?.count ?? 0
+                row.below.append("\t\(escapedName(name))\t\(size) ")
+            }
+        }
+        if arguments.showsACL, let acl {
+            row.below += ACLTextPrinter.lines(
+                acl, isDirectory: status.isDirectory, names: names, numeric: arguments.isNumeric)
+        }
+        return row
+    }
+
+    private func shownID(_ identity: GUID, _ number: UInt32) -> String {
+        if arguments.isNumeric { return String(number) }
+        return names.name(of: identity).map { escapedName($0.name.utf8) } ?? String(number)
+    }
+
+    /// What a person attached, not what the system keeps: labels and the ACL itself have other places.
+    private func listableAttributes(of node: Files.Node) -> [[UInt8]] {
+        let all = (try? files.attributeNames(of: node)) ?? []
+        return all.filter { !$0.starts(with: "system.".utf8) && !$0.starts(with: "security.".utf8) }
+            .sorted { $0.lexicographicallyPrecedes($1) }
+    }
+
+    /// Other file systems have neither ACLs nor flags, and ls is used on them too.
+    private func readable<Value>(
+        _ path: [UInt8], _ body: () throws(AttributeFailure) -> Value
+    ) -> Value? {
+        do { return try body() } catch {
+            if !error.isUnsupported { complain(path, error.message) }
+            return nil
+        }
+    }
+
+    private func attempt<Value>(_ path: [UInt8], _ body: () throws(Errno) -> Value) -> Value? {
+        do { return try body() } catch {
+            complain(path, error.text)
+            return nil
+        }
+    }
+
+    private func complain(_ path: [UInt8], _ reason: String) {
+        exitStatus = 1
+        sink.complain(path, reason)
+    }
+}

@@ -1,0 +1,47 @@
+/// What a command line of ls asks for: the part of macOS' ls(1) that shows what aclfs keeps.
+struct LsArguments: Sendable, Hashable {
+    enum Names: Sendable { case visible, almostAll, all }
+    var isLong = false
+    /// -e: the entries of ACLs, below each line of -l.
+    var showsACL = false
+    /// -O: file flags, as a column of -l.
+    var showsFlags = false
+    /// -@: names and sizes of extended attributes, below each line of -l.
+    var showsAttributes = false
+    /// -d: directories themselves, not what they contain.
+    var listsDirectories = false
+    var names = Names.visible
+    var isRecursive = false
+    /// -n: numbers for owner and group, UUIDs in entries.
+    var isNumeric = false
+    var followsAll = false
+    var paths: [[UInt8]] = []
+
+    static let usage = "usage: aclfs ls [-1@ALORadeln] [FILE...]"
+
+    /// The arguments behind the command's name; `nil` when help is asked for.
+    static func parse(_ arguments: [[UInt8]]) throws(UsageError) -> LsArguments? {
+        let options = try LetterOptions(arguments, known: "1@ALORadeln")
+        if options.wantsHelp { return nil }
+        var parsed = LsArguments()
+        for letter in options.letters {
+            switch letter {
+            case UInt8(ascii: "l"): parsed.isLong = true
+            case UInt8(ascii: "e"): parsed.showsACL = true
+            case UInt8(ascii: "O"): parsed.showsFlags = true
+            case UInt8(ascii: "@"): parsed.showsAttributes = true
+            case UInt8(ascii: "d"): parsed.listsDirectories = true
+            case UInt8(ascii: "a"): parsed.names = .all
+            case UInt8(ascii: "A"): if parsed.names == .visible { parsed.names = .almostAll }
+            case UInt8(ascii: "R"): parsed.isRecursive = true
+            case UInt8(ascii: "L"): parsed.followsAll = true
+            // As on macOS, numbers are for the long form and bring it with them.
+            case UInt8(ascii: "n"): (parsed.isNumeric, parsed.isLong) = (true, true)
+            // One name a line is what this ls does anyhow.
+            default: break
+            }
+        }
+        parsed.paths = options.operands.isEmpty ? [[UInt8(ascii: ".")]] : options.operands
+        return parsed
+    }
+}

@@ -1,0 +1,62 @@
+import Glibc
+
+/// One object in the long form of ls, and the lines below it.
+struct LongRow {
+    /// Ten characters of mode and the mark behind them.
+    var mode: String
+    var links = ""
+    var owner = ""
+    var group = ""
+    /// `nil` without -O.
+    var flags: String?
+    var size = ""
+    var time = ""
+    var name = ""
+    var below: [String] = []
+
+    init(mode: String) { self.mode = mode }
+
+    struct Widths { var links = 0, owner = 0, group = 0, flags = 0, size = 0 }
+
+    static func widths(_ rows: [LongRow]) -> Widths {
+        rows.reduce(into: Widths()) { widths, row in
+            widths.links = max(widths.links, row.links.count)
+            widths.owner = max(widths.owner, row.owner.count)
+            widths.group = max(widths.group, row.group.count)
+            widths.flags = max(widths.flags, row.flags?.count ?? 0)
+            widths.size = max(widths.size, row.size.count)
+        }
+    }
+
+    func text(_ widths: Widths) -> String {
+        func left(_ text: String, _ width: Int) -> String { text + String(repeating: " ", count: width - text.count) }
+        func right(_ text: String, _ width: Int) -> String { String(repeating: " ", count: width - text.count) + text }
+        let flags = self.flags.map { left($0, widths.flags) + " " } ?? ""
+        return "\(mode) \(right(links, widths.links)) \(left(owner, widths.owner))  \(left(group, widths.group))  "
+            + "\(flags)\(right(size, widths.size)) \(time) \(name)"
+    }
+}
+
+/// How times are shown, and what counts as recent: the time of day for the last half year, the year for
+/// everything else.
+package struct Clock: Sendable {
+    package var now: Int64
+    /// Fixed in tests; otherwise the local time zone's.
+    package var isUTC: Bool
+    package init(now: Int64, isUTC: Bool) { (self.now, self.isUTC) = (now, isUTC) }
+
+    package static var system: Clock { Clock(now: Int64(time(nil)), isUTC: false) }
+
+    func shown(_ seconds: Int64) -> String {
+        var moment = time_t(seconds)
+        var parts = tm()
+        let known = isUTC ? gmtime_r(&moment, &parts) : localtime_r(&moment, &parts)
+        // A year beyond what the system can count: show the number itself.
+        guard known != nil else { return String(seconds) }
+        let halfYear: Int64 = 15_778_476
+        let isRecent = seconds > now - halfYear && seconds < now + halfYear
+        var buffer = [CChar](repeating: 0, count: 64)
+        let count = strftime(&buffer, buffer.count, isRecent ? "%b %e %H:%M" : "%b %e  %Y", &parts)
+        return String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,41 @@
+import ACLFormats
+import ToolSupport
+
+/// `aclfs effective`: every right, granted or not, and by what.
+package enum EffectiveRights {
+    package static func perform(_ arguments: EffectiveRequest) -> Int32 {
+        do throws(ControlError) { return try show(arguments) } catch {
+            printError("aclfs: \(error.message)")
+            return 2
+        }
+    }
+
+    private static func show(_ arguments: EffectiveRequest) throws(ControlError) -> Int32 {
+        let location = try MountLocation(arguments.path)
+        var members = [JSON.path(location.path)]
+        if let subject = arguments.subject { members.append(.init("as", .string(subject))) }
+        let answer: JSON
+        do throws(ControlError) { answer = try location.client().ask("effective", members) } catch {
+            throw Explain.named(error, arguments.path)
+        }
+        let explanations = (answer.array ?? []).compactMap { Explanation(json: $0) }
+        if arguments.json {
+            printJSON(.array(explanations.map { $0.json { location.shown($0.depth) } }))
+            return 0
+        }
+        // Then one answer is that of every right.
+        let isClosed = explanations.count == 1
+        let steps = explanations.compactMap(\.steps.last)
+        for line in ExplainTable.lines(
+            steps.map { step in
+                [step.words.joined(separator: ","), step.isAllowed ? "allowed" : "denied", step.stage, step.entry ?? ""]
+            })
+        {
+            printLine(line)
+        }
+        if isClosed, let step = steps.last {
+            printLine("the way is closed at \(escapedName(location.shown(step.place.depth)))")
+        }
+        return 0
+    }
+}

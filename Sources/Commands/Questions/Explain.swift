@@ -1,0 +1,194 @@
+import ACLFormats
+import Glibc
+import Identity
+import LinuxSystem
+import ToolSupport
+
+/// `aclfs explain`: 0 allowed, 1 denied, 2 no answer.
+package enum Explain {
+    package static func perform(_ arguments: ExplainRequest) -> Int32 {
+        do throws(ControlError) {
+            if arguments.last { return try last(arguments) }
+            if arguments.whoCan { return try whoCan(arguments) }
+            return try explain(arguments)
+        } catch {
+            printError("aclfs: \(error.message)")
+            return 2
+        }
+    }
+
+    private static func explain(_ arguments: ExplainRequest) throws(ControlError) -> Int32 {
+        guard arguments.words.count == 2 || arguments.words.count == 3 else {
+            throw ControlError("usage: aclfs explain [--json] [--as USER[:GROUP,…]] OPERATION PATH [PATH2]")
+        }
+        let word = try operation(arguments.words[0])
+        let first = try MountLocation(arguments.words[1])
+        var members = [
+            JSON.Member("operation", .string(word)), JSON.path(first.path),
+        ]
+        var second: MountLocation?
+        if arguments.words.count == 3 {
+            guard AskedOperation(word: word)?.call?.takesSecondPath == true else {
+                throw ControlError("\(word) asks for one path")
+            }
+            let location = try MountLocation(arguments.words[2])
+            guard location.entry.device == first.entry.device else {
+                throw ControlError("\(word): the two paths are on different mounts; that is refused with EXDEV")
+            }
+            members.append(JSON.path(location.path, name: "path2"))
+            second = location
+        }
+        if let subject = arguments.subject { members.append(.init("as", .string(subject))) }
+        let answer: JSON
+        do throws(ControlError) { answer = try first.client().ask("explain", members) } catch {
+            throw named(error, arguments.words[1])
+        }
+        guard let explanation = Explanation(json: answer) else { throw ControlError("the answer is not understood") }
+        func path(_ place: Explanation.Place) -> [UInt8] {
+            place.isSecondPath ? (second ?? first).shown(place.depth) : first.shown(place.depth)
+        }
+        if arguments.json {
+            printJSON(explanation.json(path: path))
+        } else {
+            for line in explanation.text(path: path) { printLine(line) }
+        }
+        return explanation.isAllowed ? 0 : 1
+    }
+
+    private static func operation(_ bytes: [UInt8]) throws(ControlError) -> String {
+        let word = String(decoding: bytes, as: UTF8.self)
+        guard AskedOperation(word: word) != nil else { throw ControlError(AskedOperation.unknown(word)) }
+        return word
+    }
+
+    private static func whoCan(_ arguments: ExplainRequest) throws(ControlError) -> Int32 {
+        guard arguments.words.count == 2, arguments.subject == nil else {
+            throw ControlError("usage: aclfs explain [--json] --who-can OPERATION PATH")
+        }
+        let word = try operation(arguments.words[0])
+        let location = try MountLocation(arguments.words[1])
+        let client = try location.client()
+        var rows: [[String]] = []
+        var values: [JSON] = []
+        /// By what the sandbox refuses everybody.
+        var rule: String?
+        for user in AccountDatabase.allUsers() {
+            let answer: JSON
+            do throws(ControlError) {
+                answer = try client.ask(
+                    "explain",
+                    [
+                        .init("operation", .string(word)), JSON.path(location.path),
+                        .init("as", .string(user.name)), .init("brief", .bool(true)),
+                    ])
+            } catch { throw named(error, arguments.words[1]) }
+            guard let explanation = Explanation(json: answer) else { continue }
+            guard explanation.isAllowed else {
+                if let last = explanation.steps.last, last.stage == "sandbox" {
+                    rule = "the sandbox refuses \(escapedName(location.shown(last.place.depth))): \(last.entry ?? "-")"
+                }
+                continue
+            }
+            let stage = explanation.steps.last?.stage ?? ""
+            let entry = explanation.steps.last?.entry
+            rows.append([escapedName(user.name.utf8), stage, entry ?? ""])
+            values.append(
+                .object([
+                    .init("user", .string(user.name)), .init("uid", .integer(Int64(user.uid))),
+                    .init("stage", .string(stage)), .init("entry", entry.map { .string($0) } ?? .null),
+                ]))
+        }
+        if arguments.json {
+            printJSON(.array(values))
+        } else {
+            for line in ExplainTable.lines(rows) { printLine(line) }
+            if rows.isEmpty, let rule { printError("aclfs: nobody: \(rule)") }
+        }
+        return rows.isEmpty ? 1 : 0
+    }
+
+    /// `--last [N] [MOUNTPOINT]`; without a mount point, where one stands or the only one there is.
+    private static func last(_ arguments: ExplainRequest) throws(ControlError) -> Int32 {
+        var words = arguments.words
+        var count: Int64 = 20
+        if let word = words.first, let number = Int64(String(decoding: word, as: UTF8.self)) {
+            guard number > 0 else { throw ControlError("--last takes a number above 0") }
+            count = number
+            words.removeFirst()
+        }
+        guard words.count < 2 else { throw ControlError("usage: aclfs explain [--json] --last [N] [MOUNTPOINT]") }
+        let mount: MountEntry
+        if let path = words.first {
+            mount = try MountLocation(path, isFollowed: true).entry
+        } else if let here = try? MountLocation(Array("./.".utf8)) {
+            mount = here.entry
+        } else {
+            let mounts = MountTable.entries().filter { $0.type == "fuse.aclfs" }
+            guard Set(mounts.map(\.device)).count == 1, let only = mounts.first else {
+                let paths = Set(mounts.map(\.path)).sorted().map { escapedName($0.utf8) }.joined(separator: ", ")
+                throw ControlError(mounts.isEmpty ? "there is no aclfs mount" : "several mounts; name one: \(paths)")
+            }
+            mount = only
+        }
+        let denials = try denials(count, on: mount)
+        if arguments.json {
+            printJSON(.array(denials))
+            return 0
+        }
+        let rows = denials.map { denial in
+            [
+                utc(denial["time"]?.integer ?? 0), "uid \(denial["uid"]?.integer ?? -1)",
+                denial["operation"]?.string ?? "", place(denial),
+                denial["errno"]?.string ?? "", denial["stage"]?.string ?? "", denial["rule"]?.string ?? "",
+            ]
+        }
+        for line in ExplainTable.lines(rows) { printLine(line) }
+        if denials.contains(where: { $0.path() == nil && $0["gone"]?.bool != true }) {
+            printError(
+                "aclfs: where an inode number stands, there is no path to show: the object has none that is found, or you may not list every "
+                    + "directory on the way to it")
+        }
+        if rows.isEmpty { printError("aclfs: no refusal is kept that you may see (root and whoever mounted see all)") }
+        return 0
+    }
+
+    /// The newest first, in as many messages as it takes, with paths as they are called here.
+    private static func denials(_ count: Int64, on mount: MountEntry) throws(ControlError) -> [JSON] {
+        var denials: [JSON] = []
+        while denials.count < count {
+            // Another conversation each time: the daemon ends one that is silent for a second, and a full message takes a while
+            // to be read.
+            let client = try ControlClient(device: mount.device, owner: mount.userID ?? 0)
+            var members = [JSON.Member("count", .integer(count))]
+            if let last = denials.last?["number"] { members.append(.init("before", last)) }
+            let answer = try client.ask("last", members).array ?? []
+            if answer.isEmpty { break }
+            denials += answer.map { denial in
+                guard let path = denial.path(), case .object(let members) = denial else { return denial }
+                let location = MountLocation(mount, path)
+                return .object(
+                    members.filter { !$0.name.hasPrefix("path") } + [JSON.path(location.shown(location.names.count))])
+            }
+        }
+        return denials
+    }
+
+    private static func place(_ denial: JSON) -> String {
+        if let path = denial.path() { return escapedName(path) }
+        let number = "inode \(denial["inode"]?.string ?? "-")"
+        return denial["gone"]?.bool == true ? number + " (no longer there)" : number
+    }
+
+    private static func utc(_ seconds: Int64) -> String {
+        var time = time_t(seconds)
+        var parts = tm()
+        gmtime_r(&time, &parts)
+        var buffer = [CChar](repeating: 0, count: 32)
+        let count = strftime(&buffer, buffer.count, "%Y-%m-%dT%H:%M:%SZ", &parts)
+        return String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    static func named(_ error: ControlError, _ path: [UInt8]) -> ControlError {
+        error.code == nil ? error : ControlError("\(escapedName(path)): \(error.message)", code: error.code)
+    }
+}

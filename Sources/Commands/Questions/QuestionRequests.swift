@@ -1,0 +1,32 @@
+/// What a command line of `aclfs explain` asks for; words are bytes as the kernel handed them over.
+package struct ExplainRequest {
+    var json: Bool
+    var subject: String?
+    var whoCan: Bool
+    var last: Bool
+    var words: [[UInt8]]
+
+    package init(json: Bool, subject: String?, whoCan: Bool, last: Bool, words: [[UInt8]]) {
+        (self.json, self.subject, self.whoCan, self.last, self.words) = (json, subject, whoCan, last, words)
+    }
+}
+
+/// The same of `aclfs effective`.
+package struct EffectiveRequest {
+    var json: Bool
+    var subject: String?
+    var path: [UInt8]
+
+    package init(json: Bool, subject: String?, path: [UInt8]) {
+        (self.json, self.subject, self.path) = (json, subject, path)
+    }
+}
+
+/// The same of `aclfs status`.
+package struct StatusRequest {
+    var json: Bool
+    /// nil: all that may be asked.
+    var mountpoint: [UInt8]?
+
+    package init(json: Bool, mountpoint: [UInt8]?) { (self.json, self.mountpoint) = (json, mountpoint) }
+}

@@ -1,0 +1,141 @@
+import ACLFileSystem
+import ACLFormats
+import Mounting
+import SandboxPolicy
+import SandboxProfiles
+import ToolSupport
+
+/// `aclfs sandbox check`: 0 the profile is good, 1 it is not, 2 no answer.
+package enum SandboxCheck {
+    package static func perform(_ arguments: SandboxCheckRequest) -> Int32 {
+        var options = MountOptions()
+        let name = String(decoding: arguments.profile, as: UTF8.self)
+        do {
+            let words = [
+                ("sandbox", name), ("bundle", arguments.bundle), ("home", arguments.home), ("layout", arguments.layout),
+            ]
+            try options.apply(MountOptionText.join(words.compactMap { word, value in value.map { "\(word)=\($0)" } }))
+            try options.checkTogether()
+        } catch {
+            printError("aclfs: \(error.description)")
+            return 2
+        }
+        let profile: SandboxProfile
+        let table: ZoneTable
+        do {
+            profile = try SandboxProfile.read(
+                name, bundle: options.sandbox.bundle, home: home(options.sandbox.home ?? "/"),
+                layout: options.sandbox.layout ?? .macos)
+            table = try compiled(profile)
+        } catch { return refuse(error, name, arguments.json) }
+        let paths = arguments.paths.map { $0.pathNames }
+        for (path, word) in zip(paths, arguments.paths) where path.contains([0x2E]) || path.contains([0x2E, 0x2E]) {
+            printError("aclfs: \(escapedName(word)): a path from the mount's top may not hold . or ..")
+            return 2
+        }
+        for (path, word) in zip(paths, arguments.paths) where table[table.zone(of: path)].kind == .outside {
+            if let hint = hint(word, path) { printError("aclfs: \(hint)") }
+        }
+        if arguments.json {
+            printJSON(json(profile, table, paths))
+        } else {
+            show(profile, table, paths)
+        }
+        return 0
+    }
+
+    /// As `mount` and `sandbox run` take it: a path through a mount point means the same from that mount's top.
+    private static func home(_ said: String) -> [[UInt8]] {
+        let tops = MountTable.entries().filter { $0.type == "fuse.aclfs" && $0.path != "/" }.map(\.path)
+        return MountProfile.home(said, tops.sorted { $0.utf8.count > $1.utf8.count })
+    }
+
+    /// Paths are counted from a mount's top, also where no mount is; that one leads through a mount point is seen in it alone.
+    private static func hint(_ word: [UInt8], _ path: [[UInt8]]) -> String? {
+        guard word.first == 0x2F else { return nil }
+        let tops = MountTable.entries().filter { $0.type == "fuse.aclfs" }.map { Array($0.path.utf8).pathNames }
+        guard let top = tops.filter({ !$0.isEmpty && path.starts(with: $0) }).max(by: { $0.count < $1.count }) else { return nil }
+        func text(_ names: some Sequence<[UInt8]>) -> String { escapedName([0x2F] + Array(names).joined(separator: [0x2F])) }
+        return "\(text(path)): a path is counted from the mount's top; below the mount point \(text(top)) this is "
+            + text(path.dropFirst(top.count))
+    }
+
+    private static func compiled(_ profile: SandboxProfile) throws(ProfileProblem) -> ZoneTable {
+        do { return try profile.table() } catch { throw ProfileProblem(.malformed, "\(error)") }
+    }
+
+    private static func refuse(_ problem: ProfileProblem, _ name: String, _ asJSON: Bool) -> Int32 {
+        guard problem.kind == .malformed else {
+            printError("aclfs: \(problem)")
+            return 2
+        }
+        if asJSON {
+            printJSON(
+                .object([
+                    .init("profile", .string(name)), .init("good", .bool(false)),
+                    .init("error", .string(problem.description)),
+                ]))
+        } else {
+            printError("aclfs: \(problem)")
+        }
+        return 1
+    }
+
+    private static func show(_ profile: SandboxProfile, _ table: ZoneTable, _ paths: [[[UInt8]]]) {
+        line("profile \(escapedName(profile.name.utf8)) is good")
+        for warning in profile.entitlements.warnings { line("warning: \(escapedName(warning.description.utf8))") }
+        if !paths.isEmpty {
+            let rows = paths.map { path in
+                let zone = table[table.zone(of: path)]
+                return [escapedName([0x2F] + path.joined(separator: [0x2F])), zone.kind.text, zone.source ?? ""]
+            }
+            for row in ExplainTable.lines(rows) { line(row) }
+            return
+        }
+        let rows = table.places.map { [escapedName($0.text), $0.kind.text, $0.source ?? ""] }
+        for row in ExplainTable.lines(rows + [["everything else", ZoneKind.outside.text, ""]]) { line(row) }
+        if profile.bundle == nil { line("no container: that is an application's (--bundle ID)") }
+        if let most = profile.entitlements.userSelected {
+            let kind = most == .readOnly ? ZoneKind.readOnly : .readWrite
+            line("granted with 'aclfs sandbox grant add': \(kind.text) at most")
+        }
+    }
+
+    private static func line(_ text: String) { printLine(text) }
+
+    private static func json(_ profile: SandboxProfile, _ table: ZoneTable, _ paths: [[[UInt8]]]) -> JSON {
+        func passes(_ kind: ZoneKind, _ source: String?) -> [JSON.Member] {
+            [
+                .init("passes", .string(kind.text)),
+                .init("rights", .array(RightName.all.filter { !$0.right.isDisjoint(with: kind.rights) }.map { .string($0.fileWord ?? $0.directoryWord) })),
+                .init("key", source.map { .string($0) } ?? .null),
+            ]
+        }
+        guard case .object(var members) = profile.summary else { return .null }
+        members.append(.init("good", .bool(true)))
+        members.append(.init("warnings", .array(profile.entitlements.warnings.map { .string($0.description) })))
+        members.append(
+            .init("grants", profile.entitlements.userSelected.map { .string($0.word) } ?? .null))
+        members.append(
+            .init(
+                "places",
+                .array(
+                    table.places.map { place in
+                        .object(
+                            [JSON.path(place.path.flatMap { [0x2F] + $0 }), .init("reach", .string(place.reach.rawValue))]
+                                + passes(place.kind, place.source))
+                    })))
+        if !paths.isEmpty {
+            members.append(
+                .init(
+                    "paths",
+                    .array(
+                        paths.map { path in
+                            let zone = table[table.zone(of: path)]
+                            return .object(
+                                [JSON.path([0x2F] + path.joined(separator: [0x2F]))] + passes(zone.kind, zone.source))
+                        })))
+        }
+        return .object(members)
+    }
+}

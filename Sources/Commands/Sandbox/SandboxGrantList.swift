@@ -1,0 +1,111 @@
+import ACLFormats
+import SandboxPolicy
+import ToolSupport
+
+/// `aclfs sandbox grant list`: of one mount or of all; what one daemon answers does not keep others' grants from being shown.
+package struct SandboxGrantList {
+    /// More than the lists of all directories that a mount may lie in come to. Whoever tells more is no daemon of ours.
+    private static let most = 64 * GrantFile.most
+
+    private let arguments: GrantListRequest
+    private var round: MountRound
+    private var rows: [[String]] = []
+    private var values: [JSON] = []
+    /// The directories whose grants are known already.
+    private var seen: Set<String> = []
+    /// A daemon tells of all lists that it cannot read, on each of its mounts.
+    private var problems: Set<String> = []
+
+    package static func perform(_ arguments: GrantListRequest) -> Int32 {
+        if let bundle = arguments.bundle, !SandboxGrants.isBundle(bundle) {
+            return SandboxGrants.wrongBundle(bundle)
+        }
+        var list = SandboxGrantList(arguments)
+        do throws(ControlError) { return try list.perform() } catch { return SandboxGrants.wrong(error.message) }
+    }
+
+    private init(_ arguments: GrantListRequest) {
+        self.arguments = arguments
+        // Whoever names another user's mount waits for it.
+        round = MountRound(patience: arguments.mountpoint == nil ? 2000 : 30_000)
+    }
+
+    private mutating func perform() throws(ControlError) -> Int32 {
+        var isWhole = true
+        if let path = arguments.mountpoint {
+            try take(try MountLocation(path, isFollowed: true))
+        } else {
+            for mount in MountRound.mounts() {
+                do throws(ControlError) { try take(MountLocation(top: mount)) } catch {
+                    printError("aclfs: \(escapedName(mount.path.utf8)): \(error.message)")
+                    isWhole = false
+                }
+            }
+        }
+        if arguments.json {
+            printJSON(.array(values))
+        } else {
+            for line in ExplainTable.lines(rows) { printLine(line) }
+        }
+        return isWhole && problems.isEmpty ? 0 : 1
+    }
+
+    /// What is granted on one mount, unless another mount has shown it.
+    private mutating func take(_ location: MountLocation) throws(ControlError) {
+        let bundle = arguments.bundle
+        var tree: String?
+        var told: [String] = []
+        let found = try round.ask(location.entry) { (daemon) throws(ControlError) in
+            var found: [(KeptGrant, JSON)] = []
+            while true {
+                var members: [JSON.Member] = [.init("from", .integer(Int64(found.count)))]
+                if let bundle { members.append(.init("bundle", .string(bundle))) }
+                let answer = try daemon.ask("grant-list", members)
+                guard let part = answer["grants"]?.array, let total = answer["total"]?.integer, total <= Self.most,
+                    found.count + part.count <= Self.most
+                else { throw Self.notUnderstood }
+                if found.isEmpty {
+                    tree = answer["tree"]?.string
+                    told = (answer["problems"]?.array ?? []).compactMap { $0.string }
+                }
+                for grant in part {
+                    guard let kept = KeptGrant(grant) else { throw Self.notUnderstood }
+                    found.append((kept, grant))
+                }
+                if part.isEmpty || found.count >= total { return found }
+            }
+        }
+        guard seen.insert("\(location.entry.userID ?? 0) \(tree ?? "")").inserted else { return }
+        for problem in told where problems.insert(problem).inserted { printError("aclfs: \(escapedText(problem))") }
+        for (kept, grant) in found {
+            rows.append(Self.row(kept, grant, location))
+            values.append(Self.value(kept, grant, location))
+        }
+    }
+
+    private static let notUnderstood = ControlError("its daemon's answer is not understood; is it another version?")
+
+    // MARK: One line
+
+    private static func shown(_ kept: KeptGrant, _ location: MountLocation) -> [UInt8] {
+        let top = location.entry.path == "/" ? [] : Array(location.entry.path.utf8)
+        // A bind mount may show only a part.
+        let hidden = location.entry.root.utf8.pathNames
+        guard kept.grant.path.starts(with: hidden) else { return Array("(above the bind mount)".utf8) }
+        let path = kept.grant.path.dropFirst(hidden.count).reduce(top) { $0 + [0x2F] + $1 }
+        return path.isEmpty ? [0x2F] : path
+    }
+
+    private static func row(_ kept: KeptGrant, _ grant: JSON, _ location: MountLocation) -> [String] {
+        var end = kept.grant.expires.map { "until \(GrantTime.text($0))" } ?? ""
+        if grant["counts"]?.bool == false { end = end.replacing("until", with: "ended") }
+        let path = escapedName(shown(kept, location)) + (kept.grant.isDirectory ? "/" : "")
+        return [escapedName(kept.grant.bundle.utf8), kept.grant.access.word, path, end]
+    }
+
+    private static func value(_ kept: KeptGrant, _ grant: JSON, _ location: MountLocation) -> JSON {
+        guard case .object(let members) = grant else { return grant }
+        let others = members.filter { !$0.name.hasPrefix("path") }
+        return .object([JSON.path(shown(kept, location))] + others)
+    }
+}

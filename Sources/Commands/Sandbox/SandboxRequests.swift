@@ -1,0 +1,51 @@
+/// What a command line of `aclfs sandbox check` asks for; paths are bytes as the kernel handed them over.
+package struct SandboxCheckRequest {
+    var json: Bool
+    var bundle: String?
+    var home: String?
+    var layout: String?
+    var profile: [UInt8]
+    var paths: [[UInt8]]
+
+    package init(json: Bool, bundle: String?, home: String?, layout: String?, profile: [UInt8], paths: [[UInt8]]) {
+        (self.json, self.bundle, self.home) = (json, bundle, home)
+        (self.layout, self.profile, self.paths) = (layout, profile, paths)
+    }
+}
+
+/// The same of `aclfs sandbox grant add`.
+package struct GrantAddRequest {
+    var bundle: String
+    var readOnly: Bool
+    var readWrite: Bool
+    var expires: String?
+    var paths: [[UInt8]]
+
+    package init(bundle: String, readOnly: Bool, readWrite: Bool, expires: String?, paths: [[UInt8]]) {
+        (self.bundle, self.readOnly, self.readWrite) = (bundle, readOnly, readWrite)
+        (self.expires, self.paths) = (expires, paths)
+    }
+}
+
+/// The same of `aclfs sandbox grant list`.
+package struct GrantListRequest {
+    var json: Bool
+    var bundle: String?
+    /// nil: all that may be asked.
+    var mountpoint: [UInt8]?
+
+    package init(json: Bool, bundle: String?, mountpoint: [UInt8]?) {
+        (self.json, self.bundle, self.mountpoint) = (json, bundle, mountpoint)
+    }
+}
+
+/// The same of `aclfs sandbox grant remove`.
+package struct GrantRemoveRequest {
+    var bundle: String
+    var below: Bool
+    var paths: [[UInt8]]
+
+    package init(bundle: String, below: Bool, paths: [[UInt8]]) {
+        (self.bundle, self.below, self.paths) = (bundle, below, paths)
+    }
+}

@@ -1,0 +1,66 @@
+import LinuxSystem
+
+/// What `aclfs backup` needs of the system besides what all commands need.
+package protocol BackupFiles: ToolFiles {
+    associatedtype Listing: NameListing
+    /// Where an opened object stands now.
+    func absolutePath(of node: Node) throws(Errno) -> [UInt8]
+    /// - Parameter position: where a listing of the directory was, 0 for its beginning.
+    func listing(of directory: Node, from position: Int64) throws(Errno) -> Listing
+}
+
+/// The names of a directory as they come.
+package protocol NameListing: AnyObject {
+    /// Behind the name that came last; means the same in a later listing of the directory.
+    var position: Int64 { get }
+    /// `nil` at the end.
+    func next() throws(Errno) -> [UInt8]?
+}
+
+extension LinuxFiles: BackupFiles {
+    package func absolutePath(of node: SharedDescriptor) throws(Errno) -> [UInt8] {
+        try linkTarget(of: open(Array("/proc/self/fd/\(node.rawValue)".utf8), followsLink: false))
+    }
+
+    package func listing(of directory: SharedDescriptor, from position: Int64) throws(Errno) -> DirectoryListing {
+        try DirectoryListing(directory.rawValue, from: position)
+    }
+}
+
+package final class DirectoryListing: NameListing {
+    private let descriptor: SharedDescriptor
+    /// What was read and not yet given out, the next one last.
+    private var names: [(name: [UInt8], end: Int64)] = []
+    package private(set) var position: Int64
+
+    init(_ directory: Int32, from position: Int64) throws(Errno) {
+        descriptor = SharedDescriptor(try Syscall.reopen(directory, OpenFlag.readOnly | OpenFlag.directory))
+        self.position = position
+        if position != 0 { try Syscall.lseek(descriptor.rawValue, offset: position, whence: Seek.set) }
+    }
+
+    package func next() throws(Errno) -> [UInt8]? {
+        if names.isEmpty { try read() }
+        guard let entry = names.popLast() else { return nil }
+        position = entry.end
+        return entry.name
+    }
+
+    /// Until there is a name, or no more.
+    private func read() throws(Errno) {
+        // One for each level of the tree: small.
+        var buffer = [UInt8](repeating: 0, count: 8192)
+        while names.isEmpty {
+            let count = try buffer.withUnsafeMutableBufferPointer { (buffer) throws(Errno) in
+                try Syscall.getdents(descriptor.rawValue, into: UnsafeMutableRawBufferPointer(buffer))
+            }
+            if count == 0 { return }
+            buffer.withUnsafeBytes { bytes in
+                for entry in DirectoryEntries(UnsafeRawBufferPointer(rebasing: bytes[..<count])) where !entry.isDot {
+                    names.append((entry.bytes, entry.nextOffset))
+                }
+            }
+            names.reverse()
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import Authorization
+import LinuxSystem
+
+/// The real file tree. Nodes are O_PATH descriptors: opening one asks no right of the object itself, and works
+/// for symlinks, sockets and files that nobody may read.
+package struct LinuxFiles: ToolFiles {
+    package init() {}
+
+    package func open(_ path: [UInt8], followsLink: Bool) throws(Errno) -> SharedDescriptor {
+        try open(path, at: Syscall.workingDirectory, followsLink: followsLink)
+    }
+    package func open(
+        _ name: [UInt8], in directory: SharedDescriptor, followsLink: Bool
+    ) throws(Errno) -> SharedDescriptor {
+        try open(name, at: directory.rawValue, followsLink: followsLink)
+    }
+
+    package func status(of node: SharedDescriptor) throws(Errno) -> ObjectStatus {
+        let status = try Syscall.statx(node.rawValue)
+        return ObjectStatus(
+            kind: kind(status.type), mode: UInt16(truncatingIfNeeded: status.mode & 0o7777), uid: status.uid,
+            gid: status.gid, linkCount: status.nlink, size: status.size, blocks: status.blocks,
+            modifiedSeconds: status.mtime.sec, device: status.device, inode: status.inode,
+            specialDevice: status.rdev)
+    }
+
+    package func setMode(of node: SharedDescriptor, to mode: UInt16) throws(Errno) {
+        try Syscall.fchmod(node.rawValue, mode: UInt32(mode))
+    }
+
+    package func names(in directory: SharedDescriptor) throws(Errno) -> [[UInt8]] {
+        let listing = try Syscall.reopen(directory.rawValue, OpenFlag.readOnly | OpenFlag.directory)
+        return try Syscall.names(listing.rawValue)
+    }
+
+    package func linkTarget(of node: SharedDescriptor) throws(Errno) -> [UInt8] {
+        try Syscall.readlinkat(node.rawValue)
+    }
+
+    package func attribute(_ name: String, of node: SharedDescriptor) throws(Errno) -> [UInt8]? {
+        try attribute(Array(name.utf8), of: node)
+    }
+    package func attribute(_ name: [UInt8], of node: SharedDescriptor) throws(Errno) -> [UInt8]? {
+        do {
+            return try name.withCString { (name) throws(Errno) in try Syscall.getxattr(.any(node.rawValue), name) }
+        } catch {
+            if error == .nodata { return nil }
+            throw error
+        }
+    }
+
+    package func setAttribute(_ name: String, of node: SharedDescriptor, to value: [UInt8]) throws(Errno) {
+        try Syscall.setxattr(.any(node.rawValue), name, value)
+    }
+
+    package func removeAttribute(_ name: String, of node: SharedDescriptor) throws(Errno) {
+        do {
+            try Syscall.removexattr(.any(node.rawValue), name)
+        } catch {
+            if error != .nodata { throw error }
+        }
+    }
+
+    package func attributeNames(of node: SharedDescriptor) throws(Errno) -> [[UInt8]] {
+        try Syscall.listxattr(.any(node.rawValue))
+    }
+
+    /// Two descriptors each, and as many are left for the rest.
+    package var openLevels: Int {
+        guard let limit = try? Syscall.descriptorLimit().soft else { return 1 }
+        // Those that the process was started with count, too.
+        var taken = 8
+        if let own = try? open(Array("/proc/self/fd".utf8), followsLink: true), let all = try? names(in: own) {
+            taken = all.count
+        }
+        return max(1, min((Int(clamping: limit) - taken) / 4, 100))
+    }
+
+    private func open(_ name: [UInt8], at directory: Int32, followsLink: Bool) throws(Errno) -> SharedDescriptor {
+        let flags = OpenFlag.path | OpenFlag.closeOnExec | (followsLink ? 0 : OpenFlag.noFollow)
+        let descriptor = try name.withCString { (name) throws(Errno) in
+            // Returned as a number: the closure cannot give a non-copyable value through.
+            try Syscall.openat(directory, name, flags).release()
+        }
+        return SharedDescriptor(rawValue: descriptor)
+    }
+
+    private func kind(_ type: UInt32) -> ObjectKind {
+        switch type {
+        case FileType.directory: .directory
+        case FileType.symlink: .symlink
+        case FileType.fifo: .fifo
+        case FileType.socket: .socket
+        case FileType.characterDevice: .characterDevice
+        case FileType.blockDevice: .blockDevice
+        default: .file
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import ACLFormats
+
+/// A command line that was not understood.
+package struct UsageError: Error, Sendable, Hashable {
+    package var message: String
+    package init(_ message: String) { self.message = message }
+
+    /// An option that does not exist, with those that do.
+    static func unknownOption(_ option: [UInt8], known: [String]) -> UsageError {
+        let nearest = option.starts(with: "--".utf8) ? nearestWord(to: option, in: ["--help"]) : nil
+        let hint = nearest.map { "; did you mean '\($0)'?" } ?? "; the options are \(known.joined(separator: " "))"
+        return UsageError("unknown option '\(escapedName(option))'\(hint)")
+    }
+}
+
+/// Options that are single letters, several of which may stand behind one dash.
+struct LetterOptions {
+    /// The letters in the order in which they stood.
+    private(set) var letters: [UInt8] = []
+    private(set) var operands: [[UInt8]] = []
+    private(set) var wantsHelp = false
+
+    /// Options end at `--`, at a lone dash and at the first operand.
+    init(_ arguments: [[UInt8]], known: String) throws(UsageError) {
+        var rest = arguments[...]
+        // An option of some of them; alone it asks for nothing, and most who type it want help.
+        if arguments.count == 1, arguments[0].elementsEqual("-h".utf8) { (wantsHelp, rest) = (true, []) }
+        while let argument = rest.first, argument.first == UInt8(ascii: "-"), argument.count > 1 {
+            rest = rest.dropFirst()
+            if argument.elementsEqual("--".utf8) { break }
+            if argument.elementsEqual("--help".utf8) {
+                wantsHelp = true
+                continue
+            }
+            for letter in argument.dropFirst() {
+                guard known.utf8.contains(letter) else {
+                    let shown = argument.starts(with: "--".utf8) ? argument : [UInt8(ascii: "-"), letter]
+                    throw .unknownOption(shown, known: known.map { "-\($0)" })
+                }
+                letters.append(letter)
+            }
+        }
+        operands = Array(rest)
+    }
+}
+
+extension WalkOptions {
+    /// Takes one letter; `false` if it is not one of those that chmod and chflags share. The last of -H, -L
+    /// and -P counts.
+    mutating func take(_ letter: UInt8) -> Bool {
+        switch letter {
+        case UInt8(ascii: "R"): isRecursive = true
+        case UInt8(ascii: "H"): links = .named
+        case UInt8(ascii: "L"): links = .all
+        case UInt8(ascii: "P"): links = .none
+        case UInt8(ascii: "h"): actsOnLinks = true
+        case UInt8(ascii: "x"): staysOnDevice = true
+        default: return false
+        }
+        return true
+    }
+
+    func checked() throws(UsageError) -> WalkOptions {
+        if isRecursive, actsOnLinks { throw UsageError("-R and -h may not be used together") }
+        return self
+    }
+}

@@ -1,0 +1,167 @@
+import ACLFileSystem
+import ACLFormats
+import BackingStore
+import LinuxSystem
+import SandboxPolicy
+import ToolSupport
+
+/// What a client of one mount wants of the grants, done for all mounts of the daemon. A grant counts, or counts no more,
+/// when the answer is given.
+extension MountHost {
+    func answer(_ order: GrantOrder, on tree: BackingTree, by user: UInt32) -> ControlServer.MountFacts.DaemonAnswer {
+        do throws(GrantProblem) {
+            let scope: GrantScope
+            do throws(Errno) { scope = try GrantScope(tree) } catch {
+                throw GrantProblem(errno: error, message: "the served directory: \(error.text)")
+            }
+            switch order {
+            case .add(let grant): return .done(try add(grant, scope, by: user))
+            case .remove(let bundle, let path, let below):
+                return .done(try remove(bundle, path, below: below, scope, by: user))
+            case .list(let bundle, let from): return .done(list(bundle, from: from, scope))
+            }
+        } catch { return .failed(error.errno, error.message) }
+    }
+
+    // MARK: One order each
+
+    private func add(_ grant: Grant, _ scope: GrantScope, by user: UInt32) throws(GrantProblem) -> JSON {
+        let now = SystemTime.now().sec
+        let changed = try withGrantsHeld { () throws(GrantProblem) in
+            let files = try store.change { (files, damaged) throws(GrantProblem) -> [GrantFile] in
+                if let damage = damaged.first(where: { $0.contains("/\(scope.root.fileName) ") }) {
+                    throw GrantProblem(errno: .io, message: "\(damage); move the file away and grant anew")
+                }
+                // One place has one grant: what was given before, through whichever mount, is replaced.
+                for place in files.indices {
+                    let same = scope.seen(files[place]).filter { seen in
+                        seen.kept.grant.bundle == grant.bundle && seen.kept.grant.path == grant.path && !seen.isWider
+                    }
+                    files[place].removeGrants(at: same.map(\.index))
+                }
+                let place = files.firstIndex { $0.root.isSame(as: scope.root) } ?? files.endIndex
+                if place == files.endIndex { files.append(GrantFile(root: scope.root)) }
+                files[place].root.path = scope.root.path
+                files[place].grants.removeAll { !$0.grant.counts(at: now) }
+                guard files[place].grants.count < GrantFile.most else {
+                    throw GrantProblem(
+                        errno: .nospc, message: "\(GrantFile.most) grants are kept for this directory already; remove some")
+                }
+                files[place].grants.append(KeptGrant(grant, given: now, by: user))
+                return files
+            }
+            return putInForce(files, of: grant.bundle)
+        }
+        let late = takeBack(on: changed).map { [$0.message] } ?? []
+        Journal.record(
+            "user \(user) granted \(grant.bundle) \(grant.access.word) at \(place(scope, grant.path))"
+                + (grant.expires.map { " until \(GrantTime.text($0))" } ?? ""))
+        return .object([.init("notes", .array((notes(on: grant) + late).map { .string($0) }))])
+    }
+
+    private func remove(
+        _ bundle: String, _ path: [[UInt8]], below: Bool, _ scope: GrantScope, by user: UInt32
+    ) throws(GrantProblem) -> JSON {
+        var count = 0
+        var unkept: GrantProblem?
+        let changed = try withGrantsHeld { () throws(GrantProblem) in
+            var left: [GrantFile] = []
+            do throws(GrantProblem) {
+                try store.change { (files, damaged) throws(GrantProblem) in
+                    var wider: [UInt8]?
+                    for place in files.indices {
+                        let meant = scope.seen(files[place]).filter { seen in
+                            let grant = seen.kept.grant
+                            return grant.bundle == bundle && (grant.path == path || below && grant.path.starts(with: path))
+                        }
+                        if meant.contains(where: \.isWider) { wider = files[place].root.path }
+                        let removed = meant.filter { !$0.isWider }.map(\.index)
+                        files[place].removeGrants(at: removed)
+                        count += removed.count
+                    }
+                    if count == 0 {
+                        if let wider {
+                            throw GrantProblem(
+                                errno: .inval,
+                                message: "the grant reaches further than this mount; remove it through a mount of "
+                                    + escapedName(wider))
+                        }
+                        throw GrantProblem(errno: .noent, message: damaged.first ?? "nothing is granted to \(bundle) there")
+                    }
+                    left = files
+                }
+            } catch {
+                guard count > 0 else { throw error }
+                unkept = GrantProblem(
+                    errno: error.errno,
+                    message: "\(error.message); it counts no more on the mounts there are, but is still kept and comes back with the next change"
+                )
+            }
+            // What is taken away ends even if the disk took no change.
+            return putInForce(left, of: bundle)
+        }
+        // With the store free again, for a mount may be slow to take it in.
+        let late = takeBack(on: changed)
+        if var unkept {
+            if let late { unkept.message += "; " + late.message }
+            throw unkept
+        }
+        Journal.record("user \(user) took back \(count) of \(bundle)'s grants at \(place(scope, path))")
+        if let late { throw late }
+        return .object([.init("removed", .integer(Int64(count)))])
+    }
+
+    private func list(_ bundle: String?, from: Int, _ scope: GrantScope) -> JSON {
+        let now = SystemTime.now().sec
+        var problems: [String] = []
+        let seen = store.files { problems.append($0) }.flatMap { scope.seen($0) }
+            .filter { bundle == nil || $0.kept.grant.bundle == bundle }
+            .sorted { ($0.kept.grant.bundle, $0.kept.grant.text) < ($1.kept.grant.bundle, $1.kept.grant.text) }
+        var rows: [JSON] = []
+        var size = 0
+        for item in seen.dropFirst(max(0, from)) {
+            guard case .object(var members) = item.kept.json else { continue }
+            members.append(.init("counts", .bool(item.kept.grant.counts(at: now))))
+            if item.isWider { members.append(.init("wider", .bool(true))) }
+            let row = JSON.object(members)
+            size += JSONText.write(row).count
+            // An answer is one message.
+            if size > 16 << 10, !rows.isEmpty { break }
+            rows.append(row)
+        }
+        return .object([
+            .init("tree", .string(scope.root.fileName)), .init("total", .integer(Int64(seen.count))),
+            .init("grants", .array(rows)), .init("problems", .array(problems.map { .string($0) })),
+        ])
+    }
+
+    /// For the log.
+    private func place(_ scope: GrantScope, _ path: [[UInt8]]) -> String {
+        String(decoding: path.reduce(scope.root.path) { $0 + [0x2F] + $1 }, as: UTF8.self)
+    }
+
+    /// What the mounts of the application make of it.
+    private func notes(on grant: Grant) -> [String] {
+        confined.filter { $0.profile.bundle == grant.bundle }.compactMap { served in
+            let which = served.mountpoint == AttachedMount.nowhere ? "a command under aclfs sandbox run" : "the mount on \(served.mountpoint)"
+            if let reason = served.fileSystem.closedBecause { return "\(which): \(reason)" }
+            let mount = "\(which) has profile \(served.profile.name), which lets"
+            guard let most = served.profile.entitlements.userSelected else {
+                return "\(mount) no grant pass: it has no key com.apple.security.files.user-selected.…"
+            }
+            return most < grant.access ? "\(mount) grants pass for reading only" : nil
+        }
+    }
+}
+
+extension GrantFile {
+    fileprivate mutating func removeGrants(at indices: [Int]) {
+        let gone = Set(indices)
+        grants = grants.enumerated().filter { !gone.contains($0.offset) }.map(\.element)
+    }
+}
+
+extension Grant {
+    /// To sort by.
+    fileprivate var text: String { String(decoding: Array(path.joined(separator: [0x2F])), as: UTF8.self) }
+}

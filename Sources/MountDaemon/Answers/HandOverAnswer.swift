@@ -1,0 +1,103 @@
+import ACLFileSystem
+import ACLFormats
+import BackingStore
+import Glibc
+import LinuxSystem
+import SandboxPolicy
+import ToolSupport
+
+/// What a command asks that would hand its mount over (docs/coherence.md R14).
+extension MountHost {
+    /// The daemon's side: messages of its own user.
+    func answer(_ request: JSON, _ descriptors: [SharedDescriptor]) -> ControlServer.MountFacts.DaemonAnswer {
+        switch request["command"]?.string {
+        case "serves":
+            let asked = request["ancestors"]?.array?.compactMap { $0.string } ?? []
+            return .done(.object([.init("serves", .bool(isRelated(asked)))]))
+        case "serve":
+            do throws(MountFailure) {
+                try takeOver(request, descriptors)
+                return .done(.object([]))
+            } catch { return .failed(isEnding ? .again : .inval, error.message) }
+        default: return .notMine
+        }
+    }
+
+    /// Whether one of our directories is this one, lies in it, or has it inside.
+    private func isRelated(_ ancestors: [String]) -> Bool {
+        guard let asked = ancestors.first else { return false }
+        return trees.contains { entry in
+            let root = "\(entry.tree.root.key.device):\(entry.tree.root.key.inode)"
+            if ancestors.contains(root) { return true }
+            guard let descriptor = try? entry.tree.descriptor(of: entry.tree.root) else { return false }
+            return Self.ancestors(descriptor.rawValue).contains(asked)
+        }
+    }
+
+    /// The directory itself and all that it lies in, as device and inode number.
+    static func ancestors(_ directory: Int32) -> [String] {
+        var found: [String] = []
+        // As far as it can be followed.
+        try? Syscall.visitAncestors(of: directory) { status in
+            found.append("\(status.device):\(status.inode)")
+            return found.count < 4096
+        }
+        return found
+    }
+
+    private func takeOver(_ request: JSON, _ descriptors: [SharedDescriptor]) throws(MountFailure) {
+        func wrong(_ what: String) -> MountFailure { MountFailure(status: MountExit.systemError, message: what) }
+        guard descriptors.count == 2, let source = request["source"]?.string, let name = request["name"]?.string,
+            let mountpoint = request["mountpoint"]?.string, let device = request["device"]?.string,
+            let metadata = request["metadata"]?.string, let texts = request["options"]?.array
+        else { throw wrong("an incomplete message") }
+        var options = MountOptions()
+        for text in texts {
+            do { try options.apply(text.string ?? "") } catch { throw wrong(error.description) }
+        }
+        options.allowOther = options.allowOther || geteuid() == 0
+        let profile = try Self.profile(request, options)
+        let tree: BackingTree
+        let descriptor: Int32
+        do throws(Errno) {
+            tree = try self.tree(of: descriptors[1], metadata, followsMounts: options.crossMounts)
+            descriptor = try Syscall.dup(descriptors[0].rawValue).release()
+        } catch { throw wrong("\(source): \(error)") }
+        let mount = AttachedMount(
+            source: source, name: name, mountpoint: mountpoint, device: device, options: options, profile: profile,
+            descriptor: descriptor)
+        let isServing = WorkQueue<Bool>(capacity: 2)
+        try serve(mount, tree: tree) { isServing.add($0) }
+        guard isServing.next() == true else { throw wrong("the kernel did not answer") }
+    }
+
+    /// As the command has compiled it. A mount that is to be confined is never served without.
+    private static func profile(_ request: JSON, _ options: MountOptions) throws(MountFailure) -> SandboxProfile? {
+        func wrong(_ what: String) -> MountFailure { MountFailure(status: MountExit.systemError, message: what) }
+        guard let json = request["profile"] else {
+            guard options.sandbox.profile == nil else { throw wrong("an incomplete message: no profile") }
+            return nil
+        }
+        let profile: SandboxProfile
+        do { profile = try SandboxProfile(json) } catch { throw wrong("profile: \(error)") }
+        guard profile.name == options.sandbox.profile, profile.bundle == options.sandbox.bundle else {
+            throw wrong("the profile is not the one that the options name")
+        }
+        return profile
+    }
+
+    /// The same directory is opened once for all its mounts.
+    private func tree(
+        of directory: SharedDescriptor, _ metadata: String, followsMounts: Bool
+    ) throws(Errno) -> BackingTree {
+        let status = try Syscall.statx(directory.rawValue)
+        let same = trees.first { entry in
+            entry.tree.root.key.device == status.device && entry.tree.root.key.inode == status.inode
+                && entry.tree.metadataName == metadata && entry.followsMounts == followsMounts
+        }
+        if let same { return same.tree }
+        return try BackingTree(
+            directory: try Syscall.dup(directory.rawValue), metadataName: metadata, descriptorBudget: 1024,
+            followsMounts: followsMounts, report: { Journal.note($0) })
+    }
+}

@@ -1,0 +1,197 @@
+import ACLFileSystem
+import ACLFormats
+import FuseSession
+import Glibc
+import LinuxSystem
+import Mounting
+import SandboxPolicy
+import ToolSupport
+
+/// The daemon's side of `aclfs sandbox run`: what there is to cover, and a view of one of its mounts.
+///
+/// Anybody may ask: a view only takes away from what he reaches through the mount already, which he shows by a descriptor
+/// of the mount's top.
+extension MountHost {
+    /// That descriptor: sent, or of who may send none the number that it has there.
+    static func shown(
+        _ request: JSON, _ sent: [SharedDescriptor], _ peer: ControlSocket.Peer, on mount: AttachedMount
+    ) -> [SharedDescriptor] {
+        guard sent.isEmpty, peer.userNamespace != .another, let number = request["top"]?.integer else { return sent }
+        let tops = Set(MountTable.entries().filter { $0.device == mount.device && $0.root == "/" }.map { $0.id })
+        // As root: what others have open is shown to him, if to anybody.
+        let top = try? FileSystemUser.asRoot { () throws(Errno) in peer.named(by: number) { tops.contains($0) } }
+        return top.flatMap { $0 }.map { [$0] } ?? []
+    }
+
+    /// Told to root, to whoever mounted, and to who reaches the mount: whoever may make a sandbox has to know what
+    /// to cover. That fsname= shows another source in the mount table makes no secret of it.
+    func places(
+        of mount: AttachedMount, to peer: ControlSocket.Peer, showing descriptors: [SharedDescriptor]
+    ) -> ControlServer.MountFacts.DaemonAnswer {
+        guard Self.mayKnowPlaces(of: mount, peer, descriptors) else { return Self.keptPlaces }
+        do throws(MountFailure) {
+            let confined = JSON.Member("confined", .bool(mount.profile != nil))
+            return .done(.object([confined] + (try sandboxPlaces(of: mount, to: peer).members)))
+        } catch {
+            return .failed(.inval, error.message)
+        }
+    }
+
+    private static let keptPlaces = ControlServer.MountFacts.DaemonAnswer.failed(
+        .perm, "what lies behind a mount is told to root, to whoever mounted, and with a descriptor of its top")
+
+    private static func mayKnowPlaces(
+        of mount: AttachedMount, _ peer: ControlSocket.Peer, _ descriptors: [SharedDescriptor]
+    ) -> Bool {
+        peer.uid == 0 || peer.uid == geteuid() || descriptors.count == 1 && reachedMount(descriptors[0].rawValue, mount) != nil
+    }
+
+    /// - Parameter peer: is told of the grants if they are his. Others' modes keep him out.
+    private func sandboxPlaces(of mount: AttachedMount, to peer: ControlSocket.Peer) throws(MountFailure) -> SandboxPlaces {
+        var places = try sandboxPlaces(of: mount)
+        guard peer.uid == 0 || peer.uid == geteuid(), let store = store.closedPlace else { return places }
+        do throws(Errno) { places.stores = try store.wall().map { [$0] } ?? [] } catch {
+            throw MountFailure(
+                status: MountExit.systemError,
+                message: "nobody can say where \(store.path), which keeps the grants, has to be covered: \(error)")
+        }
+        return places
+    }
+
+    private func sandboxPlaces(of mount: AttachedMount) throws(MountFailure) -> SandboxPlaces {
+        let served = mounts
+        guard let tree = served.first(where: { $0.mount.device == mount.device })?.tree else {
+            throw MountFailure(status: MountExit.systemError, message: "the mount is about to end")
+        }
+        return try SandboxPlaces(of: mount, tree, among: served)
+    }
+
+    func view(
+        _ request: JSON, _ descriptors: [SharedDescriptor], _ peer: ControlSocket.Peer, of mount: AttachedMount,
+        _ fileSystem: FileSystem
+    ) -> ControlServer.MountFacts.DaemonAnswer {
+        // Only root's daemon can make a mount; any other is handed one, by its own user alone.
+        let isMaker = geteuid() == 0
+        guard isMaker || peer.uid == geteuid() else {
+            return .failed(.perm, "the mount is an ordinary user's; only he can make views of it")
+        }
+        if let profile = mount.profile {
+            return .failed(.inval, "the mount is confined by the profile \(escapedName(profile.name.utf8)) already")
+        }
+        guard descriptors.count == (isMaker ? 1 : 2), let json = request["profile"] else {
+            return .failed(.inval, "an incomplete message: profile and a descriptor of the mount's top")
+        }
+        guard let entry = Self.reachedMount(descriptors[0].rawValue, mount) else {
+            return .failed(.perm, "this is not the mount as its daemon sees it: run the command in the mount namespace where it was mounted, not on a bind mount")
+        }
+        do throws(MountFailure) {
+            let profile: SandboxProfile
+            do {
+                profile = try SandboxProfile(json)
+                _ = try profile.table()
+            } catch { throw MountFailure(status: MountExit.failed, message: "profile: \(error)") }
+            let places = try sandboxPlaces(of: mount, to: peer)
+            let base = AttachedMount.View(base: fileSystem, room: try ViewRoom(self, of: peer.uid))
+            let view: (device: String, descriptor: SharedDescriptor?)
+            if isMaker {
+                view = try makeView(of: mount, entry, profile, base)
+            } else {
+                guard let device = request["device"]?.string, DeviceNumber.parse(device) != nil,
+                    let descriptor = try? Syscall.dup(descriptors[1].rawValue).release()
+                else { throw MountFailure(status: MountExit.systemError, message: "an incomplete message: device") }
+                try serveView(device, descriptor, of: mount, profile, base)
+                view = (device, nil)
+            }
+            let answer = JSON.object([.init("places", places.json), .init("device", .string(view.device))])
+            return view.descriptor.map { .handed(answer, [$0]) } ?? .done(answer)
+        } catch { return .failed(isEnding ? .again : .inval, error.message) }
+    }
+
+    /// The entry of the mount that a descriptor was opened through, if it is the top of this one. Found without a request
+    /// to ourselves: by the kernel's own notes on the descriptor, and by our mount table, in which another namespace's
+    /// mounts do not stand.
+    private static func reachedMount(_ descriptor: Int32, _ mount: AttachedMount) -> MountEntry? {
+        guard let flags = try? Syscall.openFlags(of: descriptor), flags & OpenFlag.path != 0,
+            let id = try? Syscall.mountID(of: descriptor),
+            let path = try? Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/fd/\(descriptor)"),
+            let entry = MountTable.entries().first(where: { $0.id == id && $0.device == mount.device && $0.root == "/" })
+        else { return nil }
+        // Whatever lies below the top has a longer path; the kernel makes it without asking us.
+        return entry.path == String(decoding: path, as: UTF8.self) ? entry : nil
+    }
+
+    private func makeView(
+        of mount: AttachedMount, _ entry: MountEntry, _ profile: SandboxProfile, _ base: AttachedMount.View
+    ) throws(MountFailure) -> (device: String, descriptor: SharedDescriptor?) {
+        let made: (device: Int32, mount: Int32)
+        do throws(Errno) {
+            // The device is root's.
+            made = try FileSystemUser.asRoot { () throws(Errno) in
+                let contexts = mount.options.contexts
+                do throws(SessionError) {
+                    return try FuseMount.mountNowhere(
+                        source: entry.source, flags: FuseMount.Flags(entry),
+                        extra: contexts.isEmpty ? nil : contexts.joined(separator: "\n"))
+                } catch { throw Errno(rawValue: error.errno) }
+            }
+        } catch { throw Self.failure("\(error)") }
+        let shown = SharedDescriptor(rawValue: made.mount)
+        // Asks the kernel only: nobody answers on the new mount yet.
+        guard let status = try? Syscall.statx(shown.rawValue, flags: AtFlag.dontSync) else {
+            close(made.device)
+            throw Self.failure("it has no device number")
+        }
+        let device = DeviceNumber.text(status.device)
+        try serveView(device, made.device, of: mount, profile, base)
+        return (device, shown)
+    }
+
+    private static func failure(_ what: String) -> MountFailure {
+        MountFailure(status: MountExit.systemError, message: "cannot make a view: \(what)")
+    }
+
+    /// - Parameter descriptor: of /dev/fuse, ours from here on.
+    private func serveView(
+        _ device: String, _ descriptor: Int32, of mount: AttachedMount, _ profile: SandboxProfile,
+        _ base: AttachedMount.View
+    ) throws(MountFailure) {
+        guard let tree = mounts.first(where: { $0.mount.device == mount.device })?.tree else {
+            close(descriptor)
+            throw Self.failure("the mount is about to end")
+        }
+        var options = mount.options
+        // What an ordinary user mounts for a sandbox of his is nobody else's.
+        options.allowOther = geteuid() == 0
+        let view = AttachedMount(
+            source: mount.source, name: mount.name, mountpoint: AttachedMount.nowhere, device: device, options: options,
+            profile: profile, showsRequests: mount.showsRequests, descriptor: descriptor, view: base)
+        let isServing = WorkQueue<Bool>(capacity: 2)
+        try serve(view, tree: tree) { isServing.add($0) }
+        guard isServing.next() == true else { throw Self.failure("the kernel did not answer") }
+    }
+
+    /// Whether anything that we serve lies in, or has inside, one of the places of another daemon's share, or one of those where
+    /// somebody's grants are kept and control sockets lie, or shows processes or control groups. Asked with guesses it tells where this
+    /// one's lies, so it is told to the same as `places`.
+    func shows(
+        _ request: JSON, of mount: AttachedMount, to peer: ControlSocket.Peer, showing descriptors: [SharedDescriptor]
+    ) -> ControlServer.MountFacts.DaemonAnswer {
+        guard Self.mayKnowPlaces(of: mount, peer, descriptors) else { return Self.keptPlaces }
+        guard let asked = request["places"].flatMap({ SandboxPlaces($0) }) else { return .failed(.inval, "no places") }
+        do throws(MountFailure) {
+            let own = try sandboxPlaces(of: mount)
+            let shown = mount.options.crossMounts ? own.backing : own.backing.filter(\.isSource)
+            func isSeen(_ place: SandboxPlaces.Place) -> Bool {
+                shown.contains { own in
+                    own.device == place.device && (own.names.starts(with: place.names) || place.names.starts(with: own.names))
+                }
+            }
+            return .done(
+                .object([
+                    .init("shows", .bool(asked.backing.contains(where: isSeen))),
+                    .init("stores", .bool(asked.stores.contains(where: isSeen))),
+                    .init("controls", .bool(own.showsControls)),
+                ]))
+        } catch { return .failed(.inval, error.message) }
+    }
+}

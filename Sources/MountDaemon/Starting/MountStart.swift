@@ -1,0 +1,73 @@
+import ACLFileSystem
+import Glibc
+import LinuxSystem
+import Mounting
+import ToolSupport
+
+/// From a request to the mount: to a daemon of its own, or to the one that serves the tree already. Returns when the mount answers.
+package enum MountStart {
+    package static func perform(_ request: MountRequest) throws(MountFailure) -> Int32 {
+        // Before inherited descriptors are closed: mount(8) may name the namespace by one of its own.
+        if let namespace = request.namespace { try enter(namespace) }
+        Daemon.closeInherited()
+        if request.options.isRemount { return try Remount.perform(request) }
+        if request.isHelper, request.options.toleratesMissingSource, access(request.source, F_OK) != 0, errno == ENOENT
+        {
+            // mount(8) leaves it to its helpers to honour nofail.
+            printError("aclfs: source \(request.source) does not exist; nothing is mounted (nofail)")
+            return 0
+        }
+        let mount = try PreparedMount(request)
+        if request.fake { return 0 }
+        if request.isVerbose { printError("aclfs: \(mount.source) is mounted on \(mount.mountpoint)") }
+        let turn = MountTurn.take()
+        while let daemon = HandOver.daemon(for: mount) {
+            guard try HandOver.perform(mount, request, to: daemon) else {
+                SystemTime.sleep(milliseconds: 20)
+                continue
+            }
+            turn?.end()
+            if request.foreground { try HandOver.waitWhileMounted(mount.mountpoint) }
+            return 0
+        }
+        if request.foreground { return try mount.serve(request, readiness: nil, turn: turn) }
+        switch try system("cannot start in the background", { () throws(Errno) in try Daemon.detach() }) {
+        case .command(.ready):
+            turn?.end()
+            return 0
+        case .command(.failed(let status, let message)):
+            if mount.dead == nil { Unmounting.clearAfterFailure(mount.mountpoint) }
+            throw MountFailure(status: Int32(status), message: message)
+        case .command(.died):
+            if mount.dead == nil { Unmounting.clearAfterFailure(mount.mountpoint) }
+            throw MountFailure(status: MountExit.systemError, message: "the daemon died before it could serve")
+        case .daemon(let readiness):
+            // The waiting command prints what went wrong; here only the status is left.
+            let line = ReadinessLine(readiness)
+            turn?.leaveToTheOther()
+            Daemon.runInFreshThread {
+                do throws(MountFailure) { return try mount.serve(request, readiness: line, turn: nil) } catch {
+                    line.fail(error)
+                    return error.status
+                }
+            }
+        }
+    }
+
+    /// `mount -N`: the source and the mount point mean what they mean there.
+    private static func enter(_ namespace: String) throws(MountFailure) {
+        try system("namespace \(namespace)") { () throws(Errno) in
+            let file = try Syscall.open(namespace, OpenFlag.readOnly)
+            try Syscall.enterMountNamespace(file.rawValue)
+        }
+    }
+
+    /// Runs a system call whose failure ends the mount.
+    private static func system<Value: ~Copyable>(
+        _ what: String, _ body: () throws(Errno) -> Value
+    ) throws(MountFailure) -> Value {
+        do { return try body() } catch {
+            throw MountFailure(status: MountExit.systemError, message: "\(what): \(error)")
+        }
+    }
+}

@@ -1,0 +1,18 @@
+import Authorization
+import BackingStore
+import LinuxSystem
+import ToolSupport
+
+extension PreparedMount {
+    /// Says so if the longest list does not fit on the backing directory's file system.
+    package func warnOfShortLists() {
+        let entries: Int
+        do throws(Errno) { entries = try tree.rootAttributeSpace().entries(recordName: tree.metadataName) } catch {
+            return printError("aclfs: warning: \(source): cannot learn how much room its attributes have: \(error)")
+        }
+        guard entries < ACL.maximumEntryCount else { return }
+        printError(
+            "aclfs: warning: \(source): its file system has room for lists of \(entries) entries, not of "
+                + "\(ACL.maximumEntryCount); ext4 with 4 KiB blocks (mkfs.ext4 -b 4096) or with ea_inode has room for all")
+    }
+}

@@ -1,0 +1,15 @@
+import BackingStore
+import ToolSupport
+
+extension PreparedMount {
+    /// POSIX ACLs on the backing directory hold on the mount, too (docs/authorization.md Q22), where setfacl(1) cannot show or
+    /// change them. Who mounts a tree that other programs made should know.
+    package func warnOfPosixACLs() {
+        let looked = 1000
+        guard let found = try? tree.posixACLsAtTop(limit: looked), found > 0 else { return }
+        let objects = found == 1 ? "1 object at its top has a POSIX ACL" : "\(found) objects at its top have POSIX ACLs"
+        printError(
+            "aclfs: warning: \(source): \(objects), which hold on the mount in place of the group's mode bits; to replace one, say "
+                + "the same with entries (aclfs chmod +a) and remove it from the backing object (setfacl -b, setfacl -k)")
+    }
+}

@@ -1,0 +1,137 @@
+import ACLFileSystem
+import BackingStore
+import Glibc
+import LinuxSystem
+import SandboxPolicy
+import ToolSupport
+
+/// Everything that can be refused before anything is mounted has been looked at.
+package struct PreparedMount {
+    package let source: String
+    package let mountpoint: String
+    package let tree: BackingTree
+    /// What confines the mount.
+    package let profile: SandboxProfile?
+    /// Of ours, on the mount point: the new mount takes its place.
+    package let dead: DeadMount?
+    /// For the log.
+    package let remarks: [String]
+
+    /// Changes nothing, but takes a dead mount of ours on the mount point away where the new one cannot be put beneath it.
+    package init(_ request: MountRequest) throws(MountFailure) {
+        try Privileges.check(request.options)
+        mountpoint = try MountPath.resolved(request.mountpoint, role: "mount point")
+        var remarks: [String] = []
+        var dead = request.fake ? nil : DeadMount.at(
+            mountpoint, isMasked: request.options.maskedKernelFeatures.contains("beneath"))
+        // Mounted over itself, a dead mount covers the source too.
+        let covered = try dead?.openSource(request.source) { remarks.append($0) }
+        for remark in remarks { printError("aclfs: \(remark)") }
+        if dead != nil, covered == nil {
+            try Unmounting.healDead(mountpoint)
+            dead = nil
+        }
+        (self.dead, self.remarks) = (dead, remarks)
+        if let covered { source = covered.path } else { source = try MountPath.resolved(request.source, role: "source") }
+        if dead == nil, MountServer.isDead(mountpoint) {
+            throw MountFailure(
+                status: MountExit.failed,
+                message:
+                    "mount point \(mountpoint): \(Errno.notconn); a \(MountTable.entry(at: mountpoint)?.type ?? "mount") is "
+                    + "there whose server died (umount takes it away)")
+        }
+        _ = try Self.openDirectory(mountpoint, role: "mount point")
+        let directory = try Self.directory(source, covered?.directory)
+        try Self.refuseNesting(directory.rawValue, source)
+        if dead == nil, let entry = MountTable.entry(at: mountpoint), entry.type == "fuse.aclfs" {
+            throw MountFailure(
+                status: MountExit.failed,
+                message: "mount point \(mountpoint) is in use: \(entry.source) is mounted there")
+        }
+        try Privileges.checkDevice()
+        try TransportChoice.check(request.options)
+        profile = try MountProfile.read(request, mountpoint: mountpoint)
+        for warning in profile.map({ MountProfile.warnings(of: $0) }) ?? [] { printError("aclfs: warning: \(warning)") }
+        let name = try Self.metadataName(request.options, directory.rawValue, source)
+        try Self.checkReach(
+            SourceReach(source: source, mountpoint: mountpoint), source,
+            refuse: request.options.requirePrivateSource)
+        do {
+            tree = try BackingTree(
+                directory: directory, metadataName: name, descriptorBudget: Self.descriptorBudget(),
+                followsMounts: request.options.crossMounts, report: { Journal.note($0) })
+        } catch { throw MountFailure(status: MountExit.systemError, message: "\(source): \(error)") }
+        try Self.refuseExclusive(request.options, tree, source)
+        if let profile, let said = request.options.sandbox.home,
+            let problem = ProfileHome.problem("home=\(said)", profile.home, in: tree, mountpoint: mountpoint)
+        {
+            throw MountFailure(status: MountExit.failed, message: problem)
+        }
+    }
+
+    private static func directory(_ source: String, _ opened: SharedDescriptor?) throws(MountFailure) -> OwnedDescriptor {
+        guard let opened else { return try openDirectory(source, role: "source") }
+        do throws(Errno) { return try Syscall.dup(opened.rawValue) } catch {
+            throw MountFailure(status: MountExit.systemError, message: "source \(source): \(error)")
+        }
+    }
+
+    private static func openDirectory(_ path: String, role: String) throws(MountFailure) -> OwnedDescriptor {
+        // A mount point needs no more than to be there; whether one may mount on it the kernel says.
+        let access = role == "source" ? OpenFlag.readOnly : OpenFlag.path
+        do { return try Syscall.open(path, access | OpenFlag.directory) } catch {
+            throw MountFailure(status: MountExit.failed, message: "\(role) \(path): \(error)")
+        }
+    }
+
+    /// An aclfs mount as source would judge twice and, for the daemon itself, never end.
+    private static func refuseNesting(_ directory: Int32, _ source: String) throws(MountFailure) {
+        guard let status = try? Syscall.statx(directory) else { return }
+        let device = "\(status.device >> 32):\(status.device & 0xFFFF_FFFF)"
+        guard let entry = MountTable.entries().last(where: { $0.device == device && $0.type == "fuse.aclfs" }) else {
+            return
+        }
+        throw MountFailure(
+            status: MountExit.failed,
+            message:
+                "source \(source) lies in the aclfs mount \(entry.path); name the directory that it serves (\(entry.source))"
+        )
+    }
+
+    private static func metadataName(
+        _ options: MountOptions, _ directory: Int32, _ source: String
+    ) throws(MountFailure) -> String {
+        let isRoot = geteuid() == 0
+        func refuse(_ message: String) -> MountFailure { MountFailure(status: MountExit.failed, message: message) }
+        if options.metadata != .user, isRoot, BackingTree.supportsMetadata("trusted.aclfs", on: directory) {
+            return "trusted.aclfs"
+        }
+        if options.metadata == .trusted { throw refuse("\(source): its file system keeps no trusted.* attributes") }
+        guard BackingTree.supportsMetadata("user.aclfs", on: directory) else {
+            throw refuse(
+                "\(source): its file system keeps no extended attributes, so there is no place for ACLs and flags")
+        }
+        printError("aclfs: \(source): metadata is kept in user.aclfs, which only files and directories can hold: links and "
+                + "special files have no entries and no flags there")
+        return "user.aclfs"
+    }
+
+    /// Whoever reaches the source directly is not judged.
+    private static func checkReach(_ reach: SourceReach, _ source: String, refuse: Bool) throws(MountFailure) {
+        guard reach.isOpenToOthers else { return }
+        let message =
+            "source \(source) can be reached directly by \(reach.description), whom aclfs then does not judge; "
+            + "keep it in a directory of mode 0700 (install -d -m 0700) or mount over it"
+        if refuse { throw MountFailure(status: MountExit.failed, message: message) }
+        printError("aclfs: warning: \(message)")
+    }
+
+    /// Half of what the process may hold open; the other half is for handles.
+    private static func descriptorBudget() -> Int {
+        do {
+            let limit = try Syscall.descriptorLimit()
+            try? Syscall.setDescriptorLimit(soft: limit.hard, hard: limit.hard)
+            return Int(clamping: min(limit.hard / 2, 8192))
+        } catch { return 256 }
+    }
+}

@@ -1,0 +1,43 @@
+import ACLFileSystem
+import ACLFormats
+import SandboxPolicy
+import SandboxProfiles
+import ToolSupport
+
+/// The profile that `sandbox=` names, read by the command that mounts: what the daemon enforces is what was looked at
+/// then, whatever becomes of the file.
+package enum MountProfile {
+    /// - Parameter mountpoint: the real path.
+    static func read(_ request: MountRequest, mountpoint: String) throws(MountFailure) -> SandboxProfile? {
+        let words = request.options.sandbox
+        guard let name = words.profile else { return nil }
+        let profile: SandboxProfile
+        do {
+            profile = try SandboxProfile.read(
+                name, bundle: words.bundle, home: home(words.home ?? "/", [request.mountpoint, mountpoint]),
+                layout: words.layout ?? .macos)
+        } catch {
+            throw MountFailure(
+                status: error.kind == .unknownName ? MountExit.wrongUse : MountExit.failed, message: error.description)
+        }
+        return profile
+    }
+
+    package static func warnings(of profile: SandboxProfile) -> [String] {
+        profile.entitlements.warnings.map { warning in
+            "profile \(escapedName(profile.name.utf8)): \(escapedName(warning.description.utf8))"
+        }
+    }
+
+    /// Names from the mount's top. A path that leads through the mount point is meant as such.
+    package static func home(_ home: String, _ mountpoints: [String]) -> [[UInt8]] {
+        func names(_ path: String) -> [[UInt8]] { path.utf8.split(separator: 0x2F).map { Array($0) } }
+        let path = names(home)
+        guard home.hasPrefix("/") else { return path }
+        for mountpoint in mountpoints where mountpoint.hasPrefix("/") {
+            let top = names(mountpoint)
+            if !top.isEmpty, path.starts(with: top) { return Array(path.dropFirst(top.count)) }
+        }
+        return path
+    }
+}

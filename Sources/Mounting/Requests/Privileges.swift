@@ -1,0 +1,60 @@
+import ACLFileSystem
+import Glibc
+import LinuxSystem
+import ToolSupport
+
+/// What an ordinary user may not ask for. mount(8) starts the helper as the user, with the user's environment.
+enum Privileges {
+    static func check(_ options: MountOptions) throws(MountFailure) {
+        // With somebody else's ids what follows would judge the wrong one.
+        guard geteuid() == getuid(), getegid() == getgid() else {
+            throw refusal(
+                "aclfs must not be installed set-uid or set-gid; mounts of ordinary users go through fusermount3")
+        }
+        if geteuid() == 0 { return }
+        if options.metadata == .trusted {
+            throw refusal("metadata=trusted needs root: only root can use trusted.* attributes; use metadata=user")
+        }
+        if !options.noSuid { throw refusal("option 'suid' needs root; an ordinary user's mount is always nosuid") }
+        let rootsWords = [
+            ("nosymfollow", options.noSymFollow), ("nodiratime", options.accessTimes.leavesDirectories),
+            ("strictatime", options.accessTimes.files == .strict),
+        ]
+        for (word, isAsked) in rootsWords where isAsked {
+            throw refusal("option '\(word)' needs root: fusermount3 does not pass it to the kernel")
+        }
+        if !options.noDev { throw refusal("option 'dev' needs root; an ordinary user's mount is always nodev") }
+        if options.allowOther, !othersAreAllowed() {
+            throw refusal("option 'allow_other' needs root, or a line user_allow_other in /etc/fuse.conf")
+        }
+    }
+
+    /// The device, before anything is mounted or forked: what is wrong with it is said exactly.
+    static func checkDevice() throws(MountFailure) {
+        if access("/dev/fuse", R_OK | W_OK) == 0 { return }
+        let error = Errno(rawValue: errno)
+        let remedy =
+            switch error {
+            case .noent: "load the module fuse (modprobe fuse), or give the container the device"
+            case .acces: "its mode has to let this user read and write it (chmod 0666 /dev/fuse)"
+            default: "is the module fuse loaded?"
+            }
+        throw MountFailure(status: MountExit.systemError, message: "/dev/fuse: \(error); \(remedy)")
+    }
+
+    /// As fusermount3 reads it: the word alone on a line.
+    private static func othersAreAllowed() -> Bool {
+        guard let file = try? Syscall.open("/etc/fuse.conf", OpenFlag.readOnly),
+            let text = try? Syscall.readAll(file.rawValue)
+        else { return false }
+        return text.split(separator: UInt8(ascii: "\n")).contains { line in
+            String(decoding: line, as: UTF8.self).split(whereSeparator: { $0 == " " || $0 == "\t" }) == [
+                "user_allow_other"
+            ]
+        }
+    }
+
+    private static func refusal(_ message: String) -> MountFailure {
+        MountFailure(status: MountExit.wrongUse, message: message)
+    }
+}

@@ -1,0 +1,88 @@
+import ACLFileSystem
+import ACLFormats
+import Glibc
+import LinuxSystem
+import ToolSupport
+
+/// `mount -o remount,…`: what a living mount can change, in the kernel and in the daemon.
+///
+/// mount(8) calls the helper for it, with all of fstab's options if the mount stands there, else with those
+/// that the kernel shows. Only what is said changes.
+package enum Remount {
+    package static func perform(_ request: MountRequest) throws(MountFailure) -> Int32 {
+        let mountpoint = try MountPath.resolved(request.mountpoint, role: "mount point")
+        guard let entry = MountTable.entry(at: mountpoint), entry.type == "fuse.aclfs" else {
+            throw failure("\(request.mountpoint) is not an aclfs mount")
+        }
+        let before = KernelMountFlags(entry)
+        var after = before
+        for word in request.options.given { after.apply(word) }
+        // Who may find a device is decided by the daemon, which knows only what the mount began with.
+        guard after.forbidsDevices || !before.forbidsDevices else {
+            throw failure("'dev' cannot change while mounted; unmount and mount anew")
+        }
+        let words = request.options.given.filter { word in
+            if word == "remount" { return false }
+            // The daemon judges by some itself, and knows with what the last cannot go.
+            return !KernelMountFlags.knows(word) || ["ro", "rw", "exec", "noexec", "suid", "nosuid"].contains(word)
+        }
+        let change = Change(mountpoint: mountpoint, entry: entry, words: words)
+        // All that can be refused is refused before anything changes.
+        try change.tellDaemon(checkOnly: true)
+        if request.fake { return 0 }
+        if before == after {
+            try change.tellDaemon()
+        } else if after.isReadOnly {
+            // Whoever is stricter goes first, so that never is a write let through that one of them forbids; and the
+            // kernel alone knows of files that are open for writing (EBUSY: nothing has changed).
+            try change.tellKernel(after)
+            try change.tellDaemon()
+        } else {
+            try change.tellDaemon()
+            do throws(MountFailure) { try change.tellKernel(after) } catch {
+                try? Change(
+                    mountpoint: mountpoint, entry: entry,
+                    words: [
+                        before.isReadOnly ? "ro" : "rw", before.forbidsExecution ? "noexec" : "exec",
+                    ]
+                ).tellDaemon()
+                throw error
+            }
+        }
+        return 0
+    }
+
+    fileprivate static func failure(_ message: String) -> MountFailure {
+        MountFailure(status: MountExit.failed, message: message)
+    }
+}
+
+/// One remount's two halves.
+private struct Change {
+    let mountpoint: String
+    let entry: MountEntry
+    let words: [String]
+
+    func tellKernel(_ flags: KernelMountFlags) throws(MountFailure) {
+        do {
+            try Syscall.mount(source: nil, target: mountpoint, type: nil, flags: flags.forRemount, data: nil)
+        } catch {
+            let hint =
+                switch error {
+                case .busy: "; files are open for writing"
+                case .perm: "; only root may change the kernel's flags of a mount: unmount and mount anew"
+                default: ""
+                }
+            throw Remount.failure("cannot remount \(mountpoint): \(error)\(hint)")
+        }
+    }
+
+    func tellDaemon(checkOnly: Bool = false) throws(MountFailure) {
+        do throws(ControlError) {
+            let client = try ControlClient(device: entry.device, owner: entry.userID ?? 0)
+            _ = try client.ask(
+                "remount",
+                [.init("options", .string(MountOptionText.join(words))), .init("check", .bool(checkOnly))])
+        } catch { throw Remount.failure("cannot remount \(mountpoint): \(error.message)") }
+    }
+}

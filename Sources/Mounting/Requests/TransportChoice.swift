@@ -1,0 +1,29 @@
+import ACLFileSystem
+import FuseSession
+import ToolSupport
+
+/// `transport=`: how requests are to travel.
+package enum TransportChoice {
+    /// What can be said before anything is mounted.
+    static func check(_ options: MountOptions) throws(MountFailure) {
+        guard options.transport == .uring else { return }
+        if options.maskedKernelFeatures.contains("uring") { throw refusal("kernel_features hides it") }
+        if let obstacle = RingObstacle.present() { throw refusal(obstacle.description) }
+    }
+
+    package static func refusal(_ reason: String) -> MountFailure {
+        MountFailure(
+            status: MountExit.failed,
+            message: "transport=uring: \(reason); with transport=auto requests come through /dev/fuse where they must")
+    }
+}
+
+extension MountOptions {
+    package var sessionTransport: FuseSession.Transport {
+        switch transport {
+        case .auto: .automatic
+        case .uring: .uring
+        case .dev: .device
+        }
+    }
+}

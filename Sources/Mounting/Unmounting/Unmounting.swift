@@ -1,0 +1,70 @@
+import FuseSession
+import Glibc
+import LinuxSystem
+import ToolSupport
+
+/// Takes mounts away, by umount2(2) or for an ordinary user by the set-uid helper that made them.
+package enum Unmounting {
+    package static func perform(_ mountpoint: String, lazily: Bool) throws(Errno) {
+        if geteuid() == 0 {
+            // The daemon's threads have no account's id: the directories on the way may be closed to them.
+            try FileSystemUser.asRoot { () throws(Errno) in
+                do throws(SessionError) { try FuseMount.unmount(mountpoint, lazily: lazily) } catch {
+                    throw Errno(rawValue: error.errno)
+                }
+            }
+        } else {
+            try throughHelper(mountpoint, lazily: lazily)
+        }
+    }
+
+    /// Mounts of our own type on this path whose daemon died. A living one, and any other type, stays.
+    package static func healDead(_ mountpoint: String) throws(MountFailure) {
+        while MountServer.isDead(mountpoint), let entry = MountTable.entry(at: mountpoint), entry.type == "fuse.aclfs" {
+            do throws(Errno) { try perform(mountpoint, lazily: true) } catch {
+                throw MountFailure(
+                    status: MountExit.failed,
+                    message:
+                        "mount point \(mountpoint): the daemon of \(entry.source) there died, and its mount cannot be "
+                        + "taken away: \(error)")
+            }
+        }
+    }
+
+    /// After our own daemon has failed: takes away what it could not, as soon as the kernel knows that nobody serves it.
+    package static func clearAfterFailure(_ mountpoint: String) {
+        for _ in 0..<50 where MountTable.entry(at: mountpoint)?.type == "fuse.aclfs" {
+            try? healDead(mountpoint)
+            SystemTime.sleep(milliseconds: 20)
+        }
+    }
+
+    /// What it does not like it says, and is shown as a message of ours. Its place is not taken from PATH, which is the caller's.
+    private static func throughHelper(_ mountpoint: String, lazily: Bool) throws(Errno) {
+        let places = ["/usr/bin", "/bin", "/usr/local/bin", "/run/wrappers/bin"].map { "\($0)/fusermount3" }
+        guard let program = places.first(where: { access($0, X_OK) == 0 }) else { throw .noent }
+        let words = ["fusermount3", "-u"] + (lazily ? ["-z"] : []) + ["--", mountpoint]
+        var argv: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+        defer { for word in argv { free(word) } }
+        let said = try? Syscall.memoryFile("fusermount3")
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        if let said { posix_spawn_file_actions_adddup2(&actions, said.rawValue, STDERR_FILENO) }
+        var pid: pid_t = 0
+        var failure = posix_spawn(&pid, program, &actions, nil, &argv, environ)
+        // Where processes are limited, threads that are ending still count.
+        for _ in 0..<50 where failure == EAGAIN {
+            SystemTime.sleep(milliseconds: 20)
+            failure = posix_spawn(&pid, program, &actions, nil, &argv, environ)
+        }
+        if failure != 0 { throw Errno(rawValue: failure) }
+        var status: Int32 = 0
+        while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+        if let said, (try? Syscall.lseek(said.rawValue, offset: 0, whence: Seek.set)) != nil, let text = try? Syscall.readAll(said.rawValue) {
+            for line in text.split(separator: 0x0A) { printError(String(decoding: line, as: UTF8.self)) }
+        }
+        // It tells by words alone: what is still there although it is the caller's is in use.
+        if status != 0 { throw MountTable.entry(at: mountpoint)?.userID == getuid() ? .busy : .perm }
+    }
+}

@@ -1,0 +1,82 @@
+import ACLFormats
+import Glibc
+import LinuxSystem
+import ToolSupport
+
+/// What the command would inherit. Beyond 0 to 2 it is closed; those three may be anything but a way to the share.
+enum SandboxRunDescriptors {
+    private static let names = ["standard input", "standard output", "standard error"]
+
+    static func check(_ places: SandboxPlaces) throws(SandboxRunFailure) {
+        for number in 0...2 {
+            guard let reason = try reason(against: Int32(number), places) else { continue }
+            throw SandboxRunFailure(
+                "\(names[number]) is \(reason), and the command could go on from there; give it a pipe instead "
+                    + (number == 0 ? "(cat FILE | …, or </dev/null)" : "(… | cat >FILE)"))
+        }
+    }
+
+    /// A terminal, or a device of memory without contents. Others take commands for disks, the memory or the kernel.
+    private static func isHarmless(_ descriptor: Int32, _ status: FileStatus) -> Bool {
+        if isatty(descriptor) == 1 { return true }
+        // null, zero, full, random, urandom
+        return [3, 5, 7, 8, 9].contains { status.rdev == 1 << 32 | $0 }
+    }
+
+    private static func reason(against descriptor: Int32, _ places: SandboxPlaces) throws(SandboxRunFailure) -> String? {
+        let status: FileStatus
+        do throws(Errno) { status = try Syscall.statx(descriptor, flags: AtFlag.dontSync) } catch {
+            // Closed: the first file that the command opened would take its place, as always.
+            if error == .badf { return nil }
+            throw SandboxRunFailure("descriptor \(descriptor)", error)
+        }
+        switch status.type {
+        case FileType.directory: return "a directory"
+        case FileType.blockDevice: return "a block device"
+        case FileType.characterDevice where !isHarmless(descriptor, status): return "a device that is no terminal"
+        case FileType.regular: break
+        case FileType.symlink: return "a symbolic link"
+        // They lead to whoever holds their other end.
+        case FileType.fifo, FileType.socket, FileType.characterDevice:
+            return places.mounts.contains { $0.device == status.device } ? "on the share" : nil
+        default: break
+        }
+        if places.mounts.contains(where: { $0.device == status.device }) { return "a file on the share" }
+        do throws(Errno) {
+            let table = try MountInfo.ofThisProcess()
+            let path = try Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/fd/\(descriptor)")
+            // Through some of them other files are reached, as through a ring of io_uring those that were registered with it, and
+            // nobody knows what the next kernel makes.
+            if status.type != FileType.regular || path.first != 0x2F {
+                return "an object of the kernel's (\(String(decoding: path, as: UTF8.self)))"
+            }
+            let mount = table.first { $0.id == status.mountID }
+            let isControl: Bool
+            if let mount {
+                // Whoever serves the file system is not asked.
+                isControl = mount.isOfControls || mount.type.elementsEqual("nsfs".utf8)
+            } else {
+                let type = try Syscall.fileSystemType(descriptor)
+                isControl = FileSystemType.ofControls[type] != nil || type == FileSystemType.nsfs
+            }
+            if isControl { return "a file of the kernel's by which processes or mounts outside are seen or controlled" }
+            // What was moved out of the part that its mount shows has no path: the kernel tells / of it.
+            if let mount, !path.pathNames.isEmpty, path.isInside(mount.path) {
+                let names = mount.shownPath.pathNames + path.pathNames.dropFirst(mount.path.pathNames.count)
+                func isIn(_ place: SandboxPlaces.Place) -> Bool { place.device == mount.device && names.starts(with: place.names) }
+                if places.stores.contains(where: { !$0.isDoor && isIn($0) }) { return "a file of the kept grants" }
+                return places.backing.contains(where: isIn) ? "a file in the backing directory" : nil
+            }
+            // So has what is of another namespace, and nobody can say where it lies; a file system of the share's is too near, and
+            // one that keeps grants.
+            let type = try Syscall.fileSystemType(descriptor)
+            let isNear = (places.backing + places.stores.filter { !$0.isDoor }).contains { place in
+                guard let shown = table.first(where: { $0.device == place.device }) else {
+                    return place.device == status.device || FileSystemType.ofManyDevices[type] != nil
+                }
+                return shown.mayHold(device: status.device, type: type)
+            }
+            return isNear ? "a file of a place that is not seen here" : nil
+        } catch { throw SandboxRunFailure("descriptor \(descriptor)", error) }
+    }
+}

@@ -1,0 +1,148 @@
+import ACLFormats
+import Glibc
+import LinuxSystem
+import ToolSupport
+
+/// Devices in /dev alone, and few of them where the caller could open a disk there: the backing directory lies on one.
+struct SandboxRunDevices {
+    private static let kept = ["null", "zero", "full", "random", "urandom", "tty"]
+
+    private let mayOpenDisks: Bool
+
+    /// To be made before there are namespaces, in which foreign owners may look like the caller.
+    init() {
+        // Members of a group such as `disk` may, too. A place that cannot be looked at holds one.
+        mayOpenDisks = geteuid() == 0 || ((try? Self.findDisk()) ?? true)
+    }
+
+    /// Whether there is a node of a disk in /dev that the caller may open, or could after a chmod.
+    private static func findDisk() throws(Errno) -> Bool {
+        let drivers = try DiskDrivers()
+        if try isInDev(drivers) { return true }
+        return try isMountedBelow(drivers)
+    }
+
+    /// Single nodes that are mounted anywhere below /dev, which keep their devices (`keep`).
+    private static func isMountedBelow(_ drivers: DiskDrivers) throws(Errno) -> Bool {
+        var mounts = SandboxMounts()
+        try mounts.read()
+        for mount in mounts.table where mount.path.isInside(Array("/dev".utf8)) {
+            let way = try? SandboxWalk(mount, [], among: &mounts, uid: geteuid())
+            if case .closed(let door)? = way?.end, try mayBeOpened(door) { return true }
+            guard case .visible(let node)? = way?.end, try !SandboxWalk.isDirectory(node.rawValue) else { continue }
+            let name = String(decoding: mount.path.pathNames.last ?? [], as: UTF8.self)
+            if mayOpenDisk(node, try Syscall.statx(node.rawValue, flags: AtFlag.dontSync), name, in: "", drivers) { return true }
+        }
+        return false
+    }
+
+    /// In /dev itself: what is mounted below loses its devices, but for single nodes. A directory that does not show what lies in it
+    /// counts as one, unless it is root's and closed to him.
+    private static func isInDev(_ drivers: DiskDrivers) throws(Errno) -> Bool {
+        let top = SharedDescriptor(try Syscall.open("/dev", OpenFlag.path | OpenFlag.directory))
+        let mount = try Syscall.mountID(of: top.rawValue)
+        var found = [(directory: top, name: "dev")]
+        while let (directory, directoryName) = found.popLast() {
+            guard faccessat(directory.rawValue, ".", X_OK, AT_EACCESS) == 0 else {
+                if try mayBeOpened(directory) { return true }
+                continue
+            }
+            let listed = try Syscall.reopen(directory.rawValue, OpenFlag.readOnly | OpenFlag.directory)
+            for name in try Syscall.names(listed.rawValue) {
+                let text = String(decoding: name, as: UTF8.self)
+                let status: FileStatus
+                do throws(Errno) {
+                    status = try Syscall.statxAt(directory.rawValue, text, flags: AtFlag.symlinkNoFollow | AtFlag.dontSync)
+                } catch {
+                    if error == .noent { continue }
+                    throw error
+                }
+                if status.isDirectory {
+                    guard status.mountID == mount else { continue }
+                    let inner = try Syscall.openat(
+                        directory.rawValue, text, OpenFlag.path | OpenFlag.directory | OpenFlag.noFollow)
+                    found.append((SharedDescriptor(inner), text))
+                } else if let node = try? Syscall.openat(directory.rawValue, text, OpenFlag.path | OpenFlag.noFollow),
+                    mayOpenDisk(SharedDescriptor(node), status, text, in: directoryName, drivers)
+                {
+                    return true
+                }
+            }
+        }
+        return false
+    }
+
+    /// A closed directory, by its owner. Root is trusted to open none meanwhile.
+    private static func mayBeOpened(_ directory: SharedDescriptor) throws(Errno) -> Bool {
+        try Syscall.statx(directory.rawValue, flags: AtFlag.dontSync).uid != 0
+    }
+
+    private static func mayOpenDisk(
+        _ node: SharedDescriptor, _ status: FileStatus, _ name: String, in directory: String, _ drivers: DiskDrivers
+    ) -> Bool {
+        guard drivers.isDisk(status, name, in: directory) else { return false }
+        if status.uid == geteuid() { return true }
+        return [R_OK, W_OK].contains { faccessat(node.rawValue, "", $0, AT_EACCESS | AtFlag.emptyPath) == 0 }
+    }
+
+    /// Elsewhere the same disks may be named again, as for a changed root: there no device can be opened, whoever may read it.
+    func close() throws(Errno) {
+        if mayOpenDisks { try Self.replace() } else { try Self.keep() }
+    }
+
+    /// A copy of /dev that alone keeps its devices, with the terminals and the single devices that are mounted in it: containers have
+    /// all of theirs so. What else is mounted there is for files.
+    private static func keep() throws(Errno) {
+        let place = try Syscall.open("/dev", OpenFlag.path | OpenFlag.directory)
+        let copy = try Syscall.cloneTree(place.rawValue)
+        try forbidAll()
+        try Syscall.forbidDevices(on: copy.rawValue)
+        // Where one may not, there were none before.
+        try? Syscall.allowDevices(on: copy.rawValue)
+        try Syscall.attach(mount: copy.rawValue, onto: place.rawValue)
+        var mounts = SandboxMounts()
+        try mounts.read()
+        let top = Array("/dev".utf8)
+        for mount in mounts.table where mount.path.isInside(top) && mount.path != top {
+            // Nobody who serves what lies on the way is asked.
+            let way = try? SandboxWalk(mount, [], among: &mounts, uid: geteuid())
+            guard case .visible(let found)? = way?.end else { continue }
+            let isDirectory = try SandboxWalk.isDirectory(found.rawValue)
+            if !isDirectory || mount.type.elementsEqual("devpts".utf8) { try? Syscall.allowDevices(on: found.rawValue) }
+        }
+    }
+
+    private static func forbidAll() throws(Errno) {
+        let top = try Syscall.open("/", OpenFlag.path | OpenFlag.directory)
+        try Syscall.forbidDevices(on: top.rawValue)
+    }
+
+    private static func replace() throws(Errno) {
+        var nodes: [(name: String, mount: SharedDescriptor)] = []
+        for name in kept {
+            guard let node = try? Syscall.open("/dev/\(name)", OpenFlag.path | OpenFlag.noFollow) else { continue }
+            nodes.append((name, SharedDescriptor(try Syscall.cloneMount(node.rawValue))))
+        }
+        try forbidAll()
+        let place = try Syscall.open("/dev", OpenFlag.path | OpenFlag.directory)
+        let fresh = try Syscall.smallMount(isWritable: true)
+        try Syscall.attach(mount: fresh.rawValue, onto: place.rawValue)
+        for (name, mount) in nodes {
+            try Syscall.mknodat(Syscall.workingDirectory, "/dev/\(name)", mode: FileType.regular | 0o666)
+            let spot = try Syscall.open("/dev/\(name)", OpenFlag.path)
+            try Syscall.attach(mount: mount.rawValue, onto: spot.rawValue)
+        }
+        try Syscall.mkdirat(Syscall.workingDirectory, "/dev/pts", mode: 0o755)
+        try Syscall.mkdirat(Syscall.workingDirectory, "/dev/shm", mode: 0o755)
+        try Syscall.mount(
+            source: "devpts", target: "/dev/pts", type: "devpts", flags: MountFlag.noSetID | MountFlag.noExec,
+            data: "newinstance,ptmxmode=0666,mode=620")
+        try Syscall.mount(
+            source: "tmpfs", target: "/dev/shm", type: "tmpfs", flags: MountFlag.noSetID | MountFlag.noDevices,
+            data: "mode=1777")
+        for (name, target) in [
+            ("ptmx", "pts/ptmx"), ("fd", "/proc/self/fd"), ("stdin", "/proc/self/fd/0"), ("stdout", "/proc/self/fd/1"),
+            ("stderr", "/proc/self/fd/2"),
+        ] { try Syscall.symlinkat(target: target, Syscall.workingDirectory, "/dev/\(name)") }
+    }
+}

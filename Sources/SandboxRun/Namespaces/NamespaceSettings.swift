@@ -1,0 +1,78 @@
+import Glibc
+import LinuxSystem
+
+/// What a system says of namespaces for its users. Each setting is named as it is called, so that who may can change it.
+enum NamespaceSettings {
+    private struct Setting: Sendable {
+        var path: String
+        /// Whether a value forbids what `aclfs sandbox run` needs, to a user other than root too.
+        var forbids: @Sendable (Int, _ isRoot: Bool) -> Bool
+        /// Whether it alone says no, whatever is tried.
+        var isFinal: Bool
+        var remedy: String
+    }
+
+    private static let settings: [Setting] =
+        ["user", "mnt", "pid", "ipc"].map { kind in
+            Setting(
+                path: "user/max_\(kind)_namespaces", forbids: { value, _ in value == 0 }, isFinal: true,
+                remedy: kind == "mnt" ? "it must not be 0, as it is inside aclfs sandbox run" : "it must not be 0")
+        } + [
+            Setting(
+                path: "kernel/unprivileged_userns_clone", forbids: { value, isRoot in value == 0 && !isRoot }, isFinal: true,
+                remedy: "it must be 1 for others than root"),
+            Setting(
+                path: "kernel/apparmor_restrict_unprivileged_userns", forbids: { value, isRoot in value != 0 && !isRoot },
+                isFinal: false,
+                remedy: "it must be 0 for others than root, or an AppArmor profile must allow userns to aclfs"),
+        ]
+
+    private static func inForce() -> [(name: String, setting: Setting, value: Int)] {
+        settings.compactMap { setting in
+            guard let text = try? Syscall.readAll(path: "/proc/sys/\(setting.path)"),
+                let value = Int(String(decoding: text.prefix { $0 != 0x0A }, as: UTF8.self)),
+                setting.forbids(value, geteuid() == 0)
+            else { return nil }
+            return (String(setting.path.map { $0 == "/" ? "." : $0 }), setting, value)
+        }
+    }
+
+    /// What need not be tried.
+    static func check() throws(SandboxRunFailure) {
+        guard isInOwnProcessNamespace else {
+            throw SandboxRunFailure(
+                "this process, or one that started it, has made a process namespace that it is not in itself, which the kernel allows "
+                    + "once: with unshare(1) add --fork to --pid")
+        }
+        guard let found = inForce().first(where: { $0.setting.isFinal }) else { return }
+        throw SandboxRunFailure(
+            "this system forbids the namespaces that a sandbox is made of: \(found.name)=\(found.value) (\(found.setting.remedy))")
+    }
+
+    /// Whether children come into the process namespace of this process. Another can be made only then; its handle cannot be read
+    /// before the first of them and differs afterwards.
+    private static var isInOwnProcessNamespace: Bool {
+        func handle(_ name: String) -> [UInt8]? { try? Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/ns/\(name)") }
+        guard let own = handle("pid"), let directory = try? Syscall.open("/proc/self/ns", OpenFlag.readOnly | OpenFlag.directory),
+            // Before Linux 4.12 there is no such name.
+            let names = try? Syscall.names(directory.rawValue), names.contains(Array("pid_for_children".utf8))
+        else { return true }
+        return handle("pid_for_children") == own
+    }
+
+    /// Why a step failed that a user's own namespaces should allow.
+    static func failure(_ doing: String, _ error: Errno) -> SandboxRunFailure {
+        let found = inForce().map { "\($0.name)=\($0.value) (\($0.setting.remedy))" }
+        let reason: String
+        if !found.isEmpty {
+            reason = "this system forbids it: " + found.joined(separator: ", ")
+        } else if error == .nospc {
+            reason = "too many namespaces are in use or nested (user.max_user_namespaces and its kin, 32 levels at most)"
+        } else {
+            reason =
+                "no setting that aclfs knows forbids it; a changed root directory (chroot) does, and inside a container its seccomp "
+                + "filter or its AppArmor or SELinux profile may (user namespaces and mounts in them must be allowed)"
+        }
+        return SandboxRunFailure("\(doing): \(error); \(reason)")
+    }
+}

@@ -1,0 +1,124 @@
+import ACLFormats
+import FuseSession
+import Glibc
+import LinuxSystem
+import Mounting
+import SandboxPolicy
+import ToolSupport
+
+/// A view of the share, to be attached in namespaces of our own.
+///
+/// Root's daemon makes it in the initial user namespace, attached nowhere, so that no id is translated and nothing is
+/// seen of it outside. An ordinary user's daemon can make no mount: the command makes it through fusermount3 in a
+/// directory of its own, hands it over, and a helper takes it away there once we have our copy.
+struct SandboxRunView {
+    let places: JSON
+    private let mount: SharedDescriptor?
+    private let temporary: Temporary?
+
+    /// In the initial mount namespace.
+    private struct Temporary {
+        var path: String
+        /// Closed, or our end: the helper takes the mount away.
+        var line: SharedDescriptor
+        var helper: Int32
+    }
+
+    private static let temporaryName = "view-"
+
+    /// Whether a mount is one that some `aclfs sandbox run` of the caller's hands over just now.
+    static func isTemporary(_ entry: MountEntry) -> Bool {
+        guard entry.path.split(separator: "/").last?.hasPrefix(temporaryName) == true else { return false }
+        return ControlPlace.directories(of: geteuid()).contains { directory in
+            entry.path.hasPrefix(((try? MountPath.real(directory)) ?? directory) + "/" + temporaryName)
+        }
+    }
+
+    /// Its descriptor, to be called once and in our own mount namespace.
+    func descriptor() throws(SandboxRunFailure) -> SharedDescriptor {
+        if let mount { return mount }
+        guard let temporary else { throw SandboxRunFailure("the daemon gave no view") }
+        do throws(Errno) {
+            let top = try Syscall.open(temporary.path, OpenFlag.path | OpenFlag.directory)
+            let copy = SharedDescriptor(try Syscall.cloneMount(top.rawValue))
+            shutdown(temporary.line.rawValue, Int32(SHUT_RDWR))
+            while waitpid(temporary.helper, nil, 0) < 0, errno == EINTR {}
+            return copy
+        } catch { throw NamespaceSettings.failure("cannot take the view over", error) }
+    }
+
+    static func made(
+        by entry: MountEntry, _ profile: SandboxProfile, _ top: SharedDescriptor
+    ) throws(SandboxRunFailure) -> SandboxRunView {
+        let (answer, descriptors) = try ask(entry, [.init("profile", profile.json)], [top.rawValue], mayTake: true)
+        guard let mount = descriptors.first else { throw SandboxRunFailure("\(entry.path): the daemon gave no view") }
+        return SandboxRunView(places: answer, mount: mount, temporary: nil)
+    }
+
+    static func own(
+        _ entry: MountEntry, _ profile: SandboxProfile, _ top: SharedDescriptor
+    ) throws(SandboxRunFailure) -> SandboxRunView {
+        let path: String
+        let directory: String
+        do throws(ControlPlace.Obstacle) { directory = try ControlPlace.prepareDirectory() } catch {
+            throw SandboxRunFailure("no directory for the view: \(error)")
+        }
+        do throws(Errno) {
+            path = try MountPath.real(directory) + "/\(temporaryName)\(getpid())"
+            _ = rmdir(path)
+            try Syscall.mkdirat(Syscall.workingDirectory, path, mode: 0o700)
+        } catch { throw SandboxRunFailure("no directory for the view", error) }
+        // Before it is mounted: whatever ends us, it is taken away.
+        let (line, helper) = try startHelper(path)
+        var flags = FuseMount.Flags(entry)
+        flags.remove(.allowOther)
+        let device: SharedDescriptor
+        do throws(SessionError) {
+            device = SharedDescriptor(
+                rawValue: try FuseMount.mountThroughFusermount(
+                    source: entry.source, at: path, flags: flags, report: { printError($0) }))
+        } catch {
+            throw SandboxRunFailure("cannot mount the view on \(path)", Errno(rawValue: error.errno))
+        }
+        guard let mounted = MountTable.entry(at: path), mounted.type == "fuse.aclfs" else {
+            throw SandboxRunFailure("\(path): the new mount is not found in /proc/self/mountinfo")
+        }
+        let (answer, _) = try ask(
+            entry, [.init("profile", profile.json), .init("device", .string(mounted.device))],
+            [top.rawValue, device.rawValue])
+        return SandboxRunView(
+            places: answer, mount: nil, temporary: Temporary(path: path, line: line, helper: helper))
+    }
+
+    private static func ask(
+        _ entry: MountEntry, _ members: [JSON.Member], _ descriptors: [Int32], mayTake: Bool = false
+    ) throws(SandboxRunFailure) -> (JSON, [SharedDescriptor]) {
+        let answer = try SandboxRunShare.ask(entry, "view", members, with: descriptors, mayTake: mayTake)
+        guard let places = answer.result["places"] else {
+            throw SandboxRunFailure("\(entry.path): its daemon's answer is not understood; is it another version?")
+        }
+        return (places, answer.descriptors)
+    }
+
+    private static func startHelper(_ path: String) throws(SandboxRunFailure) -> (SharedDescriptor, Int32) {
+        var ends: [Int32] = [-1, -1]
+        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+            throw SandboxRunFailure("cannot make a socket pair", Errno(rawValue: errno))
+        }
+        let helper: Int32
+        do throws(Errno) { helper = try Syscall.fork() } catch {
+            throw SandboxRunFailure("cannot start a process", error)
+        }
+        if helper == 0 {
+            close(ends[1])
+            for signal in [SIGINT, SIGHUP, SIGTERM, SIGQUIT] { Glibc.signal(signal, SIG_IGN) }
+            var byte: UInt8 = 0
+            while read(ends[0], &byte, 1) < 0, errno == EINTR {}
+            if MountTable.entry(at: path)?.type == "fuse.aclfs" { try? Unmounting.perform(path, lazily: true) }
+            rmdir(path)
+            _exit(0)
+        }
+        close(ends[0])
+        return (SharedDescriptor(rawValue: ends[1]), helper)
+    }
+}

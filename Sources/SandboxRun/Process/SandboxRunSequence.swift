@@ -1,0 +1,148 @@
+import ACLFormats
+import Glibc
+import LinuxSystem
+import Mounting
+import SandboxPolicy
+import SandboxProfiles
+import ToolSupport
+
+/// `aclfs sandbox run PROFILE … -- COMMAND …` (docs/sandbox-run.md), step by step.
+package enum SandboxRunSequence {
+    /// - Returns: the exit status; 2 if nothing was started.
+    package static func run(_ request: SandboxRunRequest) -> Int32 {
+        do throws(SandboxRunFailure) {
+            guard !request.command.isEmpty else { throw SandboxRunFailure("no command: it stands after --") }
+            return try perform(request)
+        } catch {
+            printError("aclfs: sandbox run: \(error.message)")
+            return 2
+        }
+    }
+
+    private static func perform(_ request: SandboxRunRequest) throws(SandboxRunFailure) -> Int32 {
+        try beginClean()
+        try NamespaceSettings.check()
+        let share = try SandboxRunShare(request.mount)
+        let profile = try profile(request, share.mountpoint)
+        for warning in MountProfile.warnings(of: profile) { printError("aclfs: warning: \(warning)") }
+        let places = try share.places()
+        try SandboxRunDescriptors.check(places.all)
+        let container = SandboxRunContainer(profile, mountpoint: Array(share.mountpoint.utf8))
+        container?.make()
+        let start = workingDirectory()
+        let devices = SandboxRunDevices()
+        let doors = try places.doors()
+        let view = try share.view(profile)
+
+        let signals = SandboxRunSignals.hold()
+        try SandboxRunNamespaces.enterFirst()
+        let shown = try view.descriptor()
+        var walls = SandboxWalls(
+            places: try share.places(with: view, places), sockets: places.sockets, doors: doors, view: shown.rawValue)
+        try walls.raise()
+        try checkShare(share, shown)
+        container?.setEnvironment()
+
+        let inside = SandboxRunInside(
+            command: request.command, workingDirectories: [start, container?.path].compactMap { $0 } + [[0x2F]],
+            signals: signals, devices: devices, line: -1)
+        return try startInside(inside)
+    }
+
+    // MARK: Before
+
+    private static func beginClean() throws(SandboxRunFailure) {
+        guard geteuid() == getuid(), getegid() == getgid() else {
+            throw SandboxRunFailure("it must not be started set-uid or set-gid")
+        }
+        // So that nothing of ours ever becomes a standard descriptor of the command's.
+        while true {
+            let descriptor = open("/dev/null", O_RDWR)
+            guard descriptor >= 0 else { throw SandboxRunFailure("/dev/null", Errno(rawValue: errno)) }
+            if descriptor > 2 {
+                close(descriptor)
+                break
+            }
+        }
+        do throws(Errno) { try Syscall.closeAll(from: 3) } catch {
+            throw SandboxRunFailure("cannot close inherited descriptors (close_range, Linux 5.9)", error)
+        }
+    }
+
+    private static func profile(
+        _ request: SandboxRunRequest, _ mountpoint: String
+    ) throws(SandboxRunFailure) -> SandboxProfile {
+        func text(_ word: [UInt8]?) throws(SandboxRunFailure) -> String? {
+            guard let word else { return nil }
+            guard let text = String(validating: word, as: UTF8.self) else {
+                throw SandboxRunFailure("\(escapedName(word)): not UTF-8 text")
+            }
+            return text
+        }
+        let layoutWord = try text(request.layout)
+        var layout = ContainerLayout.macos
+        if let layoutWord {
+            guard let known = ContainerLayout(rawValue: layoutWord) else {
+                throw SandboxRunFailure("--layout \(escapedName(layoutWord.utf8)): expected macos or ios")
+            }
+            layout = known
+        }
+        let bundle = try text(request.bundle)
+        if let bundle, !ContainerLayout.isIdentifier(bundle) {
+            throw SandboxRunFailure("--bundle \(escapedName(bundle.utf8)): expected an identifier such as org.example.App")
+        }
+        guard bundle != nil || layoutWord == nil else { throw SandboxRunFailure("--layout says how a container is divided: add --bundle ID") }
+        let said = try text(request.home) ?? "/"
+        let home = MountProfile.home(said, [mountpoint])
+        guard !home.contains([0x2E]), !home.contains([0x2E, 0x2E]) else {
+            throw SandboxRunFailure("--home must be a path without . and ..")
+        }
+        if let problem = ProfileHome.problem("--home \(said)", home, through: mountpoint) { throw SandboxRunFailure(problem) }
+        let name = try text(request.profile) ?? ""
+        do throws(ProfileProblem) {
+            return try SandboxProfile.read(name, bundle: bundle, home: home, layout: layout)
+        } catch { throw SandboxRunFailure(error.description) }
+    }
+
+    private static func workingDirectory() -> [UInt8]? {
+        guard let path = getcwd(nil, 0) else { return nil }
+        defer { free(path) }
+        return UnsafeBufferPointer(start: path, count: strlen(path)).map { UInt8(bitPattern: $0) }
+    }
+
+    // MARK: Inside the first namespaces
+
+    /// What stands at the share's path now is the view.
+    private static func checkShare(_ share: SandboxRunShare, _ view: SharedDescriptor) throws(SandboxRunFailure) {
+        do throws(Errno) {
+            let there = try Syscall.statxAt(Syscall.workingDirectory, share.mountpoint, flags: AtFlag.dontSync)
+            if try Syscall.statx(view.rawValue, flags: AtFlag.dontSync).device == there.device { return }
+        } catch { throw SandboxRunFailure(share.mountpoint, error) }
+        throw SandboxRunFailure("\(share.mountpoint): the view does not stand there")
+    }
+
+    // MARK: The process namespace
+
+    private static func startInside(_ inside: SandboxRunInside) throws(SandboxRunFailure) -> Int32 {
+        var inside = inside
+        var ends: [Int32] = [-1, -1]
+        guard socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0, &ends) == 0 else {
+            throw SandboxRunFailure("cannot make a line to the sandbox", Errno(rawValue: errno))
+        }
+        let process: Int32
+        do throws(Errno) {
+            try Syscall.unshare(NamespaceKind.process)
+            process = try Syscall.fork()
+        } catch { throw NamespaceSettings.failure("cannot make a process namespace", error) }
+        if process == 0 {
+            close(ends[0])
+            inside.line = ends[1]
+            _exit(inside.run())
+        }
+        // Nothing here may keep the view alive once the sandbox has ended.
+        dup2(ends[0], 3)
+        try? Syscall.closeAll(from: 4)
+        var supervisor = SandboxRunSupervisor(process: process, line: 3)
+        return supervisor.wait()
+    }
+}

@@ -1,0 +1,59 @@
+import Glibc
+import LinuxSystem
+
+/// A line of the mount table in the words of the commands.
+package struct MountEntry {
+    package var id: UInt64
+    /// The mount that it stands on.
+    package var parent: UInt64
+    /// `MAJOR:MINOR`.
+    package var device: String
+    /// What of the file system is mounted there: / unless it is a bind mount of a part.
+    package var root: String
+    package var path: String
+    /// Of this mount; `superOptions` are those of the file system, wherever it is mounted.
+    package var options: [String]
+    package var type: String
+    package var source: String
+    package var superOptions: [String]
+
+    package init(_ mount: MountInfo) {
+        func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+        func words(_ bytes: [UInt8]) -> [String] { text(bytes).split(separator: ",").map(String.init) }
+        (id, parent, device) = (mount.id, mount.parent, DeviceNumber.text(mount.device))
+        (root, path, options) = (text(mount.root), text(mount.path), words(mount.options))
+        (type, source, superOptions) = (text(mount.type), text(mount.source), words(mount.superOptions))
+    }
+
+    /// Of a FUSE mount: who mounted it.
+    package var userID: UInt32? {
+        superOptions.first { $0.hasPrefix("user_id=") }.flatMap { UInt32($0.dropFirst("user_id=".count)) }
+    }
+
+    /// Of a FUSE mount: whether the kernel lets nobody but whoever mounted it use it. Root is kept out, too.
+    package func keepsOut(_ uid: UInt32) -> Bool { (userID ?? 0) != uid && !superOptions.contains("allow_other") }
+
+    /// Whether somebody else serves it, neither root nor this user.
+    package var isStrangers: Bool { userID.map { $0 != 0 && $0 != geteuid() } ?? false }
+}
+
+package enum MountTable {
+    /// The mounts in order; a later one on the same path covers an earlier.
+    package static func entries() -> [MountEntry] { (try? MountInfo.ofThisProcess())?.map { MountEntry($0) } ?? [] }
+
+    /// The mount that covers exactly this path, the topmost if there are several.
+    package static func entry(at path: String) -> MountEntry? { stack(at: path).first }
+
+    /// The mounts on exactly this path, the topmost first. The table's order does not say it: a mount can be put beneath another.
+    package static func stack(at path: String, in table: [MountEntry] = entries()) -> [MountEntry] {
+        let here = table.filter { $0.path == path }
+        let bearing = Set(here.map(\.parent))
+        var stack: [MountEntry] = []
+        var next = here.last { !bearing.contains($0.id) }
+        while let mount = next, stack.count < here.count {
+            stack.append(mount)
+            next = here.first { $0.id == mount.parent }
+        }
+        return stack
+    }
+}

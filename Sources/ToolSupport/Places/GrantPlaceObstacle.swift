@@ -1,0 +1,22 @@
+import ACLFormats
+import LinuxSystem
+
+extension GrantPlace {
+    /// In words, the first name on the way to a path where no directory is and none can be made; nil if there is none.
+    package static func obstacle(on path: String) -> String? {
+        var way = ""
+        for name in path.utf8.pathNames {
+            way += "/" + String(decoding: name, as: UTF8.self)
+            do throws(Errno) {
+                if try Syscall.statxAt(Syscall.workingDirectory, way, flags: AtFlag.dontSync).isDirectory { continue }
+                return "\(escapedName(way.utf8)) is not a directory"
+            } catch {
+                guard error == .noent || error == .loop,
+                    (try? Syscall.statxAt(Syscall.workingDirectory, way, flags: AtFlag.symlinkNoFollow | AtFlag.dontSync)) != nil
+                else { return nil }
+                return "\(escapedName(way.utf8)) is a symbolic link that leads to no directory"
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,43 @@
+import ArgumentParser
+
+/// A word of the command line as the kernel handed it over: names of files need not be text, and the argument parser
+/// takes text. So a byte that is no UTF-8 stands as a scalar of the last private plane while it is parsed.
+struct ByteWord: ExpressibleByArgument {
+    let bytes: [UInt8]
+
+    private static let escapes: ClosedRange<UInt32> = 0x10FF00...0x10FFFF
+
+    init(bytes: [UInt8]) { self.bytes = bytes }
+
+    init?(argument: String) {
+        var bytes: [UInt8] = []
+        for scalar in argument.unicodeScalars {
+            if Self.escapes.contains(scalar.value) {
+                bytes.append(UInt8(scalar.value - Self.escapes.lowerBound))
+            } else {
+                bytes += Array(String(scalar).utf8)
+            }
+        }
+        self.bytes = bytes
+    }
+
+    /// The text that is read back as these bytes.
+    static func text(_ bytes: [UInt8]) -> String {
+        var text = String.UnicodeScalarView()
+        var rest = bytes[...]
+        while let first = rest.first {
+            let length = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4
+            let sequence = rest.prefix(length)
+            if let scalar = String(validating: sequence, as: UTF8.self)?.unicodeScalars.first,
+                !escapes.contains(scalar.value)
+            {
+                text.append(scalar)
+                rest = rest.dropFirst(length)
+            } else {
+                text.append(Unicode.Scalar(escapes.lowerBound + UInt32(first)) ?? "?")
+                rest = rest.dropFirst()
+            }
+        }
+        return String(text)
+    }
+}

@@ -1,0 +1,35 @@
+enum Usage {
+    static let commands: [(name: String, summary: String)] = [
+        ("mount", "[-f] [-d] [-o OPTIONS] SOURCE MOUNTPOINT   serve a directory"),
+        ("chmod", "[-fhv] [-R [-H | -L | -P]] MODE|ENTRY-VERB … FILE …   modes and entries (+a -a =a# -N …)"),
+        ("ls", "[-leO@dRan] FILE …   with entries, flags and attributes"),
+        ("chflags", "[-fhvx] [-R [-H | -L | -P]] FLAGS FILE …   BSD file flags"),
+        ("backup", "exclude|include|status|list [--json] [-0] [--format=FORMAT] PATH …   what backups leave out"),
+        ("sandbox", "check [--json] [--bundle ID] [--home PATH] [--layout macos|ios] PROFILE [PATH …]   what passes where"),
+        ("sandbox", "list [--json]   installed profiles, and mounts that one confines"),
+        (
+            "sandbox",
+            "run PROFILE [--bundle ID] [--home PATH] [--layout macos|ios] [--mount MOUNTPOINT] -- COMMAND …   in a view"
+        ),
+        ("sandbox", "grant add|list|remove …   what an application may reach besides"),
+        ("unmount", "[-f] MOUNTPOINT   end a mount, also a dead one; -f: whatever its daemon does"),
+        ("status", "[--json] [MOUNTPOINT]   options in force, ways that requests take, decisions counted"),
+        ("explain", "[--json] [--as USER[:GROUP,…]] OPERATION PATH [PATH2]   whether, and why"),
+        ("explain", "[--json] --who-can OPERATION PATH   which users may"),
+        ("explain", "[--json] --last [N] [MOUNTPOINT]   what was refused"),
+        ("effective", "[--json] [--as USER[:GROUP,…]] PATH   all rights, granted or not, and by what"),
+    ]
+
+    static var text: String {
+        var lines = ["usage: aclfs COMMAND …", "       aclfs SOURCE MOUNTPOINT [-o OPTIONS]", ""]
+        lines += commands.map { "  \($0.name) \($0.summary)" }
+        return lines.joined(separator: "\n")
+    }
+
+    static func isCommand(_ word: String?) -> Bool { commands.contains { $0.name == word } }
+
+    static func suggestion(for word: String) -> String {
+        let near = commands.map(\.name).filter { $0.hasPrefix(word.prefix(2)) }
+        return near.first.map { ", did you mean '\($0)'?" } ?? ""
+    }
+}

@@ -1,0 +1,239 @@
+import ACLFormats
+import Authorization
+import Foundation
+import LinuxSystem
+import Testing
+import Commands
+
+@Suite("chmod's command line (docs/authorization.md 7.5)")
+struct ChmodArgumentsTests {
+    func parse(_ arguments: String...) throws -> ChmodArguments? { try ChmodArguments.parse(bytes(arguments)) }
+
+    @Test("verbs")
+    func verbs() throws {
+        let text = Array("bob allow read".utf8)
+        let entry = "bob allow read"
+        #expect(try parse("+a", entry, "f")?.change == .add(text: text, index: nil, inherited: false))
+        #expect(try parse("+ai", entry, "f")?.change == .add(text: text, index: nil, inherited: true))
+        #expect(try parse("+a#", "3", entry, "f")?.change == .add(text: text, index: 3, inherited: false))
+        #expect(try parse("+ai#", "0x10", entry, "f")?.change == .add(text: text, index: 16, inherited: true))
+        #expect(try parse("-a", entry, "f")?.change == .subtract(text: text))
+        #expect(try parse("-a#", "010", "f")?.change == .remove(index: 8))
+        #expect(try parse("=a#", "128", entry, "f")?.change == .replace(text: text, index: 128))
+        #expect(try parse("=a", entry, "f")?.change == .replace(text: text, index: nil))
+        #expect(try parse("+aii", entry, "f")?.warnings.count == 1)
+        for whole in ChmodArguments.Whole.allCases {
+            #expect(try parse("-\(whole.rawValue)", "f")?.change == .whole(whole))
+        }
+    }
+
+    @Test("options stand before, also several behind one dash")
+    func options() throws {
+        let parsed = try #require(try parse("-Rfv", "-L", "-v", "+a", "bob allow read", "a", "-b"))
+        #expect(parsed.walk.isRecursive && parsed.walk.links == .all && parsed.isQuiet && parsed.verbosity == 2)
+        #expect(parsed.paths == bytes(["a", "-b"]))
+        #expect(try parse("-RN", "d")?.change == .whole(.removeList))
+        #expect(try parse("-h", "-a", "bob allow read", "f")?.walk.actsOnLinks == true)
+        #expect(try parse("-L", "-H", "-R", "644", "f")?.walk.links == .named)
+        #expect(try parse("--help") == nil)
+    }
+
+    @Test("a mode may begin with a dash")
+    func modes() throws {
+        for mode in ["-w", "-rwx", "-x", "-u", "-X,g+w", "644", "u+x"] {
+            #expect(try parse(mode, "f")?.change == ModeChange(Array(mode.utf8)).map { .mode($0) })
+        }
+        #expect(try parse("--", "-w", "f")?.change == ModeChange(Array("-w".utf8)).map { .mode($0) })
+        #expect(try parse("--", "644", "--")?.paths == bytes(["--"]))
+    }
+
+    @Test(
+        "wrong use is refused",
+        arguments: [
+            [], ["644"], ["-R"], ["+a"], ["+a", "bob allow read"], ["+a#", "x", "bob allow read", "f"],
+            ["-a#", "129", "f"],
+            ["-a#", "-1", "f"], ["-a#", "+1", "f"], ["-a#", "", "f"], ["-a#", "08", "f"], ["-a#", "0x", "f"],
+            ["-a#", "1"],
+            ["-R", "-h", "644", "f"], ["-E", "-N", "f"], ["-q", "644", "f"], ["--recursive", "644", "f"], ["+b", "f"],
+            ["-ai", "bob allow read", "f"], ["+ax", "bob allow read", "f"], ["rwx", "f"], ["-N"], ["*a", "x", "f"],
+        ])
+    func refusals(arguments: [String]) {
+        #expect(throws: UsageError.self) { try ChmodArguments.parse(bytes(arguments)) }
+    }
+}
+
+@Suite("chmod")
+struct ChmodTests {
+    let files = FakeFiles()
+
+    struct Vector: Decodable, CustomTestStringConvertible {
+        let id: String
+        let objectType: String
+        let initialEntries: [String]?
+        let arguments: [String]
+        let resultLines: [String]?
+        let exitStatus: Int32
+        var testDescription: String { id }
+        static func load() throws -> [Vector] {
+            struct File: Decodable { let textVectors: [Vector] }
+            let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+                .appendingPathComponent("Vectors/vectors.json")
+            let decoder = JSONDecoder()
+            decoder.keyDecodingStrategy = .convertFromSnakeCase
+            return try decoder.decode(File.self, from: Data(contentsOf: file)).textVectors
+        }
+    }
+
+    @Test("every documented example, as ls shows it afterwards", arguments: try Vector.load())
+    func vectors(vector: Vector) throws {
+        files.add("x", vector.objectType == "dir" ? .directory : .file)
+        if let initial = vector.initialEntries { try files.setACL("x", initial.joined(separator: "\n")) }
+        let result = files.chmod(vector.arguments + ["x"])
+        #expect(result.status == vector.exitStatus, "\(result.error)")
+        #expect(result.error.isEmpty == (vector.exitStatus == 0))
+        #expect((try files.acl("x") != nil) == (vector.resultLines != nil))
+        #expect(files.ls("-led", "x").lines.dropFirst().map(\.self) == vector.resultLines ?? [])
+    }
+
+    @Test("a wrong word changes no file and names the right one")
+    func wrongWord() throws {
+        files.add("a")
+        let result = files.chmod("+a", "bob allow raed", "a")
+        #expect(result.status == 1)
+        #expect(
+            result.error
+                == "aclfs: chmod: 'bob allow raed': column 11: 'raed' is neither a right nor a flag; did you mean 'read'?\n"
+        )
+        #expect(files.changes.isEmpty)
+    }
+
+    @Test("identities are sent as UUIDs")
+    func identities() {
+        files.add("a")
+        #expect(files.chmod("+a", "bob allow read", "a").status == 0)
+        #expect(
+            files.objects["a"]?.attributes["system.aclfs.acl"]
+                == Array("FFFFEEEE-DDDD-CCCC-BBBB-AAAA000001F6 allow read\n".utf8))
+    }
+
+    @Test("a fatal diagnostic stops, others go on with the next file")
+    func stopping() throws {
+        for name in ["a", "b"] { files.add(name) }
+        try files.setACL("a", "bob allow read")
+        try files.setACL("b", "bob allow read\neng allow read")
+        #expect(files.chmod("+a#", "2", "carol allow read", "a", "b").status == 1)
+        #expect(files.changes.isEmpty)
+        #expect(files.chmod("-a#", "1", "a", "b").status == 1)
+        #expect(try files.acl("b")?.entries.count == 1)
+        #expect(files.chmod("=a#", "1", "carol allow read", "a", "b").status == 1)
+        #expect(files.changes == ["b"])
+    }
+
+    @Test("-C: 1 if any is canonical, as coded (Q9)")
+    func canonical() throws {
+        for name in ["good", "bad", "none"] { files.add(name) }
+        try files.setACL("good", "bob deny read\nbob allow read")
+        try files.setACL("bad", "bob allow read\nbob deny read")
+        #expect(files.chmod("-C", "good").status == 1)
+        #expect(files.chmod("-C", "bad") == (0, "", ""))
+        #expect(files.chmod("-C", "bad", "good").status == 1)
+        let none = files.chmod("-C", "none")
+        #expect(none.status == 1 && none.error == "aclfs: none: no ACL\n")
+        #expect(files.changes.isEmpty)
+    }
+
+    @Test("-E replaces everything by what standard input says")
+    func fromInput() throws {
+        files.add("a")
+        try files.setACL("a", "bob allow read")
+        #expect(files.chmod("-E", "a", input: "eng allow read\nbob deny write\n").status == 0)
+        #expect(try files.acl("a")?.entries.map(\.kind) == [.allow, .deny])
+        #expect(files.chmod("-E", "a", input: "\n").status == 0)
+        #expect(try files.acl("a") == ACL([]))
+        for input in [nil, "", "eng allow raed\n"] { #expect(files.chmod("-E", "a", input: input).status == 1) }
+        #expect(try files.acl("a") == ACL([]))
+    }
+
+    @Test("-N removes, and having none is no error")
+    func remove() throws {
+        files.add("a")
+        try files.setACL("a", "bob allow read")
+        #expect(files.chmod("-N", "a") == (0, "", ""))
+        #expect(try files.acl("a") == nil)
+        #expect(files.chmod("-N", "a").status == 0)
+    }
+
+    @Test("=a without a position only where there is nothing to replace")
+    func replaceWithoutPosition() throws {
+        files.add("a")
+        #expect(files.chmod("=a", "bob allow read", "a").status == 0)
+        #expect(files.chmod("=a", "eng allow read", "a").status == 1)
+        #expect(files.chmod("=a#", "0", "bob allow read\neng allow read", "a").status == 1)
+        #expect(try files.acl("a")?.entries.map(\.guid) == [GUID(user: 502)])
+    }
+
+    @Test("-f silences what the system refuses, status included, and nothing else")
+    func quiet() throws {
+        files.add("a")
+        files.objects["a"]?.refuses = .perm
+        #expect(files.chmod("644", "a") == (1, "", "aclfs: a: Operation not permitted\n"))
+        #expect(files.chmod("-f", "644", "a") == (0, "", ""))
+        #expect(files.chmod("-f", "+a", "bob allow read", "a") == (0, "", ""))
+        #expect(files.chmod("-f", "-a", "bob allow read", "a").status == 1)
+        #expect(files.chmod("-f", "+a", "nobodyknows allow read", "a").status == 1)
+    }
+
+    @Test("elsewhere than on aclfs the reason is said")
+    func elsewhere() {
+        files.add("a")
+        files.supportsAttributes = false
+        #expect(
+            files.chmod("+a", "bob allow read", "a").error
+                == "aclfs: a: not on an aclfs mount, or ACLs are disabled there\n")
+        #expect(files.chmod("600", "a").status == 0)
+    }
+
+    @Test("-R visits a directory before its contents and passes links over")
+    func recursive() {
+        files.add("d", .directory, mode: 0o755)
+        files.add("d/b")
+        files.add("d/a", .directory, mode: 0o755)
+        files.add("d/a/x")
+        files.add("d/link", .symlink, target: "other")
+        files.add("other")
+        #expect(files.chmod("-R", "go-rwx", "d").status == 0)
+        #expect(files.changes == ["d", "d/a", "d/a/x", "d/b"])
+        #expect(files.chmod("-RLv", "u=rwX", "d").output == "d\nd/a\nd/a/x\nd/b\nd/link\n")
+        #expect(files.changes.last == "other")
+    }
+
+    @Test("links among the operands: followed, unless -h or -R without -H")
+    func operands() {
+        files.add("f")
+        files.add("l", .symlink, mode: 0o777, target: "f")
+        files.add("dangling", .symlink, target: "nowhere")
+        #expect(files.chmod("600", "l").status == 0)
+        #expect(files.chmod("-h", "+a", "bob allow read", "l").status == 0)
+        #expect(files.chmod("-R", "600", "l").status == 0)
+        #expect(files.chmod("-RH", "600", "l").status == 0)
+        #expect(files.changes == ["f", "l", "f"])
+        #expect(files.chmod("600", "dangling").status == 1)
+    }
+
+    @Test("a circle of followed links ends")
+    func circle() {
+        files.add("d", .directory, mode: 0o755)
+        files.add("d/up", .symlink, target: "d")
+        let result = files.chmod("-RL", "700", "d")
+        #expect(result.status == 1 && result.error == "aclfs: d/up: Too many levels of symbolic links\n")
+        #expect(files.changes == ["d"])
+    }
+
+    @Test("-vv shows both modes; hostile names are shown safely")
+    func verbose() {
+        files.add("a\u{1B}[2J")
+        #expect(
+            files.chmod("-vv", "u+x", "a\u{1B}[2J").output == "a\\x1b[2J: 00644 [-rw-r--r--] -> 00744 [-rwxr--r--]\n")
+        #expect(files.chmod("644", "b\u{7}").error == "aclfs: b\\x07: No such file or directory\n")
+    }
+}
