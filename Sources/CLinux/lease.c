@@ -12,15 +12,13 @@ static pthread_once_t ignored = PTHREAD_ONCE_INIT;
 static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
 
 /* Whoever opens the file in the moment of the lease has us told by a signal, which would end the process. */
-static void ignore_break(void)
-{
+static void ignore_break(void) {
   struct sigaction now;
   if (sigaction(SIGIO, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
     signal(SIGIO, SIG_IGN);
 }
 
-static int32_t open_anew(int32_t fd, int32_t flags)
-{
+static int32_t open_anew(int32_t fd, int32_t flags) {
   int from = aclfs_proc_directory();
   struct proc_path path = aclfs_proc_path(fd);
   int result = from >= 0 ? openat(from, path.text + sizeof "/proc/self/fd/" - 1, flags) : open(path.text, flags);
@@ -28,8 +26,7 @@ static int32_t open_anew(int32_t fd, int32_t flags)
 }
 
 /* Opens a file while no thread asks aclfs_is_open_for_writing, for which it would be refused (EAGAIN). */
-static int32_t open_between_leases(int32_t fd, int32_t flags)
-{
+static int32_t open_between_leases(int32_t fd, int32_t flags) {
   int32_t result = -EAGAIN;
   /* Another process may ask as shortly; a lease that is kept is not waited for. */
   for (int attempt = 0; attempt < 8 && result == -EAGAIN; attempt++) {
@@ -42,16 +39,14 @@ static int32_t open_between_leases(int32_t fd, int32_t flags)
   return result;
 }
 
-int32_t aclfs_reopen(int32_t fd, int32_t flags)
-{
+int32_t aclfs_reopen(int32_t fd, int32_t flags) {
   flags = (flags & ~O_NOFOLLOW) | O_CLOEXEC;
   int32_t result = open_anew(fd, flags);
   /* With O_NONBLOCK a lease is not waited for. */
   return result == -EAGAIN ? open_between_leases(fd, flags) : result;
 }
 
-int32_t aclfs_is_open_for_writing(int32_t fd)
-{
+int32_t aclfs_is_open_for_writing(int32_t fd) {
   pthread_once(&ignored, ignore_break);
   int again = aclfs_reopen(fd, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   if (again < 0)

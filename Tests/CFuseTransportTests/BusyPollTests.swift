@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import TransportHarness
 
-/// The wait before a worker sleeps (docs/decisions/0019).
+/// The wait before a worker sleeps (decision 19).
 @Suite(.serialized) struct BusyPollTests {
     private struct Pipe: ~Copyable {
         let ends: (read: Int32, write: Int32)

@@ -27,9 +27,9 @@ struct fuse_session *_Nullable harness_session_new(int device);
 void harness_session_free(struct fuse_session *session);
 
 struct harness_counts {
-	int serving, idle;
-	unsigned live, started, parked;
-	bool rings_in_use;
+    int serving, idle;
+    unsigned live, started, parked;
+    bool rings_in_use;
 };
 struct harness_counts harness_counts(struct aclfs_transport *transport);
 unsigned harness_most_spare_workers(void);
@@ -40,7 +40,8 @@ int harness_wake_signal(void);
 /* The processors to which the threads with rings are bound, or -1 for one that is bound to none alone: their number. */
 size_t harness_ring_processors(struct aclfs_transport *transport, int *processors, size_t room);
 /* Stands for a thread that holds a request, unanswered. */
-struct aclfs_ring_thread *harness_ring_thread_new(struct aclfs_transport *transport, struct ring_entry entry, uint64_t unique);
+struct aclfs_ring_thread *harness_ring_thread_new(
+    struct aclfs_transport *transport, struct ring_entry entry, uint64_t unique);
 /* The request that it holds; 0 once it is answered. */
 uint64_t harness_ring_thread_unique(struct aclfs_ring_thread *thread);
 void harness_ring_thread_free(struct aclfs_ring_thread *thread);
@@ -48,9 +49,9 @@ void harness_ring_thread_free(struct aclfs_ring_thread *thread);
 /* A ring in memory that no kernel looks at, with two places for submissions and completions each. */
 struct harness_ring;
 enum {
-	HARNESS_RING_REGISTER = 1,
-	HARNESS_RING_COMMIT_AND_FETCH = 2,
-	HARNESS_SUBMISSION_SIZE = 128,
+    HARNESS_RING_REGISTER = 1,
+    HARNESS_RING_COMMIT_AND_FETCH = 2,
+    HARNESS_SUBMISSION_SIZE = 128,
 };
 struct harness_ring *harness_ring_new(struct ring_entry entry);
 void harness_ring_free(struct harness_ring *ring);
