@@ -132,6 +132,13 @@ let package = Package(
             dependencies: [
                 "ACLFileSystem", "Authorization", "SandboxPolicy", "LinuxSystem", "BackingStore", "FuseSession", "TestSupport",
             ], swiftSettings: strict),
+        // A session of libfuse on a socket, and a look inside the transport; not shipped.
+        .target(
+            name: "TransportHarness", dependencies: ["CFuseTransport", "CFuse3"], path: "Tests/TransportHarness",
+            cSettings: shim + [.headerSearchPath("../../Sources/CFuseTransport")]),
+        .testTarget(
+            name: "CFuseTransportTests", dependencies: ["CFuseTransport", "TransportHarness", "LinuxSystem", "TestSupport"],
+            swiftSettings: strict),
         .testTarget(
             name: "FuseSessionTests", dependencies: ["FuseSession", "LinuxSystem", "TestSupport"], swiftSettings: strict),
         .testTarget(

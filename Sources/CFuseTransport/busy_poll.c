@@ -5,10 +5,10 @@
 #include <time.h>
 
 /*
- * A worker that waits in read(2) sleeps.  The next request wakes it, at the caller's expense and mostly on another, idle
- * processor, which costs as much as a small request itself.  As long as one caller alone asks, and asks again soon, the
- * worker looks for the next request a moment longer before it sleeps (docs/decisions/0019-a-moment-before-sleep.md).  Where several ask there is
- * always somebody awake, and the processors are theirs.
+ * A worker that waits in read(2) sleeps.  The next request wakes it, at the caller's expense and mostly on another
+ * processor that is idle, which costs as much as a small request itself.  As long as one caller alone asks, and asks
+ * again soon, the worker looks for the next request a moment longer before it sleeps (decision 19).  Where several
+ * callers ask, some worker is always awake, and the processors are theirs.
  */
 
 enum {

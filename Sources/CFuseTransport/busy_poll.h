@@ -1,4 +1,4 @@
-/* Whether to look for the next request before sleeping, and for how long (docs/decisions/0019-a-moment-before-sleep.md). */
+/* Whether to look for the next request before sleeping, and for how long (decision 19). */
 #ifndef ACLFS_TRANSPORT_BUSY_POLL_H
 #define ACLFS_TRANSPORT_BUSY_POLL_H
 

@@ -3,8 +3,8 @@
  * processor of the caller.
  *
  * The kernel keeps one queue for each possible processor and uses the rings only when each queue has an entry.  Here
- * every entry has a thread and an io_uring of its own (docs/decisions/0015-a-ring-for-each-entry.md).  So a request only ever goes to a thread
- * that waits for one: a handler that blocks holds up nothing behind it, and a queue whose last waiting thread takes a
+ * every entry has a thread and an io_uring of its own (decision 15).  So a request only ever goes to a thread that
+ * waits for one: a handler that blocks holds up nothing behind it, and a queue whose last waiting thread takes a
  * request starts one more.
  */
 #ifndef ACLFS_TRANSPORT_RINGS_H

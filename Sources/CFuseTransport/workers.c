@@ -140,7 +140,7 @@ static bool is_forget(const struct fuse_buf *buffer)
 /*
  * Where requests come through rings, the device brings little else than FORGET, for which no caller waits.  A thread
  * that waited for each of them would be woken at each unlink(2), mostly on another processor and at the caller's
- * expense.  So one thread at a time reads, and lets gather what comes within a moment (docs/decisions/0018-forgets-gather.md).
+ * expense.  So one thread at a time reads, and lets gather what comes within a moment (decision 18).
  */
 enum { FORGETS_GATHER_NS = 1000000 };
 
@@ -165,8 +165,7 @@ static int serve(struct worker *worker)
 	while (!is_ended(shared)) {
 		bool rings = atomic_load_explicit(&shared->rings_in_use, memory_order_relaxed);
 		atomic_fetch_add_explicit(&workers->idle, 1, memory_order_relaxed);
-		int n = rings ? receive_beside_rings(worker) :
-				fuse_session_receive_buf(shared->library, &worker->buffer);
+		int n = rings ? receive_beside_rings(worker) : fuse_session_receive_buf(shared->library, &worker->buffer);
 		atomic_fetch_sub_explicit(&workers->idle, 1, memory_order_seq_cst);
 		if (n == -EINTR || n == -EAGAIN)
 			continue;

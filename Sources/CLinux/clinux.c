@@ -66,17 +66,6 @@ static inline int64_t answer(int64_t result) { return result < 0 ? -(int64_t)err
 int32_t aclfs_openat(int32_t dir, const char *name, int32_t flags, uint32_t mode) {
   return ANSWER(openat(dir, name, flags | O_CLOEXEC, mode));
 }
-static int32_t open_anew(int32_t fd, int32_t flags) {
-  int from = aclfs_proc_directory();
-  if (from >= 0) return ANSWER(openat(from, aclfs_proc_path(fd).text + sizeof "/proc/self/fd/" - 1, flags));
-  return ANSWER(open(aclfs_proc_path(fd).text, flags));
-}
-int32_t aclfs_reopen(int32_t fd, int32_t flags) {
-  flags = (flags & ~O_NOFOLLOW) | O_CLOEXEC;
-  int32_t result = open_anew(fd, flags);
-  /* With O_NONBLOCK a lease is not waited for. */
-  return result == -EAGAIN ? aclfs_open_between_leases(open_anew, fd, flags) : result;
-}
 int32_t aclfs_memory_file(const char *name) { return ANSWER(memfd_create(name, MFD_CLOEXEC)); }
 
 int32_t aclfs_dup(int32_t fd) { return ANSWER(fcntl(fd, F_DUPFD_CLOEXEC, 0)); }

@@ -5,20 +5,48 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "procfd.h"
+
 static pthread_once_t ignored = PTHREAD_ONCE_INIT;
 /* Held while this process has a lease. */
 static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
 
 /* Whoever opens the file in the moment of the lease has us told by a signal, which would end the process. */
-static void ignore_break(void)
-{
+static void ignore_break(void) {
   struct sigaction now;
   if (sigaction(SIGIO, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
     signal(SIGIO, SIG_IGN);
 }
 
-int32_t aclfs_is_open_for_writing(int32_t fd)
-{
+static int32_t open_anew(int32_t fd, int32_t flags) {
+  int from = aclfs_proc_directory();
+  struct proc_path path = aclfs_proc_path(fd);
+  int result = from >= 0 ? openat(from, path.text + sizeof "/proc/self/fd/" - 1, flags) : open(path.text, flags);
+  return result < 0 ? -errno : result;
+}
+
+/* Opens a file while no thread asks aclfs_is_open_for_writing, for which it would be refused (EAGAIN). */
+static int32_t open_between_leases(int32_t fd, int32_t flags) {
+  int32_t result = -EAGAIN;
+  /* Another process may ask as shortly; a lease that is kept is not waited for. */
+  for (int attempt = 0; attempt < 8 && result == -EAGAIN; attempt++) {
+    if (attempt > 0)
+      usleep(250);
+    pthread_mutex_lock(&asking);
+    result = open_anew(fd, flags);
+    pthread_mutex_unlock(&asking);
+  }
+  return result;
+}
+
+int32_t aclfs_reopen(int32_t fd, int32_t flags) {
+  flags = (flags & ~O_NOFOLLOW) | O_CLOEXEC;
+  int32_t result = open_anew(fd, flags);
+  /* With O_NONBLOCK a lease is not waited for. */
+  return result == -EAGAIN ? open_between_leases(fd, flags) : result;
+}
+
+int32_t aclfs_is_open_for_writing(int32_t fd) {
   pthread_once(&ignored, ignore_break);
   int again = aclfs_reopen(fd, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   if (again < 0)
@@ -32,19 +60,5 @@ int32_t aclfs_is_open_for_writing(int32_t fd)
     result = errno == EAGAIN ? 1 : -errno;
   pthread_mutex_unlock(&asking);
   close(again);
-  return result;
-}
-
-int32_t aclfs_open_between_leases(int32_t (*open_anew)(int32_t, int32_t), int32_t fd, int32_t flags)
-{
-  int32_t result = -EAGAIN;
-  /* Another process may ask as shortly; a lease that is kept is not waited for. */
-  for (int attempt = 0; attempt < 8 && result == -EAGAIN; attempt++) {
-    if (attempt > 0)
-      usleep(250);
-    pthread_mutex_lock(&asking);
-    result = open_anew(fd, flags);
-    pthread_mutex_unlock(&asking);
-  }
   return result;
 }

@@ -1,4 +1,4 @@
-/* What clinux.c needs of procfd.c. */
+/* Ways to an object through /proc/self/fd (procfd.c). */
 #ifndef ACLFS_PROCFD_H
 #define ACLFS_PROCFD_H
 

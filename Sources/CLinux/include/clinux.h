@@ -163,8 +163,6 @@ int32_t aclfs_enter_mount_namespace(int32_t fd);
 
 /* Whether anybody has the regular file open for writing, or mapped through such a descriptor: 1, 0 or -errno. */
 int32_t aclfs_is_open_for_writing(int32_t fd);
-/* Calls what opens a file for writing while no thread asks the above, which it would be refused for (EAGAIN). */
-int32_t aclfs_open_between_leases(int32_t (*open_anew)(int32_t, int32_t), int32_t fd, int32_t flags);
 int32_t aclfs_ftruncate(int32_t fd, int64_t size);
 int32_t aclfs_truncate(int32_t fd, int64_t size);
 int32_t aclfs_fallocate(int32_t fd, int32_t mode, int64_t offset, int64_t length);
