@@ -84,7 +84,7 @@ struct Reply: Equatable {
 /// A transport that serves one end of a socket in place of /dev/fuse; the test is the kernel at the other end.
 final class SocketTransport: @unchecked Sendable {
     private var transport: OpaquePointer?
-    private let library: OpaquePointer
+    private let fuseSession: OpaquePointer
     private var kernelEnd: Int32
     private let workers: UInt32
     private let serve: @Sendable (SocketTransport, Request) -> Void
@@ -111,8 +111,8 @@ final class SocketTransport: @unchecked Sendable {
         self.workers = workers
         self.initialize = initialize ?? { _ in }
         self.serve = serve
-        guard let library = harness_session_new(ends[0]) else { fatalError("no session of libfuse") }
-        self.library = library
+        guard let fuseSession = harness_session_new(ends[0]) else { fatalError("no session of libfuse") }
+        self.fuseSession = fuseSession
         var owner = aclfs_transport_owner(
             userdata: Unmanaged.passUnretained(self).toOpaque(),
             process: { userdata, message, size, ring in
@@ -120,7 +120,7 @@ final class SocketTransport: @unchecked Sendable {
                 Unmanaged<SocketTransport>.fromOpaque(userdata).takeUnretainedValue().process(
                     UnsafeRawBufferPointer(start: message, count: size), ring)
             })
-        transport = aclfs_transport_new(library, device ?? ends[0], &owner)
+        transport = aclfs_transport_new(fuseSession, device ?? ends[0], &owner)
         start()
         if initialize != nil { send(Request(opcode: Request.initOpcode, unique: 1)) }
     }
@@ -169,7 +169,7 @@ final class SocketTransport: @unchecked Sendable {
         _ = join()
         aclfs_transport_free(raw)
         transport = nil
-        harness_session_free(library)
+        harness_session_free(fuseSession)
         if kernelEnd >= 0 { close(kernelEnd) }
     }
 
