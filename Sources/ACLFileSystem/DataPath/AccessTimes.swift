@@ -1,5 +1,6 @@
 import BackingStore
 import LinuxSystem
+import MountOptions
 import Synchronization
 
 /// Whether reading moves the access times of the backing objects: `noatime`, `nodiratime`, `relatime`, `strictatime` (docs/data-path.md).

@@ -1,6 +1,7 @@
 import ACLFileSystem
 import Authorization
 import LinuxSystem
+import MountOptions
 import Synchronization
 import ToolSupport
 
