@@ -32,27 +32,32 @@ let package = Package(
         // 4: system calls, one Swift function each over a narrow C shim.
         .target(name: "CLinux", cSettings: shim),
         .target(name: "LinuxSystem", dependencies: ["CLinux"], swiftSettings: strict),
-        // 5: names, UUIDs, membership.
+        // 5: the words of `-o`.
+        .target(
+            name: "MountOptions", dependencies: ["Authorization", "ACLFormats", "SandboxPolicy", "LinuxSystem"],
+            swiftSettings: strict),
+        // 6: names, UUIDs, membership.
         .target(
             name: "Identity", dependencies: ["Authorization", "ACLFormats", "LinuxSystem"], swiftSettings: strict),
-        // 6: objects of the backing directory and their metadata record.
+        // 7: objects of the backing directory and their metadata record.
         .target(
             name: "BackingStore", dependencies: ["Authorization", "ACLFormats", "LinuxSystem"],
             swiftSettings: strict),
-        // 7: libfuse3 behind our own types.
+        // 8: libfuse3 behind our own types.
         .systemLibrary(
             name: "CFuse3", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
         .target(name: "CFuseTransport", dependencies: ["CFuse3"], cSettings: shim),
         .target(name: "CFuseShim", dependencies: ["CFuse3", "CFuseTransport"], cSettings: shim),
         .target(
             name: "FuseSession", dependencies: ["CFuseTransport", "CFuseShim", "LinuxSystem"], swiftSettings: strict),
-        // 8: every operation: find, authorize, perform, reply.
+        // 9: every operation: find, authorize, perform, reply.
         .target(
             name: "ACLFileSystem",
             dependencies: [
-                "Authorization", "ACLFormats", "SandboxPolicy", "LinuxSystem", "Identity", "BackingStore", "FuseSession",
+                "Authorization", "ACLFormats", "SandboxPolicy", "LinuxSystem", "MountOptions", "Identity", "BackingStore",
+                "FuseSession",
             ], swiftSettings: strict),
-        // 9: what the commands do, and the one executable. First what all of them share.
+        // 10: what the commands do, and the one executable. First what all of them share.
         .target(name: "ToolSupport", dependencies: ["ACLFormats", "LinuxSystem"], swiftSettings: strict),
         // Profiles as files; the only one that may use Foundation's property lists, and never in a request's way.
         .target(
@@ -61,8 +66,8 @@ let package = Package(
         .target(
             name: "Mounting",
             dependencies: [
-                "ToolSupport", "SandboxProfiles", "Authorization", "ACLFormats", "SandboxPolicy", "LinuxSystem", "Identity",
-                "BackingStore", "FuseSession", "ACLFileSystem",
+                "ToolSupport", "SandboxProfiles", "Authorization", "ACLFormats", "SandboxPolicy", "LinuxSystem", "MountOptions",
+                "Identity", "BackingStore", "FuseSession",
             ], swiftSettings: strict),
         // The namespaces of `aclfs sandbox run`.
         .target(
@@ -74,15 +79,15 @@ let package = Package(
         .target(
             name: "MountDaemon",
             dependencies: [
-                "Mounting", "ToolSupport", "Authorization", "ACLFormats", "SandboxPolicy", "LinuxSystem", "BackingStore",
-                "FuseSession", "ACLFileSystem",
+                "Mounting", "ToolSupport", "Authorization", "ACLFormats", "SandboxPolicy", "LinuxSystem", "MountOptions",
+                "BackingStore", "FuseSession", "ACLFileSystem",
             ], swiftSettings: strict),
         // What the other commands do.
         .target(
             name: "Commands",
             dependencies: [
                 "Mounting", "ToolSupport", "SandboxProfiles", "Authorization", "ACLFormats", "SandboxPolicy", "LinuxSystem",
-                "Identity", "ACLFileSystem",
+                "MountOptions", "Identity",
             ], swiftSettings: strict),
         // Reads the words of the command line and calls the targets above.
         .executableTarget(
@@ -124,13 +129,15 @@ let package = Package(
             name: "MountTests", dependencies: ["TestSupport", "ReferenceModel", "LinuxSystem", "Authorization", "ACLFormats"],
             swiftSettings: strict),
         .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "MountOptionsTests", dependencies: ["MountOptions", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "IdentityTests", dependencies: ["Identity", "Authorization", "ACLFormats", "LinuxSystem", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "ACLFileSystemTests",
             dependencies: [
-                "ACLFileSystem", "Authorization", "SandboxPolicy", "LinuxSystem", "BackingStore", "FuseSession", "TestSupport",
+                "ACLFileSystem", "Authorization", "SandboxPolicy", "LinuxSystem", "MountOptions", "BackingStore", "FuseSession",
+                "TestSupport",
             ], swiftSettings: strict),
         // A session of libfuse on a socket, and a look inside the transport; not shipped.
         .target(

@@ -3,6 +3,7 @@ import BackingStore
 import FuseSession
 import Glibc
 import LinuxSystem
+import MountOptions
 import Synchronization
 import Testing
 

@@ -3,6 +3,7 @@ import Foundation
 import FuseSession
 import Glibc
 import LinuxSystem
+import MountOptions
 import Testing
 
 @testable import ACLFileSystem

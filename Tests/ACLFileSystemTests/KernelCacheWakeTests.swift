@@ -1,3 +1,4 @@
+import MountOptions
 import Synchronization
 import Testing
 

@@ -2,6 +2,7 @@ import ACLFormats
 import BackingStore
 import FuseSession
 import LinuxSystem
+import MountOptions
 import Synchronization
 import Testing
 

@@ -59,14 +59,4 @@ struct ZeroFillSpendingTests {
         #expect(spent(&spending, 1000, 0, at: Self.start) == 0)
         #expect(spent(&spending, 1000, UInt64(Int64.max), at: .max) == 1000)
     }
-
-    @Test func theOptionIsASizeOrOff() throws {
-        var options = MountOptions()
-        #expect(options.zeroFillBudget == 1 << 30)
-        try options.apply("zerofill_budget=64M")
-        #expect(options.zeroFillBudget == 64 << 20 && options.fixedWords.contains("zerofill_budget=64M"))
-        try options.apply("zerofill_budget=off")
-        #expect(options.zeroFillBudget == nil && options.fixedWords.contains("zerofill_budget=off"))
-        #expect(throws: MountOptionError.self) { try options.apply("zerofill_budget=many") }
-    }
 }

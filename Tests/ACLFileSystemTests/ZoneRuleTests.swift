@@ -2,6 +2,7 @@ import Authorization
 import FuseSession
 import Glibc
 import LinuxSystem
+import MountOptions
 import SandboxPolicy
 import Testing
 

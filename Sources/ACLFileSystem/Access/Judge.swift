@@ -4,6 +4,7 @@ import FuseSession
 import Glibc
 import Identity
 import LinuxSystem
+import MountOptions
 import SandboxPolicy
 
 /// Decides what callers of one mount may do, and remembers what it refused: the only place that asks the authorizer on a caller's

@@ -1,4 +1,5 @@
 import Authorization
+import MountOptions
 
 /// Which rights a caller needs to find a FIFO, a socket or a device. The kernel opens these without asking, so a name that leads to
 /// one is shown only to callers who hold what opening would give, and to its owner (docs/security.md).

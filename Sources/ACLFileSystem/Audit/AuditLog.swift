@@ -3,6 +3,7 @@ import Authorization
 import BackingStore
 import Identity
 import LinuxSystem
+import MountOptions
 import SandboxPolicy
 
 /// One line of JSON for each decision (docs/audit.md), written by a thread of its own: no request waits for a disk.

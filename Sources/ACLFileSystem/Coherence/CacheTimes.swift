@@ -1,3 +1,5 @@
+import MountOptions
+
 /// How long the kernel may answer by itself where everybody would get the same answer: the `cache` option, as far
 /// as the kernel can be made to forget (docs/coherence.md R8 and R16).
 struct CacheTimes: Sendable, Equatable {

@@ -1,6 +1,7 @@
 import ACLFormats
 import FuseSession
 import LinuxSystem
+import MountOptions
 import Synchronization
 
 /// What one connection's kernel may believe, and how it is taken back (docs/coherence.md).

@@ -2,6 +2,7 @@ import Authorization
 import BackingStore
 import FuseSession
 import LinuxSystem
+import MountOptions
 import SandboxPolicy
 
 /// What confines a mount: the profile with its grants, and where the objects that the kernel knows stand. A mount without

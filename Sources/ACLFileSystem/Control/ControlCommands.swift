@@ -3,6 +3,7 @@ import Authorization
 import BackingStore
 import Identity
 import LinuxSystem
+import MountOptions
 import SandboxPolicy
 
 extension ControlServer {

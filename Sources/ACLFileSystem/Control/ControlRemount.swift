@@ -1,6 +1,7 @@
 import ACLFormats
 import Authorization
 import LinuxSystem
+import MountOptions
 
 extension FileSystem {
     fileprivate var isWrittenThroughViews: Bool { share.writesThroughView(of: self) }

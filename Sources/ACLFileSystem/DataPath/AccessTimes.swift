@@ -1,5 +1,6 @@
 import BackingStore
 import LinuxSystem
+import MountOptions
 import Synchronization
 
 /// Whether reading moves the access times of the backing objects: `noatime`, `nodiratime`, `relatime`, `strictatime` (docs/data-path.md).
@@ -8,30 +9,8 @@ import Synchronization
 /// the flags of the mount through which a file was opened, also where the kernel reads by itself (passthrough). So files are opened
 /// through a copy of that mount, attached nowhere, that has the flags which were asked for. Where nothing was asked, nothing is done.
 public final class AccessTimes: Sendable {
-    /// What the mount says of access times.
-    public struct Rule: Equatable, Sendable {
-        public enum Files: Sendable {
-            /// As the backing file system is mounted.
-            case asBelow
-            case never
-            case relative
-            case strict
-        }
-        public var files = Files.asBelow
-        /// `nodiratime`.
-        public var leavesDirectories = false
-
-        public init() {}
-
-        /// By the mount's flags as the mount table has them.
-        public init(mountTable options: [String]) {
-            files = options.contains("noatime") ? .never : options.contains("relatime") ? .relative : .strict
-            leavesDirectories = options.contains("nodiratime")
-        }
-    }
-
     private struct State {
-        var rule: Rule
+        var rule: AccessTimeRule
         /// Of the mount that the root lies on: its id and its copy, or nil if it cannot be copied.
         var copy: (mount: UInt64, directory: SharedDescriptor?)?
     }
@@ -40,16 +19,16 @@ public final class AccessTimes: Sendable {
     private let isAsked: Atomic<Bool>
     private let tree: BackingTree
 
-    init(_ rule: Rule, _ tree: BackingTree) {
+    init(_ rule: AccessTimeRule, _ tree: BackingTree) {
         self.tree = tree
         state = Lock(State(rule: rule))
-        isAsked = Atomic(rule != Rule())
+        isAsked = Atomic(rule != AccessTimeRule())
     }
 
     /// For what is opened from here on.
-    func change(to rule: Rule) {
+    func change(to rule: AccessTimeRule) {
         state.withLock { $0 = State(rule: rule) }
-        isAsked.store(rule != Rule(), ordering: .sequentiallyConsistent)
+        isAsked.store(rule != AccessTimeRule(), ordering: .sequentiallyConsistent)
     }
 
     /// Whether each reading must be seen below: then the kernel may not list by itself.
@@ -89,7 +68,7 @@ public final class AccessTimes: Sendable {
         return try? Self.copy(of: descriptor, rule)
     }
 
-    private static func copyOfRoot(_ tree: BackingTree, _ rule: Rule) -> (mount: UInt64, directory: SharedDescriptor?) {
+    private static func copyOfRoot(_ tree: BackingTree, _ rule: AccessTimeRule) -> (mount: UInt64, directory: SharedDescriptor?) {
         guard let root = try? tree.descriptor(of: tree.root),
             let status = try? Syscall.statx(root.rawValue, flags: AtFlag.dontSync), status.mountID != 0
         else { return (0, nil) }
@@ -100,7 +79,7 @@ public final class AccessTimes: Sendable {
         return (status.mountID, SharedDescriptor(directory))
     }
 
-    private static func copy(of descriptor: Int32, _ rule: Rule) throws(Errno) -> SharedDescriptor {
+    private static func copy(of descriptor: Int32, _ rule: AccessTimeRule) throws(Errno) -> SharedDescriptor {
         let copy = SharedDescriptor(try Syscall.cloneMount(descriptor))
         let files: MountAccessTimes? =
             switch rule.files {
@@ -116,7 +95,7 @@ public final class AccessTimes: Sendable {
 
 extension FileSystem {
     /// The flags of the mount have changed. Files that are open keep what they have.
-    public func changeAccessTimes(_ rule: AccessTimes.Rule) {
+    public func changeAccessTimes(_ rule: AccessTimeRule) {
         accessTimes.change(to: rule)
         backingIDs.dropIdle()
     }

@@ -1,5 +1,6 @@
 import FuseSession
 import Identity
+import MountOptions
 
 extension FileSystem {
     /// Names for one text, within one deadline. Must not be used while a lock is held.

@@ -5,6 +5,7 @@ import FuseSession
 import Glibc
 import Identity
 import LinuxSystem
+import MountOptions
 import SandboxPolicy
 import Synchronization
 

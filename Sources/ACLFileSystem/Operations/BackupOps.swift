@@ -3,6 +3,7 @@ import Authorization
 import BackingStore
 import FuseSession
 import LinuxSystem
+import MountOptions
 
 // "Exclude from backup": three attributes and the flag UF_NODUMP are one state. Any of them that is stored excludes,
 // and who reads one that is not stored gets it derived (docs/decisions/0011-one-mark-is-enough.md).

@@ -2,6 +2,7 @@ import Authorization
 import BackingStore
 import FuseSession
 import LinuxSystem
+import MountOptions
 
 /// The bit of OPEN's flags that says: for execution.
 private let openForExecution: Int32 = 0x20

@@ -1,4 +1,5 @@
 import ACLFormats
+import MountOptions
 
 /// What a name in an xattr request speaks of, after it has been brought to its stored form
 /// (docs/authorization.md 2.5). Names are bytes; matching of protected names ignores letter case.

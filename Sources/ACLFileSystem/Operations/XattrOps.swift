@@ -3,6 +3,7 @@ import Authorization
 import BackingStore
 import FuseSession
 import LinuxSystem
+import MountOptions
 
 extension XattrName {
     init(_ name: UnsafePointer<CChar>) {

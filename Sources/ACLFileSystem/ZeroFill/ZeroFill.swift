@@ -3,6 +3,7 @@ import Authorization
 import BackingStore
 import FuseSession
 import LinuxSystem
+import MountOptions
 import Synchronization
 
 // Gaps that a program leaves are filled when it closes (docs/zerofill.md, docs/decisions/0009-zero-fill.md): at FLUSH,

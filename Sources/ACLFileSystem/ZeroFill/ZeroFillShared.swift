@@ -1,4 +1,5 @@
 import BackingStore
+import MountOptions
 
 extension FileSystem {
     /// What is done to the gaps of a file. On a file system that other hosts share no byte is written: another host may have

@@ -1,5 +1,5 @@
-import ACLFileSystem
 import ACLFormats
+import MountOptions
 import Mounting
 import SandboxPolicy
 import SandboxProfiles

@@ -3,6 +3,7 @@ import ACLFormats
 import BackingStore
 import Glibc
 import LinuxSystem
+import MountOptions
 import SandboxPolicy
 import ToolSupport
 

@@ -1,7 +1,7 @@
-import ACLFileSystem
 import ACLFormats
 import BackingStore
 import LinuxSystem
+import MountOptions
 import ToolSupport
 
 extension SandboxPlaces {

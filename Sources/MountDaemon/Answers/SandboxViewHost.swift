@@ -3,6 +3,7 @@ import ACLFormats
 import FuseSession
 import Glibc
 import LinuxSystem
+import MountOptions
 import Mounting
 import SandboxPolicy
 import ToolSupport

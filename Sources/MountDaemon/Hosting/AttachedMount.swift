@@ -1,6 +1,7 @@
 import ACLFileSystem
 import Glibc
 import LinuxSystem
+import MountOptions
 import Mounting
 import SandboxPolicy
 import ToolSupport

@@ -1,7 +1,7 @@
-import ACLFileSystem
 import ACLFormats
 import FuseSession
 import Glibc
+import MountOptions
 
 /// One way that requests, data or revocations can take, and why it is taken or not.
 struct KernelPath {

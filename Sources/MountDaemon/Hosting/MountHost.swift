@@ -4,6 +4,7 @@ import BackingStore
 import FuseSession
 import Glibc
 import LinuxSystem
+import MountOptions
 import Mounting
 import SandboxPolicy
 import ToolSupport

@@ -1,6 +1,7 @@
 import ACLFileSystem
 import Authorization
 import LinuxSystem
+import MountOptions
 import Synchronization
 import ToolSupport
 
@@ -18,12 +19,12 @@ final class MountWatch: Sendable {
     private struct State: Equatable {
         var isReadOnly: Bool
         var forbidsExecution: Bool
-        var accessTimes: AccessTimes.Rule
+        var accessTimes: AccessTimeRule
 
         init(_ entry: MountEntry) {
             isReadOnly = entry.superOptions.contains("ro")
             forbidsExecution = entry.options.contains("noexec")
-            accessTimes = AccessTimes.Rule(mountTable: entry.options)
+            accessTimes = AccessTimeRule(mountTable: entry.options)
         }
     }
 

@@ -1,7 +1,7 @@
-import ACLFileSystem
 import ACLFormats
 import FuseSession
 import LinuxSystem
+import MountOptions
 import ToolSupport
 
 /// What the kernel agreed to, known once it has introduced itself.

@@ -1,6 +1,6 @@
-import ACLFileSystem
 import Glibc
 import LinuxSystem
+import MountOptions
 import Mounting
 import ToolSupport
 

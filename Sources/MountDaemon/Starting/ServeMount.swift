@@ -1,8 +1,8 @@
-import ACLFileSystem
 import Authorization
 import FuseSession
 import Glibc
 import LinuxSystem
+import MountOptions
 import Mounting
 import ToolSupport
 

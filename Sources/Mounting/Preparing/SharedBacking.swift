@@ -1,7 +1,7 @@
-import ACLFileSystem
 import BackingStore
 import Glibc
 import LinuxSystem
+import MountOptions
 import ToolSupport
 
 extension PreparedMount {

@@ -1,5 +1,5 @@
-import ACLFileSystem
 import Authorization
+import MountOptions
 import ToolSupport
 
 /// What a mount was asked for, whichever grammar it came in.

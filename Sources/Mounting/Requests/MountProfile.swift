@@ -1,5 +1,5 @@
-import ACLFileSystem
 import ACLFormats
+import MountOptions
 import SandboxPolicy
 import SandboxProfiles
 import ToolSupport

@@ -1,6 +1,6 @@
-import ACLFileSystem
 import Glibc
 import LinuxSystem
+import MountOptions
 import ToolSupport
 
 /// What an ordinary user may not ask for. mount(8) starts the helper as the user, with the user's environment.

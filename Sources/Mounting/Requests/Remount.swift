@@ -1,7 +1,7 @@
-import ACLFileSystem
 import ACLFormats
 import Glibc
 import LinuxSystem
+import MountOptions
 import ToolSupport
 
 /// `mount -o remount,…`: what a living mount can change, in the kernel and in the daemon.

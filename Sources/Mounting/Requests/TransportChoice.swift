@@ -1,5 +1,5 @@
-import ACLFileSystem
 import FuseSession
+import MountOptions
 import ToolSupport
 
 /// `transport=`: how requests are to travel.

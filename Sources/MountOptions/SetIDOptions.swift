@@ -3,7 +3,7 @@ import Authorization
 extension MountOptions {
     /// Where ownership does not count any user may rewrite another's program, so none may run with its owner's rights
     /// (docs/authorization.md Q1).
-    func checkSetID() throws(MountOptionError) {
+    public func checkSetID() throws(MountOptionError) {
         guard volume.ignoresOwnership, !noSuid else { return }
         throw MountOptionError(
             description: "options 'noowners' and 'suid' contradict each other: where ownership does not count any user could change a "

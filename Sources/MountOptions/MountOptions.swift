@@ -48,7 +48,7 @@ public struct MountOptions: Sendable {
     public var noExec = false
     public var synchronous = false
     public var dirSync = false
-    public var accessTimes = AccessTimes.Rule()
+    public var accessTimes = AccessTimeRule()
     public var noSymFollow = false
     /// SELinux `*context=` options, handed to the kernel as they are.
     public var contexts: [String] = []

@@ -2,13 +2,13 @@ import Authorization
 
 extension MountOptions {
     /// The options in force, in the words of `-o`; the kernel's own are asked of the kernel.
-    func words(volume: VolumeState) -> [String] {
+    public func words(volume: VolumeState) -> [String] {
         [volume.isReadOnly ? "ro" : "rw", "securelevel=\(volume.securelevel)"] + fixedWords
             + (volume.forbidsExecution ? ["noexec"] : [])
     }
 
     /// Those that stay as they are until unmount.
-    var fixedWords: [String] {
+    public var fixedWords: [String] {
         var words = [
             volume.ignoresOwnership ? "noowners" : "owners", volume.ignoresACLs ? "noacl" : "acl",
             volume.groupFromDirectory ? "grpid" : "nogrpid", volume.ownerFromSetUserDirectory.word,
