@@ -25,6 +25,19 @@ import Testing
         func awaitBegin() { _ = hasBegun.wait(until: .max) { $0 ? true : nil } }
     }
 
+    /// One line for each held object, not more often than a holder could be pleased with.
+    @Test func whatTheAdministratorIsTold() {
+        var reports = HeldReports()
+        let second: UInt64 = 1_000_000_000
+        let line = "inode 2 is held: a read or write of it does not end, and until then changes of it fail with EBUSY"
+        #expect(reports.line(for: [key], at: second) == line)
+        #expect(reports.line(for: [other], at: 2 * second) == nil)
+        #expect(reports.line(for: [other], at: 10 * second) == nil)
+        #expect(reports.line(for: [key, other], at: 11 * second) == line + "; 2 more since the last such line")
+        #expect(reports.line(for: [key], at: 21 * second) == line)
+        #expect(reports.line(for: [], at: 60 * second) == nil)
+    }
+
     @Test func theResultIsHandedOver() throws {
         let isMarked = try held.run([key], for: 1, .change, changes: true) { _ throws(Errno) in ThreadMark.isSet }
         #expect(isMarked)
@@ -46,6 +59,8 @@ import Testing
         }
         holder.awaitBegin()
         #expect(held.isChanging(key))
+        #expect(held.heldCount == 1)
+        #expect(held.threadCount == 1)
         // Nothing is begun any more, not even data.
         let isRun = Monitor(false)
         for changes in [true, false] {
@@ -57,6 +72,7 @@ import Testing
         #expect(try held.run([other], for: 2, .change, changes: true) { _ throws(Errno) in 1 } == 1)
         holder.letGo()
         #expect(takenBack.wait(until: .max) { $0 } == 7)
+        #expect(held.heldCount == 0)
         #expect(try held.run([key], for: 1, .change, changes: true) { _ throws(Errno) in 1 } == 1)
     }
 

@@ -83,7 +83,7 @@ extension FileSystem {
     /// Why the kernel moves no data although it agreed to; nil if it does.
     public var passthroughObstacle: String? { backingIDs.obstacle }
 
-    /// For `aclfs status`: opens by the way of their data, and the kernel's ids of backing files.
+    /// For `aclfs status`: opens by the way of their data, the kernel's ids of backing files, and files that are held.
     var dataMembers: [JSON.Member] {
         func number(_ value: UInt64) -> JSON { .integer(Int64(clamping: value)) }
         return [
@@ -94,6 +94,8 @@ extension FileSystem {
             .init("backing_ids_idle", number(UInt64(backingIDs.idleCount))),
             .init("backing_ids_closed", number(backingIDs.closed.load(ordering: .relaxed))),
             .init("backing_ids_refused", number(backingIDs.refused.load(ordering: .relaxed))),
+            .init("held_files", number(UInt64(share.held.heldCount))),
+            .init("sleeping_threads", number(UInt64(share.held.threadCount))),
         ]
     }
 }

@@ -47,6 +47,8 @@ final class HeldFiles: Sendable {
         /// Each with one at least: hardly ever more than one user, so they are gone through.
         private var users: [(id: UInt32, count: Int)] = []
 
+        var count: Int { total }
+
         mutating func take(_ user: UInt32, _ limit: Limit) -> Bool {
             let index = users.firstIndex { $0.id == user }
             let theirs = index.map { users[$0].count } ?? 0
@@ -84,6 +86,18 @@ final class HeldFiles: Sendable {
     /// Where others are at work on an object that is not known to be held, a caller that is one too many waits for so long.
     static let `while`: UInt64 = 1_000_000_000
     private static let mostUsesOfFile = 4
+    private let report: @Sendable (String) -> Void
+    private let reports = Lock(HeldReports())
+
+    /// - Parameter report: writes a line for the administrator.
+    init(report: @escaping @Sendable (String) -> Void = { _ in }) { self.report = report }
+
+    /// For `aclfs status`: objects that callers have waited for in vain, and threads that work or sleep.
+    var heldCount: Int {
+        guard useCount.load(ordering: .sequentiallyConsistent) > 0 else { return 0 }
+        return uses.withLock { uses in uses.values.count { $0.abandoned > 0 } }
+    }
+    var threadCount: Int { sleepers.withLock { $0.count } }
 
     /// Whether a change of this object is under way on a spare thread.
     func isChanging(_ key: ObjectKey) -> Bool {
@@ -239,10 +253,18 @@ final class HeldFiles: Sendable {
     }
 
     private func abandon<Value>(_ job: HeldJob<Value>, _ keys: [ObjectKey]) -> Result<Value, Errno>? {
-        uses.withLock { uses in
+        var isNew = false
+        let result = uses.withLock { uses -> Result<Value, Errno>? in
             if let result = job.abandon() { return result }
-            for key in keys { uses[key]?.abandoned += 1 }
+            for key in keys {
+                guard var use = uses[key] else { continue }
+                isNew = isNew || use.abandoned == 0
+                use.abandoned += 1
+                uses[key] = use
+            }
             return nil
         }
+        if isNew, let line = reports.withLock({ $0.line(for: keys, at: SystemTime.monotonic()) }) { report(line) }
+        return result
     }
 }

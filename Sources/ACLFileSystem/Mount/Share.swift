@@ -12,7 +12,7 @@ public final class Share: Sendable {
     let handleQuota = HandleQuota()
     let growing = GrowingFiles()
     let dataPaths = DataPathTable()
-    let held = HeldFiles()
+    let held: HeldFiles
     private let mounts = Lock<[FileSystem]>([])
     private let isShared = Atomic<Bool>(false)
     private let joining = Lock(())
@@ -20,7 +20,8 @@ public final class Share: Sendable {
     /// out of date.
     let moves = Atomic<UInt64>(0)
 
-    public init() {}
+    /// - Parameter report: writes a line for the administrator.
+    public init(report: @escaping @Sendable (String) -> Void = { _ in }) { held = HeldFiles(report: report) }
 
     /// Whether a name may mean something else through another mount, which the kernel's locks on one do not prevent.
     var hasSeveralMounts: Bool { isShared.load(ordering: .sequentiallyConsistent) }

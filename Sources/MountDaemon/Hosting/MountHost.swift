@@ -31,7 +31,7 @@ final class MountHost: Sendable {
 
     /// How many views each user has. A lock of its own: one may end while the other is held.
     private let views = Lock<[UInt32: Int]>([:])
-    private let share = Share()
+    private let share = Share(report: { Journal.note($0) })
     private let state = Lock(State())
     /// Gets an item whenever a mount has ended.
     private let ended = WorkQueue<Void>(capacity: .max)

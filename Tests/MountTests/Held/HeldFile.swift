@@ -3,7 +3,7 @@
 enum HeldFile {
     /// `backing KIND` makes the backing file system below `$B` with a file `dir/held`; `hold HOW FILE` returns when the file is held,
     /// `go_on` when it is not any more. `try NAME COMMAND…` does not wait; `tried NAME WORDS` waits for it and expects the words in
-    /// what it said. `goes_on DIRECTORY` is work of others.
+    /// what it said, `settled NAME` that it was done or refused. `goes_on DIRECTORY` is work of others.
     static let prelude = #"""
         umount /usr/sbin # mkfs
         command -v python3 >/dev/null || { echo 'python3 is missing'; exit; }
@@ -60,6 +60,22 @@ enum HeldFile {
             timeout 20 touch "$1/new$made/file" || echo "touch in $1: $?"
             timeout 20 mv "$1/new$made/file" "$1/file$made" || echo "mv in $1: $?"
             timeout 20 rm "$1/file$made" || echo "rm in $1: $?"
+        }
+        # `while_waiting NAME DIRECTORY COMMAND…`: others are through with their work while the command still waits. Where the machine
+        # was too slow for that it is tried again.
+        while_waiting() {
+            local name=$1 directory=$2 attempt; shift 2
+            for attempt in 1 2 3 4 5; do
+                try $name-$attempt "$@"; sleep 0.2; goes_on "$directory"
+                if ! grep -q '^status' "$T/out-$name-$attempt"; then tried $name-$attempt "$busy"; return; fi
+                tried $name-$attempt "$busy"
+            done
+            echo "others were through with $directory after $name only"
+        }
+        # It was done or refused, in these words; nothing else may come of it.
+        settled() {
+            local said word; said=$(await "$1"); shift
+            for word in 'status 0' "$busy" "$@"; do case $said in *"$word"*) return ;; esac; done; echo "neither done nor refused: $said"
         }
         busy='Device or resource busy'
         end() { for m in "$@" "$T/slow"; do "$A" unmount "$m" || echo "unmount $m: $?"; done; }
