@@ -29,7 +29,7 @@ docdir := $(DESTDIR)$(PREFIX)/share/doc/aclfs
 docs := $(wildcard README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE docs/*.md docs/decisions/*.md docs/results/*.md)
 docdirs := docs/decisions docs/results docs
 
-.PHONY: help run test test-long test-paths test-threads bench bench-quick bench-costs bench_programs layers citations checks lint build release
+.PHONY: help run test test-long test-paths test-threads bench bench-quick bench-costs bench_programs layers citations checks lint format build release
 .PHONY: dependencies clients long_clients install uninstall clean
 
 help:
@@ -41,7 +41,8 @@ help:
 	@echo 'make bench       what a mount costs, against others, as ratios; docs/performance.md explains it (as root)'
 	@echo 'make bench-quick the same in about two minutes'
 	@echo 'make bench-costs requests, system calls and instructions of one operation; they do not depend on the load (as root)'
-	@echo 'make lint        layers, citations, file lengths, links; style findings are shown'
+	@echo 'make lint        layers, citations, file lengths, links, style'
+	@echo 'make format      let swift format mend the style'
 	@echo 'make build       debug build of everything'
 	@echo 'make install     [PREFIX=/usr] [DESTDIR=] the program, helpers, manual pages, completions, unit'
 	@echo 'make uninstall   [PREFIX=/usr] [DESTDIR=] remove exactly these'
@@ -69,17 +70,17 @@ citations:
 checks: layers citations
 	@mount-helpers/test-checks
 
-# Style is shown and counted, layers and citations are enforced.
+# And that Swift stands as swift format would write it, where the toolchain has it.
 lint: checks
 	@if $(SWIFT) format --version >/dev/null 2>&1; then \
-	    findings=$$($(SWIFT) format lint --recursive --parallel Package.swift Sources Tests 2>&1 || :); \
-	    if [ -n "$$findings" ]; then \
-	        printf '%s\n' "$$findings" | sed -n 1,20p; \
-	        echo "style: $$(printf '%s\n' "$$findings" | wc -l) findings (shown, not enforced)"; \
-	    fi; \
+	    $(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests \
+	        || { echo "style: 'make format' mends most of these" >&2; exit 1; }; \
 	else \
 	    echo 'style: not looked at, this toolchain has no swift format'; \
 	fi
+
+format:
+	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests
 
 # $(1) seconds, $(2) environment, $(3) what runs the tests, $(4) what else is done with $$status. Tests that cannot run here say why; their reasons
 # are repeated at the end, and so is what failed: it is what a reader of the end of a long log wants.
@@ -105,7 +106,7 @@ clients:
 long_clients: clients
 	@mount-helpers/install-dependencies long-clients
 
-test: checks dependencies clients
+test: lint dependencies clients
 	$(call run_tests,$(TEST_TIMEOUT),ACLFS_TEST_LONG=0,mount-helpers/test-side-by-side $(SWIFT))
 
 # Mounts are served by the program that is installed: races are won by speed.

@@ -17,7 +17,7 @@ let package = Package(
     name: "aclfs",
     products: [.executable(name: "aclfs", targets: ["aclfs"])],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0")
     ],
     targets: [
         // 1: what a decision is and how it is reached; imports nothing. It is generic over who asks, and must be

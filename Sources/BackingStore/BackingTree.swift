@@ -1,5 +1,5 @@
-import Authorization
 import ACLFormats
+import Authorization
 import LinuxSystem
 import Synchronization
 

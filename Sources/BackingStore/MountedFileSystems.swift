@@ -6,9 +6,11 @@ enum MountedFileSystems {
     static func isOurs(_ status: FileStatus) -> Bool {
         do {
             let mounts = try MountInfo.ofThisProcess()
-            guard let mount = mounts.first(where: {
-                status.mountID == 0 ? $0.device == status.device : $0.id == status.mountID
-            }) else {
+            guard
+                let mount = mounts.first(where: {
+                    status.mountID == 0 ? $0.device == status.device : $0.id == status.mountID
+                })
+            else {
                 // A mount that we cannot see in the table is not one to walk into.
                 return true
             }

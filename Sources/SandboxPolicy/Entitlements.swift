@@ -68,7 +68,8 @@ public struct Entitlements: Sendable, Hashable {
 
     /// What may follow the prefix.
     private static let words: [String] = {
-        let stems = folderKeys.map(\.word)
+        let stems =
+            folderKeys.map(\.word)
             + ["files.user-selected", "temporary-exception.files.home-relative-path", "temporary-exception.files.absolute-path"]
         return ["app-sandbox", "inherit", "application-groups"] + stems.flatMap { stem in accessWords.map { "\(stem).\($0.word)" } }
     }()

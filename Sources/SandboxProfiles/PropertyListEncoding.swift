@@ -31,7 +31,8 @@ extension PropertyListOutline {
     /// What `<?xml … encoding="NAME"?>` names.
     private static func declaredEncoding(of bytes: [UInt8]) -> String? {
         let text = String(decoding: bytes.prefix(256), as: UTF8.self)
-        guard !bytes.starts(with: "bplist".utf8), let begin = text.firstRange(of: "<?xml"), let end = text[begin.upperBound...].firstRange(of: "?>"),
+        guard !bytes.starts(with: "bplist".utf8), let begin = text.firstRange(of: "<?xml"),
+            let end = text[begin.upperBound...].firstRange(of: "?>"),
             let key = text[begin.upperBound..<end.lowerBound].firstRange(of: "encoding")
         else { return nil }
         let name = text[key.upperBound..<end.lowerBound].drop { " =\"'\t\r\n".contains($0) }

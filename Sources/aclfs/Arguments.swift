@@ -128,6 +128,8 @@ struct SandboxRunArguments: ParsableCommand {
     var home: ByteWord?
     @Option(help: ArgumentHelp("How the container is divided: macos or ios.", valueName: "LAYOUT"))
     var layout: ByteWord?
-    @Option(help: ArgumentHelp("The share; by default the one around the working directory, or the only one of root's or your own.", valueName: "MOUNTPOINT"))
+    @Option(
+        help: ArgumentHelp(
+            "The share; by default the one around the working directory, or the only one of root's or your own.", valueName: "MOUNTPOINT"))
     var mount: ByteWord?
 }

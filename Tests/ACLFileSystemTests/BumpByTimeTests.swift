@@ -64,23 +64,27 @@ struct BumpByTimeTests {
             return bumps == before + 1
         }
         #expect(isBumped { expose(isTold: false) })
-        #expect(isBumped {
-            expose()
-            expose(at: Timespec(sec: 7, nsec: 8))
-        })
-        #expect(isBumped {
-            expose()
-            cache.doubtNames()
-        })
+        #expect(
+            isBumped {
+                expose()
+                expose(at: Timespec(sec: 7, nsec: 8))
+            })
+        #expect(
+            isBumped {
+                expose()
+                cache.doubtNames()
+            })
         #expect(isBumped { expose(isElsewhere: true) })
-        #expect(isBumped {
-            for number in 0..<60_000 { _ = cache.expose("name\(number)", nil, below: directory, at: ctime) { true } }
-        }, "so many are not taken back singly in a moment")
-        #expect(isBumped {
-            expose()
-            cache.invalidateAllEntries()
-            expose(isTold: false)
-        } == false, "two bumps")
+        #expect(
+            isBumped {
+                for number in 0..<60_000 { _ = cache.expose("name\(number)", nil, below: directory, at: ctime) { true } }
+            }, "so many are not taken back singly in a moment")
+        #expect(
+            isBumped {
+                expose()
+                cache.invalidateAllEntries()
+                expose(isTold: false)
+            } == false, "two bumps")
         #expect(isBumped { expose() } == false)
     }
 

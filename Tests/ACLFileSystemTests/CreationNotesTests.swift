@@ -105,9 +105,27 @@ final class CreationNotesTests {
     /// Each of these could be another program's, or hold something.
     @Test func whatIsNotCertainlyHalfMadeStays() throws {
         let cases: [(String, (String) -> Void)] = [
-            ("content", { path in Self.file(path); try? Data("x".utf8).write(to: URL(fileURLWithPath: path)) }),
-            ("mode", { path in Self.file(path); chmod(path, 0o644) }),
-            ("second", { path in Self.file(path); link(path, path + ".link") }),
+            (
+                "content",
+                { path in
+                    Self.file(path)
+                    try? Data("x".utf8).write(to: URL(fileURLWithPath: path))
+                }
+            ),
+            (
+                "mode",
+                { path in
+                    Self.file(path)
+                    chmod(path, 0o644)
+                }
+            ),
+            (
+                "second",
+                { path in
+                    Self.file(path)
+                    link(path, path + ".link")
+                }
+            ),
             ("kind", { mkdir($0, 0o700) }),
             ("absent", { _ in }),
         ]

@@ -1,7 +1,7 @@
 import Authorization
+import Commands
 import LinuxSystem
 import Testing
-import Commands
 
 @Suite("chflags (docs/authorization.md 6.6)")
 struct ChflagsTests {

@@ -1,9 +1,9 @@
 import ACLFormats
 import Authorization
+import Commands
 import Foundation
 import LinuxSystem
 import Testing
-import Commands
 
 @Suite("chmod's command line (docs/authorization.md 7.5)")
 struct ChmodArgumentsTests {

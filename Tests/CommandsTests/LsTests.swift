@@ -1,7 +1,7 @@
 import ACLFormats
 import Authorization
-import Testing
 import Commands
+import Testing
 
 @Suite("ls (docs/authorization.md 7.2)")
 struct LsTests {

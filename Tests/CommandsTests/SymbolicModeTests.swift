@@ -1,5 +1,5 @@
-import Testing
 import Commands
+import Testing
 
 @Suite("modes as chmod takes them")
 struct SymbolicModeTests {

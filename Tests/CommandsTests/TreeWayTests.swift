@@ -1,6 +1,6 @@
 import Authorization
-import Testing
 import Commands
+import Testing
 
 /// More levels than are held open (two, in `FakeFiles`), and of which one cannot go back by `..`: every level was entered by a link.
 @Suite("the way down a tree, and back")

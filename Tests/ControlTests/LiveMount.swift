@@ -19,7 +19,8 @@ final class LiveMount {
     }()
 
     /// Beside the test bundle.
-    static let program = Bundle.allBundles.map(\.bundleURL).first { $0.pathExtension == "xctest" }
+    static let program =
+        Bundle.allBundles.map(\.bundleURL).first { $0.pathExtension == "xctest" }
         .map { $0.deletingLastPathComponent().appendingPathComponent("aclfs").path }
         ?? URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent("aclfs").path
 

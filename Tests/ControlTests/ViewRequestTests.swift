@@ -143,7 +143,9 @@ struct ViewRequestTests {
         #expect(backing.path().map { String(decoding: $0, as: UTF8.self).hasSuffix("/back/share") } == true, "\(answer.text)")
         #expect(result["mounts"]?.array?.count == 1)
         // Its own places it shows; a file system that nobody has it does not.
-        #expect(try ask(mount, #""command":"shows","places":\#(String(decoding: JSONText.write(result), as: UTF8.self))"#).text.contains(#""shows":true"#))
+        #expect(
+            try ask(mount, #""command":"shows","places":\#(String(decoding: JSONText.write(result), as: UTF8.self))"#).text.contains(
+                #""shows":true"#))
         let other = #"{"backing":[{"device":"9999:1","path":"/","source":true}],"mounts":[{"device":"9999:2","same":true}]}"#
         #expect(try ask(mount, #""command":"shows","places":\#(other)"#).text.contains(#""shows":false"#))
     }

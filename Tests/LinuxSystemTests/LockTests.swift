@@ -23,7 +23,12 @@ struct LockTests {
     @Test func aRefusedBodyGivesTheLockBack() {
         struct Refusal: Error {}
         let lock = Lock([1])
-        #expect(throws: Refusal.self) { try lock.withLock { value throws(Refusal) in value.append(2); throw Refusal() } }
+        #expect(throws: Refusal.self) {
+            try lock.withLock { value throws(Refusal) in
+                value.append(2)
+                throw Refusal()
+            }
+        }
         #expect(lock.withLock { $0 } == [1, 2])
     }
 

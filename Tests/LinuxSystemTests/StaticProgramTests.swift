@@ -35,7 +35,10 @@ private enum StaticProgram {
         _ = try directory.file("main.swift", source)
         let c = Repository.top.appendingPathComponent("Sources/CLinux").path
         let made = try run(
-            ["sh", "-c", "clang -c -D_GNU_SOURCE -I '\(c)/include' '\(c)/backtrace.c' && swiftc -static-stdlib main.swift backtrace.o -o program"],
+            [
+                "sh", "-c",
+                "clang -c -D_GNU_SOURCE -I '\(c)/include' '\(c)/backtrace.c' && swiftc -static-stdlib main.swift backtrace.o -o program",
+            ],
             in: directory.path)
         try #require(made.status == 0, "\(made.output)")
         try body(directory.path)

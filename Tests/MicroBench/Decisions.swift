@@ -62,10 +62,11 @@ enum Decisions {
     }
 
     static func acl(_ count: Int, flags: ACEFlags = []) -> ACL {
-        ACL((1...count).map { index in
-            if index == count { return ACE(.everyone, .allow, [.read, .execute], flags: flags) }
-            let group = GUID(group: 30_000 + UInt32(index))
-            return ACE(group, index % 4 == 0 ? .deny : .allow, [.read, .write, .execute, .delete], flags: flags)
-        })
+        ACL(
+            (1...count).map { index in
+                if index == count { return ACE(.everyone, .allow, [.read, .execute], flags: flags) }
+                let group = GUID(group: 30_000 + UInt32(index))
+                return ACE(group, index % 4 == 0 ? .deny : .allow, [.read, .write, .execute, .delete], flags: flags)
+            })
     }
 }

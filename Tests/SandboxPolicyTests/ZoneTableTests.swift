@@ -63,15 +63,20 @@ import Testing
     }
 
     /// Inside a container only its layout counts: no key and no grant that names something there makes it wider or narrower.
-    @Test(arguments: ["Tool.app", "Tool.app/Contents/exec", "Documents", "Documents/letter", "Documents/Inbox/letter", "Own/a/b", "tmp/x", "Tool.app/x.app"])
+    @Test(arguments: [
+        "Tool.app", "Tool.app/Contents/exec", "Documents", "Documents/letter", "Documents/Inbox/letter", "Own/a/b", "tmp/x",
+        "Tool.app/x.app",
+    ])
     func whatIsNamedInsideAContainerStaysAsItIs(_ named: String) throws {
         let path = container + "/" + named
         let key = "com.apple.security.temporary-exception.files.absolute-path."
         let tables = try [
             table([key + "read-only": .list([.text("/" + path + "/")])]), table([key + "read-write": .list([.text("/" + path)])]),
-            table(["com.apple.security.files.user-selected.read-write": .flag(true)], grants: [
-                Grant(bundle: "org.example.App", path: names(path), isDirectory: true, access: .readWrite, expires: nil)
-            ]),
+            table(
+                ["com.apple.security.files.user-selected.read-write": .flag(true)],
+                grants: [
+                    Grant(bundle: "org.example.App", path: names(path), isDirectory: true, access: .readWrite, expires: nil)
+                ]),
         ]
         for seen in [named, named + "/below", "Tool.app", "Tool.app/Contents", "Tool.app/Contents/exec", "Other.app/x", "Documents/y"] {
             let (plain, others) = (zone(container + "/" + seen, in: try table()), tables.map { zone(container + "/" + seen, in: $0) })

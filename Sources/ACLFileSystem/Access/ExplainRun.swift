@@ -201,7 +201,8 @@ struct ExplainRun<C: Credential> {
         var current = try top()
         for depth in path.indices {
             if current.facts.kind == .symlink {
-                failure = "'\(escapedName(path[depth - 1]))' is a symbolic link; none on the way is followed here: "
+                failure =
+                    "'\(escapedName(path[depth - 1]))' is a symbolic link; none on the way is followed here: "
                     + "ask about the path that it leads to"
                 throw .loop
             }
@@ -295,7 +296,8 @@ struct ExplainRun<C: Credential> {
                 var words = check.map { rightWords($0.rights, isDirectory: isDirectory) } ?? []
                 if words.isEmpty { words = [word.isEmpty ? "-" : word] }
                 steps.append(
-                    RawStep(place: place(role), words: words, decision: decision, entry: decidingEntry(decision, nodes),
+                    RawStep(
+                        place: place(role), words: words, decision: decision, entry: decidingEntry(decision, nodes),
                         posix: posix, rule: rule))
                 noteUnreadable(decision, nodes)
                 (check, posix) = (nil, nil)

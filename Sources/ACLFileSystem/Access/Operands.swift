@@ -6,7 +6,8 @@ import SandboxPolicy
 struct Operands {
     private(set) var nodes: FactsByRole
     private(set) var confinement = Confinement()
-    private var standings: (object: EffectiveLocation, parent: EffectiveLocation, target: EffectiveLocation, targetParent: EffectiveLocation)
+    private var standings:
+        (object: EffectiveLocation, parent: EffectiveLocation, target: EffectiveLocation, targetParent: EffectiveLocation)
     /// Why less passes than the places themselves would let pass.
     private var limits: [Limit] = []
 

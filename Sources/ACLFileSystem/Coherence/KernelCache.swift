@@ -197,7 +197,9 @@ extension KernelCache {
     func move(_ child: NodeID?, from source: Node, to name: UnsafePointer<CChar>, below destination: Node) {
         change { state in
             let isListed = source.unusedListings.load(ordering: .sequentiallyConsistent) > 0
-            guard state.hasEpoch, state.isAnythingBelieved, isListed || source.lastExposure.load(ordering: .relaxed) >= state.epoch else { return }
+            guard state.hasEpoch, state.isAnythingBelieved, isListed || source.lastExposure.load(ordering: .relaxed) >= state.epoch else {
+                return
+            }
             // Behind that it is believed by no name.
             guard !state.exposed.isFull else { return state.bump() }
             state.exposed.append(name, child, in: destination.id)

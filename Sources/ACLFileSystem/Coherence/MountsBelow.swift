@@ -51,7 +51,9 @@ final class MountsBelow: Sendable {
         _ name: [UInt8], of directory: BackingObject, _ tree: BackingTree
     ) throws(Errno) -> BackingObject {
         let descriptor = try tree.descriptor(of: directory)
-        return try name.withCName { (name) throws(Errno) in try tree.resolve(name, in: descriptor, Syscall.statx(descriptor.rawValue)).object }
+        return try name.withCName { (name) throws(Errno) in
+            try tree.resolve(name, in: descriptor, Syscall.statx(descriptor.rawValue)).object
+        }
     }
 
     /// Names from our root to each mount that stands directly on our file system, wherever that is shown. One on our

@@ -14,7 +14,8 @@ extension ControlServer {
         let command = request["command"]?.string
         guard peer.userNamespace != .another || command == "version" else {
             throw ControlFailure(
-                .perm, "asked from another user namespace, such as that of aclfs sandbox run or of a container, a daemon tells "
+                .perm,
+                "asked from another user namespace, such as that of aclfs sandbox run or of a container, a daemon tells "
                     + "its version and nothing else")
         }
         switch command {

@@ -19,7 +19,9 @@ struct CreationLeftovers {
                 if try remove(note) { removed += 1 }
             } catch {
                 isDone = false
-                report("cannot look for \(escapedName(note.name)), which a crash may have left half made: \(error); the next mount tries again")
+                report(
+                    "cannot look for \(escapedName(note.name)), which a crash may have left half made: \(error); the next mount tries again"
+                )
             }
         }
         if removed > 0 { report("a crash had left objects half made; now removed: \(removed)") }

@@ -21,7 +21,9 @@ extension CreationNotes {
             if !isReadOnly {
                 for name in try Syscall.names(directory.rawValue) where name.starts(with: prefix.utf8) {
                     let name = String(decoding: name, as: UTF8.self)
-                    do throws(Errno) { try clear(name, in: directory, tree, identity, report) } catch { report("\(path)/\(name): \(error)") }
+                    do throws(Errno) { try clear(name, in: directory, tree, identity, report) } catch {
+                        report("\(path)/\(name): \(error)")
+                    }
                 }
             }
             return try FileSystemUser.asRoot { () throws(Errno) in try make(in: directory, identity) }

@@ -42,7 +42,9 @@ extension FileSystem {
     /// hold that of the directory above.
     /// - Returns: the node for which it waited. If the kernel knows it still, the question may have been put without a lock (R7).
     func awaitForget(of name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller) -> Node? {
-        guard cache.forgets.isAnyLikely, let node = nodePerhapsForgotten(name, in: parent, caller), cache.forgets.begin() else { return nil }
+        guard cache.forgets.isAnyLikely, let node = nodePerhapsForgotten(name, in: parent, caller), cache.forgets.begin() else {
+            return nil
+        }
         defer { cache.forgets.end() }
         let longest: UInt64 = 3_000_000
         let pause: UInt64 = 200_000

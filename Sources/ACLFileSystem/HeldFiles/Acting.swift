@@ -78,7 +78,8 @@ extension FileSystem {
     ) throws(Errno) -> Value {
         let object = try node(id).object
         let probe = try tree.descriptor(of: object)
-        return try share.held.run([object.key], for: caller.uid, .change, changes: true, probes: [probe], unwanted: unwanted) { _ throws(Errno) in
+        return try share.held.run([object.key], for: caller.uid, .change, changes: true, probes: [probe], unwanted: unwanted) {
+            _ throws(Errno) in
             try body()
         }
     }

@@ -130,7 +130,10 @@ final class HeldFiles: Sendable {
         let isStarted = threads.run { [self] in
             defer { sleepers.withLock { $0.give(user) } }
             for probe in probes { Self.awaitFree(probe) }
-            guard job.beginAct() else { return _ = leave(keys, changes: changes) { false } }
+            guard job.beginAct() else {
+                _ = leave(keys, changes: changes) { false }
+                return
+            }
             let result = ThreadMark.with(job.mark) {
                 Result { () throws(Errno) in try body { job.noteStep() } }
             }
@@ -145,7 +148,9 @@ final class HeldFiles: Sendable {
         func result(within time: UInt64) -> Result<Value, Errno>? {
             job.result(until: time == .max ? .max : SystemTime.monotonic() + time, isInterrupted: isInterrupted)
         }
-        if let result = limited(moments, .moment, user, { perhapsWaiting { result(within: Self.moment) } }) ?? nil { return try result.get() }
+        if let result = limited(moments, .moment, user, { perhapsWaiting { result(within: Self.moment) } }) ?? nil {
+            return try result.get()
+        }
         // An act that has begun waits for a disk, as a rule, and such may be more.
         func lastResult() -> Result<Value, Errno>? { waiting { result(within: .max) } }
         let last = job.isActing ? limited(actors, .acting, user, lastResult) : limited(waiters, .waiting, user, lastResult)

@@ -63,7 +63,7 @@ public final class Share: Sendable {
             isShared.store(false, ordering: .sequentiallyConsistent)
             // What changed through the one that goes is still to be taken (AttributesInSteps.swift).
             let now = SystemTime.monotonic()
-            for mount in left { mount.nodes.all.forEach { $0.attributeTime.forget(at: now) } }
+            for mount in left { for node in mount.nodes.all { node.attributeTime.forget(at: now) } }
             return left
         }
         guard left.count <= 1 else { return }

@@ -140,7 +140,8 @@ extension FileSystem {
         // Not the handle itself: it could write, and would never be alone.
         let node = file.node
         let job = FillJob(
-            growth: growth, place: file.place, files: share.growing, dataPaths: share.dataPaths, mayBeMapped: { [share] in share.dataPaths.hasPassed }
+            growth: growth, place: file.place, files: share.growing, dataPaths: share.dataPaths,
+            mayBeMapped: { [share] in share.dataPaths.hasPassed }
         ) { [self] in invalidateAttributes(of: node) }
         // The job holds the growth from here on.
         share.growing.filler.add(job)

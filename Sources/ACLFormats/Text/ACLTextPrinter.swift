@@ -26,8 +26,7 @@ public enum ACLTextPrinter {
         for name in RightName.all where entry.rights.contains(name.right) {
             if isDirectory { words.append(name.directoryWord) } else if let word = name.fileWord { words.append(word) }
         }
-        for name in ACEFlagName.inheritance where entry.flags.contains(name.flag) && (isDirectory || name.shownOnFiles)
-        {
+        for name in ACEFlagName.inheritance where entry.flags.contains(name.flag) && (isDirectory || name.shownOnFiles) {
             words.append(name.word)
         }
         return words

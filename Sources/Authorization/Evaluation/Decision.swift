@@ -1,5 +1,6 @@
 /// The errors an authorization can end in, named as errno names them.
 public enum DenialCode: UInt8, Sendable, CaseIterable {
+    // swift-format-ignore: AlwaysUseLowerCamelCase
     case EACCES, EPERM, EROFS, EISDIR, ENOTDIR, EINVAL, ENOMEM, EIO, EBADF
 }
 

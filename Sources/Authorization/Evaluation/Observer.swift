@@ -14,7 +14,9 @@ public protocol EvaluationObserver {
 
 /// What an entry did to the request when the scan came to it.
 public enum EntryEffect: Sendable, Hashable {
-    case inheritOnly, irrelevant, reservedKind, notCovered, allowed(Rights), denied(Rights)
+    case inheritOnly, irrelevant, reservedKind, notCovered
+    case allowed(Rights)
+    case denied(Rights)
 }
 
 /// Production: records nothing and compiles to nothing.

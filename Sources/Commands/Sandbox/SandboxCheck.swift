@@ -107,7 +107,10 @@ package enum SandboxCheck {
         func passes(_ kind: ZoneKind, _ source: String?) -> [JSON.Member] {
             [
                 .init("passes", .string(kind.text)),
-                .init("rights", .array(RightName.all.filter { !$0.right.isDisjoint(with: kind.rights) }.map { .string($0.fileWord ?? $0.directoryWord) })),
+                .init(
+                    "rights",
+                    .array(
+                        RightName.all.filter { !$0.right.isDisjoint(with: kind.rights) }.map { .string($0.fileWord ?? $0.directoryWord) })),
                 .init("key", source.map { .string($0) } ?? .null),
             ]
         }

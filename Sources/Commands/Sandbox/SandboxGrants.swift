@@ -39,13 +39,17 @@ package enum SandboxGrants {
         if places.count > 1 {
             let failed = each(places) { (place) throws(ControlError) in
                 _ = try ask(place, [.init("check", .bool(true))])
-            } name: { $0.path }
+            } name: {
+                $0.path
+            }
             guard failed == 0 else { return wrong("nothing was granted") }
         }
         return each(places) { (place) throws(ControlError) in
             let answer = try ask(place, [])
             for note in answer["notes"]?.array ?? [] { printError("aclfs: warning: \(escapedText(note.string ?? ""))") }
-        } name: { $0.path }
+        } name: {
+            $0.path
+        }
     }
 
     /// The object that a link leads to; where the view does not let it be seen, the name as it is written.
@@ -73,7 +77,9 @@ package enum SandboxGrants {
                 guard let led = try? MountLocation(path, isFollowed: true), led.path != written.path else { throw error }
                 do throws(ControlError) { try ask(led) } catch _ { throw error }
             }
-        } name: { $0 }
+        } name: {
+            $0
+        }
     }
 
     static func wrongBundle(_ bundle: String) -> Int32 {

@@ -11,7 +11,7 @@ public struct Thread: ~Copyable, Sendable {
         init(name: String, body: @escaping @Sendable () -> Void) { (self.name, self.body) = (name, body) }
     }
 
-    private init(id: pthread_t) { self.id = id }
+    private init(_ id: pthread_t) { self.id = id }
 
     /// Starts a thread. `name` is cut at 15 bytes; `stackSize` in bytes, `nil` = the system's default. Errors:
     /// again if there are too many threads, inval for a stack that is too small.
@@ -37,7 +37,7 @@ public struct Thread: ~Copyable, Sendable {
             start.release()
             throw Errno(rawValue: code)
         }
-        return Thread(id: id)
+        return Thread(id)
     }
 
     /// Waits until the thread has ended.

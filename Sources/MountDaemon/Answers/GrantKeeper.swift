@@ -94,7 +94,8 @@ extension MountHost {
                 guard count > 0 else { throw error }
                 unkept = GrantProblem(
                     errno: error.errno,
-                    message: "\(error.message); it counts no more on the mounts there are, but is still kept and comes back with the next change"
+                    message:
+                        "\(error.message); it counts no more on the mounts there are, but is still kept and comes back with the next change"
                 )
             }
             // What is taken away ends even if the disk took no change.
@@ -143,7 +144,8 @@ extension MountHost {
     /// What the mounts of the application make of it.
     private func notes(on grant: Grant) -> [String] {
         confined.filter { $0.profile.bundle == grant.bundle }.compactMap { served in
-            let which = served.mountpoint == AttachedMount.nowhere ? "a command under aclfs sandbox run" : "the mount on \(served.mountpoint)"
+            let which =
+                served.mountpoint == AttachedMount.nowhere ? "a command under aclfs sandbox run" : "the mount on \(served.mountpoint)"
             if let reason = served.fileSystem.closedBecause { return "\(which): \(reason)" }
             let mount = "\(which) has profile \(served.profile.name), which lets"
             guard let most = served.profile.entitlements.userSelected else {

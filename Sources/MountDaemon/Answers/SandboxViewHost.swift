@@ -83,7 +83,10 @@ extension MountHost {
             return .failed(.inval, "an incomplete message: profile and a descriptor of the mount's top")
         }
         guard let entry = Self.reachedMount(descriptors[0].rawValue, mount) else {
-            return .failed(.perm, "this is not the mount as its daemon sees it: run the command in the mount namespace where it was mounted, not on a bind mount")
+            return .failed(
+                .perm,
+                "this is not the mount as its daemon sees it: run the command in the mount namespace where it was mounted, not on a bind mount"
+            )
         }
         do throws(MountFailure) {
             let profile: SandboxProfile

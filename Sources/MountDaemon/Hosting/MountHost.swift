@@ -42,9 +42,10 @@ final class MountHost: Sendable {
     private let granting = Lock(())
 
     /// Starts the control server of a mount, in a directory.
-    typealias ControlStart = @Sendable (
-        FileSystem, BackingTree, AttachedMount, NegotiatedPaths, MountWatch, String, MountHost
-    ) -> ControlServer?
+    typealias ControlStart =
+        @Sendable (
+            FileSystem, BackingTree, AttachedMount, NegotiatedPaths, MountWatch, String, MountHost
+        ) -> ControlServer?
 
     /// - Parameters:
     ///   - control: the directory of the control sockets, if there may be any.

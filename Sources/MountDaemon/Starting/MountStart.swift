@@ -11,8 +11,7 @@ package enum MountStart {
         if let namespace = request.namespace { try enter(namespace) }
         Daemon.closeInherited()
         if request.options.isRemount { return try Remount.perform(request) }
-        if request.isHelper, request.options.toleratesMissingSource, access(request.source, F_OK) != 0, errno == ENOENT
-        {
+        if request.isHelper, request.options.toleratesMissingSource, access(request.source, F_OK) != 0, errno == ENOENT {
             // mount(8) leaves it to its helpers to honour nofail.
             printError("aclfs: source \(request.source) does not exist; nothing is mounted (nofail)")
             return 0

@@ -69,7 +69,10 @@ package struct DeadMount: Sendable {
             return (made.device, DeviceNumber.text(status.device), Healing(dead: dead, id, new: new))
         } catch {
             close(made.device)
-            said(notice("this kernel cannot put a mount beneath it: \(error) (Linux 6.5 and later can, but not where mounts propagate onto it)"))
+            said(
+                notice(
+                    "this kernel cannot put a mount beneath it: \(error) (Linux 6.5 and later can, but not where mounts propagate onto it)")
+            )
             return nil
         }
     }

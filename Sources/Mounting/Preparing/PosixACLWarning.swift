@@ -7,7 +7,8 @@ extension PreparedMount {
     package func warnOfPosixACLs() {
         let looked = 1000
         guard let found = try? tree.posixACLsAtTop(limit: looked), found > 0 else { return }
-        let objects = found == 1 ? "1 object at its top has a POSIX ACL, which holds" : "\(found) objects at its top have POSIX ACLs, which hold"
+        let objects =
+            found == 1 ? "1 object at its top has a POSIX ACL, which holds" : "\(found) objects at its top have POSIX ACLs, which hold"
         printError(
             "aclfs: warning: \(source): \(objects) on the mount in place of the group's mode bits; to replace one, say "
                 + "the same with entries (aclfs chmod +a) and remove it from the backing object (setfacl -b, setfacl -k)")

@@ -22,8 +22,11 @@ package struct PreparedMount {
         try Privileges.check(request.options)
         mountpoint = try MountPath.resolved(request.mountpoint, role: "mount point")
         var remarks: [String] = []
-        var dead = request.fake ? nil : DeadMount.at(
-            mountpoint, isMasked: request.options.maskedKernelFeatures.contains("beneath"))
+        var dead =
+            request.fake
+            ? nil
+            : DeadMount.at(
+                mountpoint, isMasked: request.options.maskedKernelFeatures.contains("beneath"))
         // Mounted over itself, a dead mount covers the source too.
         let covered = try dead?.openSource(request.source) { remarks.append($0) }
         for remark in remarks { printError("aclfs: \(remark)") }
@@ -111,7 +114,8 @@ package struct PreparedMount {
             throw refuse(
                 "\(source): its file system keeps no extended attributes, so there is no place for ACLs and flags")
         }
-        printError("aclfs: \(source): metadata is kept in user.aclfs, which only files and directories can hold: links and "
+        printError(
+            "aclfs: \(source): metadata is kept in user.aclfs, which only files and directories can hold: links and "
                 + "special files have no entries and no flags there")
         return "user.aclfs"
     }

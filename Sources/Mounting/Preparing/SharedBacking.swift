@@ -44,7 +44,8 @@ extension PreparedMount {
         case "cifs", "smb3", "smbfs": "its mount options actimeo=0,cache=none"
         case "9p": "its mount option cache=none"
         case "virtiofs": "virtiofsd --cache=never"
-        case "ceph", "fuse.ceph", "fuse.ceph-fuse", "ocfs2", "gfs2", "lustre", "gpfs": "nothing more, as its hosts keep each other up to date"
+        case "ceph", "fuse.ceph", "fuse.ceph-fuse", "ocfs2", "gfs2", "lustre", "gpfs":
+            "nothing more, as its hosts keep each other up to date"
         case "afs", "coda": "no setting at all, as a file is sent when it is closed"
         default: type.hasPrefix("fuse") ? "its entry and attribute timeouts at 0" : "its own caches off"
         }

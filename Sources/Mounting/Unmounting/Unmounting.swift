@@ -61,7 +61,8 @@ package enum Unmounting {
         if failure != 0 { throw Errno(rawValue: failure) }
         var status: Int32 = 0
         while waitpid(pid, &status, 0) < 0, errno == EINTR {}
-        if let said, (try? Syscall.lseek(said.rawValue, offset: 0, whence: Seek.set)) != nil, let text = try? Syscall.readAll(said.rawValue) {
+        if let said, (try? Syscall.lseek(said.rawValue, offset: 0, whence: Seek.set)) != nil, let text = try? Syscall.readAll(said.rawValue)
+        {
             for line in text.split(separator: 0x0A) { printError(String(decoding: line, as: UTF8.self)) }
         }
         // It tells by words alone: what is still there although it is the caller's is in use.

@@ -42,7 +42,9 @@ enum SandboxRunSockets {
         // In /tmp anybody makes any name. Daemons take no file or link for their directory; one of his own he could replace.
         if try !SandboxWalk.isDirectory(found.rawValue),
             (try? Syscall.statx(found.rawValue, flags: AtFlag.dontSync))?.uid != geteuid()
-        { return nil }
+        {
+            return nil
+        }
         return try SandboxPlaces.Place(of: found.rawValue)
     }
 

@@ -91,7 +91,9 @@ package enum SandboxRunSequence {
         if let bundle, !ContainerLayout.isIdentifier(bundle) {
             throw SandboxRunFailure("--bundle \(escapedName(bundle.utf8)): expected an identifier such as org.example.App")
         }
-        guard bundle != nil || layoutWord == nil else { throw SandboxRunFailure("--layout says how a container is divided: add --bundle ID") }
+        guard bundle != nil || layoutWord == nil else {
+            throw SandboxRunFailure("--layout says how a container is divided: add --bundle ID")
+        }
         let said = try text(request.home) ?? "/"
         let home = MountProfile.home(said, [mountpoint])
         guard !home.contains([0x2E]), !home.contains([0x2E, 0x2E]) else {

@@ -63,7 +63,8 @@ package enum ControlPlace {
         return mountpoint != "/" && text != mountpoint && !text.hasPrefix(mountpoint + "/")
     }
 
-    private static let remedy = "let XDG_RUNTIME_DIR name a directory that is yours and closed to others (mode 0700), outside of the mount point"
+    private static let remedy =
+        "let XDG_RUNTIME_DIR name a directory that is yours and closed to others (mode 0700), outside of the mount point"
 
     private static func reason(_ place: Directory, _ error: Errno) -> String {
         guard error == .perm else { return "\(place.path): \(error)" }

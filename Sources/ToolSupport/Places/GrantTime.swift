@@ -2,7 +2,8 @@ import Glibc
 
 /// When a grant ends, as people write it.
 package enum GrantTime {
-    package static let forms = "30s, 30m, 12h, 7d, '2026-12-31 18:00' (local time), 2026-12-31 (its beginning), 2026-12-31T18:00:00Z or @SECONDS"
+    package static let forms =
+        "30s, 30m, 12h, 7d, '2026-12-31 18:00' (local time), 2026-12-31 (its beginning), 2026-12-31T18:00:00Z or @SECONDS"
 
     /// Seconds since 1970, which may have passed; nil if it is no time.
     package static func seconds(_ text: String, now: Int64) -> Int64? {

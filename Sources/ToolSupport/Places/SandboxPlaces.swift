@@ -52,11 +52,12 @@ extension SandboxPlaces {
                 "backing",
                 .array(
                     backing.map { place in
-                        .object([
-                            .init("device", .string(DeviceNumber.text(place.device))),
-                            place.path,
-                            .init("source", .bool(place.isSource)),
-                        ] + (place.inode.map { [.init("inode", .string(String($0)))] } ?? []))
+                        .object(
+                            [
+                                .init("device", .string(DeviceNumber.text(place.device))),
+                                place.path,
+                                .init("source", .bool(place.isSource)),
+                            ] + (place.inode.map { [.init("inode", .string(String($0)))] } ?? []))
                     })),
             .init("stores", .array(stores.map { .object([.init("device", .string(DeviceNumber.text($0.device))), $0.path]) })),
             .init(

@@ -33,7 +33,10 @@ struct BorrowedCredentialTests {
         #expect(try opened(fixture, .bob) == "open ok, primary ok, group ok, entry ok, deny ok, user ok")
         #expect(try fixture.unmount().status == 0)
         let daemon = try Spawn.start(
-            ["unshare", "--pid", "--fork", "--kill-child", "--", MountTesting.program("aclfs"), "mount", "-f", fixture.backing, fixture.mountpoint],
+            [
+                "unshare", "--pid", "--fork", "--kill-child", "--", MountTesting.program("aclfs"), "mount", "-f", fixture.backing,
+                fixture.mountpoint,
+            ],
             descriptors: [-1, -1, -1])
         defer {
             // unshare(1) heeds no SIGTERM; its child goes with it.

@@ -17,11 +17,15 @@ struct CrashLeftoverTests {
     private func watch(_ mountpoint: String, _ moment: Moment) throws -> (tracer: pid_t, daemon: pid_t) {
         let daemon = try #require(MountFixture.daemons(of: mountpoint).first)
         let tracer = try Spawn.start(
-            ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fchownat", "-e", "inject=fchownat:\(moment.rawValue):when=1", "-p", "\(daemon)"],
+            [
+                "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fchownat", "-e", "inject=fchownat:\(moment.rawValue):when=1", "-p",
+                "\(daemon)",
+            ],
             descriptors: [-1, -1, -1])
         let isWatched = eventually {
             let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(daemon)/task")) ?? []
-            return !tasks.isEmpty && tasks.allSatisfy { ProcFile.text("/proc/\(daemon)/task/\($0)/status").contains("TracerPid:\t\(tracer)\n") }
+            return !tasks.isEmpty
+                && tasks.allSatisfy { ProcFile.text("/proc/\(daemon)/task/\($0)/status").contains("TracerPid:\t\(tracer)\n") }
         }
         if !isWatched {
             kill(tracer, SIGKILL)
@@ -32,7 +36,8 @@ struct CrashLeftoverTests {
 
     /// - Parameter left: what there is when the daemon is to die, after the moment.
     private func crash(
-        _ fixture: MountFixture, _ user: TestUser, at moment: Moment = .before, _ words: [String], when left: @Sendable @escaping () -> Bool = { true }
+        _ fixture: MountFixture, _ user: TestUser, at moment: Moment = .before, _ words: [String],
+        when left: @Sendable @escaping () -> Bool = { true }
     ) throws {
         let process = try ActingProcess(user)
         let (tracer, daemon) = try watch(fixture.mountpoint, moment)

@@ -14,12 +14,12 @@ struct KernelShortcutTests {
     @Test func outOfADirectoryThatWasClosed() throws {
         let result = try MountNamespace().run(
             Self.prelude + #"""
-            (cd "$M/closed"; as sh -c 'read -r line <"$0"; stat .. >/dev/null && ls ../list' "$T/go") >"$T/said" 2>&1 & inside=$!
-            for i in $(seq 500); do [ "$(readlink /proc/$inside/cwd)" = "$M/closed" ] && break; sleep 0.02; done
-            chmod 700 "$M/closed"; echo >"$T/go"; wait $inside
-            is 'the way up' name "$(cat "$T/said")"; is 'and not down' 2 "$(status as ls "$M/closed")"
-            "$A" unmount "$M"
-            """#)
+                (cd "$M/closed"; as sh -c 'read -r line <"$0"; stat .. >/dev/null && ls ../list' "$T/go") >"$T/said" 2>&1 & inside=$!
+                for i in $(seq 500); do [ "$(readlink /proc/$inside/cwd)" = "$M/closed" ] && break; sleep 0.02; done
+                chmod 700 "$M/closed"; echo >"$T/go"; wait $inside
+                is 'the way up' name "$(cat "$T/said")"; is 'and not down' 2 "$(status as ls "$M/closed")"
+                "$A" unmount "$M"
+                """#)
         #expect(result.output == "done", "\(result)")
     }
 
@@ -27,11 +27,11 @@ struct KernelShortcutTests {
     @Test func protectedNamesInStickyDirectories() throws {
         let result = try MountNamespace().run(
             Self.prelude + #"""
-            echo text >"$M/file"; as ln -s ../file "$M/sticky/link"; is 'symlink' text "$(cat "$M/sticky/link")"
-            as sh -c 'echo theirs >"$0"; chmod 666 "$0"' "$M/sticky/regular"; is 'regular' 0 "$(status sh -c 'echo mine >"$0"' "$M/sticky/regular")"
-            as mkfifo -m 666 "$M/sticky/fifo"; is 'FIFO' 0 "$(status python3 -c 'import os, sys; os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)' "$M/sticky/fifo")"
-            "$A" unmount "$M"
-            """#)
+                echo text >"$M/file"; as ln -s ../file "$M/sticky/link"; is 'symlink' text "$(cat "$M/sticky/link")"
+                as sh -c 'echo theirs >"$0"; chmod 666 "$0"' "$M/sticky/regular"; is 'regular' 0 "$(status sh -c 'echo mine >"$0"' "$M/sticky/regular")"
+                as mkfifo -m 666 "$M/sticky/fifo"; is 'FIFO' 0 "$(status python3 -c 'import os, sys; os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)' "$M/sticky/fifo")"
+                "$A" unmount "$M"
+                """#)
         #expect(result.output == "done", "\(result)")
     }
 
@@ -39,10 +39,10 @@ struct KernelShortcutTests {
     @Test func listingWithoutReadattr() throws {
         let result = try MountNamespace().run(
             Self.prelude + #"""
-            setfattr -n system.aclfs.acl -v 'user:61790 deny readattr' "$M/list"
-            is 'ls' 2 "$(status as ls "$M/list")"; is 'root' name "$(ls "$M/list")"
-            "$A" unmount "$M"
-            """#)
+                setfattr -n system.aclfs.acl -v 'user:61790 deny readattr' "$M/list"
+                is 'ls' 2 "$(status as ls "$M/list")"; is 'root' name "$(ls "$M/list")"
+                "$A" unmount "$M"
+                """#)
         #expect(result.output == "done", "\(result)")
     }
 }

@@ -108,7 +108,9 @@ struct PosixACLMountTests {
             for name in ["closed", "group"] {
                 let expected = try process.call("stat", "\(native)/\(name)/f").word
                 #expect(try process.call("stat", fixture.path("\(name)/f")).word == expected, "\(user.uid): \(name)")
-                #expect(try process.call("list", fixture.path(name)).word == process.call("list", "\(native)/\(name)").word, "\(user.uid): \(name)")
+                #expect(
+                    try process.call("list", fixture.path(name)).word == process.call("list", "\(native)/\(name)").word,
+                    "\(user.uid): \(name)")
             }
         }
     }
@@ -146,7 +148,9 @@ struct PosixACLMountTests {
     /// Whether a directory gives one is kept, and asked again when it was changed on the backing directory.
     @Test func aDefaultListThatComesLaterCounts() throws {
         try fixture.mount("cache=strict")
-        let (root, alice, bob, carol) = (try ActingProcess(.root), try ActingProcess(.alice), try ActingProcess(.bob), try ActingProcess(.carol))
+        let (root, alice, bob, carol) = (
+            try ActingProcess(.root), try ActingProcess(.alice), try ActingProcess(.bob), try ActingProcess(.carol)
+        )
         try root.must("mkdir", fixture.path("in"), "0777", "0")
         try root.must("chown", fixture.path("in"), "-1", "20")
         try alice.must("mkdir", fixture.path("in/d"), "0770", "0")

@@ -45,7 +45,8 @@ struct ProtectedLinkTests {
         let (root, bob) = (try ActingProcess(.root), try ActingProcess(.bob))
         try root.must("chmod", fixture.mountpoint, "0777")
         for (name, mode, list) in [
-            ("given", "0600", "user:#502 allow read,write"), ("taken", "0666", "user:#502 deny write"), ("half", "0600", "user:#502 allow read"),
+            ("given", "0600", "user:#502 allow read,write"), ("taken", "0666", "user:#502 deny write"),
+            ("half", "0600", "user:#502 allow read"),
         ] {
             try root.must("create", fixture.path(name), "0600", "0")
             try root.must("chmod", fixture.path(name), mode)

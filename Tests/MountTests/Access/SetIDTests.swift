@@ -11,7 +11,8 @@ struct SetIDTests {
         let fixture = try MountFixture(options: options)
         let root = try ActingProcess(.root)
         for (name, mode, text) in [
-            ("plain", "06755", ""), ("locked", "06755", ""), ("closed", "06700", "user:#502 deny read,write,execute,readattr,readsecurity"), ("open", "06777", ""),
+            ("plain", "06755", ""), ("locked", "06755", ""), ("closed", "06700", "user:#502 deny read,write,execute,readattr,readsecurity"),
+            ("open", "06777", ""),
         ] {
             try root.must("create", fixture.path(name), "0644", "0")
             try root.must("chown", fixture.path(name), "501", "501")

@@ -87,7 +87,8 @@ struct BackupCopyTests {
             let both = try shell(
                 """
                 cd $M/to; getfattr -n user.xdg.robots.backup --only-values both 2>/dev/null || :; lsattr both | cut -c1-20
-                """).output
+                """
+            ).output
             let isOut = marks.contains("./both")
             #expect(both.contains("false") == isOut && both.contains("d---") == isOut, "\(both)")
             // Only rsync takes away what its source does not have; in the order of names, `true` comes last there.
@@ -113,7 +114,8 @@ struct BackupCopyTests {
     }
 
     @Test func elsewhereItSaysWhy() throws {
-        let result = try shell("touch /var/tmp/aclfs-none.$$; $ACLFS backup status /var/tmp/aclfs-none.$$ || e=$?; rm /var/tmp/aclfs-none.$$; exit $e")
+        let result = try shell(
+            "touch /var/tmp/aclfs-none.$$; $ACLFS backup status /var/tmp/aclfs-none.$$ || e=$?; rm /var/tmp/aclfs-none.$$; exit $e")
         #expect(result.status == 1 && result.output.contains("not on an aclfs mount"))
     }
 }

@@ -38,8 +38,11 @@ struct BackupTests {
         var answers: [Bool] = []
         for spelling in Self.spellings {
             let result = try root.call("getxattr", path, spelling.name)
-            if result.isOK { #expect(unescaped(result.value) == spelling.value, "\(spelling.name)") }
-            else { #expect(result.word == "ENODATA") }
+            if result.isOK {
+                #expect(unescaped(result.value) == spelling.value, "\(spelling.name)")
+            } else {
+                #expect(result.word == "ENODATA")
+            }
             answers.append(result.isOK)
         }
         answers.append(try root.must("getxattr", path, "system.aclfs.flags").contains("nodump"))

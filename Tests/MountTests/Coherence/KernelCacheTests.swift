@@ -71,7 +71,8 @@ struct KernelCacheTests {
         let below = (1...8).map { "/d\($0)" }.joined()
         let trees = (1...3).map { "t\($0)" }
         for tree in trees {
-            #expect(try Spawn.run(["sh", "-c", "mkdir -p $0\(below) && chmod 755 $0 && echo >$0\(below)/f", fixture.path(tree)]).status == 0)
+            #expect(
+                try Spawn.run(["sh", "-c", "mkdir -p $0\(below) && chmod 755 $0 && echo >$0\(below)/f", fixture.path(tree)]).status == 0)
         }
         let end = SystemTime.monotonic() + 6_000_000_000
         var (samples, slow) = (0, 0)
@@ -170,11 +171,16 @@ struct KernelCacheTests {
         for round in 0..<50 {
             let name = "a/b/c/new\(round)"
             let isDirectory = round % 2 == 0
-            if isDirectory { try root.must("mkdir", fixture.path(name), "0755", "0") } else { try root.must("create", fixture.path(name), "0644", "0") }
+            if isDirectory {
+                try root.must("mkdir", fixture.path(name), "0755", "0")
+            } else {
+                try root.must("create", fixture.path(name), "0644", "0")
+            }
             #expect(try unescaped(root.must("getxattr", fixture.path(name), "system.aclfs.acl")).isEmpty == false)
             try bob.must("open", fixture.path(name), "0")
             let copied = try Spawn.run([
-                "cp", "--preserve=xattr", "--attributes-only", "-T", "-r", fixture.backing + "/closed\(isDirectory ? "-d" : "")", fixture.backing + "/" + name,
+                "cp", "--preserve=xattr", "--attributes-only", "-T", "-r", fixture.backing + "/closed\(isDirectory ? "-d" : "")",
+                fixture.backing + "/" + name,
             ])
             #expect(copied.status == 0, "\(copied)")
             #expect(try bob.call("open", fixture.path(name), "0").word == "EACCES", "round \(round)")

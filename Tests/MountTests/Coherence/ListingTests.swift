@@ -30,8 +30,11 @@ struct ListingTests {
 
     private func ownLines(_ text: String) -> [String] {
         text.split(separator: "\n").map(String.init).filter { !$0.hasPrefix("total ") && !$0.hasSuffix(" ..") }
-            .map { $0.hasPrefix("d") ? $0.split(whereSeparator: { $0 == " " }).enumerated().filter { $0.offset != 4 }
-                .map { String($0.element) }.joined(separator: " ") : $0 }
+            .map {
+                $0.hasPrefix("d")
+                    ? $0.split(whereSeparator: { $0 == " " }).enumerated().filter { $0.offset != 4 }
+                        .map { String($0.element) }.joined(separator: " ") : $0
+            }
     }
 
     @Test func labelsStayGuarded() throws {

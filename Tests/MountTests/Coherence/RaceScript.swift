@@ -46,7 +46,8 @@ struct RaceScript {
         /// Each agent is waited for in each state.
         case rounds(Int)
         /// Nobody is waited for.
-        case revocations(Int), seconds(Int)
+        case revocations(Int)
+        case seconds(Int)
     }
 
     var length: Length

@@ -78,7 +78,8 @@ struct RaceTests {
         let outcome = try script.run()
         print("race, \(setting.testDescription), \(variant): \(outcome)")
         // A race that hardly ran proves nothing. Few walks are judged while the owner hurries.
-        let isBusy = outcome.numbers.count >= 4 && outcome.numbers[0] >= 20 * Self.seconds
+        let isBusy =
+            outcome.numbers.count >= 4 && outcome.numbers[0] >= 20 * Self.seconds
             && outcome.numbers[1] >= 500 * Self.seconds && outcome.numbers[2] + outcome.numbers[3] >= 20 * Self.seconds
         #expect(outcome.status == 0 && isBusy, "\(outcome)")
     }

@@ -18,19 +18,24 @@ struct RevocationTests {
     /// entries in, and who changes modes that take nothing away.
     static func walkers(_ tree: RevocationTree) -> [RaceAgent] {
         [
-            RaceAgent(user: .alice, pause: 4000, calls: [
-                RaceCall("stat", tree.x), RaceCall("listall", tree.c), RaceCall("chmod", tree.s, "0777"),
-            ]),
-            RaceAgent(user: .carol, pause: 4000, calls: [
-                RaceCall("listall", tree.s), RaceCall("read", tree.x), RaceCall("create", tree.c + "/temporary@"),
-                RaceCall("unlink", tree.c + "/temporary@"),
-            ]),
+            RaceAgent(
+                user: .alice, pause: 4000,
+                calls: [
+                    RaceCall("stat", tree.x), RaceCall("listall", tree.c), RaceCall("chmod", tree.s, "0777"),
+                ]),
+            RaceAgent(
+                user: .carol, pause: 4000,
+                calls: [
+                    RaceCall("listall", tree.s), RaceCall("read", tree.x), RaceCall("create", tree.c + "/temporary@"),
+                    RaceCall("unlink", tree.c + "/temporary@"),
+                ]),
             RaceAgent(user: .root, pause: 8000, calls: [RaceCall("listall", tree.s), RaceCall("listall", tree.closed)]),
         ]
     }
 
     static func judge(_ outcome: RaceOutcome, _ name: String, rounds: Int) {
-        let enough = outcome.numbers.count >= 4 && outcome.numbers[0] == rounds
+        let enough =
+            outcome.numbers.count >= 4 && outcome.numbers[0] == rounds
             && outcome.numbers[2] >= rounds && outcome.numbers[3] >= rounds
         #expect(outcome.status == 0 && enough, "\(name): \(outcome)")
     }
@@ -90,9 +95,11 @@ struct RevocationTests {
                 let path = fixture.path("f\(number)")
                 try root.must("create", path, "0644", "0")
                 try root.must("setxattr", path, "system.aclfs.flags", "schg")
-                return RaceAgent(user: .root, calls: [
-                    RaceCall("chattr", path, "-i").gives("ok", "EPERM"), RaceCall("chattr", path, "+i").always("ok"),
-                ])
+                return RaceAgent(
+                    user: .root,
+                    calls: [
+                        RaceCall("chattr", path, "-i").gives("ok", "EPERM"), RaceCall("chattr", path, "+i").always("ok"),
+                    ])
             }
             let script = RaceScript(
                 length: .rounds(1), taker: .root, take: [RaceCall("remount", fixture.mountpoint, "rw,securelevel=1")],

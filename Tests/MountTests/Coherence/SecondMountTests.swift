@@ -48,17 +48,19 @@ struct SecondMountTests {
         let pair = try Pair(setting)
         let d = try RaceTests.makeTree(pair.fixture)
         typealias Trace = ForcedTraceTests
-        try Trace.run("a listing overtaken", [pair.fixture.mountpoint], needed: 20, [
-            Trace.first(.alice, "chmod", pair.there(d), "0755"), Trace.first(.alice, "stat", d),
-            // Else the kernel lists it by itself.
-            Trace.first(.alice, "create", d + "/new@", "0644", "0"),
-            Trace.late(.carol, "listagain", d),
-            Trace.meanwhile(.alice, "chmod", pair.there(d), "0700"),
-            // Else its own entry, out of date as well, would take the children along.
-            Trace.meanwhile(.alice, "stat", d),
-            Trace.then(.bob, "EACCES", "stat", d + "/s"), Trace.then(.bob, "EACCES", "stat", d + "/f"),
-            Trace.then(.alice, "ok", "unlink", d + "/new@"),
-        ])
+        try Trace.run(
+            "a listing overtaken", [pair.fixture.mountpoint], needed: 20,
+            [
+                Trace.first(.alice, "chmod", pair.there(d), "0755"), Trace.first(.alice, "stat", d),
+                // Else the kernel lists it by itself.
+                Trace.first(.alice, "create", d + "/new@", "0644", "0"),
+                Trace.late(.carol, "listagain", d),
+                Trace.meanwhile(.alice, "chmod", pair.there(d), "0700"),
+                // Else its own entry, out of date as well, would take the children along.
+                Trace.meanwhile(.alice, "stat", d),
+                Trace.then(.bob, "EACCES", "stat", d + "/s"), Trace.then(.bob, "EACCES", "stat", d + "/f"),
+                Trace.then(.alice, "ok", "unlink", d + "/new@"),
+            ])
     }
 
     /// T7: the attributes of an object that this mount does not know yet.
@@ -68,13 +70,15 @@ struct SecondMountTests {
         let d = try RaceTests.makeTree(pair.fixture)
         let (new, far) = (d + "/new@", pair.there(d) + "/new@")
         typealias Trace = ForcedTraceTests
-        try Trace.run("attributes of an unknown object", [pair.fixture.mountpoint], needed: 20, [
-            Trace.first(.alice, "create", far),
-            Trace.late(.bob, "stat", new),
-            Trace.meanwhile(.alice, "setxattr", far, "system.aclfs.acl", "user:#502 deny readattr"),
-            Trace.then(.bob, "EACCES", "stat", new), Trace.then(.carol, "ok", "stat", new),
-            Trace.then(.alice, "ok", "unlink", far),
-        ])
+        try Trace.run(
+            "attributes of an unknown object", [pair.fixture.mountpoint], needed: 20,
+            [
+                Trace.first(.alice, "create", far),
+                Trace.late(.bob, "stat", new),
+                Trace.meanwhile(.alice, "setxattr", far, "system.aclfs.acl", "user:#502 deny readattr"),
+                Trace.then(.bob, "EACCES", "stat", new), Trace.then(.carol, "ok", "stat", new),
+                Trace.then(.alice, "ok", "unlink", far),
+            ])
     }
 
     /// Names and contents that changed through one mount are so through the other.

@@ -3,7 +3,9 @@ import Testing
 /// close(2) waits for the daemon only where something is left to do: for gaps that may be there (docs/zerofill.md).
 @Suite(.enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct CloseTests {
-    private static let cases = [("<", "", "closed"), (">>", "", "waits"), (">>", "zerofill=off", "closed"), ("<>", "zerofill=off", "closed")]
+    private static let cases = [
+        ("<", "", "closed"), (">>", "", "waits"), (">>", "zerofill=off", "closed"), ("<>", "zerofill=off", "closed"),
+    ]
 
     /// - Parameter redirection: how the shell opens the file.
     @Test(arguments: ["", ",transport=dev"], cases)

@@ -16,7 +16,8 @@ extension MountFixture {
     func idsLeft(at path: String? = nil) throws -> Int {
         var left = 0
         for _ in 0..<200 {
-            left = try dataNumber("backing_ids_opened", at: path) - dataNumber("backing_ids_closed", at: path)
+            left =
+                try dataNumber("backing_ids_opened", at: path) - dataNumber("backing_ids_closed", at: path)
                 - dataNumber("backing_ids_idle", at: path)
             if left == 0 { break }
             usleep(5000)

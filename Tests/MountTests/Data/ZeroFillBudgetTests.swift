@@ -47,7 +47,9 @@ struct ZeroFillBudgetTests {
         #expect(try fixture.statusNumber("files_over_budget") == 0)
         try eventually {
             let now = try Spawn.run(["stat", "-f", "-c", "%f", fixture.mount.backing]).output
-            guard let now = Int(now.split(separator: "\n").first ?? ""), let free = Int(free.split(separator: "\n").first ?? "") else { return false }
+            guard let now = Int(now.split(separator: "\n").first ?? ""), let free = Int(free.split(separator: "\n").first ?? "") else {
+                return false
+            }
             return (now - free) * 4096 > 90 * Self.megabyte
         }
     }

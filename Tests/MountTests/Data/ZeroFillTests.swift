@@ -10,7 +10,9 @@ struct ZeroFillTests {
     private static let megabyte = 1 << 20
 
     /// One byte after a gap of a megabyte.
-    private func leaveGap(_ fixture: ZeroFillFixture, _ name: String, as user: TestUser = .alice, _ access: Int32 = O_RDWR) throws -> ActingProcess {
+    private func leaveGap(_ fixture: ZeroFillFixture, _ name: String, as user: TestUser = .alice, _ access: Int32 = O_RDWR) throws
+        -> ActingProcess
+    {
         let process = try ActingProcess(user)
         try process.must("hold", "1", fixture.path(name), String(access | O_CREAT), "0644")
         try process.must("pwrite", "1", String(Self.megabyte), "x")
@@ -251,7 +253,10 @@ struct ZeroFillTests {
     @Test func aKilledDaemonLeavesZerosAndNothingOld() throws {
         let fixture = try ZeroFillFixture(.ext4, "")
         let old = fixture.backingPath("old")
-        _ = try Spawn.run(["sh", "-c", "head -c 45000000 /dev/zero | tr '\\0' '\\377' > \(old); sync -f \(old); rm \(old); sync -f \(fixture.mount.backing)"])
+        _ = try Spawn.run([
+            "sh", "-c",
+            "head -c 45000000 /dev/zero | tr '\\0' '\\377' > \(old); sync -f \(old); rm \(old); sync -f \(fixture.mount.backing)",
+        ])
         let process = try ActingProcess(.alice)
         try process.must("hold", "1", fixture.path("f"), String(O_RDWR | O_CREAT), "0644")
         try process.must("ftruncate", "1", "40000000")

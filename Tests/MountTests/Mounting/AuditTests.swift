@@ -67,10 +67,12 @@ struct AuditTests {
     /// Who looks at many things is refused in their midst.
     @Test func whatIsAllowedCrowdsNoDenialOut() throws {
         try mount("audit=all")
-        _ = try TestUser.root.run("sh", "-c", "echo text >\(fixture.path("secret")); chmod 600 \(fixture.path("secret")); echo >\(fixture.path("open"))")
+        _ = try TestUser.root.run(
+            "sh", "-c", "echo text >\(fixture.path("secret")); chmod 600 \(fixture.path("secret")); echo >\(fixture.path("open"))")
         _ = try TestUser.alice.run(
             "sh", "-c",
-            "for i in $(seq 5); do for j in $(seq 40); do true <\(fixture.path("open")); done; true <\(fixture.path("secret")); sleep 1.1; done 2>/dev/null")
+            "for i in $(seq 5); do for j in $(seq 40); do true <\(fixture.path("open")); done; true <\(fixture.path("secret")); sleep 1.1; done 2>/dev/null"
+        )
         func denied() -> Int { lines().count { $0["decision"] as? String == "denied" && $0["uid"] as? Int == Int(TestUser.alice.uid) } }
         eventually { denied() == 5 }
         #expect(denied() == 5)
@@ -166,7 +168,9 @@ struct AuditTests {
     ])
     func whatIsNoLogIsRefused(_ made: String, _ reason: String) throws {
         _ = try TestUser.root.run("sh", "-c", made.replacing("LOG", with: log))
-        let result = try Spawn.run([MountTesting.program("aclfs"), "mount", "-o", "audit=denied,audit_log=\(log)", fixture.backing, fixture.mountpoint])
+        let result = try Spawn.run([
+            MountTesting.program("aclfs"), "mount", "-o", "audit=denied,audit_log=\(log)", fixture.backing, fixture.mountpoint,
+        ])
         #expect(result.status != 0 && result.output.contains(reason) && result.output.contains(log), "\(result)")
         #expect(!MountFixture.isMounted(fixture.mountpoint))
     }

@@ -16,7 +16,8 @@ struct ControlPlaceTests {
     }
 
     @Test(arguments: [
-        ("mkdir -m 700 NAME", "belongs to user 61749"), ("mkdir -m 777 NAME", "belongs to user 61749"), ("touch NAME", "belongs to user 61749"),
+        ("mkdir -m 700 NAME", "belongs to user 61749"), ("mkdir -m 777 NAME", "belongs to user 61749"),
+        ("touch NAME", "belongs to user 61749"),
         ("ln -s \"$T/zed/run\" NAME", "belongs to user 61749"), ("mkfifo NAME", "belongs to user 61749"),
     ])
     func whereAnotherWasThereFirstNothingIsMounted(_ squatting: String, _ reason: String) throws {
@@ -41,7 +42,9 @@ struct ControlPlaceTests {
     }
 
     /// What is nobody else's, but not as it should be.
-    @Test(arguments: [("mkdir -m 770 NAME", "others may write in"), ("touch NAME", "is no directory"), ("ln -s /tmp NAME", "is no directory")])
+    @Test(arguments: [
+        ("mkdir -m 770 NAME", "others may write in"), ("touch NAME", "is no directory"), ("ln -s /tmp NAME", "is no directory"),
+    ])
     func whatIsNotClosedIsNotUsed(_ made: String, _ reason: String) throws {
         let result = try run(
             #"""

@@ -95,7 +95,9 @@ final class GlusterVolume {
 
     private func end() {
         for mount in mounts { _ = try? Spawn.run([MountTesting.program("aclfs"), "unmount", mount]) }
-        for mount in mounts + [top + "/c1", top + "/c2"] where MountFixture.isMounted(mount) { _ = try? Spawn.run(["umount", "-l", mount]) }
+        for mount in mounts + [top + "/c1", top + "/c2"] where MountFixture.isMounted(mount) {
+            _ = try? Spawn.run(["umount", "-l", mount])
+        }
         // Whatever runs in its network was started for it.
         func network(_ pid: pid_t) -> String? { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/ns/net") }
         let ours = network(keeper)
@@ -110,7 +112,9 @@ final class GlusterVolume {
 
     func untilNothingWaits() throws {
         for mount in mounts {
-            let ended = try eventually { try Spawn.run([MountTesting.program("aclfs"), "status", mount]).output.contains("files_waiting 0") }
+            let ended = try eventually {
+                try Spawn.run([MountTesting.program("aclfs"), "status", mount]).output.contains("files_waiting 0")
+            }
             if !ended { throw FixtureError("there are still files whose gaps wait") }
         }
     }

@@ -13,7 +13,9 @@ extension MountTesting {
 }
 
 /// A thread at the device looks for the next request of a lone caller before it sleeps (docs/decisions/0019-a-moment-before-sleep.md).
-@Suite(.serialized, .enabled(if: MountTesting.isPossible && sysconf(Int32(_SC_NPROCESSORS_ONLN)) > 1, "needs root, /dev/fuse and two processors"))
+@Suite(
+    .serialized,
+    .enabled(if: MountTesting.isPossible && sysconf(Int32(_SC_NPROCESSORS_ONLN)) > 1, "needs root, /dev/fuse and two processors"))
 struct LingerTests {
     private static let requests = 500
 
@@ -50,7 +52,9 @@ struct LingerTests {
     }
 
     /// Where others want the processors it sleeps as ever, so this is for a run of its own.
-    @Test(.enabled(if: MountTesting.load < 2, "the processors are busy: swift test --filter LingerTests")) func aLoneCallerFindsItAwake() throws {
+    @Test(.enabled(if: MountTesting.load < 2, "the processors are busy: swift test --filter LingerTests")) func aLoneCallerFindsItAwake()
+        throws
+    {
         let end = SystemTime.monotonic() + 10_000_000_000
         var fewest = Int.max
         while fewest > Self.requests / 10, SystemTime.monotonic() < end {

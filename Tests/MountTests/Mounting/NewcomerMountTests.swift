@@ -17,7 +17,8 @@ struct NewcomerMountTests {
         try fixture.mount()
         let place = fixture.path("d")
         #expect(try Spawn.run(["sh", "-c", "mkdir \(place) && chown 501:20 \(place)"]).status == 0)
-        let work = "cd \(place) && head -c 5000000 /dev/zero >f && truncate -s 9000000 sparse && mkdir d && head -c 70000 /dev/zero >d/g && sync ."
+        let work =
+            "cd \(place) && head -c 5000000 /dev/zero >f && truncate -s 9000000 sparse && mkdir d && head -c 70000 /dev/zero >d/g && sync ."
         #expect(try TestUser.alice.shell(work).status == 0)
         let columns = "--output=size,used,avail,itotal,iused,iavail"
         let native = try Spawn.run(["df", "-B1", columns, fixture.backing])

@@ -16,7 +16,9 @@ struct SharedBackingTests {
         #expect(status.contains("changed by other hosts: perhaps (fuse)"), "\(status)")
         #expect(try here.unmount().status == 0)
         let said = try here.mount("cache=auto").output
-        for part in ["lies on fuse", "zerofill=write acts as allocate", "under a lock", "cache=strict here", "timeouts at 0", "docs/mounting.md"] {
+        for part in [
+            "lies on fuse", "zerofill=write acts as allocate", "under a lock", "cache=strict here", "timeouts at 0", "docs/mounting.md",
+        ] {
             #expect(said.contains(part), "\(part) is not in: \(said)")
         }
         #expect(said.split(separator: "\n").count { $0.contains("other hosts") } == 1, "\(said)")
@@ -119,7 +121,11 @@ func checkRecordChanges(on kind: String, from one: String, and another: String, 
     let second = try ActingProcess(.root)
     for number in 0..<count {
         let name = "\(kind)-\(number)"
-        if kind == "file" { try first.must("create", "\(one)/\(name)", "0644", "0") } else { try first.must("mkdir", "\(one)/\(name)", "0755", "0") }
+        if kind == "file" {
+            try first.must("create", "\(one)/\(name)", "0644", "0")
+        } else {
+            try first.must("mkdir", "\(one)/\(name)", "0755", "0")
+        }
         try eventually { try second.call("stat", "\(another)/\(name)").isOK }
         try first.begin(["setxattr", "\(one)/\(name)", "system.aclfs.acl", "user:#502 deny readattr"])
         try second.begin(["setxattr", "\(another)/\(name)", "system.aclfs.flags", "hidden"])

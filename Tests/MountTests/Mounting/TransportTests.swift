@@ -82,41 +82,41 @@ struct TransportTests {
     @Test(arguments: RingTesting.transports) func whoWaitsForALockHoldsUpNobody(_ transport: String) throws {
         let result = try MountNamespace().run(
             "W=transport=\(transport)\n" + #"""
-            echo text >"$T/back/file"; "$A" mount -o "$W" "$T/back" "$T/mnt"
-            exec 9<"$T/mnt/file"; flock 9
-            for i in 1 2 3 4 5; do taskset -c 0 flock "$T/mnt/file" echo "got it" 9<&- >>"$T/got" & done
-            sleep 0.3
-            is 'it is answered' text "$(timeout 20 taskset -c 0 cat "$T/mnt/file")"
-            is 'they wait' 0 "$(wc -l <"$T/got")"
-            exec 9<&-; wait
-            is 'they go on' 5 "$(wc -l <"$T/got")"
-            umount "$T/mnt"
-            """#)
+                echo text >"$T/back/file"; "$A" mount -o "$W" "$T/back" "$T/mnt"
+                exec 9<"$T/mnt/file"; flock 9
+                for i in 1 2 3 4 5; do taskset -c 0 flock "$T/mnt/file" echo "got it" 9<&- >>"$T/got" & done
+                sleep 0.3
+                is 'it is answered' text "$(timeout 20 taskset -c 0 cat "$T/mnt/file")"
+                is 'they wait' 0 "$(wc -l <"$T/got")"
+                exec 9<&-; wait
+                is 'they go on' 5 "$(wc -l <"$T/got")"
+                umount "$T/mnt"
+                """#)
         #expect(result.output == "done", "\(result)")
     }
 
     @Test(arguments: RingTesting.transports) func theEndUnderLoad(_ transport: String) throws {
         let result = try MountNamespace().run(
             "W=transport=\(transport)\n" + #"""
-            # The shell tells of those that are killed.
-            exec 2>/dev/null
-            for round in 1 2 3 4; do
-                "$A" mount -o "$W" "$T/back" "$T/mnt"; mkdir -p "$T/back/d"
-                for i in 1 2 3 4; do
-                    (cd "$T/back"; exec 2>/dev/null; n=0
-                     while [ -e "$T/mnt/d" ]; do n=$((n+1)); echo x >"$T/mnt/d/f$i"; mv "$T/mnt/d/f$i" "$T/mnt/d/g$i"; cat "$T/mnt/d/g$i"; done) >/dev/null &
+                # The shell tells of those that are killed.
+                exec 2>/dev/null
+                for round in 1 2 3 4; do
+                    "$A" mount -o "$W" "$T/back" "$T/mnt"; mkdir -p "$T/back/d"
+                    for i in 1 2 3 4; do
+                        (cd "$T/back"; exec 2>/dev/null; n=0
+                         while [ -e "$T/mnt/d" ]; do n=$((n+1)); echo x >"$T/mnt/d/f$i"; mv "$T/mnt/d/f$i" "$T/mnt/d/g$i"; cat "$T/mnt/d/g$i"; done) >/dev/null &
+                    done
+                    sleep 0.3
+                    [ $round = 2 ] && kill -9 $(jobs -pr)
+                    # A daemon that was killed frees who waits.
+                    if [ $round = 3 ]; then kill -9 $(daemon "$T/mnt"); sleep 0.2; fi
+                    if [ $round = 4 ]; then kill $(daemon "$T/mnt"); fi
+                    umount -l "$T/mnt" 2>/dev/null; wait
+                    for i in $(seq 500); do [ -z "$(daemon "$T/mnt")" ] && break; sleep 0.05; done
+                    is "round $round: the daemon has ended" '' "$(daemon "$T/mnt")"
+                    is "round $round: nothing is mounted" 0 "$(mounted "$T/mnt")"
                 done
-                sleep 0.3
-                [ $round = 2 ] && kill -9 $(jobs -pr)
-                # A daemon that was killed frees who waits.
-                if [ $round = 3 ]; then kill -9 $(daemon "$T/mnt"); sleep 0.2; fi
-                if [ $round = 4 ]; then kill $(daemon "$T/mnt"); fi
-                umount -l "$T/mnt" 2>/dev/null; wait
-                for i in $(seq 500); do [ -z "$(daemon "$T/mnt")" ] && break; sleep 0.05; done
-                is "round $round: the daemon has ended" '' "$(daemon "$T/mnt")"
-                is "round $round: nothing is mounted" 0 "$(mounted "$T/mnt")"
-            done
-            """#)
+                """#)
         #expect(result.output == "done", "\(result)")
     }
 
@@ -124,13 +124,13 @@ struct TransportTests {
     @Test(arguments: RingTesting.transports) func fewDescriptors(_ transport: String) throws {
         let result = try MountNamespace().run(
             "W=transport=\(transport)\n" + #"""
-            for i in $(seq 600); do echo $i >"$T/back/f$i"; done
-            (ulimit -n 256; exec "$A" mount -o "$W" "$T/back" "$T/mnt")
-            is 'listed' 600 "$(ls -l "$T/mnt" | grep -c ' f')"
-            is 'read' 600 "$(cat "$T"/mnt/f* | wc -l)"
-            is 'held' yes "$([ "$(ls /proc/$(daemon "$T/mnt")/fd | wc -l)" -lt 256 ] && echo yes)"
-            umount "$T/mnt"
-            """#)
+                for i in $(seq 600); do echo $i >"$T/back/f$i"; done
+                (ulimit -n 256; exec "$A" mount -o "$W" "$T/back" "$T/mnt")
+                is 'listed' 600 "$(ls -l "$T/mnt" | grep -c ' f')"
+                is 'read' 600 "$(cat "$T"/mnt/f* | wc -l)"
+                is 'held' yes "$([ "$(ls /proc/$(daemon "$T/mnt")/fd | wc -l)" -lt 256 ] && echo yes)"
+                umount "$T/mnt"
+                """#)
         #expect(result.output == "done", "\(result)")
     }
 }

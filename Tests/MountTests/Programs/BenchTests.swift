@@ -18,7 +18,12 @@ struct BenchTests {
         let directory = String(cString: made)
         chmod(directory, 0o755)
         // With what is mounted there, should the run have failed to take it away.
-        defer { _ = try? Spawn.run(["python3", "-B", "-c", "import sys; sys.path.insert(0, sys.argv[1]); import reaper; reaper.reap(sys.argv[2])", Self.sources, directory]) }
+        defer {
+            _ = try? Spawn.run([
+                "python3", "-B", "-c", "import sys; sys.path.insert(0, sys.argv[1]); import reaper; reaper.reap(sys.argv[2])", Self.sources,
+                directory,
+            ])
+        }
         try body(directory)
     }
 
@@ -45,8 +50,10 @@ struct BenchTests {
             let result = try Spawn.run(
                 arguments(
                     directory,
-                    ["--rounds", "1", "--seconds", "0.02", "--only", (loads + tools).joined(separator: ","), "--starts", "1",
-                     "--objects", "2000", "--json", json, "--markdown", document]))
+                    [
+                        "--rounds", "1", "--seconds", "0.02", "--only", (loads + tools).joined(separator: ","), "--starts", "1",
+                        "--objects", "2000", "--json", json, "--markdown", document,
+                    ]))
             try #require(result.status == 0, "\(result)")
             let data = try #require(FileManager.default.contents(atPath: json))
             let root = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
@@ -58,7 +65,9 @@ struct BenchTests {
                 #expect(Set(samples.keys) == Set(loads + tools), "\(who)")
                 for (workload, places) in samples {
                     let isWalk = ["stat", "open", "create", "find"].contains(workload)
-                    #expect(Set(places.keys) == Set(["native", "aclfs", "aclfs+acl", "aclfs+again"] + (isWalk ? ["aclfs-home"] : [])), "\(who) \(workload)")
+                    #expect(
+                        Set(places.keys) == Set(["native", "aclfs", "aclfs+acl", "aclfs+again"] + (isWalk ? ["aclfs-home"] : [])),
+                        "\(who) \(workload)")
                     #expect(places.values.allSatisfy { $0.count == 1 && $0[0] > 0 }, "\(who) \(workload) \(places)")
                 }
                 // Opening asks the daemon, on the mount and not on the file system below: the right place was measured.
@@ -79,12 +88,16 @@ struct BenchTests {
     func clientsOnOneProcessor() throws {
         try withDirectory { directory in
             let loads = directory + "/loads"
-            let words = "#!/bin/sh\ngrep Cpus_allowed_list /proc/self/status >>\(loads).seen\nexec \(MountTesting.program("aclfs-load")) \"$@\"\n"
+            let words =
+                "#!/bin/sh\ngrep Cpus_allowed_list /proc/self/status >>\(loads).seen\nexec \(MountTesting.program("aclfs-load")) \"$@\"\n"
             try words.write(toFile: loads, atomically: false, encoding: .utf8)
             chmod(loads, 0o755)
             let document = directory + "/result.md"
-            let more = ["--load", loads, "--rounds", "1", "--seconds", "0.02", "--only", "open", "--conditions", "-", "--as", "user", "--starts", "0",
-                        "--cpu", "0", "--markdown", document]
+            let more = [
+                "--load", loads, "--rounds", "1", "--seconds", "0.02", "--only", "open", "--conditions", "-", "--as", "user", "--starts",
+                "0",
+                "--cpu", "0", "--markdown", document,
+            ]
             let result = try Spawn.run(arguments(directory, more))
             try #require(result.status == 0, "\(result)")
             let seen = try String(contentsOfFile: loads + ".seen", encoding: .utf8).split(separator: "\n")
@@ -112,8 +125,11 @@ struct BenchTests {
                 """#
             try words.write(toFile: loads, atomically: false, encoding: .utf8)
             chmod(loads, 0o755)
-            let more = ["--load", loads, "--rounds", "1", "--seconds", "0.02", "--only", "open", "--conditions", "-", "--as", "root", "--starts", "0",
-                        "--servers", way]
+            let more = [
+                "--load", loads, "--rounds", "1", "--seconds", "0.02", "--only", "open", "--conditions", "-", "--as", "root", "--starts",
+                "0",
+                "--servers", way,
+            ]
             let result = try Spawn.run(arguments(directory, more))
             try #require(result.status == 0, "\(result)")
             let seen = try String(contentsOfFile: loads + ".seen", encoding: .utf8).split(separator: "\n")

@@ -55,13 +55,14 @@ struct MessageTests {
             #""$A" sandbox "$E""#, #""$A" sandbox check "$E""#, #""$A" sandbox check "/$E""#, #""$A" sandbox check --layout "$E" x"#,
             #""$A" sandbox check --bundle "$E" x"#, #""$A" sandbox list "--$E""#, #""$A" sandbox grant "$E""#,
             #""$A" sandbox grant add --bundle "$E" --read-only /tmp"#,
-            #""$A" sandbox grant add --bundle a.b --read-only --expires "$E" /tmp"#, #""$A" sandbox grant add --bundle a.b --read-only "$E""#,
+            #""$A" sandbox grant add --bundle a.b --read-only --expires "$E" /tmp"#,
+            #""$A" sandbox grant add --bundle a.b --read-only "$E""#,
             #""$A" sandbox grant list "$E""#, #""$A" sandbox grant list --bundle "$E""#, #""$A" sandbox grant remove --bundle a.b "$E""#,
             #""$A" sandbox run "$E" -- true"#, #""$A" sandbox run "--$E" x -- true"#, #""$A" sandbox run "/$E" --mount "$E" -- true"#,
             #"cd /tmp && mkdir -p "m$E" && cd "m$E" && "$A" explain --last; "$A" chmod "$E" .; rmdir "/tmp/m$E""#,
             #"D=$(mktemp -d); ln -s "$A" "$D/mount.aclfs"; "$D/mount.aclfs" "/$E" "/$E" -o nofail; "$D/mount.aclfs" /tmp "/$E" -o "$E"; rm -r "$D""#,
         ]
-        for script in scripts { 
+        for script in scripts {
             let problem = try problem(output(script))
             #expect(problem == nil, "\(script): \(problem ?? "")")
         }

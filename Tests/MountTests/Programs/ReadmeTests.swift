@@ -30,7 +30,10 @@ struct ReadmeTests {
     /// A time of day becomes one that stands for all; how wide a column is does not count.
     private func comparable(_ line: String) -> String {
         let words = line.split(separator: " ").map(String.init)
-        guard let month = words.firstIndex(where: { ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"].contains($0) })
+        guard
+            let month = words.firstIndex(where: {
+                ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"].contains($0)
+            })
         else { return words.joined(separator: " ") }
         return (words[..<month] + ["TIME"] + words[(month + 3)...]).joined(separator: " ")
     }
@@ -48,7 +51,8 @@ struct ReadmeTests {
             "carol": TestUser(uid: 503, gid: 30, groups: [30]),
         ]
         // Programs as installed, and a /srv that is nobody else's.
-        let prepared = try run(.root, "mount -t tmpfs -o mode=755 tmpfs /srv && mkdir /srv/bin && ln -s \(MountTesting.program("aclfs")) /srv/bin/")
+        let prepared = try run(
+            .root, "mount -t tmpfs -o mode=755 tmpfs /srv && mkdir /srv/bin && ln -s \(MountTesting.program("aclfs")) /srv/bin/")
         #expect(prepared.status == 0, "\(prepared)")
         defer { _ = try? run(.root, "/srv/bin/aclfs unmount /srv/share; umount -l /srv") }
         var directory = "/"

@@ -26,7 +26,8 @@ struct StandardOutputTests {
     ]
 
     private static let commands =
-        MountTesting.isLong ? all : ["backup list --format=rsync $M/w", "backup status $M/w/a", "ls -l $M/w", "explain read $M/w/a", "--help"]
+        MountTesting.isLong
+        ? all : ["backup list --format=rsync $M/w", "backup status $M/w/a", "ls -l $M/w", "explain read $M/w/a", "--help"]
 
     @Test(arguments: commands)
     func isReported(command: String) throws {

@@ -7,9 +7,9 @@ struct SandboxClosedTests {
     private func run(_ script: String) throws {
         let result = try SandboxRunScript.run(
             SandboxSocketTests.users + #"""
-            "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1
+                "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1
 
-            """# + script)
+                """# + script)
         #expect(result.output == "done", "\(result)")
     }
 
@@ -63,21 +63,24 @@ struct SandboxClosedTests {
     }
 
     /// By root's server: dead ones say so for ever, others for a moment.
-    @Test(arguments: ["ann", "as_root"], MountTesting.isLong ? ["107", "116", "5", "112"] : ["107"]) func whatSaysThatItIsDeadIsCovered(_ who: String, _ error: String) throws {
+    @Test(arguments: ["ann", "as_root"], MountTesting.isLong ? ["107", "116", "5", "112"] : ["107"]) func whatSaysThatItIsDeadIsCovered(
+        _ who: String, _ error: String
+    ) throws {
         try run(
-            Self.moody + #"""
-            what="$BACK $SHARE"; [ WHO = as_root ] || what="$what /proc"; echo treasure >"$BACK/secret"; chmod 644 "$BACK/secret"
-            for shown in $what; do
-                (ulimit -n 4096; exec python3 "$T/moody" "$T/fs" "$T/dead" ERROR) & serving=$!; await '[ -d "$T/fs/sub" ]'
-                mount --bind "$shown" "$T/fs/sub"; is "$shown: outside" 0 "$(status test -e "$T/fs/sub/.")"
-                touch "$T/dead"; is "$shown: dead" 1 "$(status stat "$T/fs/sub")"; grep -q " $T/fs/sub " /proc/self/mounts || echo 'it fell'
-                run WHO -- sh -c "touch $SCRATCH/ready; while [ ! -e $SCRATCH/go ]; do sleep 0.1; done; cat $T/fs/sub/secret $T/fs/sub/1/comm; ls $T/fs" >"$T/said" 2>"$T/why" & running=$!
-                await '[ -e $SCRATCH/ready ] || [ -s "$T/why" ]'; rm "$T/dead"; touch "$SCRATCH/go"; wait $running
-                is "$shown: not seen" '' "$(grep -v '^sub$' "$T/said")"; is "$shown: it ran" ready "$(ls "$SCRATCH" | grep ready)"
-                holds "$shown: alive" "$(ls "$T/fs/sub")" "$(ls "$shown" | head -1)"
-                rm -f "$SCRATCH/ready" "$SCRATCH/go"; settle 1; umount "$T/fs/sub"; umount "$T/fs"; wait $serving
-            done
-            """#.replacing("WHO", with: who).replacing("ERROR", with: error))
+            Self.moody
+                + #"""
+                what="$BACK $SHARE"; [ WHO = as_root ] || what="$what /proc"; echo treasure >"$BACK/secret"; chmod 644 "$BACK/secret"
+                for shown in $what; do
+                    (ulimit -n 4096; exec python3 "$T/moody" "$T/fs" "$T/dead" ERROR) & serving=$!; await '[ -d "$T/fs/sub" ]'
+                    mount --bind "$shown" "$T/fs/sub"; is "$shown: outside" 0 "$(status test -e "$T/fs/sub/.")"
+                    touch "$T/dead"; is "$shown: dead" 1 "$(status stat "$T/fs/sub")"; grep -q " $T/fs/sub " /proc/self/mounts || echo 'it fell'
+                    run WHO -- sh -c "touch $SCRATCH/ready; while [ ! -e $SCRATCH/go ]; do sleep 0.1; done; cat $T/fs/sub/secret $T/fs/sub/1/comm; ls $T/fs" >"$T/said" 2>"$T/why" & running=$!
+                    await '[ -e $SCRATCH/ready ] || [ -s "$T/why" ]'; rm "$T/dead"; touch "$SCRATCH/go"; wait $running
+                    is "$shown: not seen" '' "$(grep -v '^sub$' "$T/said")"; is "$shown: it ran" ready "$(ls "$SCRATCH" | grep ready)"
+                    holds "$shown: alive" "$(ls "$T/fs/sub")" "$(ls "$shown" | head -1)"
+                    rm -f "$SCRATCH/ready" "$SCRATCH/go"; settle 1; umount "$T/fs/sub"; umount "$T/fs"; wait $serving
+                done
+                """#.replacing("WHO", with: who).replacing("ERROR", with: error))
     }
 
     /// `moody PLACE FILE ERROR [OPTIONS [USER]]`: a file system of one directory, `sub`, in which is another, whose server tells no

@@ -38,22 +38,23 @@ struct SandboxCoverTests {
     @Test(arguments: ["ann", "as_root"], ["proc", "fusectl", "cgroup2", "grants", "anothers", "over itself"])
     func aHiddenMountOfWhatElseIsCoveredIsNamed(_ who: String, _ what: String) throws {
         try run(
-            SandboxSocketTests.users + #"""
-            export HOME=$T/holder/home; WHO mkdir -p "$HOME"; mkdir -p "$T/second"; mount --bind "$T" "$T/second"
-            H=$T/holder/h; WHO mkdir -p "$H/b/m" "$BACK/b/m" "$T/holder/q"
-            case "WHAT" in
-                grants) is 'they are kept there' ran "$(run WHO -- echo ran 2>&1)"; [ WHO = ann ] && kept=$HOME || kept=/var/lib; mount --bind "$kept" "$H/b/m" ;;
-                anothers) mkdir "$T/his"; chown $ZED:$ZED "$T/his"; zed "$A" mount -o allow_other "$BACK" "$T/his" 2>/dev/null; mount --bind "$T/his" "$H/b/m" ;;
-                'over itself') mount -t proc proc "$BACK/b/m"; H=$BACK; SHARE=$BACK; cd / ;;
-                *) mount -t WHAT none "$H/b/m" || { echo 'no WHAT here'; exit; } ;;
-            esac
-            [ "WHAT" = 'over itself' ] || is 'seen, it runs' ran "$(run WHO -- echo ran 2>&1)"
-            inside=$(cd "$H" && pwd | sed "s|^$T||")
-            [ "WHAT" = 'over itself' ] && { "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1; is 'it is mounted' 0 $?; } || mount -t tmpfs -o mode=755 tmpfs "$H"
-            said=$(run WHO -- sh -c "mv $T/second$inside/b $T/second/holder/q/b; ls $T/holder/q/b/m" 2>&1); is "status, with $said" 2 "$(status run WHO -- true 2>/dev/null)"
-            holds 'it is named' "$said" "$H/b/m"; holds 'it is named' "$said" 'is hidden by what is mounted above it'
-            umount -l "$H"; [ "WHAT" = anothers ] && { umount "$H/b/m"; zed fusermount3 -u "$T/his"; }; true
-            """#.replacing("WHO", with: who).replacing("WHAT", with: what), what == "over itself" ? "" : Self.mounted)
+            SandboxSocketTests.users
+                + #"""
+                export HOME=$T/holder/home; WHO mkdir -p "$HOME"; mkdir -p "$T/second"; mount --bind "$T" "$T/second"
+                H=$T/holder/h; WHO mkdir -p "$H/b/m" "$BACK/b/m" "$T/holder/q"
+                case "WHAT" in
+                    grants) is 'they are kept there' ran "$(run WHO -- echo ran 2>&1)"; [ WHO = ann ] && kept=$HOME || kept=/var/lib; mount --bind "$kept" "$H/b/m" ;;
+                    anothers) mkdir "$T/his"; chown $ZED:$ZED "$T/his"; zed "$A" mount -o allow_other "$BACK" "$T/his" 2>/dev/null; mount --bind "$T/his" "$H/b/m" ;;
+                    'over itself') mount -t proc proc "$BACK/b/m"; H=$BACK; SHARE=$BACK; cd / ;;
+                    *) mount -t WHAT none "$H/b/m" || { echo 'no WHAT here'; exit; } ;;
+                esac
+                [ "WHAT" = 'over itself' ] || is 'seen, it runs' ran "$(run WHO -- echo ran 2>&1)"
+                inside=$(cd "$H" && pwd | sed "s|^$T||")
+                [ "WHAT" = 'over itself' ] && { "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1; is 'it is mounted' 0 $?; } || mount -t tmpfs -o mode=755 tmpfs "$H"
+                said=$(run WHO -- sh -c "mv $T/second$inside/b $T/second/holder/q/b; ls $T/holder/q/b/m" 2>&1); is "status, with $said" 2 "$(status run WHO -- true 2>/dev/null)"
+                holds 'it is named' "$said" "$H/b/m"; holds 'it is named' "$said" 'is hidden by what is mounted above it'
+                umount -l "$H"; [ "WHAT" = anothers ] && { umount "$H/b/m"; zed fusermount3 -u "$T/his"; }; true
+                """#.replacing("WHO", with: who).replacing("WHAT", with: what), what == "over itself" ? "" : Self.mounted)
     }
 
     /// What hides it stands on the top of what bears it, as a second /sys or a tmpfs over a first: it goes where that goes.
@@ -290,15 +291,16 @@ struct SandboxCoverOnFUSETests {
     /// Nobody but him is let in, so nothing has to be covered.
     @Test(arguments: ["ann", "as_root"]) func aStrangersMountForHimselfStopsNobody(_ who: String) throws {
         let result = try SandboxRunScript.run(
-            SandboxSocketTests.users + #"""
-            "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1
-            mkdir -p "$T/real/zed/m" "$T/fs" "$T/his"; chown -R $ZED:$ZED "$T/real/zed" "$T/his"; chmod 700 "$T/real/zed" "$T/his"
-            bindfs -o allow_other,default_permissions "$T/real" "$T/fs"
-            zed "$A" mount "$T/his" "$T/fs/zed/m" 2>/dev/null; is 'it is mounted' 0 $?
-            is 'it runs' ran "$(run WHO -- echo ran 2>&1)"
-            is 'without a name' ran "$(cd / && WHO "$A" sandbox run "$P" -- echo ran 2>&1)"
-            zed "$A" unmount "$T/fs/zed/m"; settle 1
-            """#.replacing("WHO", with: who))
+            SandboxSocketTests.users
+                + #"""
+                "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1
+                mkdir -p "$T/real/zed/m" "$T/fs" "$T/his"; chown -R $ZED:$ZED "$T/real/zed" "$T/his"; chmod 700 "$T/real/zed" "$T/his"
+                bindfs -o allow_other,default_permissions "$T/real" "$T/fs"
+                zed "$A" mount "$T/his" "$T/fs/zed/m" 2>/dev/null; is 'it is mounted' 0 $?
+                is 'it runs' ran "$(run WHO -- echo ran 2>&1)"
+                is 'without a name' ran "$(cd / && WHO "$A" sandbox run "$P" -- echo ran 2>&1)"
+                zed "$A" unmount "$T/fs/zed/m"; settle 1
+                """#.replacing("WHO", with: who))
         #expect(result.output == "done", "\(result)")
     }
 }

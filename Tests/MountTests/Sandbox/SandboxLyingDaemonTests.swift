@@ -134,7 +134,9 @@ struct SandboxLyingDaemonTests {
     }
 
     /// However many mounts there are, and whatever is said to buy time.
-    @Test(arguments: MountTesting.isLong ? ["silent", "busy", "closes"] : ["silent"], ["", ",allow_other"]) func itHoldsNobodyUp(_ mode: String, _ options: String) throws {
+    @Test(arguments: MountTesting.isLong ? ["silent", "busy", "closes"] : ["silent"], ["", ",allow_other"]) func itHoldsNobodyUp(
+        _ mode: String, _ options: String
+    ) throws {
         try run(
             #"""
             lie MODE 4 OPTIONS

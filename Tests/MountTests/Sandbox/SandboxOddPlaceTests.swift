@@ -8,13 +8,13 @@ struct SandboxOddPlaceTests {
     private func run(_ script: String) throws {
         let result = try SandboxRunScript.run(
             SandboxSocketTests.users + SandboxClosedTests.moody + #"""
-            "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1
-            # moody USER PLACE [OPTIONS]
-            moody() { python3 "$T/moody" "$2" "$T/dead" "${ERROR:-107}" "${3-}" "$1" & serving=$!; await "grep -q ' $2 ' /proc/self/mounts"; }
-            gone() { umount "$1"; wait $serving; }
-            runs() { is "$1" ran "$(run ann -- echo ran 2>&1)"; }
+                "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1
+                # moody USER PLACE [OPTIONS]
+                moody() { python3 "$T/moody" "$2" "$T/dead" "${ERROR:-107}" "${3-}" "$1" & serving=$!; await "grep -q ' $2 ' /proc/self/mounts"; }
+                gone() { umount "$1"; wait $serving; }
+                runs() { is "$1" ran "$(run ann -- echo ran 2>&1)"; }
 
-            """# + script)
+                """# + script)
         #expect(result.output == "done", "\(result)")
     }
 

@@ -7,10 +7,10 @@ struct SandboxOtherDaemonTests {
     private func run(_ script: String) throws -> CommandResult {
         try SandboxRunScript.run(
             SandboxSocketTests.users + #"""
-            "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1
-            mkdir "$T/hers" "$T/his"; ann mkdir -p "$SCRATCH/one" "$SCRATCH/two" "$SCRATCH/behind"; chown $ANN:$ANN "$T/hers"
+                "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1
+                mkdir "$T/hers" "$T/his"; ann mkdir -p "$SCRATCH/one" "$SCRATCH/two" "$SCRATCH/behind"; chown $ANN:$ANN "$T/hers"
 
-            """# + script)
+                """# + script)
     }
 
     /// Whatever the environments of both, and whichever mount namespace the daemon serves.

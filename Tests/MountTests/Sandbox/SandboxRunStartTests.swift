@@ -147,7 +147,8 @@ struct SandboxRunStartTests {
         "mkdir -m 711 /dev/x; mknod -m 666 /dev/x/disk b 7 250", "mkdir -m 000 /dev/x; chown $ANN /dev/x",
         "mkdir -p /dev/1/2/3/4/5; mknod -m 666 /dev/1/2/3/4/5/x b 7 250", "mkdir -p /dev/a/pts; mknod -m 666 /dev/a/pts/x b 7 250",
         "mkdir /dev/bsg; mknod -m 666 /dev/bsg/0:0 c 7 250", "mknod -m 666 /dev/nvme0 c 7 250",
-        "mknod -m 666 /dev/x c 21 250", "mknod -m 604 /dev/x c 1 1", "mknod -m 666 /dev/x c $(awk '$2 == \"bsg\" { print $1 }' /proc/devices) 250",
+        "mknod -m 666 /dev/x c 21 250", "mknod -m 604 /dev/x c 1 1",
+        "mknod -m 666 /dev/x c $(awk '$2 == \"bsg\" { print $1 }' /proc/devices) 250",
         "mkdir /dev/1; mount -t tmpfs -o mode=755 tmpfs /dev/1; touch /dev/1/x; mknod -m 666 $T/node b 7 250; mount --bind $T/node /dev/1/x",
     ]) func whoMayOpenADiskGetsFewDevices(_ disk: String) throws {
         let result = try run(

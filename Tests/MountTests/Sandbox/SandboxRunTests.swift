@@ -103,15 +103,15 @@ struct SandboxRunTests {
             mount -t tmpfs -o mode=755 tmpfs /run; mkdir -p "/run/user/$ANN/aclfs" "$T/own/aclfs"
             touch "/run/user/$ANN/aclfs/1-2.sock" "$T/own/aclfs/1-2.sock"; chown -R $ANN:$ANN "/run/user/$ANN" "$T/own"
             """# + "\n" + Self.mounted + #"""
-            unset XDG_RUNTIME_DIR
-            is 'unset' '' "$(run ann -- ls "/run/user/$ANN/aclfs" 2>&1)"
-            is 'seen outside' 1-2.sock "$(ann ls "/run/user/$ANN/aclfs")"
-            export XDG_RUNTIME_DIR=$T/own
-            is 'elsewhere' '' "$(run ann -- ls "/run/user/$ANN/aclfs" "$T/own/aclfs" 2>&1 | grep sock)"
-            export XDG_RUNTIME_DIR=/run/user/$ANN
-            is 'as usual' '' "$(run ann -- ls "/run/user/$ANN/aclfs" 2>&1)"
-            settle 1
-            """#)
+                unset XDG_RUNTIME_DIR
+                is 'unset' '' "$(run ann -- ls "/run/user/$ANN/aclfs" 2>&1)"
+                is 'seen outside' 1-2.sock "$(ann ls "/run/user/$ANN/aclfs")"
+                export XDG_RUNTIME_DIR=$T/own
+                is 'elsewhere' '' "$(run ann -- ls "/run/user/$ANN/aclfs" "$T/own/aclfs" 2>&1 | grep sock)"
+                export XDG_RUNTIME_DIR=/run/user/$ANN
+                is 'as usual' '' "$(run ann -- ls "/run/user/$ANN/aclfs" 2>&1)"
+                settle 1
+                """#)
         #expect(result.output == "done", "\(result)")
     }
 
@@ -258,15 +258,15 @@ struct SandboxRunTests {
             cd "$T/top" && pivot_root . old && cd / && umount -l /old || echo 'no other root directory'
 
             """# + Self.mounted + #"""
-            echo treasure >/file; chmod 666 /file; exec 5<>/file; is 'before' treasure "$(run as_root -- cat </file 2>&1)"
-            # Within one mount.
-            mkdir "$T/door"; mount --bind "$T" "$T/door"; mv "$T/door/top/file" "$T/door/holder/inner/back/sub/file"; umount "$T/door"
-            is 'it has no path' / "$(readlink /proc/self/fd/5)"
-            said=$(run as_root -- sh -c 'cat; echo planted >&0' <&5 2>&1); is 'nothing is run' 2 $?
-            holds 'moved' "$said" 'a file of a place that is not seen here'
-            is 'as it was' treasure "$(cat "$SHARE/sub/file")"
-            exec 5<&-; settle 1
-            """#)
+                echo treasure >/file; chmod 666 /file; exec 5<>/file; is 'before' treasure "$(run as_root -- cat </file 2>&1)"
+                # Within one mount.
+                mkdir "$T/door"; mount --bind "$T" "$T/door"; mv "$T/door/top/file" "$T/door/holder/inner/back/sub/file"; umount "$T/door"
+                is 'it has no path' / "$(readlink /proc/self/fd/5)"
+                said=$(run as_root -- sh -c 'cat; echo planted >&0' <&5 2>&1); is 'nothing is run' 2 $?
+                holds 'moved' "$said" 'a file of a place that is not seen here'
+                is 'as it was' treasure "$(cat "$SHARE/sub/file")"
+                exec 5<&-; settle 1
+                """#)
         #expect(result.output == "done", "\(result)")
     }
 

@@ -7,13 +7,13 @@ struct SandboxStrangerTests {
     private func run(_ script: String) throws -> CommandResult {
         try SandboxRunScript.run(
             SandboxSocketTests.users + #"""
-            mkdir "$T/his" "$T/other" "$T/home" "$T/home/sub"; chown -R $ZED:$ZED "$T/his" "$T/other" "$T/home"; chmod 700 "$T/his" "$T/other"
-            # finishes NAME COMMAND… : what it says is in said.
-            finishes() { local name=$1; shift; rm -f "$T/over"; ("$@" >"$T/said" 2>&1; echo $? >"$T/over") & await '[ -s "$T/over" ]'; [ -s "$T/over" ] || echo "$name hangs"; }
-            stop() { stopped=$(daemon "$1"); is 'it is served' 1 "$(echo "$stopped" | wc -w)"; kill -STOP $stopped; }
-            go_on() { kill -CONT $stopped; wait; }
+                mkdir "$T/his" "$T/other" "$T/home" "$T/home/sub"; chown -R $ZED:$ZED "$T/his" "$T/other" "$T/home"; chmod 700 "$T/his" "$T/other"
+                # finishes NAME COMMAND… : what it says is in said.
+                finishes() { local name=$1; shift; rm -f "$T/over"; ("$@" >"$T/said" 2>&1; echo $? >"$T/over") & await '[ -s "$T/over" ]'; [ -s "$T/over" ] || echo "$name hangs"; }
+                stop() { stopped=$(daemon "$1"); is 'it is served' 1 "$(echo "$stopped" | wc -w)"; kill -STOP $stopped; }
+                go_on() { kill -CONT $stopped; wait; }
 
-            """# + script)
+                """# + script)
     }
 
     private static let mounted = #"""
@@ -25,15 +25,16 @@ struct SandboxStrangerTests {
     @Test(arguments: ["ann", "as_root"], ["", "-o allow_other"])
     func overAMountOfHis(_ who: String, _ options: String) throws {
         let result = try run(
-            Self.mounted + #"""
-            zed "$A" mount OPTIONS "$T/his" "$T/home/sub" 2>/dev/null; is 'the inner' 0 $?
-            zed "$A" mount -o allow_other "$T/other" "$T/home" 2>/dev/null; is 'the outer' 0 $?
-            stop "$T/home"
-            finishes 'it' run WHO -- echo ran; is 'it runs' ran "$(cat "$T/said")"
-            go_on
-            is 'neither is seen' '' "$(run WHO -- find "$T/home" -mindepth 1 2>/dev/null)"
-            settle 1; zed fusermount3 -u "$T/home"; zed fusermount3 -u "$T/home/sub"
-            """#.replacing("OPTIONS", with: options).replacing("WHO", with: who))
+            Self.mounted
+                + #"""
+                zed "$A" mount OPTIONS "$T/his" "$T/home/sub" 2>/dev/null; is 'the inner' 0 $?
+                zed "$A" mount -o allow_other "$T/other" "$T/home" 2>/dev/null; is 'the outer' 0 $?
+                stop "$T/home"
+                finishes 'it' run WHO -- echo ran; is 'it runs' ran "$(cat "$T/said")"
+                go_on
+                is 'neither is seen' '' "$(run WHO -- find "$T/home" -mindepth 1 2>/dev/null)"
+                settle 1; zed fusermount3 -u "$T/home"; zed fusermount3 -u "$T/home/sub"
+                """#.replacing("OPTIONS", with: options).replacing("WHO", with: who))
         #expect(result.output == "done", "\(result)")
     }
 
@@ -44,20 +45,21 @@ struct SandboxStrangerTests {
         ["his", "dead", "closed", "bearing"].flatMap { how in ["BACK", "SHARE"].map { (how, $0) } })
     func overAPlaceOfTheShare(_ who: String, _ hiding: (how: String, what: String)) throws {
         let result = try run(
-            Self.mounted + #"""
-            mkdir -p "$T/home/b/m" "$T/second" "$T/q"; chmod 777 "$T/home" "$T/home/b" "$T/q"; mount --bind "$T" "$T/second"
-            mount --bind "WHAT" "$T/home/b/m"; chown $ZED:$ZED "$T/home"
-            case HOW in
-                his) zed "$A" mount "$T/his" "$T/home" 2>/dev/null ;;
-                dead) "$A" mount "$T/his" "$T/home" 2>/dev/null; killed=$(daemon "$T/home"); kill -9 $killed; await '! [ -d /proc/$killed ]' ;;
-                closed) mount -t tmpfs -o mode=700 tmpfs "$T/home" ;;
-                bearing) mkdir "$T/his/s"; chmod 755 "$T/his" "$T/his/s"; zed "$A" mount -o allow_other "$T/his" "$T/home" 2>/dev/null; mount --bind "$SHARE" "$T/home/s" ;;
-            esac
-            is 'it is hidden' 0 $?
-            holds 'it is named' "$(run WHO -- sh -c "mv $T/second/home/b $T/second/q/b; cat $T/q/b/m/secret" 2>&1)" "$T/home/b/m shows the share or what lies behind it and is hidden"
-            umount -l "$T/home"; is 'seen, it is covered' '' "$(run WHO -- sh -c "mv $T/second/home/b $T/second/q/b; cat $T/q/b/m/secret" 2>/dev/null)"
-            settle 1
-            """#.replacing("HOW", with: hiding.how).replacing("WHO", with: who).replacing("WHAT", with: "$" + hiding.what))
+            Self.mounted
+                + #"""
+                mkdir -p "$T/home/b/m" "$T/second" "$T/q"; chmod 777 "$T/home" "$T/home/b" "$T/q"; mount --bind "$T" "$T/second"
+                mount --bind "WHAT" "$T/home/b/m"; chown $ZED:$ZED "$T/home"
+                case HOW in
+                    his) zed "$A" mount "$T/his" "$T/home" 2>/dev/null ;;
+                    dead) "$A" mount "$T/his" "$T/home" 2>/dev/null; killed=$(daemon "$T/home"); kill -9 $killed; await '! [ -d /proc/$killed ]' ;;
+                    closed) mount -t tmpfs -o mode=700 tmpfs "$T/home" ;;
+                    bearing) mkdir "$T/his/s"; chmod 755 "$T/his" "$T/his/s"; zed "$A" mount -o allow_other "$T/his" "$T/home" 2>/dev/null; mount --bind "$SHARE" "$T/home/s" ;;
+                esac
+                is 'it is hidden' 0 $?
+                holds 'it is named' "$(run WHO -- sh -c "mv $T/second/home/b $T/second/q/b; cat $T/q/b/m/secret" 2>&1)" "$T/home/b/m shows the share or what lies behind it and is hidden"
+                umount -l "$T/home"; is 'seen, it is covered' '' "$(run WHO -- sh -c "mv $T/second/home/b $T/second/q/b; cat $T/q/b/m/secret" 2>/dev/null)"
+                settle 1
+                """#.replacing("HOW", with: hiding.how).replacing("WHO", with: who).replacing("WHAT", with: "$" + hiding.what))
         #expect(result.output == "done", "\(result)")
     }
 
@@ -66,34 +68,36 @@ struct SandboxStrangerTests {
         let result = try run(
             #"""
             mount -t tmpfs -o mode=755 tmpfs /run; mkdir -p "/run/user/$ZED"; chown $ZED:$ZED "/run/user/$ZED"
-            """# + "\n" + Self.mounted + #"""
-            zed "$A" mount -o allow_other "$T/his" "$T/home" 2>/dev/null; is 'his mount' 0 $?
-            zed "$A" mount -o allow_other "$T/other" "PLACE" 2>/dev/null; is 'over it' 0 $?
-            stop "PLACE"
-            finishes 'run' run WHO -- echo ran; is 'it runs' ran "$(cat "$T/said")"
-            finishes 'list' WHO "$A" sandbox list
-            finishes 'grant list' WHO "$A" sandbox grant list
-            go_on; settle 1; zed fusermount3 -u "PLACE"; zed fusermount3 -u "$T/home"
-            """#.replacing("PLACE", with: place).replacing("WHO", with: who))
+            """# + "\n" + Self.mounted
+                + #"""
+                zed "$A" mount -o allow_other "$T/his" "$T/home" 2>/dev/null; is 'his mount' 0 $?
+                zed "$A" mount -o allow_other "$T/other" "PLACE" 2>/dev/null; is 'over it' 0 $?
+                stop "PLACE"
+                finishes 'run' run WHO -- echo ran; is 'it runs' ran "$(cat "$T/said")"
+                finishes 'list' WHO "$A" sandbox list
+                finishes 'grant list' WHO "$A" sandbox grant list
+                go_on; settle 1; zed fusermount3 -u "PLACE"; zed fusermount3 -u "$T/home"
+                """#.replacing("PLACE", with: place).replacing("WHO", with: who))
         #expect(result.output == "done", "\(result)")
     }
 
     /// Which whoever starts a sandbox looks through for devices.
     @Test(arguments: ["ann", "as_root"]) func inDev(_ who: String) throws {
         let result = try run(
-            Self.mounted + #"""
-            command -v python3 >/dev/null || { echo 'python3 is missing'; exit; }
-            mount -t tmpfs -o mode=1777 tmpfs /dev/shm; mkdir -p /dev/shm/home/sub; mount -t tmpfs tmpfs /dev/shm/home/sub
-            # Not even the kernel's first question is answered.
-            python3 -c 'import ctypes, os, sys, time
-            device = os.open("/dev/fuse", os.O_RDWR)
-            words = f"fd={device},rootmode=40000,user_id={sys.argv[1]},group_id={sys.argv[1]},allow_other"
-            if ctypes.CDLL(None).mount(b"silent", b"/dev/shm/home", b"fuse", 0, words.encode()) == 0: print("ready", flush=True)
-            time.sleep(1000)' $ZED >"$T/silent" & silent=$!
-            await 'grep -q ready "$T/silent"'
-            finishes 'it' run WHO -- echo ran; is 'it runs' ran "$(cat "$T/said")"
-            { kill -9 $silent; wait; } 2>/dev/null; umount -l /dev/shm/home; umount /dev/shm/home/sub; umount /dev/shm; settle 1
-            """#.replacing("WHO", with: who))
+            Self.mounted
+                + #"""
+                command -v python3 >/dev/null || { echo 'python3 is missing'; exit; }
+                mount -t tmpfs -o mode=1777 tmpfs /dev/shm; mkdir -p /dev/shm/home/sub; mount -t tmpfs tmpfs /dev/shm/home/sub
+                # Not even the kernel's first question is answered.
+                python3 -c 'import ctypes, os, sys, time
+                device = os.open("/dev/fuse", os.O_RDWR)
+                words = f"fd={device},rootmode=40000,user_id={sys.argv[1]},group_id={sys.argv[1]},allow_other"
+                if ctypes.CDLL(None).mount(b"silent", b"/dev/shm/home", b"fuse", 0, words.encode()) == 0: print("ready", flush=True)
+                time.sleep(1000)' $ZED >"$T/silent" & silent=$!
+                await 'grep -q ready "$T/silent"'
+                finishes 'it' run WHO -- echo ran; is 'it runs' ran "$(cat "$T/said")"
+                { kill -9 $silent; wait; } 2>/dev/null; umount -l /dev/shm/home; umount /dev/shm/home/sub; umount /dev/shm; settle 1
+                """#.replacing("WHO", with: who))
         #expect(result.output == "done", "\(result)")
     }
 
@@ -118,48 +122,50 @@ struct SandboxStrangerTests {
     @Test func overManyOfHis() throws {
         let result = try run(
             Self.mounted + #"""
-            zed "$A" mount "$T/his" "$T/home" 2>/dev/null; is 'his mount' 0 $?
-            one() { local start=$(date +%s%N); run ann -- true; echo $((($(date +%s%N) - start) / 1000000)); }
-            few=$(one; one); few=$(echo "$few" | sort -n | head -1)
-            for i in $(seq 200); do mkdir "$T/many$i"; mount --bind "$T/home" "$T/many$i"; done
-            many=$(one)
-            is "$few ms, with 200 more $many ms" yes "$([ "$many" -lt $((few * 5 + 2500)) ] && echo yes)"
-            is 'none is seen' '' "$(run ann -- sh -c "ls $T/many1 $T/many200" 2>&1 | grep -v : | xargs)"
-            settle 1; for i in $(seq 200); do umount "$T/many$i"; done; zed fusermount3 -u "$T/home"
-            """#)
+                zed "$A" mount "$T/his" "$T/home" 2>/dev/null; is 'his mount' 0 $?
+                one() { local start=$(date +%s%N); run ann -- true; echo $((($(date +%s%N) - start) / 1000000)); }
+                few=$(one; one); few=$(echo "$few" | sort -n | head -1)
+                for i in $(seq 200); do mkdir "$T/many$i"; mount --bind "$T/home" "$T/many$i"; done
+                many=$(one)
+                is "$few ms, with 200 more $many ms" yes "$([ "$many" -lt $((few * 5 + 2500)) ] && echo yes)"
+                is 'none is seen' '' "$(run ann -- sh -c "ls $T/many1 $T/many200" 2>&1 | grep -v : | xargs)"
+                settle 1; for i in $(seq 200); do umount "$T/many$i"; done; zed fusermount3 -u "$T/home"
+                """#)
         #expect(result.output == "done", "\(result)")
     }
 
     /// A file is replaced, and what is mounted on it falls; not so the top of a file system.
     @Test(arguments: ["ann", "as_root"]) func aFileThatHeMountsOverStopsNobody(_ who: String) throws {
         let result = try run(
-            Self.mounted + #"""
-            zed touch "$T/his/f"; chmod 755 "$T/his"
-            (exec "$ACT" $ZED $ZED - -- "$ESCAPE" unserved "$T/his/f" subtype=aclfs,allow_other) & server=$!; await 'grep -q " $T/his/f " /proc/self/mounts'
-            is 'it runs' ran "$(run WHO -- echo ran 2>&1)"
-            is 'covered, it is not asked' '' "$(run WHO -- timeout 20 cat "$T/his/f" 2>/dev/null; [ $? != 124 ] || echo 'it is waited for')"
-            # What stands on its top stays as well.
-            mount --bind /dev/null "$T/his/f"; is 'hidden' ran "$(run WHO -- echo ran 2>&1)"; umount "$T/his/f"
-            kill $server; wait 2>/dev/null; umount -l "$T/his/f"; settle 1
-            """#.replacing("WHO", with: who))
+            Self.mounted
+                + #"""
+                zed touch "$T/his/f"; chmod 755 "$T/his"
+                (exec "$ACT" $ZED $ZED - -- "$ESCAPE" unserved "$T/his/f" subtype=aclfs,allow_other) & server=$!; await 'grep -q " $T/his/f " /proc/self/mounts'
+                is 'it runs' ran "$(run WHO -- echo ran 2>&1)"
+                is 'covered, it is not asked' '' "$(run WHO -- timeout 20 cat "$T/his/f" 2>/dev/null; [ $? != 124 ] || echo 'it is waited for')"
+                # What stands on its top stays as well.
+                mount --bind /dev/null "$T/his/f"; is 'hidden' ran "$(run WHO -- echo ran 2>&1)"; umount "$T/his/f"
+                kill $server; wait 2>/dev/null; umount -l "$T/his/f"; settle 1
+                """#.replacing("WHO", with: who))
         #expect(result.output == "done", "\(result)")
     }
 
     /// He alone could confine a command on it.
     @Test(arguments: ["ann", "as_root"]) func aMountOfHisIsNeverMeant(_ who: String) throws {
         let result = try run(
-            Self.mounted + #"""
-            cd /; zed "$A" mount -o allow_other "$T/his" "$T/home" 2>/dev/null; is 'his mount' 0 $?
-            is 'it is seen' sub "$(mkdir "$T/his/sub"; ls "$T/home" | grep sub)"
-            unnamed() { WHO "$A" sandbox run "$P" -- "$@"; }
-            is 'it runs' "Operation not permitted" "$(unnamed cat "$SHARE/secret" 2>&1 | sed 's/.*: //')"
-            stop "$T/home"
-            finishes 'it' unnamed echo ran; is 'nobody asks him' ran "$(cat "$T/said")"
-            go_on; settle 1; "$A" unmount "$SHARE"
-            finishes 'his alone' unnamed true; is 'status' 2 "$(cat "$T/over")"
-            holds 'his alone' "$(cat "$T/said")" "no aclfs mount of root's or your own is seen here"
-            zed fusermount3 -u "$T/home"
-            """#.replacing("WHO", with: who))
+            Self.mounted
+                + #"""
+                cd /; zed "$A" mount -o allow_other "$T/his" "$T/home" 2>/dev/null; is 'his mount' 0 $?
+                is 'it is seen' sub "$(mkdir "$T/his/sub"; ls "$T/home" | grep sub)"
+                unnamed() { WHO "$A" sandbox run "$P" -- "$@"; }
+                is 'it runs' "Operation not permitted" "$(unnamed cat "$SHARE/secret" 2>&1 | sed 's/.*: //')"
+                stop "$T/home"
+                finishes 'it' unnamed echo ran; is 'nobody asks him' ran "$(cat "$T/said")"
+                go_on; settle 1; "$A" unmount "$SHARE"
+                finishes 'his alone' unnamed true; is 'status' 2 "$(cat "$T/over")"
+                holds 'his alone' "$(cat "$T/said")" "no aclfs mount of root's or your own is seen here"
+                zed fusermount3 -u "$T/home"
+                """#.replacing("WHO", with: who))
         #expect(result.output == "done", "\(result)")
     }
 }

@@ -159,18 +159,19 @@ struct SandboxWallTests {
     /// On a directory of his own on the share, which the view does not show.
     @Test(arguments: ["ann", "as_root"]) func anothersMountOnTheShareStopsNobody(_ who: String) throws {
         let result = try run(
-            Self.zed + #"""
-            mkdir "$SHARE/evil" "$T/his" "$T/home"; chown 64321:64321 "$SHARE/evil" "$T/his" "$T/home"; chmod 700 "$T/his"
-            for place in "$SHARE/evil" "$T/home"; do
-                is 'his mount' 0 "$(zed "$A" mount "$T/his" "$place" 2>&1 | grep -v 'metadata is kept'; echo ${PIPESTATUS[0]})"
-                is "$place: it runs" ran "$(run WHO -- echo ran 2>&1)"
-                # Not one that could be meant.
-                is "$place: without a name" ran "$(cd / && WHO "$A" sandbox run "$P" -- echo ran 2>&1)"
-                is 'not inside' '' "$(run WHO -- ls "$place" 2>/dev/null)"
-                zed "$A" unmount "$place"
-            done
-            settle 1; rm -rf /tmp/aclfs-64321
-            """#.replacing("WHO", with: who))
+            Self.zed
+                + #"""
+                mkdir "$SHARE/evil" "$T/his" "$T/home"; chown 64321:64321 "$SHARE/evil" "$T/his" "$T/home"; chmod 700 "$T/his"
+                for place in "$SHARE/evil" "$T/home"; do
+                    is 'his mount' 0 "$(zed "$A" mount "$T/his" "$place" 2>&1 | grep -v 'metadata is kept'; echo ${PIPESTATUS[0]})"
+                    is "$place: it runs" ran "$(run WHO -- echo ran 2>&1)"
+                    # Not one that could be meant.
+                    is "$place: without a name" ran "$(cd / && WHO "$A" sandbox run "$P" -- echo ran 2>&1)"
+                    is 'not inside' '' "$(run WHO -- ls "$place" 2>/dev/null)"
+                    zed "$A" unmount "$place"
+                done
+                settle 1; rm -rf /tmp/aclfs-64321
+                """#.replacing("WHO", with: who))
         #expect(result.output == "done", "\(result)")
     }
 
@@ -178,35 +179,36 @@ struct SandboxWallTests {
     @Test func whatIsSaidOfMountsActsOnNoTerminal() throws {
         let result = try run(
             Self.zed + #"""
-            echo user_allow_other >"$T/fuse.conf"; mount --bind "$T/fuse.conf" /etc/fuse.conf
-            red=$'red\n\e[31m'; mkdir "$T/behind" "$T/$red" "$T/his" "$T/his$red"; chown 64321:64321 "$T/his" "$T/his$red"
-            "$A" mount "$T/behind" "$T/$red" 2>/dev/null; is 'another' 0 $?
-            said=$(cd / && ann "$A" sandbox run "$P" -- true 2>&1); is 'which' 2 $?
-            holds 'which' "$said" "with --mount: $SHARE, $T/red\\x0a\\x1b[31m"
-            mkdir "$T/$red/sub"; holds 'not its top' "$(ann "$A" sandbox run "$P" --mount "$T/$red/sub" -- true 2>&1)" "($T/red\\x0a\\x1b[31m may be)"
-            zed "$A" mount -o allow_other "$T/his" "$T/his$red" 2>/dev/null; is 'his' 0 $?
-            holds 'his' "$(ann "$A" sandbox run "$P" --mount "$T/his$red" -- true 2>&1)" "his${red:0:3}\\x0a\\x1b[31m is the mount of user"
-            zed "$A" unmount "$T/his$red"; "$A" unmount "$T/$red"; rm -rf /tmp/aclfs-64321
-            """#)
+                echo user_allow_other >"$T/fuse.conf"; mount --bind "$T/fuse.conf" /etc/fuse.conf
+                red=$'red\n\e[31m'; mkdir "$T/behind" "$T/$red" "$T/his" "$T/his$red"; chown 64321:64321 "$T/his" "$T/his$red"
+                "$A" mount "$T/behind" "$T/$red" 2>/dev/null; is 'another' 0 $?
+                said=$(cd / && ann "$A" sandbox run "$P" -- true 2>&1); is 'which' 2 $?
+                holds 'which' "$said" "with --mount: $SHARE, $T/red\\x0a\\x1b[31m"
+                mkdir "$T/$red/sub"; holds 'not its top' "$(ann "$A" sandbox run "$P" --mount "$T/$red/sub" -- true 2>&1)" "($T/red\\x0a\\x1b[31m may be)"
+                zed "$A" mount -o allow_other "$T/his" "$T/his$red" 2>/dev/null; is 'his' 0 $?
+                holds 'his' "$(ann "$A" sandbox run "$P" --mount "$T/his$red" -- true 2>&1)" "his${red:0:3}\\x0a\\x1b[31m is the mount of user"
+                zed "$A" unmount "$T/his$red"; "$A" unmount "$T/$red"; rm -rf /tmp/aclfs-64321
+                """#)
         #expect(result.output == "done", "\(result)")
     }
 
     /// Which answer nobody, one in the other: whoever walked through the outer one would wait for ever.
     @Test(arguments: ["ann", "as_root"]) func anothersStoppedMountsStopNobody(_ who: String) throws {
         let result = try run(
-            Self.zed + #"""
-            echo user_allow_other >"$T/fuse.conf"; mount --bind "$T/fuse.conf" /etc/fuse.conf
-            mkdir "$T/his" "$T/his/sub" "$T/other" "$T/home"; chown -R 64321:64321 "$T/his" "$T/other" "$T/home"; chmod 700 "$T/his" "$T/other"
-            zed "$A" mount -o allow_other "$T/his" "$T/home" 2>/dev/null; is 'the outer' 0 $?
-            zed "$A" mount -o allow_other "$T/other" "$T/home/sub" 2>/dev/null; is 'the inner' 0 $?
-            stopped="$(daemon "$T/home") $(daemon "$T/home/sub")"; kill -STOP $stopped
-            (run WHO -- echo ran >"$T/said" 2>&1) & running=$!
-            await '[ -s "$T/said" ]'; is 'it runs' ran "$(cat "$T/said")"
-            kill -CONT $stopped; wait $running
-            is 'neither is seen' '' "$(run WHO -- find "$T/home" -mindepth 1 2>/dev/null)"
-            zed "$A" unmount "$T/home/sub"; zed "$A" unmount "$T/home"
-            settle 1; rm -rf /tmp/aclfs-64321
-            """#.replacing("WHO", with: who))
+            Self.zed
+                + #"""
+                echo user_allow_other >"$T/fuse.conf"; mount --bind "$T/fuse.conf" /etc/fuse.conf
+                mkdir "$T/his" "$T/his/sub" "$T/other" "$T/home"; chown -R 64321:64321 "$T/his" "$T/other" "$T/home"; chmod 700 "$T/his" "$T/other"
+                zed "$A" mount -o allow_other "$T/his" "$T/home" 2>/dev/null; is 'the outer' 0 $?
+                zed "$A" mount -o allow_other "$T/other" "$T/home/sub" 2>/dev/null; is 'the inner' 0 $?
+                stopped="$(daemon "$T/home") $(daemon "$T/home/sub")"; kill -STOP $stopped
+                (run WHO -- echo ran >"$T/said" 2>&1) & running=$!
+                await '[ -s "$T/said" ]'; is 'it runs' ran "$(cat "$T/said")"
+                kill -CONT $stopped; wait $running
+                is 'neither is seen' '' "$(run WHO -- find "$T/home" -mindepth 1 2>/dev/null)"
+                zed "$A" unmount "$T/home/sub"; zed "$A" unmount "$T/home"
+                settle 1; rm -rf /tmp/aclfs-64321
+                """#.replacing("WHO", with: who))
         #expect(result.output == "done", "\(result)")
     }
 

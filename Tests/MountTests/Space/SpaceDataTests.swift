@@ -51,7 +51,8 @@ struct SpaceDataTests {
     @Test(arguments: dataWays) func appendingEndsWhereItEndsNatively(_ way: String) throws {
         let world = try World(way)
         let fixture = world.fixture
-        Self.expectSame(try fixture.both(.alice, "dd if=/dev/zero of=$D/f bs=60k oflag=append conv=notrunc 2>&1 | tail -n +4 | wc -l; stat -c %s $D/f"))
+        Self.expectSame(
+            try fixture.both(.alice, "dd if=/dev/zero of=$D/f bs=60k oflag=append conv=notrunc 2>&1 | tail -n +4 | wc -l; stat -c %s $D/f"))
         try world.expectEqualUse()
     }
 

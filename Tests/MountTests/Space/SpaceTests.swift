@@ -29,7 +29,8 @@ struct SpaceTests {
     }
 
     /// A large write that does not fit may leave some blocks.
-    private let fillToTheLast = "cat /dev/zero 2>/dev/null > $D/f; while echo x | dd of=$D/f bs=4k oflag=append conv=notrunc,sync 2>/dev/null; do true; done; sync -f $D"
+    private let fillToTheLast =
+        "cat /dev/zero 2>/dev/null > $D/f; while echo x | dd of=$D/f bs=4k oflag=append conv=notrunc,sync 2>/dev/null; do true; done; sync -f $D"
 
     @Test func allocatingEndsWhereItEndsNatively() throws {
         for user in [TestUser.alice, .root] {
@@ -98,7 +99,8 @@ struct SpaceTests {
         let root = try ActingProcess(.root)
         var words: [String] = []
         for number in 1...8 {
-            words.append(try alice.call("setxattr", fixture.place + "/n\(number)", "user.x", String(repeating: String(number), count: 500)).word)
+            words.append(
+                try alice.call("setxattr", fixture.place + "/n\(number)", "user.x", String(repeating: String(number), count: 500)).word)
         }
         #expect(words.last == "ENOSPC")
         #expect(try #require(fixture.backing).free.all + 8 >= reserve)
