@@ -29,65 +29,70 @@ let package = Package(
         .target(name: "ACLFormats", dependencies: ["Authorization"], swiftSettings: strict),
         // 3: profiles, compiled to a table from place to rights.
         .target(name: "SandboxPolicy", dependencies: ["Authorization", "ACLFormats"], swiftSettings: strict),
-        // 4: system calls, one Swift function each over a narrow C shim.
+        // 4: what daemons and commands say to each other.
+        .target(
+            name: "ControlProtocol", dependencies: ["ACLFormats", "SandboxPolicy"], swiftSettings: strict),
+        // 5: system calls, one Swift function each over a narrow C shim.
         .target(name: "CLinux", cSettings: shim),
         .target(name: "LinuxSystem", dependencies: ["CLinux"], swiftSettings: strict),
-        // 5: the words of `-o`.
+        // 6: the words of `-o`.
         .target(
             name: "MountOptions", dependencies: ["Authorization", "ACLFormats", "SandboxPolicy", "LinuxSystem"],
             swiftSettings: strict),
-        // 6: names, UUIDs, membership.
+        // 7: names, UUIDs, membership.
         .target(
             name: "Identity", dependencies: ["Authorization", "ACLFormats", "LinuxSystem"], swiftSettings: strict),
-        // 7: objects of the backing directory and their metadata record.
+        // 8: objects of the backing directory and their metadata record.
         .target(
             name: "BackingStore", dependencies: ["Authorization", "ACLFormats", "LinuxSystem"],
             swiftSettings: strict),
-        // 8: libfuse3 behind our own types.
+        // 9: libfuse3 behind our own types.
         .systemLibrary(
             name: "CFuse3", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
         .target(name: "CFuseTransport", dependencies: ["CFuse3"], cSettings: shim),
         .target(name: "CFuseShim", dependencies: ["CFuse3", "CFuseTransport"], cSettings: shim),
         .target(
             name: "FuseSession", dependencies: ["CFuseTransport", "CFuseShim", "LinuxSystem"], swiftSettings: strict),
-        // 9: every operation: find, authorize, perform, reply.
+        // 10: every operation: find, authorize, perform, reply.
         .target(
             name: "ACLFileSystem",
             dependencies: [
-                "Authorization", "ACLFormats", "SandboxPolicy", "LinuxSystem", "MountOptions", "Identity", "BackingStore",
-                "FuseSession",
+                "Authorization", "ACLFormats", "SandboxPolicy", "ControlProtocol", "LinuxSystem", "MountOptions", "Identity",
+                "BackingStore", "FuseSession",
             ], swiftSettings: strict),
-        // 10: what the commands do, and the one executable. First what all of them share.
-        .target(name: "ToolSupport", dependencies: ["ACLFormats", "LinuxSystem"], swiftSettings: strict),
+        // 11: what the commands do, and the one executable. First what all of them share.
+        .target(name: "ToolSupport", dependencies: ["ACLFormats", "ControlProtocol", "LinuxSystem"], swiftSettings: strict),
         // Profiles as files; the only one that may use Foundation's property lists, and never in a request's way.
         .target(
-            name: "SandboxProfiles", dependencies: ["ACLFormats", "SandboxPolicy", "LinuxSystem"], swiftSettings: strict),
+            name: "SandboxProfiles", dependencies: ["ACLFormats", "SandboxPolicy", "ControlProtocol", "LinuxSystem"],
+            swiftSettings: strict),
         // What mount(8) and its kin ask for: requests, what is looked at before, healing, unmounting.
         .target(
             name: "Mounting",
             dependencies: [
-                "ToolSupport", "SandboxProfiles", "Authorization", "ACLFormats", "SandboxPolicy", "LinuxSystem", "MountOptions",
-                "Identity", "BackingStore", "FuseSession",
+                "ToolSupport", "SandboxProfiles", "Authorization", "ACLFormats", "SandboxPolicy", "ControlProtocol", "LinuxSystem",
+                "MountOptions", "Identity", "BackingStore", "FuseSession",
             ], swiftSettings: strict),
         // The namespaces of `aclfs sandbox run`.
         .target(
             name: "SandboxRun",
             dependencies: [
-                "Mounting", "ToolSupport", "SandboxProfiles", "ACLFormats", "SandboxPolicy", "LinuxSystem", "FuseSession",
+                "Mounting", "ToolSupport", "SandboxProfiles", "ACLFormats", "SandboxPolicy", "ControlProtocol", "LinuxSystem",
+                "FuseSession",
             ], swiftSettings: strict),
         // Serving a tree: its mounts, what clients ask, the grants.
         .target(
             name: "MountDaemon",
             dependencies: [
-                "Mounting", "ToolSupport", "Authorization", "ACLFormats", "SandboxPolicy", "LinuxSystem", "MountOptions",
-                "BackingStore", "FuseSession", "ACLFileSystem",
+                "Mounting", "ToolSupport", "Authorization", "ACLFormats", "SandboxPolicy", "ControlProtocol", "LinuxSystem",
+                "MountOptions", "BackingStore", "FuseSession", "ACLFileSystem",
             ], swiftSettings: strict),
         // What the other commands do.
         .target(
             name: "Commands",
             dependencies: [
-                "Mounting", "ToolSupport", "SandboxProfiles", "Authorization", "ACLFormats", "SandboxPolicy", "LinuxSystem",
-                "MountOptions", "Identity",
+                "Mounting", "ToolSupport", "SandboxProfiles", "Authorization", "ACLFormats", "SandboxPolicy", "ControlProtocol",
+                "LinuxSystem", "MountOptions", "Identity",
             ], swiftSettings: strict),
         // Reads the words of the command line and calls the targets above.
         .executableTarget(
@@ -106,6 +111,8 @@ let package = Package(
             name: "SandboxPolicyTests", dependencies: ["SandboxPolicy", "Authorization"], swiftSettings: strict),
         .testTarget(
             name: "AuthorizationTests", dependencies: ["Authorization", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "ControlProtocolTests", dependencies: ["ControlProtocol", "ACLFormats", "SandboxPolicy"], swiftSettings: strict),
         .testTarget(
             name: "ACLFormatsTests", dependencies: ["ACLFormats", "TestSupport"], swiftSettings: strict),
         .testTarget(
@@ -136,8 +143,8 @@ let package = Package(
         .testTarget(
             name: "ACLFileSystemTests",
             dependencies: [
-                "ACLFileSystem", "Authorization", "SandboxPolicy", "LinuxSystem", "MountOptions", "BackingStore", "FuseSession",
-                "TestSupport",
+                "ACLFileSystem", "Authorization", "SandboxPolicy", "ControlProtocol", "LinuxSystem", "MountOptions", "BackingStore",
+                "FuseSession", "TestSupport",
             ], swiftSettings: strict),
         // A session of libfuse on a socket, and a look inside the transport; not shipped.
         .target(

@@ -24,6 +24,8 @@ public struct EntitlementProblem: Error, Sendable, Hashable, CustomStringConvert
     public var key: String
     public var message: String
     public var description: String { "\(key): \(message)" }
+
+    public init(key: String, message: String) { (self.key, self.message) = (key, message) }
 }
 
 /// How far a grant goes.
@@ -52,7 +54,7 @@ public struct Entitlements: Sendable, Hashable {
     public private(set) var applicationGroups: [String] = []
     public private(set) var warnings: [EntitlementProblem] = []
     /// As they were given.
-    let values: [String: EntitlementValue]
+    public let values: [String: EntitlementValue]
     private var folders: [(name: String, access: EntitledAccess, key: String)] = []
     private var homeRelative: [(path: String, access: EntitledAccess, key: String)] = []
     private var absolute: [(path: String, access: EntitledAccess, key: String)] = []

@@ -90,14 +90,17 @@ public struct GrantFile: Sendable, Hashable {
 
 extension KeptGrant {
     /// As in the file and in answers.
-    public var json: JSON {
+    public var json: JSON { .object(members) }
+
+    /// In their order.
+    public var members: [JSON.Member] {
         var members: [JSON.Member] = [
             .init("bundle", .string(grant.bundle)), JSON.path(Array(grant.path.joined(separator: [0x2F]))),
             .init("directory", .bool(grant.isDirectory)), .init("access", .string(grant.access.word)),
         ]
         if let expires = grant.expires { members.append(.init("expires", .integer(expires))) }
         members += [.init("given", .integer(given)), .init("by", .integer(Int64(by)))]
-        return .object(members)
+        return members
     }
 
     /// nil unless every member is as it was written.

@@ -1,5 +1,3 @@
-import ACLFormats
-
 /// What confines one mount: the entitlements, and where the application's container lies.
 public struct SandboxProfile: Sendable, Hashable {
     /// What messages call it: an installed name, or the path that it was read from.
@@ -49,82 +47,6 @@ public struct SandboxProfile: Sendable, Hashable {
             return EntitledPlace(
                 path: grant.path, isDirectory: grant.isDirectory, access: access,
                 key: "com.apple.security.files.user-selected.\(most.word) (granted\(access == most ? "" : " \(access.word)"))")
-        }
-    }
-}
-
-// MARK: As a message between processes of ours
-
-extension SandboxProfile {
-    public var json: JSON {
-        var members: [JSON.Member] = [.init("name", .string(name)), .init("layout", .string(layout.rawValue))]
-        if let file { members.append(.init("file", .string(file))) }
-        if let bundle { members.append(.init("bundle", .string(bundle))) }
-        members.append(JSON.path(home.joinedPath, name: "home"))
-        members.append(.init("entitlements", entitlements.json))
-        return .object(members)
-    }
-
-    /// What people are told of it.
-    public var summary: JSON {
-        var members: [JSON.Member] = [.init("profile", .string(name))]
-        if let file { members.append(.init("file", .string(file))) }
-        if let bundle { members.append(.init("bundle", .string(bundle))) }
-        members.append(JSON.path(home.isEmpty ? [0x2F] : home.joinedPath, name: "home"))
-        if bundle != nil { members.append(.init("layout", .string(layout.rawValue))) }
-        return .object(members)
-    }
-
-    /// - Throws: what is missing or malformed; nothing of it is guessed.
-    public init(_ json: JSON) throws(EntitlementProblem) {
-        func missing(_ what: String) -> EntitlementProblem { EntitlementProblem(key: what, message: "missing or malformed") }
-        guard let name = json["name"]?.string else { throw missing("name") }
-        guard let layout = json["layout"]?.string.flatMap(ContainerLayout.init) else { throw missing("layout") }
-        guard let home = json.path("home") else { throw missing("home") }
-        if let fault = PlaceName.fault(home.pathNames) {
-            throw EntitlementProblem(key: "home", message: fault)
-        }
-        guard let entitlements = json["entitlements"] else { throw missing("entitlements") }
-        if let bundle = json["bundle"], bundle.string == nil { throw missing("bundle") }
-        self.init(
-            name: name, entitlements: try Entitlements(entitlements), bundle: json["bundle"]?.string,
-            home: home.pathNames, layout: layout)
-        file = json["file"]?.string
-    }
-}
-
-extension Entitlements {
-    /// The values that it was made of.
-    var json: JSON {
-        .object(values.sorted { $0.key < $1.key }.map { JSON.Member($0.key, $0.value.json) })
-    }
-
-    init(_ json: JSON) throws(EntitlementProblem) {
-        guard case .object(let members) = json else {
-            throw EntitlementProblem(key: "entitlements", message: "must be a dictionary")
-        }
-        var values: [String: EntitlementValue] = [:]
-        for member in members { values[member.name] = EntitlementValue(member.value) }
-        try self.init(values)
-    }
-}
-
-extension EntitlementValue {
-    var json: JSON {
-        switch self {
-        case .flag(let flag): .bool(flag)
-        case .text(let text): .string(text)
-        case .list(let values): .array(values.map { $0.json })
-        case .other: .null
-        }
-    }
-
-    init(_ json: JSON) {
-        switch json {
-        case .bool(let flag): self = .flag(flag)
-        case .string(let text): self = .text(text)
-        case .array(let values): self = .list(values.map { EntitlementValue($0) })
-        case .null, .integer, .object: self = .other
         }
     }
 }

@@ -1,4 +1,5 @@
 import ACLFormats
+import ControlProtocol
 import LinuxSystem
 import SandboxPolicy
 
@@ -67,7 +68,7 @@ extension SandboxProfile {
         do { _ = try compiled.table() } catch {
             throw ProfileProblem(.malformed, "profile \(escapedName(path.utf8)): \(error)")
         }
-        guard JSONText.write(compiled.json).count <= longestMessage else {
+        guard compiled.messageSize <= longestMessage else {
             throw ProfileProblem(
                 .malformed, "profile \(escapedName(path.utf8)): its keys and values are longer than \(longestMessage / 1024) KiB")
         }

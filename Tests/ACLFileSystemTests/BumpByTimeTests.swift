@@ -1,5 +1,5 @@
-import ACLFormats
 import BackingStore
+import ControlProtocol
 import FuseSession
 import Glibc
 import LinuxSystem
@@ -32,7 +32,7 @@ struct BumpByTimeTests {
         _ = cache.expose("name", child, below: directory, at: ctime ?? self.ctime) { isTold }
     }
 
-    private var bumps: Int64? { cache.members.first { $0.name == "epoch_bumps" }?.value.integer }
+    private var bumps: Int64? { Int64(exactly: cache.status.epochBumps) }
 
     @Test func isLeftOutWhileNothingChanges() {
         expose()

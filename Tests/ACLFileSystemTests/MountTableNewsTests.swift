@@ -1,5 +1,5 @@
-import ACLFormats
 import BackingStore
+import ControlProtocol
 import FuseSession
 import LinuxSystem
 import MountOptions
@@ -42,7 +42,7 @@ struct MountTableNewsTests {
         cache.expose("name", NamedChild(node: file, isElsewhere: false), below: directory, at: Timespec(sec: 7, nsec: 7)) { true }
     }
 
-    private var bumps: Int64? { cache.members.first { $0.name == "epoch_bumps" }?.value.integer }
+    private var bumps: Int64? { Int64(exactly: cache.status.epochBumps) }
 
     private func tick(after seconds: UInt64 = 2, areUnchanged: Bool = false) {
         cache.tick(SystemTime.monotonic() + seconds * Self.second) { _ in areUnchanged }

@@ -193,15 +193,4 @@ import Testing
         #expect(try source("read-write", .readWrite) == stem + "read-write (granted)")
         #expect(try source("read-write", .readOnly) == stem + "read-write (granted read-only)")
     }
-
-    @Test func aProfileComesBackFromItsMessage() throws {
-        let values: [String: EntitlementValue] = sandboxed.merging([
-            "com.apple.security.files.user-selected.read-write": .flag(true),
-            "com.apple.security.application-groups": .list([.text("group.one")]), "other.key": .other,
-        ]) { $1 }
-        let profile = SandboxProfile(
-            name: "/etc/a.entitlements", entitlements: try Entitlements(values), bundle: "org.example.App",
-            home: [[0xFF, 0x41], [0x20]], layout: .ios)
-        #expect(try SandboxProfile(profile.json) == profile)
-    }
 }

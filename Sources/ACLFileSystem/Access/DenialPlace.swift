@@ -1,6 +1,7 @@
 import ACLFormats
 import Authorization
 import BackingStore
+import ControlProtocol
 import Identity
 import LinuxSystem
 
@@ -50,21 +51,11 @@ extension FileSystem {
     /// for needs no name.
     private func mayFind(_ path: [[UInt8]], _ credential: RequestCredential) -> Bool {
         // Deeper ones would take a walk for each name; `explain` knows none of them either.
-        guard path.count <= ControlServer.mostNames, mayReach(path, credential: credential) else { return false }
+        guard path.count <= ControlPath.mostNames, mayReach(path, credential: credential) else { return false }
         return path.indices.allSatisfy { depth in
             let list = ExplainRequest(.right(.list), path: Array(path.prefix(depth)))
             guard let answer = try? explain(list, credential: credential) else { return false }
             return answer.isAllowed
-        }
-    }
-}
-
-extension DenialPlace {
-    var members: [JSON.Member] {
-        switch self {
-        case .path(let names): [JSON.path(Array(names.joined(separator: [0x2F])))]
-        case .gone: [.init("gone", .bool(true))]
-        case .unknown: []
         }
     }
 }

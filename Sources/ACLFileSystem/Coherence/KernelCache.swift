@@ -1,4 +1,4 @@
-import ACLFormats
+import ControlProtocol
 import FuseSession
 import LinuxSystem
 import MountOptions
@@ -87,18 +87,16 @@ final class KernelCache: Sendable {
     var timeOfChangedAttributes: Double { state.withLock { $0.hasEpoch ? $0.times.attributes : 0 } }
 
     /// For `aclfs status`: what is handed out now, why not more, and how often all names were taken back.
-    var members: [JSON.Member] {
+    var status: StatusAnswer.Cache {
         state.withLock { state in
-            var reasons: [JSON] = []
-            if state.suspension.contains(.mountsBelow) { reasons.append(.string("a mount stands below")) }
-            if state.suspension.contains(.severalMounts) { reasons.append(.string("another mount is being added")) }
-            if state.suspension.contains(.policyChange) { reasons.append(.string("grants are changing")) }
-            if !state.inFlight.isEmpty { reasons.append(.string("names are being taken back")) }
-            return [
-                .init("entry_timeout", .integer(Int64(state.times.entry))),
-                .init("attribute_timeout", .integer(Int64(state.times.attributes))),
-                .init("suspended", .array(reasons)), .init("epoch_bumps", .integer(Int64(clamping: state.bumps))),
-            ]
+            var reasons: [String] = []
+            if state.suspension.contains(.mountsBelow) { reasons.append("a mount stands below") }
+            if state.suspension.contains(.severalMounts) { reasons.append("another mount is being added") }
+            if state.suspension.contains(.policyChange) { reasons.append("grants are changing") }
+            if !state.inFlight.isEmpty { reasons.append("names are being taken back") }
+            return .init(
+                entryTimeout: Int64(state.times.entry), attributeTimeout: Int64(state.times.attributes), suspended: reasons,
+                epochBumps: state.bumps)
         }
     }
 }

@@ -1,6 +1,7 @@
 import ACLFormats
 import Authorization
 import BackingStore
+import ControlProtocol
 import Identity
 import LinuxSystem
 import MountOptions
@@ -8,49 +9,58 @@ import SandboxPolicy
 
 extension ControlServer {
     func perform(
-        _ request: JSON, _ peer: ControlSocket.Peer, _ descriptors: [SharedDescriptor],
+        _ request: ReceivedRequest, _ peer: ControlSocket.Peer, _ descriptors: [SharedDescriptor],
         handing handed: inout [SharedDescriptor]
-    ) throws(ControlFailure) -> JSON {
-        let command = request["command"]?.string
-        guard peer.userNamespace != .another || command == "version" else {
+    ) throws(ControlFailure) -> any ControlAnswer {
+        guard peer.userNamespace != .another || request.command == .version else {
             throw ControlFailure(
                 .perm,
                 "asked from another user namespace, such as that of aclfs sandbox run or of a container, a daemon tells "
                     + "its version and nothing else")
         }
-        switch command {
-        case "version": return .object([.init("version", .string(facts.version)), .init("messages", .integer(1))])
-        case "status":
+        switch request.command {
+        case .version: return VersionAnswer(program: facts.version)
+        case .status:
             try requireMaster(peer)
             return status()
-        case "explain": return try explain(request, peer)
-        case "effective": return try effective(request, peer)
-        case "last": return try last(request, peer)
-        case "remount":
+        case .explain: return try explain(try read(request, ExplainMessage.init(reading:)), peer)
+        case .effective: return try effective(try read(request, EffectiveMessage.init(reading:)), peer)
+        case .last: return try last(try read(request, LastMessage.init(reading:)), peer)
+        case .remount:
             try requireMaster(peer)
-            return try remount(request)
-        case "grant-add", "grant-remove", "grant-list":
+            return try remount(try read(request, RemountMessage.init(reading:)))
+        case .grantAdd, .grantRemove, .grantList:
             try requireMaster(peer)
             return try grants(request, peer)
         // A view only takes away, so anybody may ask for one; what else the daemon knows is its owner's.
-        case "places", "shows", "view": return try askDaemon(request, descriptors, peer, &handed)
-        default:
-            guard peer.uid == owner else { throw ControlFailure(.inval, "unknown command") }
+        case .places, .shows, .view: return try askDaemon(request, descriptors, peer, &handed)
+        case .serves, .serve:
+            guard peer.uid == owner else { throw Self.unknownCommand }
             return try askDaemon(request, descriptors, peer, &handed)
+        case nil: throw Self.unknownCommand
         }
     }
 
+    private static let unknownCommand = ControlFailure(.inval, "unknown command")
+
+    /// Called once it is known that the client may ask.
+    func read<Message>(
+        _ request: ReceivedRequest, _ message: (ReceivedRequest) throws(RequestProblem) -> Message
+    ) throws(ControlFailure) -> Message {
+        do { return try message(request) } catch { throw ControlFailure(error) }
+    }
+
     private func askDaemon(
-        _ request: JSON, _ descriptors: [SharedDescriptor], _ peer: ControlSocket.Peer,
+        _ request: ReceivedRequest, _ descriptors: [SharedDescriptor], _ peer: ControlSocket.Peer,
         _ handed: inout [SharedDescriptor]
-    ) throws(ControlFailure) -> JSON {
+    ) throws(ControlFailure) -> any ControlAnswer {
         switch facts.daemon(request, descriptors, peer) {
         case .done(let answer): return answer
         case .handed(let answer, let descriptors):
             handed = descriptors
             return answer
         case .failed(let error, let message): throw ControlFailure(error, message)
-        case .notMine: throw ControlFailure(.inval, "unknown command")
+        case .notMine: throw Self.unknownCommand
         }
     }
 
@@ -68,8 +78,8 @@ extension ControlServer {
     }
 
     /// Without a name the client himself is meant, with the groups that his process has now.
-    private func subject(_ request: JSON, _ peer: ControlSocket.Peer) throws(ControlFailure) -> Subject {
-        guard let name = request["as"]?.string else { return .peer(credential(peer)) }
+    private func subject(_ name: String?, _ peer: ControlSocket.Peer) throws(ControlFailure) -> Subject {
+        guard let name else { return .peer(credential(peer)) }
         let known: DirectoryCredential
         do throws(DirectoryCredential.Failure) { known = try DirectoryCredential(name, from: TimedAccounts(fileSystem.accounts)) } catch {
             switch error {
@@ -104,36 +114,12 @@ extension ControlServer {
         return fileSystem.closedBySandbox(asked, credential: credential(peer))
     }
 
-    /// Bytes of a path in a message, PATH_MAX, and names in it.
-    static let longestPath = 4096
-    static let mostNames = 256
-
-    func path(_ request: JSON, _ name: String) throws(ControlFailure) -> [[UInt8]] {
-        // Measured before it is taken apart, which takes time by the number of its slashes.
-        guard (request.pathSize(name) ?? 0) <= Self.longestPath else { throw ControlFailure(.nametoolong) }
-        guard let bytes = request.path(name) else { throw ControlFailure(.inval, "no \(name)") }
-        let names = bytes.pathNames
-        guard bytes.count <= Self.longestPath, names.count <= Self.mostNames, names.allSatisfy({ $0.count <= 255 }) else {
-            throw ControlFailure(.nametoolong)
-        }
-        guard names.allSatisfy({ $0 != [0x2E] && $0 != [0x2E, 0x2E] }) else {
-            throw ControlFailure(.inval, "a path may not hold . or ..")
-        }
-        return names
-    }
-
     // MARK: The commands
 
-    private func explain(_ request: JSON, _ peer: ControlSocket.Peer) throws(ControlFailure) -> JSON {
-        guard let word = request["operation"]?.string else { throw ControlFailure(.inval, "no operation") }
-        guard let operation = AskedOperation(word: word) else {
-            throw ControlFailure(.inval, AskedOperation.unknown(word))
-        }
-        let hasSecond = request["path2"] != nil || request["path2_b64"] != nil
-        let asked = ExplainRequest(
-            operation, path: try path(request, "path"), secondPath: hasSecond ? try path(request, "path2") : nil)
-        let subject = try subject(request, peer)
-        if let closed = closedToAll(asked, subject, peer) { return closed.json() }
+    private func explain(_ message: ExplainMessage, _ peer: ControlSocket.Peer) throws(ControlFailure) -> ExplainAnswer {
+        let asked = ExplainRequest(message.called.operation, path: message.path, secondPath: message.secondPath)
+        let subject = try subject(message.subject, peer)
+        if let closed = closedToAll(asked, subject, peer) { return ExplainAnswer(closed) }
         try requireSight(asked, subject, peer)
         var explanation: Explanation
         switch subject {
@@ -142,103 +128,80 @@ extension ControlServer {
         }
         // What he may not read he is told only as far as it decided about him.
         if !isMaster(peer), !fileSystem.mayInspect(asked, credential: credential(peer)) { explanation.considered = [] }
-        if request["brief"]?.bool == true {
+        if message.isBrief {
             explanation.steps = explanation.steps.suffix(1)
             explanation.considered = []
         }
-        return explanation.json()
+        return ExplainAnswer(explanation)
     }
 
-    private func effective(_ request: JSON, _ peer: ControlSocket.Peer) throws(ControlFailure) -> JSON {
-        let path = try path(request, "path")
-        let subject = try subject(request, peer)
+    private func effective(_ message: EffectiveMessage, _ peer: ControlSocket.Peer) throws(ControlFailure) -> EffectiveAnswer {
+        let path = message.path
+        let subject = try subject(message.subject, peer)
         let asked = ExplainRequest(.right(.delete), path: path)
-        if let closed = closedToAll(asked, subject, peer) { return .array([closed.json()]) }
+        if let closed = closedToAll(asked, subject, peer) { return EffectiveAnswer([closed]) }
         try requireSight(asked, subject, peer)
         let answers: [Explanation]
         switch subject {
         case .peer(let credential): answers = try fileSystem.effective(path, credential: credential)
         case .other(let credential): answers = try fileSystem.effective(path, credential: credential)
         }
-        return .array(
+        return EffectiveAnswer(
             answers.map { answer in
                 var answer = answer
                 answer.steps = answer.steps.suffix(1)
                 answer.considered = []
-                return answer.json()
+                return answer
             })
     }
 
     /// Nanoseconds of a processor for one answer to an ordinary user, and one more denial.
     private static let longestLook: Int64 = 20_000_000
 
-    private func last(_ request: JSON, _ peer: ControlSocket.Peer) throws(ControlFailure) -> JSON {
-        let limit = request["count"]?.integer ?? 20
-        guard limit > 0 else { throw ControlFailure(.inval, "count must be a positive number") }
-        var end = request["before"]?.integer.map { UInt64(clamping: $0) } ?? .max
+    private func last(_ message: LastMessage, _ peer: ControlSocket.Peer) throws(ControlFailure) -> LastAnswer {
+        var end = message.before.map { UInt64(clamping: $0) } ?? .max
         let credential = isMaster(peer) ? nil : credential(peer)
         if credential != nil, end != .max { end = DenialNumber.unveiled(end) }
-        var answer: [JSON] = []
+        var answer: [ToldDenial] = []
         // Paths may be long, and one message is to hold the answer.
         var room = JSONText.maximumSize - 1024
         // What others may know is found out by walks; the rest is had with the next message, when it is this user's turn again.
         let start = SystemTime.threadProcessor()
         for denial in fileSystem.judge.denials.last(
-            Int(clamping: limit), of: isMaster(peer) ? nil : peer.uid, before: end
+            Int(clamping: message.count), of: isMaster(peer) ? nil : peer.uid, before: end
         ).prefix(300) {
             let number = credential == nil ? denial.sequence : DenialNumber.veiled(denial.sequence)
-            let shown = json(denial, number, fileSystem.place(of: denial, seenBy: credential))
-            room -= JSONText.write(shown).count + 1
+            let shown = told(denial, number, fileSystem.place(of: denial, seenBy: credential))
+            room -= JSONText.write(shown.json).count + 1
             if room < 0 { break }
             answer.append(shown)
             if credential != nil, SystemTime.threadProcessor() - start > Self.longestLook { break }
         }
-        return .array(answer)
+        return LastAnswer(answer)
     }
 
-    private func json(_ denial: Denial, _ number: UInt64, _ place: DenialPlace) -> JSON {
-        .object(
-            [
-                .init("number", .integer(Int64(clamping: number))), .init("time", .integer(denial.time)),
-                .init("uid", .integer(Int64(denial.uid))), .init("operation", .string(denial.operation)),
-                // Beyond 63 bits no reader of JSON agrees; these are numbers of mounts below.
-                .init("inode", denial.inode.map { .string(String($0)) } ?? .null),
-                .init("errno", .string(denial.errno)), .init("stage", .string(denial.stage)),
-            ] + (denial.rule.map { [.init("rule", .string($0))] } ?? []) + place.members)
+    private func told(_ denial: Denial, _ number: UInt64, _ place: DenialPlace) -> ToldDenial {
+        let toldPlace: ToldDenial.Place =
+            switch place {
+            case .path(let names): .path(names)
+            case .gone: .gone
+            case .unknown: .unknown
+            }
+        return ToldDenial(
+            number: number, time: denial.time, uid: denial.uid, operation: denial.operation, inode: denial.inode,
+            errno: denial.errno, stage: denial.stage, rule: denial.rule, place: toldPlace)
     }
 
-    private var sandbox: JSON {
-        guard let profile = fileSystem.profile, case .object(var members) = profile.summary else { return .null }
-        if let reason = fileSystem.closedBecause { members.append(.init("closed", .string(reason))) }
-        return .object(members)
-    }
-
-    private func status() -> JSON {
+    private func status() -> StatusAnswer {
         let counters = fileSystem.judge.counters
         let denials = counters.denials.sorted { $0.key < $1.key }
-        return .object([
-            JSON.path(facts.source.utf8, name: "source"), JSON.path(facts.mountpoint.utf8, name: "mountpoint"),
-            .init("version", .string(facts.version)), .init("owner", .integer(Int64(owner))),
-            .init("metadata", .string(fileSystem.tree.metadataName)),
-            .init("shared", fileSystem.tree.sharedFileSystem(of: fileSystem.tree.root).map { .string($0.name) } ?? .bool(false)),
-            .init(
-                "options",
-                .array(
-                    (fileSystem.options.words(volume: fileSystem.volume) + facts.kernelWords()).map { .string($0) })),
-            .init("sandbox", sandbox), .init("running_sandboxes", .integer(Int64(facts.runningSandboxes()))),
-            .init("source_reachable_by", .string(facts.sourceReach())),
-            .init("paths", .object(facts.paths())),
-            .init("cache", .object(fileSystem.cache.members)),
-            .init("zerofill", .object(fileSystem.zeroFillMembers)),
-            .init("data", .object(fileSystem.dataMembers)),
-            .init(
-                "counters",
-                .object([
-                    .init("allowed", .integer(Int64(clamping: counters.decisionsAllowed))),
-                    .init(
-                        "denied",
-                        .object(denials.map { .init($0.key, .integer(Int64(clamping: $0.value))) })),
-                ])),
-        ])
+        return StatusAnswer(
+            source: facts.source, mountpoint: facts.mountpoint, version: facts.version, owner: owner,
+            metadata: fileSystem.tree.metadataName, sharedKind: fileSystem.tree.sharedFileSystem(of: fileSystem.tree.root)?.name,
+            options: fileSystem.options.words(volume: fileSystem.volume) + facts.kernelWords(),
+            sandbox: fileSystem.profile.map { ProfileSummary($0, closed: fileSystem.closedBecause) },
+            runningSandboxes: facts.runningSandboxes(), sourceReach: facts.sourceReach(), paths: facts.paths(),
+            cache: fileSystem.cache.status, zeroFill: fileSystem.zeroFillStatus, data: fileSystem.dataStatus,
+            counters: .init(allowed: counters.decisionsAllowed, denied: denials.map { ($0.key, $0.value) }))
     }
 }

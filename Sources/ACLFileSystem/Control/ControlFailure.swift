@@ -1,3 +1,4 @@
+import ControlProtocol
 import LinuxSystem
 
 /// Why a message of a client is not answered as it asks.
@@ -5,5 +6,13 @@ public struct ControlFailure: Error, Sendable {
     public var errno: Errno
     /// nil where the error's own text says it all.
     public var message: String?
+    var text: String { message ?? errno.text }
     init(_ errno: Errno, _ message: String? = nil) { (self.errno, self.message) = (errno, message) }
+
+    init(_ problem: RequestProblem) {
+        switch problem {
+        case .malformed(let message): self.init(.inval, message)
+        case .pathTooLong: self.init(.nametoolong)
+        }
+    }
 }

@@ -1,5 +1,5 @@
-import ACLFormats
 import BackingStore
+import ControlProtocol
 import Glibc
 import LinuxSystem
 import SandboxPolicy
@@ -14,22 +14,27 @@ public enum GrantOrder: Sendable {
 }
 
 extension ControlServer {
-    /// `grant-add`, `grant-remove`, `grant-list`. The daemon keeps them for all its mounts; here is found what is meant.
-    func grants(_ request: JSON, _ peer: ControlSocket.Peer) throws(ControlFailure) -> JSON {
+    /// The daemon keeps them for all its mounts; here is found what is meant.
+    func grants(_ request: ReceivedRequest, _ peer: ControlSocket.Peer) throws(ControlFailure) -> any ControlAnswer {
         try requireOutside(peer)
         let order: GrantOrder
-        switch request["command"]?.string {
-        case "grant-add":
-            let grant = try newGrant(request)
+        switch request.command {
+        case .grantAdd:
+            let message = try read(request) { (request) throws(RequestProblem) in
+                try GrantAddMessage(reading: request, at: SystemTime.now().sec)
+            }
+            let grant = Grant(
+                bundle: message.bundle, path: message.path, isDirectory: try isDirectory(message.path), access: message.access,
+                expires: message.expires)
             // Who grants at several places wants to know first whether it can be done at all of them.
-            if request["check"]?.bool == true { return .object([]) }
+            if message.isCheck { return GrantAddAnswer(notes: nil) }
             order = .add(grant)
-        case "grant-remove":
-            order = .remove(
-                bundle: try bundle(request), path: try path(request, "path"), below: request["below"]?.bool == true)
+        case .grantRemove:
+            let message = try read(request, GrantRemoveMessage.init(reading:))
+            order = .remove(bundle: message.bundle, path: message.path, below: message.isBelow)
         default:
-            order = .list(
-                bundle: request["bundle"] == nil ? nil : try bundle(request), from: Int(clamping: request["from"]?.integer ?? 0))
+            let message = try read(request, GrantListMessage.init(reading:))
+            order = .list(bundle: message.bundle, from: message.from)
         }
         switch facts.grants(order, peer.uid) {
         case .done(let answer), .handed(let answer, _): return answer
@@ -46,28 +51,6 @@ extension ControlServer {
         guard peer.userNamespace == .ours else {
             throw ControlFailure(.perm, "whether the caller runs in a sandbox cannot be told, so nothing can be granted")
         }
-    }
-
-    private func bundle(_ request: JSON) throws(ControlFailure) -> String {
-        guard let bundle = request["bundle"]?.string, ContainerLayout.isIdentifier(bundle) else {
-            throw ControlFailure(.inval, "no bundle, or not an identifier such as org.example.App")
-        }
-        return bundle
-    }
-
-    private func newGrant(_ request: JSON) throws(ControlFailure) -> Grant {
-        guard let access = EntitledAccess(word: request["access"]?.string) else {
-            throw ControlFailure(.inval, "access must be read-only or read-write")
-        }
-        let expires = request["expires"]
-        if let expires {
-            guard let time = expires.integer else { throw ControlFailure(.inval, "expires must be seconds since 1970") }
-            guard time > SystemTime.now().sec else { throw ControlFailure(.inval, "the time at which it expires has passed") }
-        }
-        let path = try path(request, "path")
-        let bundle = try bundle(request)
-        return Grant(
-            bundle: bundle, path: path, isDirectory: try isDirectory(path), access: access, expires: expires?.integer)
     }
 
     /// As whoever is not confined sees it: a view of the same tree need not show what is granted to it.

@@ -1,5 +1,6 @@
 import ACLFormats
 import Authorization
+import ControlProtocol
 import LinuxSystem
 import MountOptions
 
@@ -10,11 +11,10 @@ extension FileSystem {
 extension ControlServer {
     /// What decisions read anew each time can change under a living mount; everything else must be said as it
     /// is, or not at all. With `check` nothing changes: the kernel's part of a remount comes between the two.
-    func remount(_ request: JSON) throws(ControlFailure) -> JSON {
-        guard let text = request["options"]?.string else { throw ControlFailure(.inval, "no options") }
+    func remount(_ message: RemountMessage) throws(ControlFailure) -> RemountAnswer {
         let before = fileSystem.volume
         let words: [String]
-        do { words = try MountOptionText.split(text).filter { !$0.isEmpty } } catch {
+        do { words = try MountOptionText.split(message.options).filter { !$0.isEmpty } } catch {
             throw ControlFailure(.inval, error.description)
         }
         var options = fileSystem.options
@@ -36,7 +36,7 @@ extension ControlServer {
         }
         var isHeld = false
         let becomesReadOnly = new.isReadOnly && !before.isReadOnly
-        if request["check"]?.bool == true {
+        if message.isCheck {
             isHeld = becomesReadOnly && fileSystem.isWrittenThroughViews
         } else {
             fileSystem.changeVolume { volume in
@@ -52,6 +52,6 @@ extension ControlServer {
         if isHeld {
             throw ControlFailure(.busy, "a program in aclfs sandbox run has a file of this mount open for writing")
         }
-        return .object([.init("was", .string(before.isReadOnly ? "ro" : "rw"))])
+        return RemountAnswer(wasReadOnly: before.isReadOnly)
     }
 }

@@ -1,5 +1,6 @@
 import ACLFormats
 import Authorization
+import ControlProtocol
 import Identity
 import LinuxSystem
 
@@ -11,15 +12,17 @@ public final class ControlServer: Sendable {
         public var source: String
         public var mountpoint: String
         public var version: String
-        /// Which ways requests and data take, as members of the status.
-        public var paths: @Sendable () -> [JSON.Member]
+        /// Which ways requests and data take; nil until the kernel has introduced itself.
+        public var paths: @Sendable () -> StatusAnswer.Paths?
         /// Who gets at the backing directory without being judged.
         public var sourceReach: @Sendable () -> String
         /// The mount's flags as the kernel has them now, in the words of `-o`.
         public var kernelWords: @Sendable () -> [String]
         /// What concerns the daemon and not this mount alone: messages of its own user about further mounts, and
         /// anybody's about views of this one.
-        public var daemon: @Sendable (JSON, [SharedDescriptor], ControlSocket.Peer) -> DaemonAnswer = { _, _, _ in .notMine }
+        public var daemon: @Sendable (ReceivedRequest, [SharedDescriptor], ControlSocket.Peer) -> DaemonAnswer = { _, _, _ in
+            .notMine
+        }
 
         /// How many views of this mount commands run in.
         public var runningSandboxes: @Sendable () -> Int = { 0 }
@@ -28,15 +31,15 @@ public final class ControlServer: Sendable {
         public var grants: @Sendable (GrantOrder, UInt32) -> DaemonAnswer = { _, _ in .notMine }
 
         public enum DaemonAnswer: Sendable {
-            case done(JSON)
+            case done(any ControlAnswer)
             /// Descriptors go along with the answer.
-            case handed(JSON, [SharedDescriptor])
+            case handed(any ControlAnswer, [SharedDescriptor])
             case failed(Errno, String)
             case notMine
         }
 
         public init(
-            source: String, mountpoint: String, version: String, paths: @escaping @Sendable () -> [JSON.Member],
+            source: String, mountpoint: String, version: String, paths: @escaping @Sendable () -> StatusAnswer.Paths?,
             sourceReach: @escaping @Sendable () -> String, kernelWords: @escaping @Sendable () -> [String]
         ) {
             (self.source, self.mountpoint, self.version, self.paths) = (source, mountpoint, version, paths)
@@ -107,7 +110,7 @@ public final class ControlServer: Sendable {
             return true
         }
         guard isAdmitted else {
-            try? client.send(JSONText.write(.failure(.again, "too many clients of this user; try again")))
+            try? client.send(ControlReply.failure(.again, "too many clients of this user; try again").message())
             // A user who only connects, again and again, takes the processor no more often than this.
             if !isMaster(peer) { SystemTime.sleep(milliseconds: 1) }
             return
@@ -140,7 +143,7 @@ public final class ControlServer: Sendable {
         meter.end()
         while true {
             defer { meter.end() }
-            var answer: JSON
+            let answer: ControlReply
             var handed: [SharedDescriptor] = []
             do throws(Errno) {
                 if !mayHand {
@@ -157,9 +160,9 @@ public final class ControlServer: Sendable {
                 guard error == ControlSocket.tooLong else { return }
                 answer = .failure(error, "a message may have \(JSONText.maximumSize) bytes")
             }
-            var bytes = JSONText.write(answer)
+            var bytes = answer.message()
             if bytes.count > JSONText.maximumSize {
-                bytes = JSONText.write(.failure(ControlSocket.tooLong, "the answer does not fit in one message"))
+                bytes = ControlReply.failure(ControlSocket.tooLong, "the answer does not fit in one message").message()
             }
             do {
                 if handed.isEmpty {
@@ -173,35 +176,30 @@ public final class ControlServer: Sendable {
 
     private func refuse(_ client: ControlSocket) {
         try? client.send(
-            JSONText.write(.failure(.again, "this user asks for more than the daemon answers to one user; ask less often, and try again")))
+            ControlReply.failure(.again, "this user asks for more than the daemon answers to one user; ask less often, and try again")
+                .message())
     }
 
     private func answer(
         to message: [UInt8], _ peer: ControlSocket.Peer, _ descriptors: [SharedDescriptor],
         handing handed: inout [SharedDescriptor], _ meter: inout ControlMeter
-    ) -> JSON {
-        let request: JSON
-        do { request = try JSONText.parse(message) } catch { return .failure(.inval, error.description) }
-        guard request["v"]?.integer == 1 else {
-            return .failure(.inval, "only version 1 of the messages is spoken here (\"v\":1)")
+    ) -> ControlReply {
+        let request: ReceivedRequest
+        do { request = try ReceivedRequest(message) } catch {
+            let failure = ControlFailure(error)
+            return .failure(failure.errno, failure.text)
         }
+        switch request.command {
         // These may wait for others; meanwhile the user's next question is answered.
-        if ["places", "shows", "view"].contains(request["command"]?.string) { meter.end() }
+        case .places, .shows, .view: meter.end()
+        default: break
+        }
         do throws(ControlFailure) {
-            return .success(try perform(request, peer, descriptors, handing: &handed))
-        } catch { return .failure(error.errno, error.message ?? error.errno.text) }
+            return .answer(try perform(request, peer, descriptors, handing: &handed))
+        } catch { return .failure(error.errno, error.text) }
     }
 }
 
-extension JSON {
-    static func failure(_ error: Errno, _ message: String) -> JSON {
-        .object([
-            .init("v", .integer(1)), .init("ok", .bool(false)), .init("error", .string(error.name)),
-            .init("message", .string(message)),
-        ])
-    }
-
-    static func success(_ result: JSON) -> JSON {
-        .object([.init("v", .integer(1)), .init("ok", .bool(true)), .init("result", result)])
-    }
+extension ControlReply {
+    static func failure(_ error: Errno, _ message: String) -> ControlReply { .refusal(error: error.name, message: message) }
 }

@@ -1,6 +1,6 @@
-import ACLFormats
 import Authorization
 import BackingStore
+import ControlProtocol
 import FuseSession
 import LinuxSystem
 import Synchronization
@@ -84,18 +84,14 @@ extension FileSystem {
     public var passthroughObstacle: String? { backingIDs.obstacle }
 
     /// For `aclfs status`: opens by the way of their data, the kernel's ids of backing files, and files that are held.
-    var dataMembers: [JSON.Member] {
-        func number(_ value: UInt64) -> JSON { .integer(Int64(clamping: value)) }
-        return [
-            .init("opens_passthrough", number(judge.counters.opensPassthrough.load(ordering: .relaxed))),
-            .init("opens_cached", number(judge.counters.opensCached.load(ordering: .relaxed))),
-            .init("opens_uncached", number(judge.counters.opensSeen.load(ordering: .relaxed))),
-            .init("backing_ids_opened", number(backingIDs.opened.load(ordering: .relaxed))),
-            .init("backing_ids_idle", number(UInt64(backingIDs.idleCount))),
-            .init("backing_ids_closed", number(backingIDs.closed.load(ordering: .relaxed))),
-            .init("backing_ids_refused", number(backingIDs.refused.load(ordering: .relaxed))),
-            .init("held_files", number(UInt64(share.held.heldCount))),
-            .init("sleeping_threads", number(UInt64(share.held.threadCount))),
-        ]
+    var dataStatus: StatusAnswer.DataPath {
+        .init(
+            opensPassthrough: judge.counters.opensPassthrough.load(ordering: .relaxed),
+            opensCached: judge.counters.opensCached.load(ordering: .relaxed),
+            opensUncached: judge.counters.opensSeen.load(ordering: .relaxed),
+            backingIDsOpened: backingIDs.opened.load(ordering: .relaxed), backingIDsIdle: backingIDs.idleCount,
+            backingIDsClosed: backingIDs.closed.load(ordering: .relaxed),
+            backingIDsRefused: backingIDs.refused.load(ordering: .relaxed), heldFiles: share.held.heldCount,
+            sleepingThreads: share.held.threadCount)
     }
 }

@@ -1,6 +1,6 @@
-import ACLFormats
 import Authorization
 import BackingStore
+import ControlProtocol
 import FuseSession
 import LinuxSystem
 import MountOptions
@@ -245,16 +245,12 @@ extension FileSystem {
     }
 
     /// For `aclfs status`.
-    var zeroFillMembers: [JSON.Member] {
+    var zeroFillStatus: StatusAnswer.ZeroFill {
         let files = share.growing
         let overBudget = files.filler.overBudget
-        return [
-            .init("reserved_bytes", .integer(Int64(clamping: files.reservedBytes.load(ordering: .relaxed)))),
-            .init("written_bytes", .integer(Int64(clamping: files.writtenBytes.load(ordering: .relaxed)))),
-            .init("files_waiting", .integer(Int64(files.filler.count))),
-            .init("files_over_budget", .integer(Int64(overBudget.files))),
-            .init("bytes_over_budget", .integer(Int64(clamping: overBudget.bytes))),
-            .init("files_left_with_holes", .integer(Int64(clamping: files.left.load(ordering: .relaxed)))),
-        ]
+        return .init(
+            reservedBytes: files.reservedBytes.load(ordering: .relaxed), writtenBytes: files.writtenBytes.load(ordering: .relaxed),
+            filesWaiting: files.filler.count, filesOverBudget: overBudget.files, bytesOverBudget: overBudget.bytes,
+            filesLeftWithHoles: files.left.load(ordering: .relaxed))
     }
 }

@@ -35,6 +35,9 @@ extension JSON {
         self[name]?.string?.utf8.count ?? self["\(name)_b64"]?.string.map { max(0, $0.utf8.count / 4 * 3 - 2) }
     }
 
+    /// Whether a path stands there in either spelling, well formed or not.
+    public func hasPath(_ name: String = "path") -> Bool { self[name] != nil || self["\(name)_b64"] != nil }
+
     /// The bytes of a path in either spelling; `nil` if there is none, or both, or one that holds a NUL.
     public func path(_ name: String = "path") -> [UInt8]? {
         let bytes: [UInt8]?

@@ -1,4 +1,5 @@
 import ACLFormats
+import ControlProtocol
 import ToolSupport
 
 /// `aclfs effective`: every right, granted or not, and by what.
@@ -12,13 +13,10 @@ package enum EffectiveRights {
 
     private static func show(_ arguments: EffectiveRequest) throws(ControlError) -> Int32 {
         let location = try MountLocation(arguments.path)
-        var members = [JSON.path(location.path)]
-        if let subject = arguments.subject { members.append(.init("as", .string(subject))) }
-        let answer: JSON
-        do throws(ControlError) { answer = try location.client().ask("effective", members) } catch {
-            throw Explain.named(error, arguments.path)
-        }
-        let explanations = (answer.array ?? []).compactMap { Explanation(json: $0) }
+        let explanations: [Explanation]
+        do throws(ControlError) {
+            explanations = try location.client().ask(EffectiveMessage(path: location.names, subject: arguments.subject)).explanations
+        } catch { throw Explain.named(error, arguments.path) }
         if arguments.json {
             printJSON(.array(explanations.map { $0.json { location.shown($0.depth) } }))
             return 0

@@ -1,4 +1,6 @@
 import ACLFormats
+import Authorization
+import ControlProtocol
 import Glibc
 import Identity
 import LinuxSystem
@@ -23,27 +25,21 @@ package enum Explain {
         }
         let word = try operation(arguments.words[0])
         let first = try MountLocation(arguments.words[1])
-        var members = [
-            JSON.Member("operation", .string(word)), JSON.path(first.path),
-        ]
         var second: MountLocation?
         if arguments.words.count == 3 {
-            guard AskedOperation(word: word)?.call?.takesSecondPath == true else {
-                throw ControlError("\(word) asks for one path")
+            guard word.operation.call?.takesSecondPath == true else {
+                throw ControlError("\(word.text) asks for one path")
             }
             let location = try MountLocation(arguments.words[2])
             guard location.entry.device == first.entry.device else {
-                throw ControlError("\(word): the two paths are on different mounts; that is refused with EXDEV")
+                throw ControlError("\(word.text): the two paths are on different mounts; that is refused with EXDEV")
             }
-            members.append(JSON.path(location.path, name: "path2"))
             second = location
         }
-        if let subject = arguments.subject { members.append(.init("as", .string(subject))) }
-        let answer: JSON
-        do throws(ControlError) { answer = try first.client().ask("explain", members) } catch {
-            throw named(error, arguments.words[1])
-        }
-        guard let explanation = Explanation(json: answer) else { throw ControlError("the answer is not understood") }
+        let question = ExplainMessage(word, path: first.names, secondPath: second?.names, subject: arguments.subject)
+        let answer: ExplainAnswer
+        do throws(ControlError) { answer = try first.client().ask(question) } catch { throw named(error, arguments.words[1]) }
+        guard let explanation = answer.explanation else { throw ControlError("the answer is not understood") }
         func path(_ place: Explanation.Place) -> [UInt8] {
             place.isSecondPath ? (second ?? first).shown(place.depth) : first.shown(place.depth)
         }
@@ -55,10 +51,10 @@ package enum Explain {
         return explanation.isAllowed ? 0 : 1
     }
 
-    private static func operation(_ bytes: [UInt8]) throws(ControlError) -> String {
-        let word = String(decoding: bytes, as: UTF8.self)
-        guard AskedOperation(word: word) != nil else { throw ControlError(AskedOperation.unknown(word)) }
-        return word
+    private static func operation(_ bytes: [UInt8]) throws(ControlError) -> CalledOperation {
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard let operation = CalledOperation(text) else { throw ControlError(AskedOperation.unknown(text)) }
+        return operation
     }
 
     private static func whoCan(_ arguments: ExplainRequest) throws(ControlError) -> Int32 {
@@ -68,40 +64,27 @@ package enum Explain {
         let word = try operation(arguments.words[0])
         let location = try MountLocation(arguments.words[1])
         let client = try location.client()
-        var rows: [[String]] = []
-        var values: [JSON] = []
+        var rows: [WhoCanRow] = []
         /// By what the sandbox refuses everybody.
         var rule: String?
         for user in AccountDatabase.allUsers() {
-            let answer: JSON
-            do throws(ControlError) {
-                answer = try client.ask(
-                    "explain",
-                    [
-                        .init("operation", .string(word)), JSON.path(location.path),
-                        .init("as", .string(user.name)), .init("brief", .bool(true)),
-                    ])
-            } catch { throw named(error, arguments.words[1]) }
-            guard let explanation = Explanation(json: answer) else { continue }
+            let question = ExplainMessage(word, path: location.names, subject: user.name, isBrief: true)
+            let answer: ExplainAnswer
+            do throws(ControlError) { answer = try client.ask(question) } catch { throw named(error, arguments.words[1]) }
+            guard let explanation = answer.explanation else { continue }
             guard explanation.isAllowed else {
-                if let last = explanation.steps.last, last.stage == "sandbox" {
+                if let last = explanation.steps.last, last.stage == Stage.sandbox(.object).name {
                     rule = "the sandbox refuses \(escapedName(location.shown(last.place.depth))): \(last.entry ?? "-")"
                 }
                 continue
             }
-            let stage = explanation.steps.last?.stage ?? ""
-            let entry = explanation.steps.last?.entry
-            rows.append([escapedName(user.name.utf8), stage, entry ?? ""])
-            values.append(
-                .object([
-                    .init("user", .string(user.name)), .init("uid", .integer(Int64(user.uid))),
-                    .init("stage", .string(stage)), .init("entry", entry.map { .string($0) } ?? .null),
-                ]))
+            let last = explanation.steps.last
+            rows.append(WhoCanRow(name: user.name, uid: user.uid, stage: last?.stage ?? "", entry: last?.entry))
         }
         if arguments.json {
-            printJSON(.array(values))
+            printJSON(.array(rows.map(\.json)))
         } else {
-            for line in ExplainTable.lines(rows) { printLine(line) }
+            for line in ExplainTable.lines(rows.map(\.cells)) { printLine(line) }
             if rows.isEmpty, let rule { printError("aclfs: nobody: \(rule)") }
         }
         return rows.isEmpty ? 1 : 0
@@ -132,18 +115,17 @@ package enum Explain {
         }
         let denials = try denials(count, on: mount)
         if arguments.json {
-            printJSON(.array(denials))
+            printJSON(.array(denials.map(\.json)))
             return 0
         }
         let rows = denials.map { denial in
             [
-                utc(denial["time"]?.integer ?? 0), "uid \(denial["uid"]?.integer ?? -1)",
-                denial["operation"]?.string ?? "", place(denial),
-                denial["errno"]?.string ?? "", denial["stage"]?.string ?? "", denial["rule"]?.string ?? "",
+                utc(denial.time ?? 0), "uid \(denial.uid ?? -1)", denial.operation ?? "", place(denial), denial.errno ?? "",
+                denial.stage ?? "", denial.rule ?? "",
             ]
         }
         for line in ExplainTable.lines(rows) { printLine(line) }
-        if denials.contains(where: { $0.path() == nil && $0["gone"]?.bool != true }) {
+        if denials.contains(where: { $0.path == nil && !$0.isGone }) {
             printError(
                 "aclfs: where an inode number stands, there is no path to show: the object has none that is found, or you may not list every "
                     + "directory on the way to it")
@@ -153,30 +135,27 @@ package enum Explain {
     }
 
     /// The newest first, in as many messages as it takes, with paths as they are called here.
-    private static func denials(_ count: Int64, on mount: MountEntry) throws(ControlError) -> [JSON] {
-        var denials: [JSON] = []
+    private static func denials(_ count: Int64, on mount: MountEntry) throws(ControlError) -> [ToldDenial] {
+        var denials: [ToldDenial] = []
         while denials.count < count {
             // Another conversation each time: the daemon ends one that is silent for a second, and a full message takes a while
             // to be read.
             let client = try ControlClient(device: mount.device, owner: mount.userID ?? 0)
-            var members = [JSON.Member("count", .integer(count))]
-            if let last = denials.last?["number"] { members.append(.init("before", last)) }
-            let answer = try client.ask("last", members).array ?? []
+            let answer = try client.ask(LastMessage(count: count, before: denials.last?.number)).denials
             if answer.isEmpty { break }
             denials += answer.map { denial in
-                guard let path = denial.path(), case .object(let members) = denial else { return denial }
+                guard let path = denial.path else { return denial }
                 let location = MountLocation(mount, path)
-                return .object(
-                    members.filter { !$0.name.hasPrefix("path") } + [JSON.path(location.shown(location.names.count))])
+                return denial.called(location.shown(location.names.count))
             }
         }
         return denials
     }
 
-    private static func place(_ denial: JSON) -> String {
-        if let path = denial.path() { return escapedName(path) }
-        let number = "inode \(denial["inode"]?.string ?? "-")"
-        return denial["gone"]?.bool == true ? number + " (no longer there)" : number
+    private static func place(_ denial: ToldDenial) -> String {
+        if let path = denial.path { return escapedName(path) }
+        let number = "inode \(denial.inode ?? "-")"
+        return denial.isGone ? number + " (no longer there)" : number
     }
 
     private static func utc(_ seconds: Int64) -> String {

@@ -1,4 +1,5 @@
 import ACLFormats
+import ControlProtocol
 import Glibc
 import LinuxSystem
 import ToolSupport
@@ -21,12 +22,12 @@ package enum StatusReport {
         } else {
             mounts = MountRound.mounts()
         }
-        var answers: [JSON] = []
+        var answers: [StatusAnswer] = []
         var exit: Int32 = 0
         var said: Set<String> = []
         for mount in mounts {
             do throws(ControlError) {
-                let answer = try round.ask(mount) { (daemon) throws(ControlError) in try daemon.ask("status") }
+                let answer = try round.ask(mount) { (daemon) throws(ControlError) in try daemon.ask(StatusMessage()) }
                 answers.append(answer)
                 if !arguments.json { show(answer, mount) }
             } catch {
@@ -37,64 +38,55 @@ package enum StatusReport {
                 exit = arguments.mountpoint == nil ? 1 : 2
             }
         }
-        if arguments.json { printJSON(.array(answers)) }
+        if arguments.json { printJSON(.array(answers.map(\.json))) }
         return exit
     }
 
-    static func sandbox(_ value: JSON) -> String {
-        guard case .object = value else { return "none" }
-        let name = value["profile"]?.string
+    /// - Parameter profile: nil where none confines the mount.
+    static func sandbox(_ profile: ProfileSummary?) -> String {
+        guard let profile else { return "none" }
         let words = [
             // A path as it was typed says nothing elsewhere.
-            name.map { $0.contains("/") ? value["file"]?.string ?? $0 : $0 }, value["bundle"]?.string.map { "bundle \($0)" },
-            value.path("home").map { "home \(String(decoding: $0, as: UTF8.self))" },
-            value["layout"]?.string.map { "layout \($0)" },
-            value["closed"]?.string.map { "nothing passes (\($0))" },
+            profile.name.map { $0.contains("/") ? profile.file ?? $0 : $0 }, profile.bundle.map { "bundle \($0)" },
+            profile.home.map { "home \(String(decoding: $0, as: UTF8.self))" }, profile.layout.map { "layout \($0)" },
+            profile.closed.map { "nothing passes (\($0))" },
         ]
         return words.compactMap { $0 }.map { escapedName($0.utf8) }.joined(separator: ", ")
     }
 
-    private static func show(_ status: JSON, _ mount: MountEntry) {
-        func shown(_ value: JSON) -> String {
+    private static func show(_ status: StatusAnswer, _ mount: MountEntry) {
+        func shown(_ value: StatusAnswer.Value) -> String {
             switch value {
-            case .bool(let value): value ? "on" : "off"
-            case .integer(let value): String(value)
-            case .string(let value): value
-            case .object:
-                (value["used"]?.bool == true ? "on" : "off") + (value["why"]?.string.map { " (\($0))" } ?? "")
-            case .array(let values):
-                values.isEmpty ? "no" : values.compactMap(\.string).joined(separator: " and ")
-            default: "-"
+            case .flag(let flag): flag ? "on" : "off"
+            case .number(let number): String(number)
+            case .text(let text): text
+            case .way(let isUsed, let why): (isUsed ? "on" : "off") + (why.map { " (\($0))" } ?? "")
+            case .texts(let texts): texts.isEmpty ? "no" : texts.joined(separator: " and ")
+            case .other: "-"
             }
         }
-        func members(_ value: JSON?) -> String {
-            guard case .object(let members)? = value, !members.isEmpty else { return "none" }
-            return members.map { "\($0.name) \(shown($0.value))" }.joined(separator: ", ")
+        func list(_ items: [StatusAnswer.Item]) -> String {
+            items.isEmpty ? "none" : items.map { "\($0.name) \(shown($0.value))" }.joined(separator: ", ")
         }
-        let source = status.path("source") ?? []
-        var ways: [JSON.Member] = []
-        var numbers: [JSON.Member] = []
-        if case .object(let members)? = status["paths"] {
-            ways = members.filter { $0.value["used"] != nil }
-            numbers = members.filter { $0.value["used"] == nil }
-        }
-        let others: String = status["shared"]?.string.map { "perhaps (\($0))" } ?? "no"
+        let ways = status.paths.filter { if case .way = $0.value { true } else { false } }
+        let numbers = status.paths.filter { if case .way = $0.value { false } else { true } }
+        let others: String = status.sharedKind.map { "perhaps (\($0))" } ?? "no"
         var rows: [[String]] = [
             [
                 "\(escapedName(mount.path.utf8)):",
-                "\(escapedName(source)) (metadata in \(status["metadata"]?.string ?? "?"))",
+                "\(escapedName(status.source ?? [])) (metadata in \(status.metadata ?? "?"))",
             ],
-            ["  options:", (status["options"]?.array ?? []).compactMap(\.string).joined(separator: ",")],
+            ["  options:", status.options.joined(separator: ",")],
             ["  changed by other hosts:", others],
-            ["  sandbox:", status["sandbox"].map { sandbox($0) } ?? "?"],
-            ["  running sandboxes:", status["running_sandboxes"].map { shown($0) } ?? "?"],
-            ["  source reachable by:", escapedName((status["source_reachable_by"]?.string ?? "?").utf8)],
-            ["  paths:", members(.object(numbers))],
-            ["  cache:", members(status["cache"])],
-            ["  data:", members(status["data"])],
-            ["  zerofill:", members(status["zerofill"])],
-            ["  decisions allowed:", status["counters"]?["allowed"].map { shown($0) } ?? "?"],
-            ["  decisions denied:", members(status["counters"]?["denied"])],
+            ["  sandbox:", status.tellsSandbox ? sandbox(status.sandbox) : "?"],
+            ["  running sandboxes:", status.runningSandboxes.map { shown($0) } ?? "?"],
+            ["  source reachable by:", escapedName((status.sourceReach ?? "?").utf8)],
+            ["  paths:", list(numbers)],
+            ["  cache:", list(status.cache)],
+            ["  data:", list(status.data)],
+            ["  zerofill:", list(status.zeroFill)],
+            ["  decisions allowed:", status.allowed.map { shown($0) } ?? "?"],
+            ["  decisions denied:", list(status.denied)],
         ]
         rows.insert(contentsOf: ways.map { ["    \($0.name)", shown($0.value)] }, at: 7)
         for row in rows { printLine(row.joined(separator: " ")) }

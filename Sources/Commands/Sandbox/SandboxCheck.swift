@@ -1,4 +1,5 @@
 import ACLFormats
+import ControlProtocol
 import MountOptions
 import Mounting
 import SandboxPolicy
@@ -114,7 +115,7 @@ package enum SandboxCheck {
                 .init("key", source.map { .string($0) } ?? .null),
             ]
         }
-        guard case .object(var members) = profile.summary else { return .null }
+        var members = ProfileSummary(profile).members
         members.append(.init("good", .bool(true)))
         members.append(.init("warnings", .array(profile.entitlements.warnings.map { .string($0.description) })))
         members.append(

@@ -1,4 +1,5 @@
 import ACLFormats
+import ControlProtocol
 import SandboxPolicy
 import ToolSupport
 
@@ -56,30 +57,22 @@ package struct SandboxGrantList {
         var tree: String?
         var told: [String] = []
         let found = try round.ask(location.entry) { (daemon) throws(ControlError) in
-            var found: [(KeptGrant, JSON)] = []
+            var found: [ListedGrant] = []
             while true {
-                var members: [JSON.Member] = [.init("from", .integer(Int64(found.count)))]
-                if let bundle { members.append(.init("bundle", .string(bundle))) }
-                let answer = try daemon.ask("grant-list", members)
-                guard let part = answer["grants"]?.array, let total = answer["total"]?.integer, total <= Self.most,
+                let answer = try daemon.ask(GrantListMessage(bundle: bundle, from: found.count))
+                guard let part = answer.grants, let total = answer.total, total <= Self.most,
                     found.count + part.count <= Self.most
                 else { throw Self.notUnderstood }
-                if found.isEmpty {
-                    tree = answer["tree"]?.string
-                    told = (answer["problems"]?.array ?? []).compactMap { $0.string }
-                }
-                for grant in part {
-                    guard let kept = KeptGrant(grant) else { throw Self.notUnderstood }
-                    found.append((kept, grant))
-                }
+                if found.isEmpty { (tree, told) = (answer.tree, answer.problems) }
+                found += part
                 if part.isEmpty || found.count >= total { return found }
             }
         }
         guard seen.insert("\(location.entry.userID ?? 0) \(tree ?? "")").inserted else { return }
         for problem in told where problems.insert(problem).inserted { printError("aclfs: \(escapedText(problem))") }
-        for (kept, grant) in found {
-            rows.append(Self.row(kept, grant, location))
-            values.append(Self.value(kept, grant, location))
+        for grant in found {
+            rows.append(Self.row(grant, location))
+            values.append(grant.json(called: Self.shown(grant.kept, location)))
         }
     }
 
@@ -96,16 +89,11 @@ package struct SandboxGrantList {
         return path.isEmpty ? [0x2F] : path
     }
 
-    private static func row(_ kept: KeptGrant, _ grant: JSON, _ location: MountLocation) -> [String] {
+    private static func row(_ listed: ListedGrant, _ location: MountLocation) -> [String] {
+        let kept = listed.kept
         var end = kept.grant.expires.map { "until \(GrantTime.text($0))" } ?? ""
-        if grant["counts"]?.bool == false { end = end.replacing("until", with: "ended") }
+        if listed.counts == false { end = end.replacing("until", with: "ended") }
         let path = escapedName(shown(kept, location)) + (kept.grant.isDirectory ? "/" : "")
         return [escapedName(kept.grant.bundle.utf8), kept.grant.access.word, path, end]
-    }
-
-    private static func value(_ kept: KeptGrant, _ grant: JSON, _ location: MountLocation) -> JSON {
-        guard case .object(let members) = grant else { return grant }
-        let others = members.filter { !$0.name.hasPrefix("path") }
-        return .object([JSON.path(shown(kept, location))] + others)
     }
 }

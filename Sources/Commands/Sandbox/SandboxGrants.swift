@@ -1,4 +1,5 @@
 import ACLFormats
+import ControlProtocol
 import LinuxSystem
 import SandboxPolicy
 import ToolSupport
@@ -15,38 +16,37 @@ package enum SandboxGrants {
     package static func add(_ arguments: GrantAddRequest) -> Int32 {
         guard arguments.readOnly != arguments.readWrite else { return wrong("say either --read-only or --read-write") }
         guard isBundle(arguments.bundle) else { return wrongBundle(arguments.bundle) }
-        var members: [JSON.Member] = [
-            .init("bundle", .string(arguments.bundle)),
-            .init("access", .string((arguments.readOnly ? EntitledAccess.readOnly : .readWrite).word)),
-        ]
+        var expires: Int64?
         if let text = arguments.expires {
             let now = SystemTime.now().sec
             guard let time = GrantTime.seconds(text, now: now) else {
                 return wrong("--expires \(escapedName(text.utf8)): expected \(GrantTime.forms)")
             }
             guard time > now else { return wrong("--expires \(escapedName(text.utf8)): that time has passed; nothing was granted") }
-            members.append(.init("expires", .integer(time)))
+            expires = time
         }
         guard !arguments.paths.isEmpty else { return wrong(noPath) }
         var places: [(path: [UInt8], location: MountLocation)] = []
         do throws(ControlError) {
             for path in arguments.paths { places.append((path, try location(path))) }
         } catch { return wrong("\(error.message)\(arguments.paths.count > 1 ? "; nothing was granted" : "")") }
-        func ask(_ place: (path: [UInt8], location: MountLocation), _ more: [JSON.Member]) throws(ControlError) -> JSON {
-            try place.location.client().ask("grant-add", members + [JSON.path(place.location.path)] + more)
+        func ask(_ location: MountLocation, isCheck: Bool = false) throws(ControlError) -> GrantAddAnswer {
+            try location.client().ask(
+                GrantAddMessage(
+                    bundle: arguments.bundle, path: location.names, access: arguments.readOnly ? .readOnly : .readWrite,
+                    expires: expires, isCheck: isCheck))
         }
         // All that can be seen to be wrong is, before anything is granted.
         if places.count > 1 {
             let failed = each(places) { (place) throws(ControlError) in
-                _ = try ask(place, [.init("check", .bool(true))])
+                _ = try ask(place.location, isCheck: true)
             } name: {
                 $0.path
             }
             guard failed == 0 else { return wrong("nothing was granted") }
         }
         return each(places) { (place) throws(ControlError) in
-            let answer = try ask(place, [])
-            for note in answer["notes"]?.array ?? [] { printError("aclfs: warning: \(escapedText(note.string ?? ""))") }
+            for note in try ask(place.location).notes ?? [] { printError("aclfs: warning: \(escapedText(note))") }
         } name: {
             $0.path
         }
@@ -65,11 +65,7 @@ package enum SandboxGrants {
         return each(arguments.paths) { (path) throws(ControlError) in
             func ask(_ location: MountLocation) throws(ControlError) {
                 _ = try location.client().ask(
-                    "grant-remove",
-                    [
-                        .init("bundle", .string(arguments.bundle)), JSON.path(location.path),
-                        .init("below", .bool(arguments.below)),
-                    ])
+                    GrantRemoveMessage(bundle: arguments.bundle, path: location.names, isBelow: arguments.below))
             }
             let written = try MountLocation(path, isAsWritten: true)
             do throws(ControlError) { try ask(written) } catch {

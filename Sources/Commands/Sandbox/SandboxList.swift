@@ -1,4 +1,5 @@
 import ACLFormats
+import ControlProtocol
 import LinuxSystem
 import SandboxPolicy
 import SandboxProfiles
@@ -29,25 +30,24 @@ package enum SandboxList {
         }
         let (views, isWhole) = views()
         if json {
-            printJSON(.object([.init("profiles", .array(profiles)), .init("views", .array(views))]))
+            let told = views.map { JSON.object([JSON.path($0.mountpoint.utf8, name: "mountpoint")] + $0.profile.members) }
+            printJSON(.object([.init("profiles", .array(profiles)), .init("views", .array(told))]))
         } else {
-            for view in views {
-                line("\(escapedName(view.path("mountpoint") ?? [])): \(StatusReport.sandbox(view))")
-            }
+            for view in views { line("\(escapedName(view.mountpoint.utf8)): \(StatusReport.sandbox(view.profile))") }
         }
         return isGood && isWhole ? 0 : 1
     }
 
     /// - Returns: and whether every mount said what it is that the caller may ask.
-    private static func views() -> ([JSON], isWhole: Bool) {
+    private static func views() -> ([(mountpoint: String, profile: ProfileSummary)], isWhole: Bool) {
         var round = MountRound()
-        var views: [JSON] = []
+        var views: [(mountpoint: String, profile: ProfileSummary)] = []
         var isWhole = true
         for mount in MountRound.mounts() {
             do throws(ControlError) {
-                let status = try round.ask(mount) { (daemon) throws(ControlError) in try daemon.ask("status") }
-                guard case .object(let members)? = status["sandbox"] else { continue }
-                views.append(.object([JSON.path(mount.path.utf8, name: "mountpoint")] + members))
+                let status = try round.ask(mount) { (daemon) throws(ControlError) in try daemon.ask(StatusMessage()) }
+                guard let profile = status.sandbox else { continue }
+                views.append((mount.path, profile))
             } catch {
                 // Of somebody else's mount most may not ask.
                 if error.code == Errno.perm.name { continue }

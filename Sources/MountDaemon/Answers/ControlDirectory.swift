@@ -1,6 +1,6 @@
 import ACLFileSystem
-import ACLFormats
 import BackingStore
+import ControlProtocol
 import Glibc
 import LinuxSystem
 import Mounting
@@ -36,16 +36,16 @@ enum ControlDirectory {
     ) -> ControlServer? {
         var facts = ControlServer.MountFacts(
             source: mount.name, mountpoint: mount.mountpoint, version: ProgramVersion.text,
-            paths: { [weak fileSystem] in negotiated.members(obstacle: fileSystem?.passthroughObstacle) },
+            paths: { [weak fileSystem] in negotiated.status(obstacle: fileSystem?.passthroughObstacle) },
             sourceReach: { SourceReach(source: mount.source, mountpoint: mount.mountpoint).description },
             kernelWords: { watch.entry.map { KernelMountFlags($0).shown } ?? [] })
         facts.daemon = { [weak host, weak fileSystem] request, descriptors, peer in
             guard let host, let fileSystem else { return .notMine }
             func shown() -> [SharedDescriptor] { MountHost.shown(request, descriptors, peer, on: mount) }
-            switch request["command"]?.string {
-            case "places": return host.places(of: mount, to: peer, showing: shown())
-            case "shows": return host.shows(request, of: mount, to: peer, showing: shown())
-            case "view": return host.view(request, shown(), peer, of: mount, fileSystem)
+            switch request.command {
+            case .places: return host.places(of: mount, to: peer, showing: shown())
+            case .shows: return host.shows(request, of: mount, to: peer, showing: shown())
+            case .view: return host.view(request, shown(), peer, of: mount, fileSystem)
             default: return host.answer(request, descriptors)
             }
         }

@@ -1,6 +1,7 @@
 import ACLFileSystem
 import ACLFormats
 import BackingStore
+import ControlProtocol
 import LinuxSystem
 import SandboxPolicy
 import ToolSupport
@@ -25,7 +26,7 @@ extension MountHost {
 
     // MARK: One order each
 
-    private func add(_ grant: Grant, _ scope: GrantScope, by user: UInt32) throws(GrantProblem) -> JSON {
+    private func add(_ grant: Grant, _ scope: GrantScope, by user: UInt32) throws(GrantProblem) -> GrantAddAnswer {
         let now = SystemTime.now().sec
         let changed = try withGrantsHeld { () throws(GrantProblem) in
             let files = try store.change { (files, damaged) throws(GrantProblem) -> [GrantFile] in
@@ -56,12 +57,12 @@ extension MountHost {
         Journal.record(
             "user \(user) granted \(grant.bundle) \(grant.access.word) at \(place(scope, grant.path))"
                 + (grant.expires.map { " until \(GrantTime.text($0))" } ?? ""))
-        return .object([.init("notes", .array((notes(on: grant) + late).map { .string($0) }))])
+        return GrantAddAnswer(notes: notes(on: grant) + late)
     }
 
     private func remove(
         _ bundle: String, _ path: [[UInt8]], below: Bool, _ scope: GrantScope, by user: UInt32
-    ) throws(GrantProblem) -> JSON {
+    ) throws(GrantProblem) -> GrantRemoveAnswer {
         var count = 0
         var unkept: GrantProblem?
         let changed = try withGrantsHeld { () throws(GrantProblem) in
@@ -109,31 +110,25 @@ extension MountHost {
         }
         Journal.record("user \(user) took back \(count) of \(bundle)'s grants at \(place(scope, path))")
         if let late { throw late }
-        return .object([.init("removed", .integer(Int64(count)))])
+        return GrantRemoveAnswer(removed: count)
     }
 
-    private func list(_ bundle: String?, from: Int, _ scope: GrantScope) -> JSON {
+    private func list(_ bundle: String?, from: Int, _ scope: GrantScope) -> GrantListAnswer {
         let now = SystemTime.now().sec
         var problems: [String] = []
         let seen = store.files { problems.append($0) }.flatMap { scope.seen($0) }
             .filter { bundle == nil || $0.kept.grant.bundle == bundle }
             .sorted { ($0.kept.grant.bundle, $0.kept.grant.text) < ($1.kept.grant.bundle, $1.kept.grant.text) }
-        var rows: [JSON] = []
+        var rows: [ListedGrant] = []
         var size = 0
         for item in seen.dropFirst(max(0, from)) {
-            guard case .object(var members) = item.kept.json else { continue }
-            members.append(.init("counts", .bool(item.kept.grant.counts(at: now))))
-            if item.isWider { members.append(.init("wider", .bool(true))) }
-            let row = JSON.object(members)
-            size += JSONText.write(row).count
+            let row = ListedGrant(item.kept, counts: item.kept.grant.counts(at: now), isWider: item.isWider)
+            size += JSONText.write(row.json).count
             // An answer is one message.
             if size > 16 << 10, !rows.isEmpty { break }
             rows.append(row)
         }
-        return .object([
-            .init("tree", .string(scope.root.fileName)), .init("total", .integer(Int64(seen.count))),
-            .init("grants", .array(rows)), .init("problems", .array(problems.map { .string($0) })),
-        ])
+        return GrantListAnswer(tree: scope.root.fileName, total: seen.count, grants: rows, problems: problems)
     }
 
     /// For the log.

@@ -1,6 +1,6 @@
 import ACLFileSystem
-import ACLFormats
 import BackingStore
+import ControlProtocol
 import Glibc
 import LinuxSystem
 import MountOptions
@@ -10,15 +10,13 @@ import ToolSupport
 /// What a command asks that would hand its mount over (docs/coherence.md R14).
 extension MountHost {
     /// The daemon's side: messages of its own user.
-    func answer(_ request: JSON, _ descriptors: [SharedDescriptor]) -> ControlServer.MountFacts.DaemonAnswer {
-        switch request["command"]?.string {
-        case "serves":
-            let asked = request["ancestors"]?.array?.compactMap { $0.string } ?? []
-            return .done(.object([.init("serves", .bool(isRelated(asked)))]))
-        case "serve":
+    func answer(_ request: ReceivedRequest, _ descriptors: [SharedDescriptor]) -> ControlServer.MountFacts.DaemonAnswer {
+        switch request.command {
+        case .serves: return .done(ServesAnswer(serves: isRelated(ServesMessage(reading: request).ancestors)))
+        case .serve:
             do throws(MountFailure) {
                 try takeOver(request, descriptors)
-                return .done(.object([]))
+                return .done(DoneAnswer())
             } catch { return .failed(isEnding ? .again : .inval, error.message) }
         default: return .notMine
         }
@@ -46,41 +44,38 @@ extension MountHost {
         return found
     }
 
-    private func takeOver(_ request: JSON, _ descriptors: [SharedDescriptor]) throws(MountFailure) {
+    private func takeOver(_ request: ReceivedRequest, _ descriptors: [SharedDescriptor]) throws(MountFailure) {
         func wrong(_ what: String) -> MountFailure { MountFailure(status: MountExit.systemError, message: what) }
-        guard descriptors.count == 2, let source = request["source"]?.string, let name = request["name"]?.string,
-            let mountpoint = request["mountpoint"]?.string, let device = request["device"]?.string,
-            let metadata = request["metadata"]?.string, let texts = request["options"]?.array
-        else { throw wrong("an incomplete message") }
+        guard descriptors.count == 2, let message = try? ServeMessage(reading: request) else { throw wrong(ServeMessage.incomplete) }
         var options = MountOptions()
-        for text in texts {
-            do { try options.apply(text.string ?? "") } catch { throw wrong(error.description) }
+        for text in message.options {
+            do { try options.apply(text) } catch { throw wrong(error.description) }
         }
         options.allowOther = options.allowOther || geteuid() == 0
-        let profile = try Self.profile(request, options)
+        let profile = try Self.profile(message.profile, options)
         let tree: BackingTree
         let descriptor: Int32
         do throws(Errno) {
-            tree = try self.tree(of: descriptors[1], metadata, followsMounts: options.crossMounts)
+            tree = try self.tree(of: descriptors[1], message.metadata, followsMounts: options.crossMounts)
             descriptor = try Syscall.dup(descriptors[0].rawValue).release()
-        } catch { throw wrong("\(source): \(error)") }
+        } catch { throw wrong("\(message.source): \(error)") }
         let mount = AttachedMount(
-            source: source, name: name, mountpoint: mountpoint, device: device, options: options, profile: profile,
-            descriptor: descriptor)
+            source: message.source, name: message.name, mountpoint: message.mountpoint, device: message.device, options: options,
+            profile: profile, descriptor: descriptor)
         let isServing = WorkQueue<Bool>(capacity: 2)
         try serve(mount, tree: tree) { isServing.add($0) }
         guard isServing.next() == true else { throw wrong("the kernel did not answer") }
     }
 
     /// As the command has compiled it. A mount that is to be confined is never served without.
-    private static func profile(_ request: JSON, _ options: MountOptions) throws(MountFailure) -> SandboxProfile? {
+    private static func profile(_ told: ToldProfile?, _ options: MountOptions) throws(MountFailure) -> SandboxProfile? {
         func wrong(_ what: String) -> MountFailure { MountFailure(status: MountExit.systemError, message: what) }
-        guard let json = request["profile"] else {
-            guard options.sandbox.profile == nil else { throw wrong("an incomplete message: no profile") }
+        guard let told else {
+            guard options.sandbox.profile == nil else { throw wrong(ServeMessage.withoutProfile) }
             return nil
         }
         let profile: SandboxProfile
-        do { profile = try SandboxProfile(json) } catch { throw wrong("profile: \(error)") }
+        do { profile = try told.profile() } catch { throw wrong("profile: \(error)") }
         guard profile.name == options.sandbox.profile, profile.bundle == options.sandbox.bundle else {
             throw wrong("the profile is not the one that the options name")
         }

@@ -1,5 +1,6 @@
 import ACLFileSystem
 import ACLFormats
+import ControlProtocol
 import FuseSession
 import Glibc
 import LinuxSystem
@@ -15,9 +16,9 @@ import ToolSupport
 extension MountHost {
     /// That descriptor: sent, or of who may send none the number that it has there.
     static func shown(
-        _ request: JSON, _ sent: [SharedDescriptor], _ peer: ControlSocket.Peer, on mount: AttachedMount
+        _ request: ReceivedRequest, _ sent: [SharedDescriptor], _ peer: ControlSocket.Peer, on mount: AttachedMount
     ) -> [SharedDescriptor] {
-        guard sent.isEmpty, peer.userNamespace != .another, let number = request["top"]?.integer else { return sent }
+        guard sent.isEmpty, peer.userNamespace != .another, let number = request.top else { return sent }
         let tops = Set(MountTable.entries().filter { $0.device == mount.device && $0.root == "/" }.map { $0.id })
         // As root: what others have open is shown to him, if to anybody.
         let top = try? FileSystemUser.asRoot { () throws(Errno) in peer.named(by: number) { tops.contains($0) } }
@@ -31,8 +32,7 @@ extension MountHost {
     ) -> ControlServer.MountFacts.DaemonAnswer {
         guard Self.mayKnowPlaces(of: mount, peer, descriptors) else { return Self.keptPlaces }
         do throws(MountFailure) {
-            let confined = JSON.Member("confined", .bool(mount.profile != nil))
-            return .done(.object([confined] + (try sandboxPlaces(of: mount, to: peer).members)))
+            return .done(PlacesAnswer(try sandboxPlaces(of: mount, to: peer).told, isConfined: mount.profile != nil))
         } catch {
             return .failed(.inval, error.message)
         }
@@ -68,7 +68,7 @@ extension MountHost {
     }
 
     func view(
-        _ request: JSON, _ descriptors: [SharedDescriptor], _ peer: ControlSocket.Peer, of mount: AttachedMount,
+        _ request: ReceivedRequest, _ descriptors: [SharedDescriptor], _ peer: ControlSocket.Peer, of mount: AttachedMount,
         _ fileSystem: FileSystem
     ) -> ControlServer.MountFacts.DaemonAnswer {
         // Only root's daemon can make a mount; any other is handed one, by its own user alone.
@@ -79,8 +79,8 @@ extension MountHost {
         if let profile = mount.profile {
             return .failed(.inval, "the mount is confined by the profile \(escapedName(profile.name.utf8)) already")
         }
-        guard descriptors.count == (isMaker ? 1 : 2), let json = request["profile"] else {
-            return .failed(.inval, "an incomplete message: profile and a descriptor of the mount's top")
+        guard descriptors.count == (isMaker ? 1 : 2), let message = try? ViewMessage(reading: request) else {
+            return .failed(.inval, ViewMessage.incomplete)
         }
         guard let entry = Self.reachedMount(descriptors[0].rawValue, mount) else {
             return .failed(
@@ -91,7 +91,7 @@ extension MountHost {
         do throws(MountFailure) {
             let profile: SandboxProfile
             do {
-                profile = try SandboxProfile(json)
+                profile = try message.profile.profile()
                 _ = try profile.table()
             } catch { throw MountFailure(status: MountExit.failed, message: "profile: \(error)") }
             let places = try sandboxPlaces(of: mount, to: peer)
@@ -100,13 +100,13 @@ extension MountHost {
             if isMaker {
                 view = try makeView(of: mount, entry, profile, base)
             } else {
-                guard let device = request["device"]?.string, DeviceNumber.parse(device) != nil,
+                guard let device = message.device, DeviceNumber.parse(device) != nil,
                     let descriptor = try? Syscall.dup(descriptors[1].rawValue).release()
-                else { throw MountFailure(status: MountExit.systemError, message: "an incomplete message: device") }
+                else { throw MountFailure(status: MountExit.systemError, message: ViewMessage.withoutDevice) }
                 try serveView(device, descriptor, of: mount, profile, base)
                 view = (device, nil)
             }
-            let answer = JSON.object([.init("places", places.json), .init("device", .string(view.device))])
+            let answer = ViewAnswer(places.told, device: view.device)
             return view.descriptor.map { .handed(answer, [$0]) } ?? .done(answer)
         } catch { return .failed(isEnding ? .again : .inval, error.message) }
     }
@@ -178,10 +178,12 @@ extension MountHost {
     /// somebody's grants are kept and control sockets lie, or shows processes or control groups. Asked with guesses it tells where this
     /// one's lies, so it is told to the same as `places`.
     func shows(
-        _ request: JSON, of mount: AttachedMount, to peer: ControlSocket.Peer, showing descriptors: [SharedDescriptor]
+        _ request: ReceivedRequest, of mount: AttachedMount, to peer: ControlSocket.Peer, showing descriptors: [SharedDescriptor]
     ) -> ControlServer.MountFacts.DaemonAnswer {
         guard Self.mayKnowPlaces(of: mount, peer, descriptors) else { return Self.keptPlaces }
-        guard let asked = request["places"].flatMap({ SandboxPlaces($0) }) else { return .failed(.inval, "no places") }
+        guard let message = try? ShowsMessage(reading: request), let asked = SandboxPlaces(message.places) else {
+            return .failed(.inval, ShowsMessage.missing)
+        }
         do throws(MountFailure) {
             let own = try sandboxPlaces(of: mount)
             let shown = mount.options.crossMounts ? own.backing : own.backing.filter(\.isSource)
@@ -191,11 +193,9 @@ extension MountHost {
                 }
             }
             return .done(
-                .object([
-                    .init("shows", .bool(asked.backing.contains(where: isSeen))),
-                    .init("stores", .bool(asked.stores.contains(where: isSeen))),
-                    .init("controls", .bool(own.showsControls)),
-                ]))
+                ShowsAnswer(
+                    shows: asked.backing.contains(where: isSeen), stores: asked.stores.contains(where: isSeen),
+                    controls: own.showsControls))
         } catch { return .failed(.inval, error.message) }
     }
 }

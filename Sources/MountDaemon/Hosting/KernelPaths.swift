@@ -1,4 +1,4 @@
-import ACLFormats
+import ControlProtocol
 import FuseSession
 import Glibc
 import MountOptions
@@ -53,7 +53,5 @@ struct KernelPath {
 
     var line: String { "\(name) \(isUsed ? "on" : "off") (\(reason))" }
 
-    var member: JSON.Member {
-        .init(name, .object([.init("used", .bool(isUsed)), .init("why", .string(reason))]))
-    }
+    var status: StatusAnswer.Way { .init(name: name, isUsed: isUsed, reason: reason) }
 }

@@ -1,4 +1,4 @@
-import ACLFormats
+import ControlProtocol
 import FuseSession
 import LinuxSystem
 import MountOptions
@@ -31,13 +31,11 @@ final class NegotiatedPaths: Sendable {
 
     /// Which ways run now, for `aclfs status`.
     /// - Parameter obstacle: why there is no passthrough although the kernel agreed to it.
-    func members(obstacle: String?) -> [JSON.Member] {
-        guard let agreed = agreed.withLock({ $0 }) else { return [] }
-        return [
-            .init("protocol", .string("\(agreed.kernelMajor).\(agreed.kernelMinor)")),
-            .init("transport", .string(agreed.uring ? "uring" : "dev")),
-            .init("max_write", .integer(Int64(agreed.maxWrite))),
-            .init("parallel_directory_operations", .bool(agreed.parallelDirectoryOperations)),
-        ] + paths(agreed, obstacle: obstacle).map(\.member)
+    func status(obstacle: String?) -> StatusAnswer.Paths? {
+        guard let agreed = agreed.withLock({ $0 }) else { return nil }
+        return StatusAnswer.Paths(
+            protocolVersion: "\(agreed.kernelMajor).\(agreed.kernelMinor)", transport: agreed.uring ? "uring" : "dev",
+            maxWrite: UInt64(agreed.maxWrite), hasParallelDirectoryOperations: agreed.parallelDirectoryOperations,
+            ways: paths(agreed, obstacle: obstacle).map(\.status))
     }
 }

@@ -1,5 +1,5 @@
-import ACLFormats
 import BackingStore
+import ControlProtocol
 import Glibc
 import LinuxSystem
 import Mounting
@@ -12,12 +12,12 @@ enum HandOver {
     /// The daemon of this user that serves the same tree, if there is one.
     static func daemon(for mount: PreparedMount) -> ControlClient? {
         guard let descriptor = try? mount.tree.descriptor(of: mount.tree.root) else { return nil }
-        let members: [JSON.Member] = [.init("ancestors", .array(MountHost.ancestors(descriptor.rawValue).map { .string($0) }))]
+        let question = ServesMessage(ancestors: MountHost.ancestors(descriptor.rawValue))
         // By the sockets and not by the mount table: the daemon may serve another mount namespace.
         for device in ControlPlace.devices(of: geteuid()) {
             // One that does not answer at once cannot take a mount either; it must not keep others from mounting.
             guard let client = try? ControlClient(device: device, owner: geteuid(), patience: 1000),
-                let answer = try? client.ask("serves", members), answer["serves"]?.bool == true
+                let answer = try? client.ask(question), answer.serves
             else { continue }
             // To take a mount may take longer.
             return try? ControlClient(device: device, owner: geteuid())
@@ -44,14 +44,10 @@ enum HandOver {
             guard let directory = try? mount.tree.descriptor(of: mount.tree.root) else {
                 throw ControlError("the source is gone")
             }
-            var members: [JSON.Member] = [
-                .init("source", .string(attached.source)), .init("name", .string(attached.name)),
-                .init("mountpoint", .string(attached.mountpoint)), .init("device", .string(attached.device)),
-                .init("metadata", .string(mount.tree.metadataName)),
-                .init("options", .array(request.optionTexts.map { .string($0) })),
-            ]
-            if let profile = mount.profile { members.append(.init("profile", profile.json)) }
-            _ = try client.ask("serve", members, with: [attached.descriptor, directory.rawValue])
+            let message = ServeMessage(
+                source: attached.source, name: attached.name, mountpoint: attached.mountpoint, device: attached.device,
+                metadata: mount.tree.metadataName, options: request.optionTexts, profile: mount.profile.map { ToldProfile($0) })
+            _ = try client.ask(message, with: [attached.descriptor, directory.rawValue])
             attached.uncover()
             return true
         } catch {

@@ -1,4 +1,4 @@
-import ACLFormats
+import ControlProtocol
 import Glibc
 import LinuxSystem
 import MountOptions
@@ -80,9 +80,7 @@ private struct Change {
     func tellDaemon(checkOnly: Bool = false) throws(MountFailure) {
         do throws(ControlError) {
             let client = try ControlClient(device: entry.device, owner: entry.userID ?? 0)
-            _ = try client.ask(
-                "remount",
-                [.init("options", .string(MountOptionText.join(words))), .init("check", .bool(checkOnly))])
+            _ = try client.ask(RemountMessage(options: MountOptionText.join(words), isCheck: checkOnly))
         } catch { throw Remount.failure("cannot remount \(mountpoint): \(error.message)") }
     }
 }

@@ -1,4 +1,4 @@
-import ACLFormats
+import ControlProtocol
 import Glibc
 import LinuxSystem
 import ToolSupport
@@ -76,15 +76,15 @@ struct SandboxRunPlaces {
                 guard other.root == "/" else { continue }
                 shown = top
             }
-            let members: [JSON.Member] = [.init("places", asked.json)]
+            let question = ShowsMessage(places: asked.told)
             do throws(ControlError) {
                 let answer =
                     other.isStrangers
-                    ? try round.ask(other) { (daemon) throws(ControlError) in try daemon.ask("shows", members) }
+                    ? try round.ask(other) { (daemon) throws(ControlError) in try daemon.ask(question) }
                     : try SandboxRunQuestion(device: other.device, owner: owner, patience: 2000)
-                        .ask("shows", members, with: shown.map { [$0.rawValue] } ?? []).result
+                        .ask(question, with: shown.map { [$0.rawValue] } ?? []).answer
                 // An earlier version does not look for what is kept.
-                let answers = ["shows", "stores", "controls"].map { answer[$0]?.bool }
+                let answers = [answer.shows, answer.stores, answer.controls]
                 if !answers.contains(nil) { return answers.contains(true) }
             } catch {
                 // A stranger is asked once: whatever he says but no, and be it that he is busy, his mount is covered.

@@ -1,4 +1,4 @@
-import ACLFormats
+import ControlProtocol
 import Glibc
 import LinuxSystem
 import ToolSupport
@@ -12,14 +12,14 @@ struct SandboxRunQuestion {
     /// Milliseconds.
     var patience: UInt32 = 30_000
 
-    func ask(
-        _ command: String, _ members: [JSON.Member] = [], with descriptors: [Int32] = [], mayTake: Bool = false
-    ) throws(ControlError) -> (result: JSON, descriptors: [SharedDescriptor]) {
+    func ask<Request: ControlRequest>(
+        _ request: Request, with descriptors: [Int32] = [], mayTake: Bool = false
+    ) throws(ControlError) -> (answer: Request.Answer, descriptors: [SharedDescriptor]) {
         // A daemon hears eight clients of a user at a time, and turns others away.
         for pause: UInt32 in [20, 50, 100, 200, 400, 800] {
             do throws(ControlError) {
                 return try ControlClient(device: device, owner: owner, patience: patience)
-                    .askForDescriptors(command, members, with: descriptors, mayTake: mayTake)
+                    .askForDescriptors(request, with: descriptors, mayTake: mayTake)
             } catch {
                 let mayHearLater = error.isHeard && !error.isLate && (error.code == nil || error.code == Errno.again.name)
                 guard mayHearLater else { throw error }
@@ -27,6 +27,6 @@ struct SandboxRunQuestion {
             }
         }
         return try ControlClient(device: device, owner: owner, patience: patience)
-            .askForDescriptors(command, members, with: descriptors, mayTake: mayTake)
+            .askForDescriptors(request, with: descriptors, mayTake: mayTake)
     }
 }

@@ -1,4 +1,5 @@
 import ACLFormats
+import ControlProtocol
 import Glibc
 import LinuxSystem
 import SandboxPolicy
@@ -25,12 +26,12 @@ struct SandboxRunShare {
     private static func name(_ entry: MountEntry) -> String { escapedName(entry.path.utf8) }
 
     /// A question to the share's own daemon.
-    static func ask(
-        _ entry: MountEntry, _ command: String, _ members: [JSON.Member] = [], with descriptors: [Int32] = [], mayTake: Bool = false
-    ) throws(SandboxRunFailure) -> (result: JSON, descriptors: [SharedDescriptor]) {
+    static func ask<Request: ControlRequest>(
+        _ entry: MountEntry, _ request: Request, with descriptors: [Int32] = [], mayTake: Bool = false
+    ) throws(SandboxRunFailure) -> (answer: Request.Answer, descriptors: [SharedDescriptor]) {
         do throws(ControlError) {
             return try SandboxRunQuestion(device: entry.device, owner: entry.userID ?? 0)
-                .ask(command, members, with: descriptors, mayTake: mayTake)
+                .ask(request, with: descriptors, mayTake: mayTake)
         } catch { throw SandboxRunFailure("\(name(entry)): \(error.message)") }
     }
 
@@ -74,16 +75,16 @@ struct SandboxRunShare {
     /// A view is no share that a command could be confined on.
     private static func isConfined(_ entry: MountEntry) -> Bool {
         guard let top = try? Syscall.open(entry.path, OpenFlag.path | OpenFlag.directory),
-            let answer = try? ask(entry, "places", with: [top.rawValue])
+            let told = try? ask(entry, PlacesMessage(), with: [top.rawValue])
         else { return false }
-        return answer.result["confined"]?.bool == true
+        return told.answer.isConfined
     }
 
     /// What is to be covered, mounts by other daemons of what lies in the same backing directory included. All of them are
     /// asked now: once there are namespaces of our own, no daemon tells anything.
     func places() throws(SandboxRunFailure) -> SandboxRunPlaces {
         let top = try top()
-        let own = try places(try Self.ask(entry, "places", with: [top.rawValue]).result)
+        let own = try places(try Self.ask(entry, PlacesMessage(), with: [top.rawValue]).answer)
         return try SandboxRunPlaces(own)
     }
 
@@ -92,8 +93,8 @@ struct SandboxRunShare {
         try told.all(with: try places(view.places))
     }
 
-    private func places(_ answer: JSON) throws(SandboxRunFailure) -> SandboxPlaces {
-        guard let places = SandboxPlaces(answer), answer["stores"] != nil else {
+    private func places(_ answer: PlacesAnswer) throws(SandboxRunFailure) -> SandboxPlaces {
+        guard let places = SandboxPlaces(answer) else {
             throw SandboxRunFailure("\(Self.name(entry)): its daemon's answer is not understood; is it another version?")
         }
         return places

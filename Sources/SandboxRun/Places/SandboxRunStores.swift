@@ -1,4 +1,5 @@
 import ACLFormats
+import ControlProtocol
 import Glibc
 import LinuxSystem
 import ToolSupport
@@ -59,8 +60,8 @@ enum SandboxRunStores {
         var answered = Set(share.mounts.map { DeviceNumber.text($0.device) })
         func ask(_ device: String) throws(ControlError) {
             if answered.contains(device) { return }
-            let answer = try SandboxRunQuestion(device: device, owner: geteuid(), patience: 10_000).ask("places").result
-            guard let told = SandboxPlaces(answer), answer["stores"] != nil else {
+            let answer = try SandboxRunQuestion(device: device, owner: geteuid(), patience: 10_000).ask(PlacesMessage()).answer
+            guard let told = SandboxPlaces(answer) else {
                 throw ControlError("its daemon's answer is not understood; is it another version?", code: Errno.inval.name)
             }
             stores += told.stores

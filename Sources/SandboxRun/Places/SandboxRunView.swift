@@ -1,4 +1,4 @@
-import ACLFormats
+import ControlProtocol
 import FuseSession
 import Glibc
 import LinuxSystem
@@ -12,7 +12,7 @@ import ToolSupport
 /// seen of it outside. An ordinary user's daemon can make no mount: the command makes it through fusermount3 in a
 /// directory of its own, hands it over, and a helper takes it away there once we have our copy.
 struct SandboxRunView {
-    let places: JSON
+    let places: PlacesAnswer
     private let mount: SharedDescriptor?
     private let temporary: Temporary?
 
@@ -50,7 +50,7 @@ struct SandboxRunView {
     static func made(
         by entry: MountEntry, _ profile: SandboxProfile, _ top: SharedDescriptor
     ) throws(SandboxRunFailure) -> SandboxRunView {
-        let (answer, descriptors) = try ask(entry, [.init("profile", profile.json)], [top.rawValue], mayTake: true)
+        let (answer, descriptors) = try ask(entry, ViewMessage(ToldProfile(profile)), [top.rawValue], mayTake: true)
         guard let mount = descriptors.first else { throw SandboxRunFailure("\(entry.path): the daemon gave no view") }
         return SandboxRunView(places: answer, mount: mount, temporary: nil)
     }
@@ -84,20 +84,19 @@ struct SandboxRunView {
             throw SandboxRunFailure("\(path): the new mount is not found in /proc/self/mountinfo")
         }
         let (answer, _) = try ask(
-            entry, [.init("profile", profile.json), .init("device", .string(mounted.device))],
-            [top.rawValue, device.rawValue])
+            entry, ViewMessage(ToldProfile(profile), device: mounted.device), [top.rawValue, device.rawValue])
         return SandboxRunView(
             places: answer, mount: nil, temporary: Temporary(path: path, line: line, helper: helper))
     }
 
     private static func ask(
-        _ entry: MountEntry, _ members: [JSON.Member], _ descriptors: [Int32], mayTake: Bool = false
-    ) throws(SandboxRunFailure) -> (JSON, [SharedDescriptor]) {
-        let answer = try SandboxRunShare.ask(entry, "view", members, with: descriptors, mayTake: mayTake)
-        guard let places = answer.result["places"] else {
+        _ entry: MountEntry, _ request: ViewMessage, _ descriptors: [Int32], mayTake: Bool = false
+    ) throws(SandboxRunFailure) -> (PlacesAnswer, [SharedDescriptor]) {
+        let told = try SandboxRunShare.ask(entry, request, with: descriptors, mayTake: mayTake)
+        guard let places = told.answer.places else {
             throw SandboxRunFailure("\(entry.path): its daemon's answer is not understood; is it another version?")
         }
-        return (places, answer.descriptors)
+        return (places, told.descriptors)
     }
 
     private static func startHelper(_ path: String) throws(SandboxRunFailure) -> (SharedDescriptor, Int32) {

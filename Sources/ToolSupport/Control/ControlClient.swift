@@ -1,4 +1,5 @@
 import ACLFormats
+import ControlProtocol
 import Glibc
 import LinuxSystem
 
@@ -87,50 +88,60 @@ package struct ControlClient: Sendable {
         return UInt32(clamping: (end - now) / 1_000_000 + 1)
     }
 
-    /// One message and its answer's result.
+    /// One request and its answer.
     /// - Parameter descriptors: go along, two at most. A daemon that takes none of ours is told the number of the first and
     ///   looks at it here.
-    package func ask(
-        _ command: String, _ members: [JSON.Member] = [], with descriptors: [Int32] = []
-    ) throws(ControlError) -> JSON {
-        try askForDescriptors(command, members, with: descriptors, mayTake: false).result
+    package func ask<Request: ControlRequest>(
+        _ request: Request, with descriptors: [Int32] = []
+    ) throws(ControlError) -> Request.Answer {
+        try askForDescriptors(request, with: descriptors, mayTake: false).answer
     }
 
     /// As `ask`, with the descriptors that come along.
     /// - Parameter mayTake: whether any are due. They are taken only from the user's own daemon or root's: to close anybody
     ///   else's may wait for ever for whoever serves it, and nothing ends a process that does.
-    package func askForDescriptors(
-        _ command: String, _ members: [JSON.Member] = [], with descriptors: [Int32] = [], mayTake: Bool
-    ) throws(ControlError) -> (result: JSON, descriptors: [SharedDescriptor]) {
-        var members = members
-        let answer: JSON
-        let handed: [SharedDescriptor]
-        do throws(Errno) {
-            if !descriptors.isEmpty, !mayHand { members.append(.init("top", .integer(Int64(descriptors[0])))) }
-            // Which it takes once it has seen who we are; when it answers it has.
-            if !descriptors.isEmpty, mayHand { _ = try told(Self.message("version", []), [], mayTake: false) }
-            (answer, handed) = try told(
-                Self.message(command, members), mayHand ? descriptors : [], mayTake: mayTake && isTrusted)
-        } catch {
-            var failure = ControlError("the mount's daemon does not answer: \(error.text)")
-            (failure.isHeard, failure.isLate) = (true, error == .again)
+    package func askForDescriptors<Request: ControlRequest>(
+        _ request: Request, with descriptors: [Int32] = [], mayTake: Bool
+    ) throws(ControlError) -> (answer: Request.Answer, descriptors: [SharedDescriptor]) {
+        // Which it takes once it has seen who we are; when it answers it has.
+        if !descriptors.isEmpty, mayHand { _ = try told(VersionMessage().message(), [], mayTake: false) }
+        let top = mayHand ? nil : descriptors.first
+        let (reply, handed) = try told(request.message(top: top), mayHand ? descriptors : [], mayTake: mayTake && isTrusted)
+        switch reply {
+        case .result(let result): return (Request.Answer(reading: result), handed)
+        case .refusal(let error, let message):
+            var failure = ControlError(message.map { escapedText($0) } ?? "the mount's daemon refused", code: error)
+            failure.isHeard = true
             throw failure
         }
-        if answer["ok"]?.bool == true, let result = answer["result"] { return (result, handed) }
-        var failure = ControlError(
-            answer["message"]?.string.map { escapedText($0) } ?? "the mount's daemon refused",
-            code: answer["error"]?.string)
-        failure.isHeard = true
-        throw failure
-    }
-
-    private static func message(_ command: String, _ members: [JSON.Member]) -> [UInt8] {
-        JSONText.write(.object([.init("v", .integer(1)), .init("command", .string(command))] + members))
     }
 
     private func told(
         _ message: [UInt8], _ descriptors: [Int32], mayTake: Bool
-    ) throws(Errno) -> (answer: JSON, descriptors: [SharedDescriptor]) {
+    ) throws(ControlError) -> (reply: ReceivedReply, descriptors: [SharedDescriptor]) {
+        let received: (message: [UInt8], descriptors: [SharedDescriptor])
+        do throws(Errno) { received = try answer(to: message, descriptors, mayTake: mayTake) } catch { throw Self.silence(error) }
+        do throws(ReceivedReply.Problem) { return (try ReceivedReply(received.message), received.descriptors) } catch {
+            switch error {
+            case .unreadable: throw Self.silence(.io)
+            case .otherVersion(let mismatch):
+                // With an errno, as of one that refuses: to ask again helps nothing.
+                var failure = ControlError(mismatch.description, code: Errno.inval.name)
+                failure.isHeard = true
+                throw failure
+            }
+        }
+    }
+
+    private static func silence(_ error: Errno) -> ControlError {
+        var failure = ControlError("the mount's daemon does not answer: \(error.text)")
+        (failure.isHeard, failure.isLate) = (true, error == .again)
+        return failure
+    }
+
+    private func answer(
+        to message: [UInt8], _ descriptors: [Int32], mayTake: Bool
+    ) throws(Errno) -> (message: [UInt8], descriptors: [SharedDescriptor]) {
         func hurry() throws(Errno) {
             if let end { try socket.setTimeout(milliseconds: try Self.left(until: end)) }
         }
@@ -145,6 +156,6 @@ package struct ControlClient: Sendable {
             received = try socket.receive(limit: JSONText.maximumSize).map { ($0, []) }
         }
         guard let received else { throw .pipe }
-        do { return (try JSONText.parse(received.message), received.descriptors) } catch { throw .io }
+        return received
     }
 }

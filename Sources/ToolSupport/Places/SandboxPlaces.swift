@@ -1,4 +1,5 @@
 import ACLFormats
+import ControlProtocol
 import LinuxSystem
 
 /// Where a share can be seen besides its mount point: what a sandbox has to cover (docs/sandbox-run.md).
@@ -44,56 +45,41 @@ package struct SandboxPlaces {
 }
 
 extension SandboxPlaces {
-    package var json: JSON { .object(members) }
-
-    package var members: [JSON.Member] {
-        [
-            .init(
-                "backing",
-                .array(
-                    backing.map { place in
-                        .object(
-                            [
-                                .init("device", .string(DeviceNumber.text(place.device))),
-                                place.path,
-                                .init("source", .bool(place.isSource)),
-                            ] + (place.inode.map { [.init("inode", .string(String($0)))] } ?? []))
-                    })),
-            .init("stores", .array(stores.map { .object([.init("device", .string(DeviceNumber.text($0.device))), $0.path]) })),
-            .init(
-                "mounts",
-                .array(
-                    mounts.map { mount in
-                        .object([
-                            .init("device", .string(DeviceNumber.text(mount.device))), .init("same", .bool(mount.isSame)),
-                        ])
-                    })),
-        ]
+    /// As a message has them.
+    package var told: ToldPlaces {
+        ToldPlaces(
+            backing: backing.map {
+                .init(device: DeviceNumber.text($0.device), names: $0.names, isSource: $0.isSource, inode: $0.inode)
+            },
+            stores: stores.map { .init(device: DeviceNumber.text($0.device), names: $0.names, isSource: false) },
+            mounts: mounts.map { .init(device: DeviceNumber.text($0.device), isSame: $0.isSame) })
     }
 
     /// nil if it says anything that cannot be understood: then nobody knows what to cover.
-    package init?(_ json: JSON) {
-        guard let places = json["backing"]?.array, let served = json["mounts"]?.array else { return nil }
+    package init?(_ told: ToldPlaces) {
         self.init(backing: [], mounts: [])
-        for place in places {
-            guard let device = place["device"]?.string.flatMap(DeviceNumber.parse), let path = place.path(),
-                let isSource = place["source"]?.bool
-            else { return nil }
-            let inode = place["inode"]?.string.flatMap { UInt64($0) }
-            backing.append(Place(device: device, names: path.pathNames, isSource: isSource, inode: inode))
+        func read(_ told: ToldPlaces.Place) -> Place? {
+            guard let device = DeviceNumber.parse(told.device) else { return nil }
+            return Place(device: device, names: told.names, isSource: told.isSource, inode: told.inode)
         }
-        // Another daemon that is asked about somebody's places is told none.
-        for store in json["stores"]?.array ?? [] {
-            guard let device = store["device"]?.string.flatMap(DeviceNumber.parse), let path = store.path() else { return nil }
-            stores.append(Place(device: device, names: path.pathNames, isSource: false))
+        for backing in told.backing {
+            guard let place = read(backing) else { return nil }
+            self.backing.append(place)
         }
-        for mount in served {
-            guard let device = mount["device"]?.string.flatMap(DeviceNumber.parse), let isSame = mount["same"]?.bool else {
-                return nil
-            }
-            mounts.append(Mount(device: device, isSame: isSame))
+        for store in told.stores {
+            guard let place = read(store) else { return nil }
+            stores.append(place)
         }
-        if !backing.contains(where: { $0.isSource }) || mounts.isEmpty { return nil }
+        for mount in told.mounts {
+            guard let device = DeviceNumber.parse(mount.device) else { return nil }
+            mounts.append(Mount(device: device, isSame: mount.isSame))
+        }
+    }
+
+    /// nil unless the daemon says also where grants are kept, as an earlier version does not, or if it is not understood.
+    package init?(_ answer: PlacesAnswer) {
+        guard answer.tellsStores, let told = answer.places else { return nil }
+        self.init(told)
     }
 }
 
@@ -108,8 +94,6 @@ extension SandboxPlaces.Place {
         let below = path.pathNames.dropFirst(mount.path.pathNames.count)
         self.init(device: mount.device, names: mount.shownPath.pathNames + below, isSource: false)
     }
-
-    fileprivate var path: JSON.Member { JSON.path([0x2F] + Array(names.joined(separator: [0x2F]))) }
 }
 
 extension [UInt8] {

@@ -1,0 +1,74 @@
+import ACLFormats
+
+/// A refusal that a daemon has kept, as it is told. What a later version adds is kept for whoever prints it.
+public struct ToldDenial: Sendable, Hashable {
+    /// Where that which was refused stands now.
+    public enum Place: Sendable, Hashable {
+        /// Names from the mount's top.
+        case path([[UInt8]])
+        /// It was removed.
+        case gone
+        case unknown
+    }
+
+    public let json: JSON
+
+    /// - Parameters:
+    ///   - number: to ask for what was refused before.
+    ///   - time: seconds since 1970.
+    ///   - errno: its name.
+    ///   - stage: as docs/authorization.md 3.11 spells it.
+    ///   - rule: of the sandbox, if it refused.
+    public init(
+        number: UInt64, time: Int64, uid: UInt32, operation: String, inode: UInt64?, errno: String, stage: String, rule: String?,
+        place: Place
+    ) {
+        var members: [JSON.Member] = [
+            .init(.number, number), .init(.time, time), .init(.uid, uid), .init(.operation, operation),
+            // Beyond 63 bits no reader of JSON agrees; these are numbers of mounts below.
+            .init(.inode, inode.map { .string(String($0)) } ?? .null), .init(.errno, errno), .init(.stage, stage),
+        ]
+        if let rule { members.append(.init(.rule, rule)) }
+        switch place {
+        case .path(let names): members.append(.init(.path, names: names))
+        case .gone: members.append(.init(.gone, true))
+        case .unknown: break
+        }
+        json = .object(members)
+    }
+
+    init(reading json: JSON) { self.json = json }
+
+    public var number: Int64? { json[.number]?.integer }
+    public var time: Int64? { json[.time]?.integer }
+    public var uid: Int64? { json[.uid]?.integer }
+    public var operation: String? { json[.operation]?.string }
+    public var inode: String? { json[.inode]?.string }
+    public var errno: String? { json[.errno]?.string }
+    public var stage: String? { json[.stage]?.string }
+    public var rule: String? { json[.rule]?.string }
+    public var path: [UInt8]? { json.path(.path) }
+    public var isGone: Bool { json[.gone]?.bool == true }
+
+    /// The same with another path, which stands last then.
+    public func called(_ path: [UInt8]) -> ToldDenial {
+        guard case .object(let members) = json else { return self }
+        return ToldDenial(reading: .object(members.withoutPath + [.init(.path, path: path)]))
+    }
+}
+
+extension [JSON.Member] {
+    /// Without the path in either spelling.
+    var withoutPath: [JSON.Member] { filter { !$0.name.hasPrefix(MemberName.path.rawValue) } }
+}
+
+/// The answer to `last`: the newest first, as many as one message holds.
+public struct LastAnswer: ControlAnswer {
+    public var denials: [ToldDenial]
+
+    public init(_ denials: [ToldDenial]) { self.denials = denials }
+
+    public init(reading result: JSON) { denials = (result.array ?? []).map { ToldDenial(reading: $0) } }
+
+    public var json: JSON { .array(denials.map(\.json)) }
+}

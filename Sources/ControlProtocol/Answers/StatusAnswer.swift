@@ -1,0 +1,86 @@
+import ACLFormats
+
+/// The answer to `status`. It is kept as it came: what a daemon of another build tells besides, or does not tell, is shown like the rest.
+public struct StatusAnswer: ControlAnswer {
+    public let json: JSON
+
+    public init(reading result: JSON) { json = result }
+
+    /// - Parameters:
+    ///   - version: of the program.
+    ///   - owner: who mounted.
+    ///   - metadata: the name of the attribute that records are kept in.
+    ///   - sharedKind: the kind of file system, if other hosts may change the source.
+    ///   - options: in force, the kernel's included.
+    ///   - sandbox: nil where no profile confines the mount.
+    ///   - runningSandboxes: how many commands run in views of it.
+    ///   - sourceReach: who gets at the backing directory without being judged.
+    ///   - paths: nil until the kernel has introduced itself.
+    public init(
+        source: String, mountpoint: String, version: String, owner: UInt32, metadata: String, sharedKind: String?, options: [String],
+        sandbox: ProfileSummary?, runningSandboxes: Int, sourceReach: String, paths: Paths?, cache: Cache, zeroFill: ZeroFill,
+        data: DataPath, counters: Counters
+    ) {
+        json = .object([
+            .init(.source, path: source.utf8), .init(.mountpoint, path: mountpoint.utf8), .init(.version, version),
+            .init(.owner, owner), .init(.metadata, metadata), .init(.shared, sharedKind.map { .string($0) } ?? .bool(false)),
+            .init(.options, .texts(options)), .init(.sandbox, sandbox.map { .object($0.members) } ?? .null),
+            .init(.runningSandboxes, runningSandboxes), .init(.sourceReach, sourceReach),
+            .init(.paths, .object(paths?.members ?? [])), .init(.cache, .object(cache.members)),
+            .init(.zeroFill, .object(zeroFill.members)), .init(.data, .object(data.members)),
+            .init(.counters, .object(counters.members)),
+        ])
+    }
+
+    // MARK: What is told; nil where it is not
+
+    public var source: [UInt8]? { json.path(.source) }
+    public var metadata: String? { json[.metadata]?.string }
+    public var sharedKind: String? { json[.shared]?.string }
+    public var options: [String] { (json[.options]?.array ?? []).compactMap(\.string) }
+    public var runningSandboxes: Value? { json[.runningSandboxes].map { Value($0) } }
+    public var sourceReach: String? { json[.sourceReach]?.string }
+    public var paths: [Item] { Self.items(json[.paths]) }
+    public var cache: [Item] { Self.items(json[.cache]) }
+    public var zeroFill: [Item] { Self.items(json[.zeroFill]) }
+    public var data: [Item] { Self.items(json[.data]) }
+    public var allowed: Value? { json[.counters]?[.allowed].map { Value($0) } }
+    public var denied: [Item] { Self.items(json[.counters]?[.denied]) }
+
+    /// Whether a sandbox is told of at all.
+    public var tellsSandbox: Bool { json[.sandbox] != nil }
+    /// nil where no profile confines the mount.
+    public var sandbox: ProfileSummary? { json[.sandbox].flatMap { ProfileSummary(reading: $0) } }
+
+    /// One thing in a part of the status, as it is called there.
+    public struct Item: Sendable, Hashable {
+        public var name: String
+        public var value: Value
+    }
+
+    public enum Value: Sendable, Hashable {
+        case flag(Bool)
+        case number(Int64)
+        case text(String)
+        case texts([String])
+        /// A way that the kernel may take, and why it does or does not.
+        case way(isUsed: Bool, why: String?)
+        case other
+
+        init(_ json: JSON) {
+            switch json {
+            case .bool(let flag): self = .flag(flag)
+            case .integer(let number): self = .number(number)
+            case .string(let text): self = .text(text)
+            case .array(let values): self = .texts(values.compactMap(\.string))
+            case .object: self = .way(isUsed: json[.used]?.bool == true, why: json[.why]?.string)
+            case .null: self = .other
+            }
+        }
+    }
+
+    private static func items(_ json: JSON?) -> [Item] {
+        guard case .object(let members)? = json else { return [] }
+        return members.map { Item(name: $0.name, value: Value($0.value)) }
+    }
+}

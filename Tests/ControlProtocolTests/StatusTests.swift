@@ -1,0 +1,86 @@
+import ACLFormats
+import ControlProtocol
+import SandboxPolicy
+import Testing
+
+/// The status as docs/control.md has it, byte for byte, and what a command shows of it.
+@Suite struct StatusTests {
+    private func status(_ sandbox: ProfileSummary?, shared: String?, paths: StatusAnswer.Paths?) -> StatusAnswer {
+        StatusAnswer(
+            source: "/srv", mountpoint: "/mnt", version: "0.1.0", owner: 501, metadata: "trusted.aclfs", sharedKind: shared,
+            options: ["rw", "cache=auto"], sandbox: sandbox, runningSandboxes: 2, sourceReach: "root", paths: paths,
+            cache: .init(entryTimeout: 1, attributeTimeout: 2, suspended: ["a mount stands below"], epochBumps: 3),
+            zeroFill: .init(
+                reservedBytes: 1, writtenBytes: 2, filesWaiting: 3, filesOverBudget: 4, bytesOverBudget: 5, filesLeftWithHoles: .max),
+            data: .init(
+                opensPassthrough: 1, opensCached: 2, opensUncached: 3, backingIDsOpened: 4, backingIDsIdle: 5, backingIDsClosed: 6,
+                backingIDsRefused: 7, heldFiles: 8, sleepingThreads: 9),
+            counters: .init(allowed: 10, denied: [("acl", 1), ("sandbox", 2)]))
+    }
+
+    private let paths = StatusAnswer.Paths(
+        protocolVersion: "7.42", transport: "uring", maxWrite: 1_048_576, hasParallelDirectoryOperations: true,
+        ways: [.init(name: "epoch", isUsed: true, reason: "all at once"), .init(name: "statx", isUsed: false, reason: "none")])
+
+    private let rest: String =
+        #""cache":{"entry_timeout":1,"attribute_timeout":2,"suspended":["a mount stands below"],"epoch_bumps":3},"#
+        + #""zerofill":{"reserved_bytes":1,"written_bytes":2,"files_waiting":3,"files_over_budget":4,"bytes_over_budget":5,"#
+        + #""files_left_with_holes":9223372036854775807},"data":{"opens_passthrough":1,"opens_cached":2,"opens_uncached":3,"#
+        + #""backing_ids_opened":4,"backing_ids_idle":5,"backing_ids_closed":6,"backing_ids_refused":7,"held_files":8,"#
+        + #""sleeping_threads":9},"counters":{"allowed":10,"denied":{"acl":1,"sandbox":2}}}"#
+
+    @Test func isSentAsItWas() throws {
+        let whole = status(ProfileSummary(RequestTests.profile, closed: "too many"), shared: "nfs", paths: paths)
+        let expected: String =
+            #"{"source":"/srv","mountpoint":"/mnt","version":"0.1.0","owner":501,"metadata":"trusted.aclfs","shared":"nfs","#
+            + #""options":["rw","cache=auto"],"sandbox":{"profile":"p","bundle":"a.b","home":"/Users/ann","layout":"macos","closed":"too many"},"#
+            + #""running_sandboxes":2,"source_reachable_by":"root","paths":{"protocol":"7.42","transport":"uring","max_write":1048576,"#
+            + #""parallel_directory_operations":true,"epoch":{"used":true,"why":"all at once"},"statx":{"used":false,"why":"none"}},"#
+            + rest
+        #expect(String(decoding: JSONText.write(whole.json), as: UTF8.self) == expected)
+        let bare = status(nil, shared: nil, paths: nil)
+        let free: String =
+            #"{"source":"/srv","mountpoint":"/mnt","version":"0.1.0","owner":501,"metadata":"trusted.aclfs","shared":false,"#
+            + #""options":["rw","cache=auto"],"sandbox":null,"running_sandboxes":2,"source_reachable_by":"root","paths":{},"# + rest
+        #expect(String(decoding: JSONText.write(bare.json), as: UTF8.self) == free)
+    }
+
+    @Test func isRead() throws {
+        let sent = status(ProfileSummary(RequestTests.profile, closed: "too many"), shared: "nfs", paths: paths)
+        let read = StatusAnswer(reading: try JSONText.parse(JSONText.write(sent.json)))
+        #expect(read.source == Array("/srv".utf8) && read.metadata == "trusted.aclfs" && read.sharedKind == "nfs")
+        #expect(read.options == ["rw", "cache=auto"] && read.runningSandboxes == .number(2) && read.sourceReach == "root")
+        let sandbox = try #require(read.sandbox)
+        #expect(sandbox.name == "p" && sandbox.file == nil && sandbox.bundle == "a.b" && sandbox.home == Array("/Users/ann".utf8))
+        #expect(sandbox.layout == "macos" && sandbox.closed == "too many" && read.tellsSandbox)
+        #expect(read.paths.map(\.name) == ["protocol", "transport", "max_write", "parallel_directory_operations", "epoch", "statx"])
+        #expect(
+            read.paths.map(\.value) == [
+                .text("7.42"), .text("uring"), .number(1_048_576), .flag(true), .way(isUsed: true, why: "all at once"),
+                .way(isUsed: false, why: "none"),
+            ])
+        #expect(read.cache.map(\.value) == [.number(1), .number(2), .texts(["a mount stands below"]), .number(3)])
+        #expect(read.zeroFill.count == 6 && read.data.count == 9)
+        #expect(read.allowed == .number(10) && read.denied.map(\.name) == ["acl", "sandbox"])
+    }
+
+    /// A daemon of another build tells less, or more.
+    @Test func whatIsNotToldIsMissing() throws {
+        let empty = StatusAnswer(reading: .object([]))
+        #expect(empty.source == nil && empty.metadata == nil && empty.sharedKind == nil && empty.options.isEmpty)
+        #expect(!empty.tellsSandbox && empty.sandbox == nil && empty.runningSandboxes == nil && empty.sourceReach == nil)
+        #expect(empty.paths.isEmpty && empty.cache.isEmpty && empty.data.isEmpty && empty.zeroFill.isEmpty)
+        #expect(empty.allowed == nil && empty.denied.isEmpty)
+        let free = StatusAnswer(reading: status(nil, shared: nil, paths: nil).json)
+        #expect(free.tellsSandbox && free.sandbox == nil && free.sharedKind == nil)
+        let text = Array(#"{"cache":{"entry_timeout":1,"new":null},"more":[1]}"#.utf8)
+        let later = StatusAnswer(reading: try JSONText.parse(text))
+        #expect(later.cache.map(\.name) == ["entry_timeout", "new"] && later.cache.last?.value == .other)
+        #expect(JSONText.write(later.json) == text, "--json prints it whole")
+    }
+
+    @Test func aProfileIsSummedUp() {
+        let bare = SandboxProfile(name: "p", entitlements: RequestTests.profile.entitlements, bundle: nil, home: [])
+        #expect(JSONText.write(.object(ProfileSummary(bare).members)) == Array(#"{"profile":"p","home":"/"}"#.utf8))
+    }
+}
