@@ -103,6 +103,7 @@ import Testing
 
         let shows = ShowsMessage(places: Self.places)
         try expect(shows, "shows", #""places":{\#(Self.placesMembers)}"#)
+        #expect(sent(shows, top: 5) == #"{"v":1,"command":"shows","places":{\#(Self.placesMembers)},"top":5}"#)
         #expect(try ShowsMessage(reading: ReceivedRequest(shows.message())).places == Self.places)
 
         try expect(ViewMessage(ToldProfile(Self.profile)), "view", #""profile":\#(Self.profileText)"#)
