@@ -33,12 +33,12 @@ extension BackingTree {
     }
 }
 
-extension FileSystem {
+extension Explainer {
     /// - Parameter credential: of a caller who may not know everything. What is told could be found out by listing directories; the
     ///   last name of a request the caller gave. Whether something was removed is not told: where it stood, and so who may know
     ///   that, is not kept.
     func place(of denial: Denial, seenBy credential: RequestCredential?) -> DenialPlace {
-        let place = tree.place(of: denial)
+        let place = loader.tree.place(of: denial)
         guard let credential else { return place }
         guard case .path(var directories) = place else { return .unknown }
         if denial.subject?.name != nil { directories.removeLast() }

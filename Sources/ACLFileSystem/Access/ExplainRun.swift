@@ -23,7 +23,7 @@ struct ExplainRun<C: Credential> {
         var isDirectory: Bool
     }
 
-    let fileSystem: FileSystem
+    let explainer: Explainer
     let credential: C
     let volume: VolumeState
     private var steps: [RawStep] = []
@@ -38,8 +38,8 @@ struct ExplainRun<C: Credential> {
     /// Said when the walk itself cannot go on.
     private(set) var failure: String?
 
-    init(fileSystem: FileSystem, credential: C) {
-        (self.fileSystem, self.credential, volume) = (fileSystem, credential, fileSystem.volume)
+    init(explainer: Explainer, credential: C) {
+        (self.explainer, self.credential, volume) = (explainer, credential, explainer.judge.volume)
     }
 
     mutating func judge(_ request: ExplainRequest) throws(Errno) {
@@ -176,21 +176,21 @@ struct ExplainRun<C: Credential> {
     }
 
     private func top() throws(Errno) -> ObjectState {
-        let root = fileSystem.tree.root
-        let descriptor = try fileSystem.tree.descriptor(of: root)
+        let root = explainer.loader.tree.root
+        let descriptor = try explainer.loader.tree.descriptor(of: root)
         let status = try Syscall.statx(descriptor.rawValue)
         return ObjectState(
             object: root, descriptor: descriptor, status: status,
-            facts: try fileSystem.tree.facts(root, descriptor, status),
-            location: fileSystem.locationOfTop)
+            facts: try explainer.loader.tree.facts(root, descriptor, status),
+            location: explainer.loader.locationOfTop)
     }
 
     private func resolve(_ name: [UInt8], in directory: ObjectState) throws(Errno) -> ObjectState {
-        try name.withCName { (name) throws(Errno) in try fileSystem.child(name, of: directory) }
+        try name.withCName { (name) throws(Errno) in try explainer.loader.child(name, of: directory) }
     }
 
     private func existing(_ name: [UInt8], in directory: ObjectState) throws(Errno) -> ObjectState? {
-        try name.withCName { (name) throws(Errno) in try fileSystem.childIfThere(name, of: directory) }
+        try name.withCName { (name) throws(Errno) in try explainer.loader.childIfThere(name, of: directory) }
     }
 
     /// The directory that holds the last name, after a search of each on the way; `nil` = one refused.
@@ -238,7 +238,7 @@ struct ExplainRun<C: Credential> {
 
     /// FIFOs, sockets and devices are hidden from those who could not open them (docs/security.md).
     private mutating func gateRefuses(_ object: ObjectState, at place: Explanation.Place) -> Bool {
-        guard let answer = fileSystem.judge.gate.decide(Operands(object: object), credential, on: volume) else { return false }
+        guard let answer = explainer.judge.gate.decide(Operands(object: object), credential, on: volume) else { return false }
         steps.append(
             RawStep(
                 place: place, words: rightWords(answer.rights, isDirectory: false), decision: answer.decision, entry: nil,

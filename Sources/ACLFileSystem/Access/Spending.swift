@@ -1,15 +1,13 @@
 import FuseSession
 import LinuxSystem
 
-extension FileSystem {
-    /// Runs what may allocate blocks. For root with root's reserve; for all others without, which is how the
-    /// daemon's threads are anyway (docs/decisions/0005-space.md).
-    func spending<Value: ~Copyable>(
-        for caller: Caller, _ body: () throws(Errno) -> Value
-    ) throws(Errno) -> Value {
-        if caller.uid == 0 { return try FileSystemUser.asRoot(body) }
-        return try body()
-    }
+/// Runs what may allocate blocks. For root with root's reserve; for all others without, which is how the
+/// daemon's threads are anyway (docs/decisions/0005-space.md).
+func spending<Value: ~Copyable>(
+    for caller: Caller, _ body: () throws(Errno) -> Value
+) throws(Errno) -> Value {
+    if caller.uid == 0 { return try FileSystemUser.asRoot(body) }
+    return try body()
 }
 
 extension Caller {

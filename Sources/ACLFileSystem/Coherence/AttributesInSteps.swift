@@ -52,7 +52,7 @@ struct AttributeTime: ~Copyable, Sendable {
     func forget(at now: UInt64) { end.store((now + Self.delay) | Self.isForgotten, ordering: .relaxed) }
 }
 
-extension FileSystem {
+extension KernelView {
     /// Before attributes are answered: sees to it that the kernel does not take them where its steps would show. With the metadata
     /// lock, so that it is known whether they have a time when a change has come behind the decision.
     /// - Parameters:

@@ -8,27 +8,27 @@ final class CacheClock: Sendable {
     private let isStopped = Atomic<Bool>(false)
 
     /// - Parameter device: of our mount; nil if it is not known, then no mount below is seen.
-    init(_ fileSystem: FileSystem, device: UInt64?) throws(Errno) {
+    init(_ kernel: KernelView, device: UInt64?) throws(Errno) {
         let waiter = try Waiter()
         self.waiter = waiter
         let table = SharedDescriptor(try Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly))
-        if device != nil { fileSystem.cache.watchMounts(try .ofThisProcess()) }
-        fileSystem.cache.onEarlierDeadline { waiter.wake() }
+        if device != nil { kernel.cache.watchMounts(try .ofThisProcess()) }
+        kernel.cache.onEarlierDeadline { waiter.wake() }
         _ = try Thread.start(name: "aclfs-clock") { [self] in
             var inside = MountsInside()
             while !isStopped.load(ordering: .relaxed) {
-                if let device { Self.look(at: table, device, fileSystem, &inside) }
+                if let device { Self.look(at: table, device, kernel, &inside) }
                 var news: Waiter.News = []
                 // First what is mounted, then what has fallen due: a bump would detach what was mounted just now.
-                while !news.contains(.watched), !fileSystem.cache.isLookAtMountsDue, !isStopped.load(ordering: .relaxed) {
+                while !news.contains(.watched), !kernel.cache.isLookAtMountsDue, !isStopped.load(ordering: .relaxed) {
                     let now = SystemTime.monotonic()
-                    if inside.areDoubtful(now) { fileSystem.cache.doubtNames() }
-                    fileSystem.cache.tick(now, areUnchanged: fileSystem.areUnchanged)
-                    fileSystem.invalidateLateEntries()
-                    fileSystem.invalidateEndedGrants()
-                    let marked = fileSystem.forgetting.take(now)
-                    if !marked.isEmpty { Self.forget(marked, device, fileSystem) }
-                    let due = [fileSystem.cache.nextDue, fileSystem.forgetting.nextDue, fileSystem.view?.nextExpiry]
+                    if inside.areDoubtful(now) { kernel.cache.doubtNames() }
+                    kernel.cache.tick(now, areUnchanged: kernel.areUnchanged)
+                    kernel.invalidateLateEntries()
+                    kernel.invalidateEndedGrants()
+                    let marked = kernel.forgetting.take(now)
+                    if !marked.isEmpty { Self.forget(marked, device, kernel) }
+                    let due = [kernel.cache.nextDue, kernel.forgetting.nextDue, kernel.loader.view?.nextExpiry]
                         .compactMap { $0 }.min()
                     news = waiter.wait(watching: device == nil ? -1 : table.rawValue, until: due)
                 }
@@ -43,15 +43,15 @@ final class CacheClock: Sendable {
 
     /// Has the kernel forget directories, unless a name that was dropped could be missed.
     private static func forget(
-        _ marked: [ForgettingQueue.Candidate], _ device: UInt64?, _ fileSystem: FileSystem
+        _ marked: [ForgettingQueue.Candidate], _ device: UInt64?, _ kernel: KernelView
     ) {
-        let isHarmless = !fileSystem.mountsBelow.exist
+        let isHarmless = !kernel.mountsBelow.exist
         let used = device.flatMap { try? WorkingDirectories.inodes(onDevice: $0) }
         for candidate in marked {
             let key = candidate.node.object.key
-            let inode = fileSystem.tree.shownInode(device: key.device, inode: key.inode)
+            let inode = kernel.loader.tree.shownInode(device: key.device, inode: key.inode)
             if isHarmless, let used, !used.contains(inode) {
-                fileSystem.notices.drop(candidate)
+                kernel.notices.drop(candidate)
             } else {
                 candidate.node.revalidation.attemptIsOver()
             }
@@ -59,19 +59,19 @@ final class CacheClock: Sendable {
     }
 
     private static func look(
-        at table: SharedDescriptor, _ device: UInt64, _ fileSystem: FileSystem, _ inside: inout MountsInside
+        at table: SharedDescriptor, _ device: UInt64, _ kernel: KernelView, _ inside: inout MountsInside
     ) {
-        fileSystem.cache.beginLookAtMounts()
+        kernel.cache.beginLookAtMounts()
         var mayBeBelow = true
         // A table that cannot be read may hide a mount: as if there were one.
         if let mounts = try? MountInfo.read(table.rawValue) {
-            if inside.see(fileSystem.tree.mountsInside(mounts)) { fileSystem.tree.forgetDescriptors() }
-            fileSystem.mountsBelow.update(mounts, device: device, tree: fileSystem.tree)
-            mayBeBelow = fileSystem.mountsBelow.exist
+            if inside.see(kernel.loader.tree.mountsInside(mounts)) { kernel.loader.tree.forgetDescriptors() }
+            kernel.mountsBelow.update(mounts, device: device, tree: kernel.loader.tree)
+            mayBeBelow = kernel.mountsBelow.exist
         }
-        if mayBeBelow { fileSystem.suspendForMountsBelow() }
-        fileSystem.cache.endLookAtMounts()
-        if !mayBeBelow { fileSystem.cache.resume(.mountsBelow) }
+        if mayBeBelow { kernel.suspendForMountsBelow() }
+        kernel.cache.endLookAtMounts()
+        if !mayBeBelow { kernel.cache.resume(.mountsBelow) }
     }
 }
 

@@ -6,35 +6,14 @@ import Synchronization
 
 // What may pass on a confined mount changes: an administrator gives or takes back a grant, or a grant ends.
 
-extension FileSystem {
-    /// What confines this mount.
-    public var profile: SandboxProfile? { view?.profile }
-
-    /// Why nothing passes on this mount although its profile is in order: with its grants it cannot be compiled.
-    public var closedBecause: String? {
-        view?.policy.fault.map { fault in
-            "\(fault.description); with all its grants the profile cannot be kept, so nothing passes: remove some"
-        }
-    }
-
-    /// The user's grants that count on this mount from now on; those of other applications are passed over. When this
-    /// returns, whatever we are asked is answered by them; `invalidateAfterChange` ends what the kernel answers by itself.
-    /// Open descriptors keep what they were given.
-    public func setGrants(_ grants: [Grant]) {
-        guard let view else { return }
-        // For writing: nobody stands between a look at the old policy and the note of a name.
-        metadataLock.withWriteLock { view.setGrants(grants) }
-        if let closedBecause { report("\(escapedName(view.profile.name.utf8)): \(closedBecause)") }
-        cache.wakeClock()
-    }
-
+extension KernelView {
     /// When this returns, no call that starts later succeeds by a grant that was gone before.
     ///
     /// Never from a thread that answers requests: it waits for listings that the kernel has not used yet.
     /// - Throws: `timedout` if somebody keeps such a listing from being used. The change is in force then wherever we are
     ///   asked, and the clock's thread goes on taking back what the kernel holds.
-    public func invalidateAfterChange() throws(Errno) {
-        guard let view else { return }
+    func invalidateAfterChange() throws(Errno) {
+        guard let view = loader.view else { return }
         awaitSettledMounts()
         do throws(Errno) { try invalidateEverything() } catch {
             view.repeatExpiry()
@@ -43,33 +22,27 @@ extension FileSystem {
         }
     }
 
-    /// Both, for one mount.
-    public func changeGrants(_ grants: [Grant]) throws(Errno) {
-        setGrants(grants)
-        try invalidateAfterChange()
-    }
-
     /// On the clock's thread: what was handed out under a grant that has ended is taken back.
     func invalidateEndedGrants() {
-        guard let view, view.takeExpiry() else { return }
+        guard let view = loader.view, view.takeExpiry() else { return }
         // Not long: the clock has other things to do.
         do { try invalidateEverything(milliseconds: 50) } catch { view.repeatExpiry() }
     }
 
     /// All that the kernel holds of this mount: after the change a barrier, then the bump, then attributes (R1, R4, R12).
     private func invalidateEverything(milliseconds: UInt64 = 5000) throws(Errno) {
-        metadataLock.withWriteLock { cache.suspend(.policyChange) }
-        let listed = nodes.all.filter { $0.unusedListings.load(ordering: .sequentiallyConsistent) > 0 }
+        share.lock.withWriteLock { cache.suspend(.policyChange) }
+        let listed = loader.nodes.all.filter { $0.unusedListings.load(ordering: .sequentiallyConsistent) > 0 }
         if !listed.isEmpty {
             do throws(Errno) { try notices.awaitListings(of: listed.map { $0.id }, milliseconds: milliseconds) } catch {
                 // What takes no lock of the kernel goes at once, for whoever else uses the mount.
                 cache.invalidateAllEntries()
-                for node in nodes.all { cache.invalidateAttributes(of: node.id) }
+                for node in loader.nodes.all { cache.invalidateAttributes(of: node.id) }
                 throw error
             }
         }
         cache.invalidateAllEntries()
-        for node in nodes.all { cache.invalidateAttributes(of: node.id) }
+        for node in loader.nodes.all { cache.invalidateAttributes(of: node.id) }
         cache.resume(.policyChange)
     }
 }

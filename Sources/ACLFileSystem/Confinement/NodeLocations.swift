@@ -9,7 +9,7 @@ import Synchronization
 // file's is its name in a directory. What was found out counts until a directory moves or the policy changes, and for
 // 50 ms because of changes behind the mount.
 
-extension FileSystem {
+extension ObjectLoader {
     /// Where a node stands now. All under the metadata lock, so that no directory moves meanwhile.
     func location(of node: Node, _ descriptor: SharedDescriptor, _ status: FileStatus) -> EffectiveLocation {
         guard let view else { return .unconfined }
@@ -115,7 +115,7 @@ extension FileSystem {
     }
 }
 
-extension FileSystem {
+extension ObjectLoader {
     /// What had no name, or has this zone already, stands under its new one as well.
     func giveName(_ name: UnsafePointer<CChar>, in directory: ObjectState, to node: Node) {
         guard let view, let policy = directory.location.policy else { return }
@@ -136,12 +136,12 @@ extension Share {
     /// writing.
     func hasMoved(
         _ object: ObjectState, from source: ObjectState, _ name: UnsafePointer<CChar>, to destination: ObjectState,
-        _ newName: UnsafePointer<CChar>, through fileSystem: FileSystem
+        _ newName: UnsafePointer<CChar>, through kernel: KernelView
     ) {
         noteMove(of: object, to: newName, in: destination)
         guard object.facts.kind != .directory else {
             moves.wrappingAdd(1, ordering: .sequentiallyConsistent)
-            for mount in confinedMounts where mount !== fileSystem {
+            for mount in confinedMounts where mount !== kernel {
                 mount.hasMovedElsewhere(from: source, name, to: destination, newName)
             }
             return
@@ -159,7 +159,7 @@ extension Share {
         noteRemoval(of: object)
         if object.status.isRegular, object.status.nlink <= 1 {
             dataPaths.noteRemoval(of: object.object.key)
-            forEachMount { $0.backingIDs.drop(object.object.key) }
+            forEachMount { $0.data.backingIDs.drop(object.object.key) }
         }
         guard object.facts.kind != .directory else {
             moves.wrappingAdd(1, ordering: .sequentiallyConsistent)
@@ -176,8 +176,8 @@ extension Share {
         guard !confined.isEmpty else { return }
         let name = Array(name.bytes)
         for mount in confined {
-            guard let view = mount.view else { continue }
-            for node in mount.nodes.all(of: object.object) {
+            guard let view = mount.loader.view else { continue }
+            for node in mount.loader.nodes.all(of: object.object) {
                 view.places.withLock { places in
                     guard var place = places[node.id],
                         let index = place.names.firstIndex(where: { $0.isThis(name, in: directory.object) })

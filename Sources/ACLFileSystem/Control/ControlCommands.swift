@@ -95,13 +95,13 @@ extension ControlServer {
     ) throws(ControlFailure) {
         if isMaster(peer) { return }
         guard case .other = subject else { return }
-        guard fileSystem.mayInspect(asked, credential: credential(peer)) else { throw ControlFailure(.noent) }
+        guard fileSystem.explainer.mayInspect(asked, credential: credential(peer)) else { throw ControlFailure(.noent) }
     }
 
     /// The one thing that is told about others without a sight of the object: it tells nothing about them.
     private func closedToAll(_ asked: ExplainRequest, _ subject: Subject, _ peer: ControlSocket.Peer) -> Explanation? {
         guard !isMaster(peer), case .other = subject else { return nil }
-        return fileSystem.closedBySandbox(asked, credential: credential(peer))
+        return fileSystem.explainer.closedBySandbox(asked, credential: credential(peer))
     }
 
     /// Bytes of a path in a message, PATH_MAX, and names in it.
@@ -137,11 +137,11 @@ extension ControlServer {
         try requireSight(asked, subject, peer)
         var explanation: Explanation
         switch subject {
-        case .peer(let credential): explanation = try fileSystem.explain(asked, credential: credential)
-        case .other(let credential): explanation = try fileSystem.explain(asked, credential: credential)
+        case .peer(let credential): explanation = try fileSystem.explainer.explain(asked, credential: credential)
+        case .other(let credential): explanation = try fileSystem.explainer.explain(asked, credential: credential)
         }
         // What he may not read he is told only as far as it decided about him.
-        if !isMaster(peer), !fileSystem.mayInspect(asked, credential: credential(peer)) { explanation.considered = [] }
+        if !isMaster(peer), !fileSystem.explainer.mayInspect(asked, credential: credential(peer)) { explanation.considered = [] }
         if request["brief"]?.bool == true {
             explanation.steps = explanation.steps.suffix(1)
             explanation.considered = []
@@ -157,8 +157,8 @@ extension ControlServer {
         try requireSight(asked, subject, peer)
         let answers: [Explanation]
         switch subject {
-        case .peer(let credential): answers = try fileSystem.effective(path, credential: credential)
-        case .other(let credential): answers = try fileSystem.effective(path, credential: credential)
+        case .peer(let credential): answers = try fileSystem.explainer.effective(path, credential: credential)
+        case .other(let credential): answers = try fileSystem.explainer.effective(path, credential: credential)
         }
         return .array(
             answers.map { answer in
@@ -187,7 +187,7 @@ extension ControlServer {
             Int(clamping: limit), of: isMaster(peer) ? nil : peer.uid, before: end
         ).prefix(300) {
             let number = credential == nil ? denial.sequence : DenialNumber.veiled(denial.sequence)
-            let shown = json(denial, number, fileSystem.place(of: denial, seenBy: credential))
+            let shown = json(denial, number, fileSystem.explainer.place(of: denial, seenBy: credential))
             room -= JSONText.write(shown).count + 1
             if room < 0 { break }
             answer.append(shown)
@@ -219,8 +219,9 @@ extension ControlServer {
         return .object([
             JSON.path(facts.source.utf8, name: "source"), JSON.path(facts.mountpoint.utf8, name: "mountpoint"),
             .init("version", .string(facts.version)), .init("owner", .integer(Int64(owner))),
-            .init("metadata", .string(fileSystem.tree.metadataName)),
-            .init("shared", fileSystem.tree.sharedFileSystem(of: fileSystem.tree.root).map { .string($0.name) } ?? .bool(false)),
+            .init("metadata", .string(fileSystem.loader.tree.metadataName)),
+            .init(
+                "shared", fileSystem.loader.tree.sharedFileSystem(of: fileSystem.loader.tree.root).map { .string($0.name) } ?? .bool(false)),
             .init(
                 "options",
                 .array(
@@ -228,9 +229,9 @@ extension ControlServer {
             .init("sandbox", sandbox), .init("running_sandboxes", .integer(Int64(facts.runningSandboxes()))),
             .init("source_reachable_by", .string(facts.sourceReach())),
             .init("paths", .object(facts.paths())),
-            .init("cache", .object(fileSystem.cache.members)),
-            .init("zerofill", .object(fileSystem.zeroFillMembers)),
-            .init("data", .object(fileSystem.dataMembers)),
+            .init("cache", .object(fileSystem.kernel.cache.members)),
+            .init("zerofill", .object(fileSystem.operations.gaps.members)),
+            .init("data", .object(fileSystem.data.members)),
             .init(
                 "counters",
                 .object([

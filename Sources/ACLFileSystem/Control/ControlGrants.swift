@@ -73,7 +73,7 @@ extension ControlServer {
     /// As whoever is not confined sees it: a view of the same tree need not show what is granted to it.
     private func isDirectory(_ path: [[UInt8]]) throws(ControlFailure) -> Bool {
         let status: FileStatus
-        do throws(Errno) { status = try fileSystem.tree.object(at: path).status } catch {
+        do throws(Errno) { status = try fileSystem.loader.tree.object(at: path).status } catch {
             if error == .loop { throw ControlFailure(error, "a symbolic link is on the way; name the place that it leads to") }
             throw ControlFailure(error)
         }

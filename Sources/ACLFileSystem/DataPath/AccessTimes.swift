@@ -93,9 +93,9 @@ public final class AccessTimes: Sendable {
     }
 }
 
-extension FileSystem {
+extension DataPaths {
     /// The flags of the mount have changed. Files that are open keep what they have.
-    public func changeAccessTimes(_ rule: AccessTimeRule) {
+    func changeAccessTimes(_ rule: AccessTimeRule) {
         accessTimes.change(to: rule)
         backingIDs.dropIdle()
     }

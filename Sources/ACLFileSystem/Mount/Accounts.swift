@@ -2,9 +2,9 @@ import FuseSession
 import Identity
 import MountOptions
 
-extension FileSystem {
+extension AccountService {
     /// Names for one text, within one deadline. Must not be used while a lock is held.
-    func accountNames() -> AccountIdentityNames<TimedAccounts> { AccountIdentityNames(TimedAccounts(accounts)) }
+    func identityNames() -> AccountIdentityNames<TimedAccounts> { AccountIdentityNames(TimedAccounts(self)) }
 }
 
 extension MountOptions {

@@ -43,15 +43,15 @@ public final class Share: Sendable {
         guard all.count > 1, !hasSeveralMounts else { return }
         lock.withWriteLock { isShared.store(true, ordering: .sequentiallyConsistent) }
         do throws(Errno) {
-            for mount in all { try mount.stopCaching() }
+            for mount in all { try mount.kernel.stopCaching() }
         } catch {
             leave(fileSystem)
             // What was not taken back is still known.
-            for mount in all where mount !== fileSystem { mount.cache.resume(.severalMounts) }
+            for mount in all where mount !== fileSystem { mount.kernel.cache.resume(.severalMounts) }
             throw error
         }
         // From here on each is told what the others change.
-        for mount in all { mount.cache.resume(.severalMounts) }
+        for mount in all { mount.kernel.cache.resume(.severalMounts) }
     }
 
     func leave(_ fileSystem: FileSystem) {
@@ -63,36 +63,36 @@ public final class Share: Sendable {
             isShared.store(false, ordering: .sequentiallyConsistent)
             // What changed through the one that goes is still to be taken (AttributesInSteps.swift).
             let now = SystemTime.monotonic()
-            for mount in left { for node in mount.nodes.all { node.attributeTime.forget(at: now) } }
+            for mount in left { for node in mount.loader.nodes.all { node.attributeTime.forget(at: now) } }
             return left
         }
         guard left.count <= 1 else { return }
-        for mount in left { mount.cache.resume(.severalMounts) }
+        for mount in left { mount.kernel.cache.resume(.severalMounts) }
     }
 
     /// Whether the kernels of all mounts can reach backing files by themselves.
-    func everyMountPasses(_ fileSystem: FileSystem) -> Bool {
-        guard hasSeveralMounts else { return fileSystem.backingIDs.areUsable }
-        return mounts.withLock { $0 }.allSatisfy { $0.backingIDs.areUsable }
+    func everyMountPasses(_ own: BackingIDs) -> Bool {
+        guard hasSeveralMounts else { return own.areUsable }
+        return mounts.withLock { $0 }.allSatisfy { $0.data.backingIDs.areUsable }
     }
 
     func forEachMount(_ body: (FileSystem) -> Void) {
         for mount in mounts.withLock({ $0 }) { body(mount) }
     }
 
-    func forEachOther(than fileSystem: FileSystem, _ body: (FileSystem) -> Void) {
+    func forEachOther(than kernel: KernelView, _ body: (KernelView) -> Void) {
         guard hasSeveralMounts else { return }
-        for mount in mounts.withLock({ $0 }) where mount !== fileSystem { body(mount) }
+        for mount in mounts.withLock({ $0 }) where mount.kernel !== kernel { body(mount.kernel) }
     }
 
     /// Bytes of a file have changed through one mount. The others' kernels may hold pages of it; they are dropped, but
     /// not before the reply, because that waits for reads which may wait for us.
-    func contentChanged(_ object: BackingObject, through fileSystem: FileSystem) {
-        forEachOther(than: fileSystem) { mount in
-            mount.forEachNode(of: object) { mount.notices.dropContent(of: $0.id) }
+    func contentChanged(_ object: BackingObject, through kernel: KernelView) {
+        forEachOther(than: kernel) { other in
+            other.loader.forEachNode(of: object) { other.notices.dropContent(of: $0.id) }
         }
-        for node in fileSystem.nodesIfSeveral(of: object) { fileSystem.notices.dropContent(of: node.id) }
-        fileSystem.tellOthers(of: object)
+        for node in kernel.loader.nodesIfSeveral(of: object) { kernel.notices.dropContent(of: node.id) }
+        kernel.tellOthers(of: object)
     }
 
     /// Whether a view of this mount has a file open for writing.
@@ -101,7 +101,7 @@ public final class Share: Sendable {
     }
 
     /// The mounts that must be told where names go.
-    var confinedMounts: [FileSystem] { mounts.withLock { $0.filter { $0.view != nil } } }
+    var confinedMounts: [KernelView] { mounts.withLock { $0.compactMap { $0.loader.view == nil ? nil : $0.kernel } } }
 
     /// Holds names still from a decision to its act. On a single mount the kernel's lock on the directory does that,
     /// and many may go on at once.
@@ -113,27 +113,5 @@ public final class Share: Sendable {
             if let value { return value }
         }
         return try lock.withWriteLock(body)
-    }
-}
-
-extension FileSystem {
-    /// Before all names are taken back at once for a reason that has time: what was mounted below a moment ago would be lost
-    /// (docs/coherence.md "The price of a bump"). Whoever holds a directory delays it by half a second at most.
-    /// Never from a thread that answers requests, nor the clock's.
-    func awaitSettledMounts() {
-        let end = SystemTime.monotonic() + 500_000_000
-        while !cache.isSettled, SystemTime.monotonic() < end { SystemTime.sleep(milliseconds: 1) }
-    }
-
-    /// Nothing is handed out any more, and what was is taken back before this returns. Until then changes through the
-    /// other mount are not told to this one's kernel.
-    func stopCaching() throws(Errno) {
-        awaitSettledMounts()
-        metadataLock.withWriteLock { cache.suspend(.severalMounts) }
-        // Listings that were answered but not yet used would be stamped after the bump (R4).
-        let listed = nodes.all.filter { $0.unusedListings.load(ordering: .sequentiallyConsistent) > 0 }
-        if !listed.isEmpty { try notices.awaitListings(of: listed.map { $0.id }) }
-        cache.invalidateAllEntries()
-        for node in nodes.all { cache.invalidateAttributes(of: node.id) }
     }
 }

@@ -10,7 +10,7 @@ import Testing
 @testable import ACLFileSystem
 
 /// Look-ups that come before the FORGET that was sent before them, without a kernel between.
-@Suite struct ForgetUnderWayTests {
+@Suite struct ForgetWaitTests {
     private let fileSystem: FileSystem
     private let caller = Caller(uid: geteuid(), gid: getegid(), tid: 0)
     private let top = "/tmp/aclfs-forget.\(UUID().uuidString)"
@@ -27,7 +27,7 @@ import Testing
                 directory: Syscall.open(top, OpenFlag.readOnly | OpenFlag.directory), metadataName: "user.aclfs",
                 descriptorBudget: 64, report: { _ in }), options: options)
         try fileSystem.share.join(fileSystem)
-        fileSystem.cache.begin(hasEpoch: true)
+        fileSystem.kernel.cache.begin(hasEpoch: true)
     }
 
     private func end() {
@@ -36,27 +36,27 @@ import Testing
     }
 
     private func lookup(_ name: String = "d") throws -> Entry {
-        guard case .found(let entry) = try fileSystem.lookup(name, in: .root, caller) else { throw Errno.noent }
+        guard case .found(let entry) = try fileSystem.operations.lookups.lookup(name, in: .root, caller) else { throw Errno.noent }
         return entry
     }
 
     /// Looks up a directory that is new, right behind a bump.
     private func lookUpNew(_ name: String) throws -> Entry {
         try #require(mkdir("\(top)/\(name)", 0o755) == 0)
-        fileSystem.cache.invalidateAllEntries()
+        fileSystem.kernel.cache.invalidateAllEntries()
         let entry = try lookup(name)
         #expect(entry.entryValidFor > 0)
         return entry
     }
 
-    private func isMarked(_ id: NodeID) -> Bool { fileSystem.nodes.find(id)?.revalidation.isPossible ?? false }
+    private func isMarked(_ id: NodeID) -> Bool { fileSystem.loader.nodes.find(id)?.revalidation.isPossible ?? false }
 
     /// Runs something while a look-up waits.
     private func meanwhile(_ body: @escaping @Sendable () -> Void) throws -> Monitor<Bool> {
         let isDone = Monitor(false)
         let end = SystemTime.monotonic() + 100_000_000
         _ = try LinuxSystem.Thread.start(name: "meanwhile") { [fileSystem] in
-            while fileSystem.cache.forgets.waiting.load(ordering: .relaxed) == 0, SystemTime.monotonic() < end {
+            while fileSystem.kernel.cache.forgets.waiting.load(ordering: .relaxed) == 0, SystemTime.monotonic() < end {
                 SystemTime.sleep(nanoseconds: 100_000)
             }
             body()
@@ -71,10 +71,10 @@ import Testing
         let isSeen = try (1...200).contains { number in
             let name = "n\(number)"
             let old = try lookUpNew(name)
-            let forgotten = try meanwhile { [fileSystem] in fileSystem.forgetLookups(of: old.node, 1) }
+            let forgotten = try meanwhile { [fileSystem] in fileSystem.operations.lookups.forgetLookups(of: old.node, 1) }
             let new = try lookup(name)
             _ = forgotten.wait(until: .max) { $0 ? true : nil }
-            #expect(new.node == old.node ? isMarked(new.node) || fileSystem.nodes.find(new.node) == nil : !isMarked(new.node))
+            #expect(new.node == old.node ? isMarked(new.node) || fileSystem.loader.nodes.find(new.node) == nil : !isMarked(new.node))
             return new.node != old.node && new.entryValidFor > 0
         }
         #expect(isSeen)
@@ -83,10 +83,10 @@ import Testing
     /// docs/coherence.md R7: a question without a lock is no other one for having waited.
     @Test(arguments: [true, false]) func whoeverWaitsInVainLeavesTheMark(_ isBumped: Bool) throws {
         defer { end() }
-        fileSystem.cache.invalidateAllEntries()
+        fileSystem.kernel.cache.invalidateAllEntries()
         let first = try lookup()
         #expect(first.entryValidFor > 0)
-        let bumped = try meanwhile { [fileSystem] in if isBumped { fileSystem.cache.invalidateAllEntries() } }
+        let bumped = try meanwhile { [fileSystem] in if isBumped { fileSystem.kernel.cache.invalidateAllEntries() } }
         let again = try lookup()
         #expect(again.node == first.node)
         #expect(again.entryValidFor == 0)

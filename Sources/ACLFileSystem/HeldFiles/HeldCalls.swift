@@ -15,7 +15,18 @@ enum MetadataHold {
     case free
 }
 
-extension FileSystem {
+/// Makes system calls that may sleep on a held object: never under a lock that others need, and with a bound for the caller.
+final class HeldCalls: Sendable {
+    let loader: ObjectLoader
+    let share: Share
+    let backingIDs: BackingIDs
+
+    init(loader: ObjectLoader, share: Share, backingIDs: BackingIDs) {
+        (self.loader, self.share, self.backingIDs) = (loader, share, backingIDs)
+    }
+}
+
+extension HeldCalls {
     /// Makes a system call that changes an object.
     /// - Parameters:
     ///   - object: whose lock the call takes.
@@ -29,8 +40,8 @@ extension FileSystem {
             try mark.beginAct(on: object.object.key, isFile: object.facts.kind == .file)
             if let other { try mark.beginAct(on: other.object.key, isFile: other.facts.kind == .file) }
             switch hold {
-            case .writing: return try metadataLock.lettingWriteLockGo(body)
-            case .reading: return try metadataLock.lettingReadLockGo(body)
+            case .writing: return try share.lock.lettingWriteLockGo(body)
+            case .reading: return try share.lock.lettingReadLockGo(body)
             case .free: return try body()
             }
         }
@@ -76,8 +87,8 @@ extension FileSystem {
         _ id: NodeID, _ caller: Caller, unwanted: @escaping @Sendable (Value) -> Void = { _ in },
         _ body: @escaping @Sendable () throws(Errno) -> Value
     ) throws(Errno) -> Value {
-        let object = try node(id).object
-        let probe = try tree.descriptor(of: object)
+        let object = try loader.node(id).object
+        let probe = try loader.tree.descriptor(of: object)
         return try share.held.run([object.key], for: caller.uid, .change, changes: true, probes: [probe], unwanted: unwanted) {
             _ throws(Errno) in
             try body()
@@ -87,7 +98,7 @@ extension FileSystem {
 
 // MARK: Names
 
-extension FileSystem {
+extension HeldCalls {
     /// Runs what needs the names of directories; where they are being changed on a spare thread it waits a moment.
     /// - Parameter body: has done nothing when it throws `nameHeld`.
     func passingGates<Value>(_ caller: Caller, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {
@@ -100,35 +111,6 @@ extension FileSystem {
             guard share.held.patiently(for: caller.uid, { gates.awaitOpening(since: openings, until: end) }) != nil else { break }
         }
         throw .held
-    }
-
-    /// Before names of a directory are looked for, listed or changed, with the metadata lock in hand.
-    func requireOpenGate(of directory: BackingObject) throws(Errno) {
-        if share.held.gates.isClosed(.directory(directory.key)), !ThreadMark.isSet { throw .nameHeld }
-    }
-
-    /// Before a directory itself is moved or removed, and before something is moved from one directory to another.
-    func requireOpenGate(_ gate: NameGates.Gate) throws(Errno) {
-        if share.held.gates.isClosed(gate), !ThreadMark.isSet { throw .nameHeld }
-    }
-
-    /// Before an object is loaded by its node. A directory is opened by its handle, for which the kernel may look for its name in
-    /// the directory above; and of a file on a confined mount it is asked which of its names it still has.
-    func requireNoGateAbove(_ node: Node) throws(Errno) {
-        let gates = share.held.gates
-        guard gates.closers > 0 else { return }
-        let hasGates = ActMark.current?.hasGates == true
-        guard gates.closers > (hasGates ? 1 : 0) else { return }
-        let isInTheWay: Bool
-        if node.isDirectory {
-            isInTheWay = tree.atHand(node.object) == nil
-        } else {
-            let names = view?.places.withLock { $0[node.id]?.names } ?? []
-            isInTheWay = names.contains { name in
-                tree.atHand(name.parent) == nil || !hasGates && gates.isClosed(.directory(name.parent.key))
-            }
-        }
-        if isInTheWay { throw ThreadMark.isSet ? .held : .nameHeld }
     }
 
     /// What a change of names may have to wait for: the objects, and where they are and go to.
@@ -154,7 +136,7 @@ extension FileSystem {
         let names = try passingGates(caller, find)
         let gates = names.gates
         var probes: [SharedDescriptor] = []
-        for object in names.objects { probes.append(try tree.descriptor(of: object)) }
+        for object in names.objects { probes.append(try loader.tree.descriptor(of: object)) }
         let held = share.held
         return try held.run(
             (names.objects + names.directories).map(\.key), for: caller.uid, .name, changes: true, probes: probes, hasGates: true,
@@ -169,15 +151,15 @@ extension FileSystem {
     /// The objects and directories of an operation on names, for `changingNames`.
     func heldNames(_ pairs: [(name: [CChar], parent: NodeID)], besides node: NodeID? = nil) throws(Errno) -> HeldNames {
         var names = HeldNames(objects: [], directories: [])
-        if let node { names.objects.append(try self.node(node).object) }
+        if let node { names.objects.append(try loader.node(node).object) }
         try share.withNamesHeld { () throws(Errno) in
             for pair in pairs {
-                let directory = try load(pair.parent)
+                let directory = try loader.load(pair.parent)
                 if !names.directories.contains(where: { $0.key == directory.object.key }) { names.directories.append(directory.object) }
                 let found = try pair.name.withUnsafeBufferPointer { bytes in
                     Result { () throws(Errno) in
                         guard let name = bytes.baseAddress else { throw .inval }
-                        return try childIfThere(name, of: directory)
+                        return try loader.childIfThere(name, of: directory)
                     }
                 }.get()
                 if let object = found?.object, !names.objects.contains(where: { $0.key == object.key }) { names.objects.append(object) }
@@ -201,7 +183,7 @@ extension [CChar] {
 
 // MARK: Data
 
-extension FileSystem {
+extension HeldCalls {
     /// Makes a system call on the bytes of an open file; where it could sleep, on a spare thread.
     /// - Parameters:
     ///   - hold: who could be in the way.

@@ -21,9 +21,34 @@ extension OpenIntent {
     }
 }
 
-extension FileSystem {
+/// Files that are opened, and made and opened.
+final class OpenOperations: Sendable {
+    let loader: ObjectLoader
+    let judge: Judge
+    let kernel: KernelView
+    let held: HeldCalls
+    let share: Share
+    let data: DataPaths
+    let gaps: GapReservations
+    let metadata: MetadataChanges
+    let names: NameOperations
+    let lookups: LookupOperations
+    let handles: HandleTable
+
+    init(
+        loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, data: DataPaths, gaps: GapReservations,
+        metadata: MetadataChanges, names: NameOperations, lookups: LookupOperations, handles: HandleTable
+    ) {
+        (
+            self.loader, self.judge, self.kernel, self.held, self.share, self.data, self.gaps, self.metadata, self.names, self.lookups,
+            self.handles
+        ) = (loader, judge, kernel, held, share, data, gaps, metadata, names, lookups, handles)
+    }
+}
+
+extension OpenOperations {
     func open(_ id: NodeID, flags: Int32, _ caller: Caller) throws(Errno) -> Opening {
-        let node = try node(id)
+        let node = try loader.node(id)
         // Who closed it may have done so a moment ago: RELEASE comes behind close(2). And a change that is under way is over soon.
         for pause: UInt32 in [1, 2, 5, 10] {
             do throws(Errno) { return try open(node, flags: flags, mayComeAgain: true, caller) } catch {
@@ -32,7 +57,7 @@ extension FileSystem {
             }
         }
         do throws(Errno) { return try open(node, flags: flags, mayComeAgain: false, caller) } catch {
-            if error == .busy { noteBusy(node) }
+            if error == .busy { data.noteBusy(node) }
             throw error
         }
     }
@@ -42,14 +67,14 @@ extension FileSystem {
             return try open(node, flags: flags, mayComeAgain: mayComeAgain, nil, caller)
         }
         func perform() throws(Errno) -> Opening {
-            try openingForWriting(node, caller) { (growth) throws(Errno) in
+            try gaps.openingForWriting(node, caller) { (growth) throws(Errno) in
                 try open(node, flags: flags, mayComeAgain: mayComeAgain, growth, caller)
             }
         }
-        if let opening = try unlessHeld(caller, perform) { return opening }
+        if let opening = try held.unlessHeld(caller, perform) { return opening }
         // Set-id bits are to be cleared on a file that may be held.
-        return try changingHeld(node.id, caller, unwanted: { [self] in release($0.handle) }) { [self] () throws(Errno) in
-            try openingForWriting(node, caller) { (growth) throws(Errno) in
+        return try held.changingHeld(node.id, caller, unwanted: { [self] in gaps.release($0.handle) }) { [self] () throws(Errno) in
+            try gaps.openingForWriting(node, caller) { (growth) throws(Errno) in
                 try open(node, flags: flags, mayComeAgain: mayComeAgain, growth, caller)
             }
         }
@@ -60,18 +85,18 @@ extension FileSystem {
         _ node: Node, flags: Int32, mayComeAgain: Bool, _ growth: Growth?, _ caller: Caller
     ) throws(Errno) -> Opening {
         let intent = OpenIntent(flags: flags)
-        let (object, opened) = try metadataLock.withReadLock { () throws(Errno) in
-            let object = try load(node)
+        let (object, opened) = try share.lock.withReadLock { () throws(Errno) in
+            let object = try loader.load(node)
             return (object, try grant(node, object, intent, flags: flags, mayComeAgain: mayComeAgain, caller))
         }
         var size = object.status.size
         if intent.contains(.truncate) {
-            defer { share.contentChanged(node.object, through: self) }
-            try usingData(of: [opened], caller, against: .any) { () throws(Errno) in try opened.cut() }
+            defer { share.contentChanged(node.object, through: kernel) }
+            try held.usingData(of: [opened], caller, against: .any) { () throws(Errno) in try opened.cut() }
             size = 0
         }
-        opened.enter(try entering(growth, size: size, intent, caller))
-        if opened.way.isMappable, cache.times.attributes > 0 { cache.invalidateAttributes(of: node.id) }
+        opened.enter(try gaps.entering(growth, size: size, intent, caller))
+        if opened.way.isMappable, kernel.cache.times.attributes > 0 { kernel.cache.invalidateAttributes(of: node.id) }
         return opening(opened)
     }
 
@@ -90,9 +115,9 @@ extension FileSystem {
         // the page cache there is none; where mappings cannot be kept away, opening for writing clears them.
         let clearsSetID =
             isWritable && caller.uid != 0 && !object.facts.mode.isDisjoint(with: [.setUser, .setGroup])
-        let way = try joinDataPath(
+        let way = try data.joinDataPath(
             object,
-            demand(
+            data.demand(
                 intent, of: object, isAppendOnly: isAppendOnly, clearsSetID: clearsSetID, mayComeAgain: mayComeAgain, caller))
         if way.path.backingID != nil, flags & OpenFlag.direct != 0 {
             // The kernel could only say EIO where the backing file system knows no O_DIRECT.
@@ -101,19 +126,19 @@ extension FileSystem {
         // A reader whose data does not come here may never need it.
         let isNeeded = isWritable || way.path.backingID == nil
         let descriptor =
-            isNeeded ? SharedDescriptor(try accessTimes.open(object.descriptor.rawValue, backingFlags(flags))) : nil
+            isNeeded ? SharedDescriptor(try data.accessTimes.open(object.descriptor.rawValue, backingFlags(flags))) : nil
         if intent.contains(.truncate) || clearsSetID && way.path.backingID != nil {
-            try clearSetID(object, caller, holding: .reading)
+            try metadata.clearSetID(object, caller, holding: .reading)
         }
         return OpenFile(
-            node: node, place: object.descriptor, descriptor: descriptor, accessTimes, portion, way,
+            node: node, place: object.descriptor, descriptor: descriptor, data.accessTimes, portion, way,
             isReadable: intent.contains(.read) || executes, isWritable: isWritable, isAppendOnly: isAppendOnly)
     }
 
     private func opening(_ file: OpenFile) -> Opening {
         judge.counters.count(file.way.path)
         // At close(2) there is nothing to do but to see to gaps.
-        return Opening(handles.add(file), file.way.path, noFlush: !file.isWritable || options.zeroFill == .off)
+        return Opening(handles.add(file), file.way.path, noFlush: !file.isWritable || gaps.options.zeroFill == .off)
     }
 
     /// Whether a handle may only add at the end: the object is append-only, or it was opened for
@@ -134,7 +159,7 @@ extension FileSystem {
     func createAndOpen(
         _ name: UnsafePointer<CChar>, in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> (Entry, Opening) {
-        let (shown, opening) = try passingGates(caller) { () throws(Errno) in
+        let (shown, opening) = try held.passingGates(caller) { () throws(Errno) in
             try share.withNamesHeld { () throws(Errno) in
                 try createAndOpenNow(name, in: parent, flags: flags, mode: mode, caller)
             }
@@ -148,20 +173,20 @@ extension FileSystem {
     private func createAndOpenNow(
         _ name: UnsafePointer<CChar>, in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> (Entry, Opening?) {
-        let directory = try load(parent)
+        let directory = try loader.load(parent)
         // Before anything is made, so that a refusal leaves nothing.
         let portion = try share.handleQuota.take(caller.uid)
         let made: ObjectState
-        do throws(Errno) { made = try create(.file, name, in: directory, mode: mode, caller) } catch {
+        do throws(Errno) { made = try names.create(.file, name, in: directory, mode: mode, caller) } catch {
             guard error == .exist, flags & OpenFlag.exclusive == 0 else { throw error }
             // It came into being after the kernel looked: then it is opened like any other.
             try judge.permit(
                 .lookup, Operands(finding: name, in: directory), caller, about: directory, named: name,
                 in: directory.object)
-            let found = try child(name, of: directory)
-            return (entry(found, named: name, below: directory), nil)
+            let found = try loader.child(name, of: directory)
+            return (kernel.entry(found, named: name, below: directory), nil)
         }
-        return try showing(entry(made, named: name, below: directory)) { (node) throws(Errno) in
+        return try showing(kernel.entry(made, named: name, below: directory)) { (node) throws(Errno) in
             try openCreated(made, node, portion, flags: flags, caller)
         }
     }
@@ -171,14 +196,14 @@ extension FileSystem {
         _ entry: Entry, _ open: (Node) throws(Errno) -> Opening
     ) throws(Errno) -> (Entry, Opening) {
         do throws(Errno) {
-            let node = try node(entry.node)
+            let node = try loader.node(entry.node)
             let opening = try open(node)
             var entry = entry
             // Opening may have made its attributes such as the kernel must not keep.
             if let file = try? handles.file(opening.handle), file.way.isMappable { entry.attributesValidFor = 0 }
             return (entry, opening)
         } catch {
-            forgetLookups(of: entry.node, 1)
+            lookups.forgetLookups(of: entry.node, 1)
             throw error
         }
     }
@@ -186,7 +211,7 @@ extension FileSystem {
     func openUnnamed(
         in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> (Entry, Opening) {
-        try passingGates(caller) { () throws(Errno) in
+        try held.passingGates(caller) { () throws(Errno) in
             try share.withNamesHeld { () throws(Errno) in try openUnnamedNow(in: parent, flags: flags, mode: mode, caller) }
         }
     }
@@ -195,13 +220,13 @@ extension FileSystem {
         in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> (Entry, Opening) {
         let portion = try share.handleQuota.take(caller.uid)
-        let directory = try load(parent)
-        let descriptor = try createUnnamed(in: directory, mode: mode, caller)
+        let directory = try loader.load(parent)
+        let descriptor = try names.createUnnamed(in: directory, mode: mode, caller)
         // O_PATH: what the tree keeps must not count as a writer.
         let place = try Syscall.reopen(descriptor.rawValue, OpenFlag.path)
-        var made = try load(tree.adopt(SharedDescriptor(place)), directory.location.unnamedBelow)
+        var made = try loader.load(loader.tree.adopt(SharedDescriptor(place)), directory.location.unnamedBelow)
         made.opened = descriptor
-        return try showing(unnamedEntry(made, in: directory)) { (node) throws(Errno) in
+        return try showing(kernel.unnamedEntry(made, in: directory)) { (node) throws(Errno) in
             try openCreated(made, node, portion, flags: flags, caller)
         }
     }
@@ -212,20 +237,20 @@ extension FileSystem {
         _ made: ObjectState, _ node: Node, _ portion: HandleQuota.Portion, flags: Int32, _ caller: Caller
     ) throws(Errno) -> Opening {
         let intent = OpenIntent(flags: flags)
-        let way = try joinDataPath(
-            made, demand(intent, of: made, isAppendOnly: false, clearsSetID: false, caller))
+        let way = try data.joinDataPath(
+            made, data.demand(intent, of: made, isAppendOnly: false, clearsSetID: false, caller))
         if way.path.backingID != nil, flags & OpenFlag.direct != 0 {
             _ = try Syscall.reopen(made.descriptor.rawValue, backingFlags(flags) | OpenFlag.direct)
         }
         // Creating opened it already, for more than the handle may do, which is ours to say.
         var descriptor = intent.contains(.write) ? made.opened : nil
         if descriptor == nil, way.path.backingID == nil {
-            descriptor = SharedDescriptor(try accessTimes.open(made.descriptor.rawValue, backingFlags(flags)))
+            descriptor = SharedDescriptor(try data.accessTimes.open(made.descriptor.rawValue, backingFlags(flags)))
         }
         let file = OpenFile(
-            node: node, place: made.descriptor, descriptor: descriptor, accessTimes, portion, way, isReadable: intent.contains(.read),
+            node: node, place: made.descriptor, descriptor: descriptor, data.accessTimes, portion, way, isReadable: intent.contains(.read),
             isWritable: intent.contains(.write), isAppendOnly: false)
-        if file.isWritable { file.enter(enteringNew(node, caller)) }
+        if file.isWritable { file.enter(gaps.enteringNew(node, caller)) }
         return opening(file)
     }
 }

@@ -6,30 +6,30 @@ import LinuxSystem
 
 // `system.aclfs.acl`: names in the text are looked up while no lock is held, because the account databases
 // may take their time.
-extension FileSystem {
+extension XattrOperations {
     func aclText(of id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
-        let (acl, isDirectory) = try metadataLock.withReadLock { () throws(Errno) in
-            let object = try load(id)
+        let (acl, isDirectory) = try share.lock.withReadLock { () throws(Errno) in
+            let object = try loader.load(id)
             try judge.permit(.readACL, Operands(object: object), caller, about: object)
             guard let acl = object.facts.acl else { throw .nodata }
             return (acl, object.facts.kind == .directory)
         }
-        return ACLAttributeText.write(acl, isDirectory: isDirectory, names: accountNames())
+        return ACLAttributeText.write(acl, isDirectory: isDirectory, names: accounts.identityNames())
     }
 
     func setACL(
         of id: NodeID, to value: UnsafeRawBufferPointer, flags: Int32, _ caller: Caller
     ) throws(Errno) {
         let acl: ACL
-        do { acl = try ACLAttributeText.parse(Array(value), names: accountNames()) } catch { throw .inval }
-        try changing(id) { () throws(Errno) in
-            let object = try load(id)
-            try requireNoOtherChange(of: object)
+        do { acl = try ACLAttributeText.parse(Array(value), names: accounts.identityNames()) } catch { throw .inval }
+        try metadata.changing(id) { () throws(Errno) in
+            let object = try loader.load(id)
+            try held.requireNoOtherChange(of: object)
             // Whether there is a list is told only to those who may change it, and to those who name it.
             if flags != 0 { try judge.permit(.setACL(acl), Operands(object: object), caller, about: object) }
             if flags == XattrFlag.create, object.facts.acl != nil { throw .exist }
             if flags == XattrFlag.replace, object.facts.acl == nil { throw .nodata }
-            try changeACL(object, to: acl, caller)
+            try metadata.changeACL(object, to: acl, caller)
         }
     }
 }

@@ -9,7 +9,27 @@ import Synchronization
 // Gaps that a program leaves are filled when it closes (docs/zerofill.md, docs/decisions/0009-zero-fill.md): at FLUSH,
 // for which close(2) waits, room is reserved, which changes no byte; zeros are written when nobody can write any more.
 
-extension FileSystem {
+/// Reserves the gaps that a program leaves when it closes, and has zeros written when nobody can write any more.
+final class GapReservations: Sendable {
+    let loader: ObjectLoader
+    let kernel: KernelView
+    let held: HeldCalls
+    let share: Share
+    let handles: HandleTable
+    let options: MountOptions
+    let backingIDs: BackingIDs
+
+    init(
+        loader: ObjectLoader, kernel: KernelView, held: HeldCalls, share: Share, handles: HandleTable, options: MountOptions,
+        backingIDs: BackingIDs
+    ) {
+        (self.loader, self.kernel, self.held, self.share, self.handles, self.options, self.backingIDs) = (
+            loader, kernel, held, share, handles, options, backingIDs
+        )
+    }
+}
+
+extension GapReservations {
     /// A descriptor of the file was closed.
     func flush(_ id: HandleID, _ caller: Caller, isInterrupted: () -> Bool) throws(Errno) {
         guard options.zeroFill != .off else { return }
@@ -29,7 +49,7 @@ extension FileSystem {
         defer {
             share.growing.times.close(growth.key)
             wantZeros(growth)
-            if growth.state.withLock({ $0.hasGaps }) { invalidateAttributes(of: file.node) }
+            if growth.state.withLock({ $0.hasGaps }) { kernel.invalidateAttributes(of: file.node) }
         }
         // The kernel may move data by this very handle, and hold the file meanwhile. For what one user holds nobody else waits,
         // as long as it holds no more than a few threads; what others may hold is looked at on a spare one.
@@ -142,7 +162,7 @@ extension FileSystem {
         let job = FillJob(
             growth: growth, place: file.place, files: share.growing, dataPaths: share.dataPaths,
             mayBeMapped: { [share] in share.dataPaths.hasPassed }
-        ) { [self] in invalidateAttributes(of: node) }
+        ) { [self] in kernel.invalidateAttributes(of: node) }
         // The job holds the growth from here on.
         share.growing.filler.add(job)
     }
@@ -164,7 +184,7 @@ extension FileSystem {
                 guard held.state.withLock({ $0.writers == 0 && $0.entered == entered }) else { return false }
                 return times.setBack(held.key, place.rawValue)
             }
-            if isSet == true { invalidateAttributes(of: node) }
+            if isSet == true { kernel.invalidateAttributes(of: node) }
         }
     }
 
@@ -177,7 +197,7 @@ extension FileSystem {
             times.leaveMoved(growth.key)
             return false
         }
-        if isSet == true { invalidateAttributes(of: file.node) }
+        if isSet == true { kernel.invalidateAttributes(of: file.node) }
     }
 
     /// Runs what opens a file for writing: zeros are not written meanwhile, nor until its RELEASE.
@@ -190,7 +210,7 @@ extension FileSystem {
             let opening = try growth.alone(share.held, for: caller.uid) { () throws(Errno) in try open(growth) }
             if (try? handles.file(opening.handle))?.growth == nil { share.growing.drop(growth) }
             // What is written from now on need not come to our knowledge.
-            tellOthers(of: node.object)
+            kernel.tellOthers(of: node.object)
             return opening
         } catch {
             share.growing.drop(growth)
@@ -223,7 +243,7 @@ extension FileSystem {
     func undisturbed<Value>(
         _ id: NodeID, _ caller: Caller, _ changes: SetAttributes? = nil, _ body: () throws(Errno) -> Value
     ) throws(Errno) -> Value {
-        let node = try node(id)
+        let node = try loader.node(id)
         guard node.object.kind == .file else { return try body() }
         let growth = share.growing.hold(node.object.key)
         defer { share.growing.drop(growth) }
@@ -245,7 +265,7 @@ extension FileSystem {
     }
 
     /// For `aclfs status`.
-    var zeroFillMembers: [JSON.Member] {
+    var members: [JSON.Member] {
         let files = share.growing
         let overBudget = files.filler.overBudget
         return [
@@ -256,5 +276,11 @@ extension FileSystem {
             .init("bytes_over_budget", .integer(Int64(clamping: overBudget.bytes))),
             .init("files_left_with_holes", .integer(Int64(clamping: files.left.load(ordering: .relaxed)))),
         ]
+    }
+
+    /// What is done to the gaps of a file. On a file system that other hosts share no byte is written: another host may have
+    /// written there since this one looked, and the zeros would go over it.
+    func zeroFill(of key: ObjectKey) -> MountOptions.ZeroFill {
+        options.zeroFill == .write && loader.tree.isShared(device: key.device) ? .allocate : options.zeroFill
     }
 }

@@ -4,21 +4,21 @@ import LinuxSystem
 
 // Who changes a record reads it, changes it and writes it back. The metadata lock holds it still against this daemon; on a backing
 // directory that several hosts share, a lock on the object does so against the others (docs/decisions/0023-shared-backings.md).
-extension FileSystem {
+extension MetadataChanges {
     /// Holds what decisions read still, and the record of this object, too, if `record` says that it may change.
     func changing<Value>(
         _ id: NodeID, record: Bool = true, _ body: () throws(Errno) -> Value
     ) throws(Errno) -> Value {
-        guard record, tree.hasSharedFileSystem else { return try metadataLock.withWriteLock(body) }
-        return try changing(node(id), body)
+        guard record, loader.tree.hasSharedFileSystem else { return try share.lock.withWriteLock(body) }
+        return try changing(loader.node(id), body)
     }
 
     func changing<Value>(_ node: Node, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {
-        guard tree.sharedFileSystem(of: node.object) != nil else { return try metadataLock.withWriteLock(body) }
+        guard loader.tree.sharedFileSystem(of: node.object) != nil else { return try share.lock.withWriteLock(body) }
         // Before the metadata lock: another host may take its time. What is read under both is as it is now.
-        let lock = try waiting { () throws(Errno) in try tree.lockRecord(of: node.object) }
-        let result = Result { () throws(Errno) in try metadataLock.withWriteLock(body) }
-        tree.release(lock)
+        let lock = try waiting { () throws(Errno) in try loader.tree.lockRecord(of: node.object) }
+        let result = Result { () throws(Errno) in try share.lock.withWriteLock(body) }
+        loader.tree.release(lock)
         return try result.get()
     }
 }

@@ -37,7 +37,7 @@ extension ObjectFacts {
     fileprivate var takesUserAttributes: Bool { kind == .file || kind == .directory }
 }
 
-extension FileSystem {
+extension MetadataChanges {
     private func backupMarks(_ object: ObjectState) throws(Errno) -> BackupMarks {
         var marks = BackupMarks(flag: object.facts.flags.contains(.noDump))
         guard object.facts.takesUserAttributes else { return marks }
@@ -125,7 +125,7 @@ extension FileSystem {
     }
 
     private func setNoDump(_ isSet: Bool, on object: ObjectState, _ caller: Caller) throws(Errno) {
-        var record = try tree.record(object.descriptor.rawValue)
+        var record = try loader.tree.record(object.descriptor.rawValue)
         if isSet { record.flags.formUnion(.noDump) } else { record.flags.subtract(.noDump) }
         try changeRecord(of: object, to: record, after: object.facts, caller)
     }

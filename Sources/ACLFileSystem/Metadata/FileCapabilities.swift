@@ -14,11 +14,7 @@ extension XattrName {
     var isCapabilities: Bool { if case .security(let name) = self { name.elementsEqual(capabilityName.utf8) } else { false } }
 }
 
-extension FileSystem {
-    /// Whether a removal of capabilities is to be answered and not done: what the kernel asks for in a user's name is judged when
-    /// the change itself comes, which takes them away. Until then nothing is lost by it, also if that is refused.
-    func leavesToChange(_ name: XattrName, _ caller: Caller) -> Bool { caller.uid != 0 && name.isCapabilities }
-
+extension MetadataChanges {
     /// Root's removal, by itself or before a write of its own. Two writers at once are both told to remove what is there once.
     func dropCapabilities(_ name: [UInt8], _ object: ObjectState) throws(Errno) {
         do throws(Errno) { try drop(name, object) } catch {

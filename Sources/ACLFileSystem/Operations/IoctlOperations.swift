@@ -11,7 +11,21 @@ private enum FlagCommand: UInt32 {
     case setExtended = 0x401C_5820
 }
 
-extension FileSystem {
+/// Flags by ioctl(2), for chattr(1) and lsattr(1).
+final class IoctlOperations: Sendable {
+    let loader: ObjectLoader
+    let judge: Judge
+    let held: HeldCalls
+    let share: Share
+    let metadata: MetadataChanges
+    let handles: HandleTable
+
+    init(loader: ObjectLoader, judge: Judge, held: HeldCalls, share: Share, metadata: MetadataChanges, handles: HandleTable) {
+        (self.loader, self.judge, self.held, self.share, self.metadata, self.handles) = (loader, judge, held, share, metadata, handles)
+    }
+}
+
+extension IoctlOperations {
     func ioctl(
         _ id: HandleID, command: UInt32, input: UnsafeRawBufferPointer, outputSize: Int, _ caller: Caller
     ) throws(Errno) -> [UInt8] {
@@ -39,10 +53,10 @@ extension FileSystem {
     }
 
     private func readFlags(_ node: Node, _ caller: Caller) throws(Errno) -> FileFlags {
-        try metadataLock.withReadLock { () throws(Errno) in
-            let object = try load(node)
+        try share.lock.withReadLock { () throws(Errno) in
+            let object = try loader.load(node)
             try judge.permit(.readFlags, Operands(object: object), caller, about: object)
-            return try shownFlags(object)
+            return try metadata.shownFlags(object)
         }
     }
 
@@ -52,8 +66,8 @@ extension FileSystem {
         _ node: Node, _ caller: Caller, known: UInt32, _ bits: UInt32, _ shown: @escaping @Sendable (FileFlags) -> UInt32
     ) throws(Errno) {
         func perform() throws(Errno) { try setFlagsNow(node, caller, known: known, bits, shown) }
-        if try unlessHeld(caller, perform) != nil { return }
-        try changingHeld(node.id, caller) { [self] () throws(Errno) in
+        if try held.unlessHeld(caller, perform) != nil { return }
+        try held.changingHeld(node.id, caller) { [self] () throws(Errno) in
             try setFlagsNow(node, caller, known: known, bits, shown)
         }
     }
@@ -61,10 +75,10 @@ extension FileSystem {
     private func setFlagsNow(
         _ node: Node, _ caller: Caller, known: UInt32, _ bits: UInt32, _ shown: (FileFlags) -> UInt32
     ) throws(Errno) {
-        try changing(node) { () throws(Errno) in
-            let object = try load(node)
-            try requireNoOtherChange(of: object)
-            var flags = try shownFlags(object)
+        try metadata.changing(node) { () throws(Errno) in
+            let object = try loader.load(node)
+            try held.requireNoOtherChange(of: object)
+            var flags = try metadata.shownFlags(object)
             let changed = bits ^ shown(flags)
             if changed & ~known != 0 { throw .opnotsupp }
             for (flag, user) in [
@@ -80,7 +94,7 @@ extension FileSystem {
                     flags.subtract(flag)
                 }
             }
-            try changeFlags(object, to: flags, caller)
+            try metadata.changeFlags(object, to: flags, caller)
         }
     }
 

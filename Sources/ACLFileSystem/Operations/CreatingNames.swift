@@ -30,11 +30,11 @@ enum NewObject {
     }
 }
 
-extension FileSystem {
+extension NameOperations {
     func make(
         _ new: NewObject, _ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> Entry {
-        try passingGates(caller) { () throws(Errno) in
+        try held.passingGates(caller) { () throws(Errno) in
             try share.withNamesHeld { () throws(Errno) in try makeNow(new, name, in: parent, mode: mode, caller) }
         }
     }
@@ -42,9 +42,9 @@ extension FileSystem {
     private func makeNow(
         _ new: NewObject, _ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> Entry {
-        let directory = try load(parent)
+        let directory = try loader.load(parent)
         let made = try create(new, name, in: directory, mode: mode, caller)
-        return entry(made, named: name, below: directory)
+        return kernel.entry(made, named: name, below: directory)
     }
 
     /// Creates an object in four steps after the decision: the object as nobody's and closed, its record,
@@ -58,8 +58,8 @@ extension FileSystem {
         let made = try spending(for: caller) { () throws(Errno) in
             try perform(new, facts, name, in: parent, byRoot: caller.uid == 0)
         }
-        keepRecord(of: parent)
-        tellOthers(ofNameIn: parent, nil)
+        loader.keepRecord(of: parent)
+        kernel.tellOthers(ofNameIn: parent, nil)
         return made
     }
 
@@ -67,7 +67,7 @@ extension FileSystem {
         _ new: NewObject, _ facts: ObjectFacts, _ name: UnsafePointer<CChar>, in parent: ObjectState, byRoot: Bool
     ) throws(Errno) -> ObjectState {
         // Until it is finished, or gone again.
-        let note = creationNotes?.note(name, in: parent, of: tree, mode: new.firstMode, owner: facts.owner, byRoot: byRoot)
+        let note = creationNotes?.note(name, in: parent, of: loader.tree, mode: new.firstMode, owner: facts.owner, byRoot: byRoot)
         defer { if let note { creationNotes?.remove(note) } }
         let directory = parent.descriptor.rawValue
         let descriptor: SharedDescriptor
@@ -125,7 +125,7 @@ extension FileSystem {
     private func authorizeCreation(
         _ kind: ObjectKind, _ name: UnsafePointer<CChar>?, in parent: ObjectState, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> ObjectFacts {
-        try requireOpenGate(of: parent.object)
+        try loader.requireOpenGate(of: parent.object)
         let request = CreationRequest(
             kind: kind, mode: FileMode(rawValue: UInt16(truncatingIfNeeded: mode & 0o7777)),
             umask: UInt16(truncatingIfNeeded: caller.umask & 0o777))
@@ -145,16 +145,16 @@ extension FileSystem {
         _ descriptor: SharedDescriptor, _ kind: ObjectKind, _ stored: StoredFacts, _ name: UnsafePointer<CChar>,
         in directory: Int32
     ) throws(Errno) -> ResolvedObject {
-        try tree.adopt(kind == .file ? openCreated(name, in: directory) : descriptor, stored: stored)
+        try loader.tree.adopt(kind == .file ? openCreated(name, in: directory) : descriptor, stored: stored)
     }
 
     /// - Returns: what is stored with it now.
     private func finish(_ descriptor: Int32, _ facts: ObjectFacts, in parent: ObjectState) throws(Errno) -> StoredFacts {
         let record = MetadataRecord(flags: facts.flags, groupGUID: facts.groupGUID, acl: facts.acl)
-        if !record.isEmpty { try tree.write(record, toNew: facts.kind, descriptor) }
+        if !record.isEmpty { try loader.tree.write(record, toNew: facts.kind, descriptor) }
         try changeOwner(descriptor, uid: facts.owner, gid: facts.group)
         if facts.kind != .symlink { try Syscall.fchmod(descriptor, mode: UInt32(facts.mode.rawValue)) }
-        return tree.stored(record, withNew: facts, descriptor, in: parent.object, parent.descriptor, parent.status)
+        return loader.tree.stored(record, withNew: facts, descriptor, in: parent.object, parent.descriptor, parent.status)
     }
 
     /// An ordinary user's daemon cannot give files away: the object stays his, in a group he has.

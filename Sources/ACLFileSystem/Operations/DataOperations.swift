@@ -6,7 +6,29 @@ import LinuxSystem
 // Data operations ask for the handle's access mode only (docs/authorization.md 2.2, 2.4): rights were asked
 // when it was opened, and an open descriptor keeps what it was given.
 
-extension FileSystem {
+/// Bytes of open files: read, written, reserved, copied, made lasting.
+final class DataOperations: Sendable {
+    let loader: ObjectLoader
+    let judge: Judge
+    let kernel: KernelView
+    let held: HeldCalls
+    let share: Share
+    let gaps: GapReservations
+    let metadata: MetadataChanges
+    let handles: HandleTable
+    let backingIDs: BackingIDs
+
+    init(
+        loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, gaps: GapReservations,
+        metadata: MetadataChanges, handles: HandleTable, backingIDs: BackingIDs
+    ) {
+        (self.loader, self.judge, self.kernel, self.held, self.share, self.gaps, self.metadata, self.handles, self.backingIDs) = (
+            loader, judge, kernel, held, share, gaps, metadata, handles, backingIDs
+        )
+    }
+}
+
+extension DataOperations {
     func read(
         _ id: HandleID, into buffer: UnsafeMutableRawBufferPointer, offset: Int64, _ caller: Caller
     ) throws(Errno) -> Int {
@@ -15,14 +37,14 @@ extension FileSystem {
         let descriptor = try file.descriptor()
         // Where no data goes past us nobody holds the file.
         guard file.way.mustKeepNoPages else { return try read(descriptor, into: buffer, offset: offset) }
-        defer { notices.dropContent(of: file.node.id) }
+        defer { kernel.notices.dropContent(of: file.node.id) }
         let key = file.node.object.key
         if share.dataPaths.claim(key, against: .any) {
             defer { share.dataPaths.unclaim(key) }
             return try read(descriptor, into: buffer, offset: offset)
         }
         let size = buffer.count
-        let bytes = try onSpareThread([file], caller) { [self] _ throws(Errno) in
+        let bytes = try held.onSpareThread([file], caller) { [self] _ throws(Errno) in
             var bytes = [UInt8](repeating: 0, count: size)
             let count = try bytes.withUnsafeMutableBytes { buffer in
                 Result { () throws(Errno) in try read(descriptor, into: buffer, offset: offset) }
@@ -57,8 +79,8 @@ extension FileSystem {
         var addsAtEnd = appends
         if !appends, file.isAppendOnly { addsAtEnd = try isEnd(offset, of: file) }
         try judge.permit(.write(addsAtEnd: addsAtEnd), through: file)
-        defer { share.contentChanged(file.node.object, through: self) }
-        if clearsSetID { try clearSetID(of: file, caller) }
+        defer { share.contentChanged(file.node.object, through: kernel) }
+        if clearsSetID { try clearSetIDBeforeWriting(to: file, caller) }
         let position: Int64? = file.isAppendOnly || appends ? nil : offset
         let descriptor = try position == nil ? file.appendingDescriptor() : file.descriptor()
         guard file.way.mustKeepNoPages else { return try write(bytes, to: descriptor, at: position, caller) }
@@ -68,7 +90,7 @@ extension FileSystem {
             return try write(bytes, to: descriptor, at: position, caller)
         }
         let copy = Array(bytes)
-        return try onSpareThread([file], caller) { [self] _ throws(Errno) in
+        return try held.onSpareThread([file], caller) { [self] _ throws(Errno) in
             try copy.withUnsafeBytes { bytes in
                 Result { () throws(Errno) in try write(bytes, to: descriptor, at: position, caller) }
             }.get()
@@ -111,35 +133,18 @@ extension FileSystem {
     }
 
     /// Set-id bits go when somebody other than root writes (docs/authorization.md 6.7); the kernel says when.
-    private func clearSetID(of file: OpenFile, _ caller: Caller) throws(Errno) {
+    private func clearSetIDBeforeWriting(to file: OpenFile, _ caller: Caller) throws(Errno) {
         if try Syscall.statx(file.place.rawValue, flags: AtFlag.dontSync).mode & 0o6000 == 0 { return }
-        if try unlessHeld(caller, { () throws(Errno) in try clearSetIDNow(of: file) }) != nil { return }
-        try changingHeld(file.node.id, caller) { [self] () throws(Errno) in try clearSetIDNow(of: file) }
+        if try held.unlessHeld(caller, { () throws(Errno) in try clearSetIDNow(of: file) }) != nil { return }
+        try held.changingHeld(file.node.id, caller) { [self] () throws(Errno) in try clearSetIDNow(of: file) }
     }
 
     private func clearSetIDNow(of file: OpenFile) throws(Errno) {
-        try metadataLock.withWriteLock { () throws(Errno) in
-            let object = try load(file.node)
-            try requireNoOtherChange(of: object)
-            if try clearSetID(of: object) { invalidateAttributes(of: file.node) }
+        try share.lock.withWriteLock { () throws(Errno) in
+            let object = try loader.load(file.node)
+            try held.requireNoOtherChange(of: object)
+            if try metadata.clearSetID(of: object) { kernel.invalidateAttributes(of: file.node) }
         }
-    }
-
-    /// - Returns: whether there were any.
-    @discardableResult
-    func clearSetID(of object: ObjectState, holding hold: MetadataHold = .writing) throws(Errno) -> Bool {
-        let mode = object.status.mode
-        guard mode & 0o6000 != 0, object.status.isRegular else { return false }
-        try acting(on: object, holding: hold) { () throws(Errno) in
-            try Syscall.fchmod(object.descriptor.rawValue, mode: mode & 0o1777)
-        }
-        return true
-    }
-
-    /// Before a truncation by anybody but root.
-    func clearSetID(_ object: ObjectState, _ caller: Caller, holding hold: MetadataHold) throws(Errno) {
-        guard caller.uid != 0, try clearSetID(of: object, holding: hold) else { return }
-        if let node = object.node { invalidateAttributes(of: node) }
     }
 
     func sync(_ id: HandleID, dataOnly: Bool) throws(Errno) {
@@ -156,7 +161,7 @@ extension FileSystem {
     }
 
     func syncAll(_ id: NodeID) throws(Errno) {
-        let descriptor = try tree.descriptor(of: tree.root)
+        let descriptor = try loader.tree.descriptor(of: loader.tree.root)
         try waiting { () throws(Errno) in try Syscall.syncfs(descriptor.rawValue) }
     }
 
@@ -164,7 +169,7 @@ extension FileSystem {
         guard whence == Seek.data || whence == Seek.hole else { throw .inval }
         let file = try handles.file(id)
         let descriptor = try file.descriptor()
-        return try usingData(of: [file], caller, against: .request(from: backingIDs)) { () throws(Errno) in
+        return try held.usingData(of: [file], caller, against: .request(from: backingIDs)) { () throws(Errno) in
             try Syscall.lseek(descriptor.rawValue, offset: offset, whence: whence)
         }
     }
@@ -176,35 +181,35 @@ extension FileSystem {
         _ id: HandleID, mode: Int32, offset: Int64, length: Int64, _ caller: Caller
     ) throws(Errno) {
         let file = try handles.file(id)
-        let known = try unlessHeld(caller) { () throws(Errno) in try permitAllocation(file, mode: mode, offset: offset, caller) }
+        let known = try held.unlessHeld(caller) { () throws(Errno) in try permitAllocation(file, mode: mode, offset: offset, caller) }
         let size =
             if let known { known } else {
-                try changingHeld(file.node.id, caller) { [self] () throws(Errno) in
+                try held.changingHeld(file.node.id, caller) { [self] () throws(Errno) in
                     try permitAllocation(file, mode: mode, offset: offset, caller)
                 }
             }
         let descriptor = try file.descriptor()
-        defer { share.contentChanged(file.node.object, through: self) }
+        defer { share.contentChanged(file.node.object, through: kernel) }
         try waiting { () throws(Errno) in
-            try usingData(of: [file], caller, against: .request(from: backingIDs)) { [self] () throws(Errno) in
+            try held.usingData(of: [file], caller, against: .request(from: backingIDs)) { () throws(Errno) in
                 try spending(for: caller) { () throws(Errno) in
                     try Syscall.fallocate(descriptor.rawValue, mode: mode, offset: offset, length: length)
                 }
             }
         }
-        leaveAlone(file, mode: mode, offset: offset, length: length, size: size)
+        gaps.leaveAlone(file, mode: mode, offset: offset, length: length, size: size)
     }
 
     /// - Returns: the size of the file.
     private func permitAllocation(_ file: OpenFile, mode: Int32, offset: Int64, _ caller: Caller) throws(Errno) -> UInt64 {
-        try metadataLock.withReadLock { () throws(Errno) in
-            let object = try load(file.node)
-            try requireNoOtherChange(of: object)
+        try share.lock.withReadLock { () throws(Errno) in
+            let object = try loader.load(file.node)
+            try held.requireNoOtherChange(of: object)
             let adds = mode == 0 || mode == AllocateFlag.keepSize
             let beyondEnd = adds && offset >= 0 && UInt64(offset) >= object.status.size
             try judge.permit(.allocate(addsBeyondEnd: beyondEnd), through: file, flags: object.facts.flags)
             if mode & (AllocateFlag.zeroRange | AllocateFlag.punchHole) != 0 || mode == 0 {
-                try clearSetID(object, caller, holding: .reading)
+                try metadata.clearSetID(object, caller, holding: .reading)
             }
             return object.status.size
         }
@@ -219,12 +224,12 @@ extension FileSystem {
         // WRITE, which adds at the end.
         if to.isAppendOnly { throw .opnotsupp }
         try judge.permit(.write(addsAtEnd: false), through: to)
-        defer { share.contentChanged(to.node.object, through: self) }
-        if caller.uid != 0 { try clearSetID(of: to, caller) }
+        defer { share.contentChanged(to.node.object, through: kernel) }
+        if caller.uid != 0 { try clearSetIDBeforeWriting(to: to, caller) }
         let (read, written) = (try from.descriptor(), try to.descriptor())
         let files = from.node.object.key == to.node.object.key ? [to] : [from, to]
         return try waiting { () throws(Errno) in
-            try usingData(of: files, caller, against: .any) { [self] () throws(Errno) in
+            try held.usingData(of: files, caller, against: .any) { () throws(Errno) in
                 // A piece that ends within the time that a caller may wait for a held file.
                 let most: UInt64 = ThreadMark.isSet ? 64 << 20 : 1 << 30
                 return try spending(for: caller) { () throws(Errno) in

@@ -2,6 +2,7 @@ import ACLFormats
 import Authorization
 import BackingStore
 import FuseSession
+import Identity
 import LinuxSystem
 import MountOptions
 
@@ -13,35 +14,61 @@ extension XattrName {
     }
 }
 
-extension FileSystem {
+/// Extended attributes, ours included: lists, flags, owners, backup marks.
+final class XattrOperations: Sendable {
+    let loader: ObjectLoader
+    let judge: Judge
+    let kernel: KernelView
+    let held: HeldCalls
+    let share: Share
+    let gaps: GapReservations
+    let metadata: MetadataChanges
+    let options: MountOptions
+    let accounts: AccountService
+
+    init(
+        loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, gaps: GapReservations,
+        metadata: MetadataChanges, options: MountOptions, accounts: AccountService
+    ) {
+        (self.loader, self.judge, self.kernel, self.held, self.share, self.gaps, self.metadata, self.options, self.accounts) = (
+            loader, judge, kernel, held, share, gaps, metadata, options, accounts
+        )
+    }
+}
+
+extension XattrOperations {
+    /// Whether a removal of capabilities is to be answered and not done: what the kernel asks for in a user's name is judged when
+    /// the change itself comes, which takes them away. Until then nothing is lost by it, also if that is refused.
+    func leavesToChange(_ name: XattrName, _ caller: Caller) -> Bool { caller.uid != 0 && name.isCapabilities }
+
     func getXattr(_ id: NodeID, _ name: UnsafePointer<CChar>, _ caller: Caller) throws(Errno) -> [UInt8] {
         let kind = XattrName(name)
         if kind == .acl { return try aclText(of: id, caller) }
-        return try metadataLock.withReadLock { () throws(Errno) in
-            let object = try load(id)
-            let nodes = Operands(object: object)
+        return try share.lock.withReadLock { () throws(Errno) in
+            let object = try loader.load(id)
+            let operands = Operands(object: object)
             switch kind {
             case .flags:
-                try judge.permit(.readFlags, nodes, caller, about: object)
-                return Array(FileFlagsText.attribute(try shownFlags(object)).utf8)
+                try judge.permit(.readFlags, operands, caller, about: object)
+                return Array(FileFlagsText.attribute(try metadata.shownFlags(object)).utf8)
             case .ownerGUID:
-                try judge.permit(.readFlags, nodes, caller, about: object)
-                return ownerText(object.facts)
+                try judge.permit(.readFlags, operands, caller, about: object)
+                return metadata.ownerText(object.facts)
             case .groupGUID:
-                try judge.permit(.readFlags, nodes, caller, about: object)
-                return groupText(object.facts)
+                try judge.permit(.readFlags, operands, caller, about: object)
+                return metadata.groupText(object.facts)
             case .effective: return effectiveRights(object, caller)
             case .protected:
-                try judge.permit(.setXattr(isProtected: true), nodes, caller, about: object)
+                try judge.permit(.setXattr(isProtected: true), operands, caller, about: object)
                 throw .perm
-            case .backup(let mark): return try getBackupMark(mark, of: object, caller)
+            case .backup(let mark): return try metadata.getBackupMark(mark, of: object, caller)
             case .user(let stored), .trusted(let stored):
-                try judge.permit(.getXattr, nodes, caller, about: object)
+                try judge.permit(.getXattr, operands, caller, about: object)
                 return try read(stored, object)
             case .security(let stored):
                 // Labels are asked for by `ls -l` of everything it shows, where nobody refuses them: whoever may not
                 // read one is told that there is none, whether there is or not (docs/decisions/0004-readings.md).
-                do throws(Errno) { try judge.permit(.getXattr, nodes, caller, about: object) } catch {
+                do throws(Errno) { try judge.permit(.getXattr, operands, caller, about: object) } catch {
                     throw error == .acces || error == .perm ? .nodata : error
                 }
                 return try read(stored, object)
@@ -59,13 +86,13 @@ extension FileSystem {
     func setXattrUndisturbed(
         _ id: NodeID, _ name: UnsafePointer<CChar>, _ value: UnsafeRawBufferPointer, flags: Int32, _ caller: Caller
     ) throws(Errno) {
-        let isDone: Void? = try unlessHeld(caller) { () throws(Errno) in
-            try undisturbed(id, caller) { () throws(Errno) in try setXattr(id, name, value, flags: flags, caller) }
+        let isDone: Void? = try held.unlessHeld(caller) { () throws(Errno) in
+            try gaps.undisturbed(id, caller) { () throws(Errno) in try setXattr(id, name, value, flags: flags, caller) }
         }
         if isDone != nil { return }
         let (name, value) = (name.copied, Array(value))
-        try changingHeld(id, caller) { [self] () throws(Errno) in
-            try undisturbed(id, caller) { () throws(Errno) in
+        try held.changingHeld(id, caller) { [self] () throws(Errno) in
+            try gaps.undisturbed(id, caller) { () throws(Errno) in
                 try name.asName { (name) throws(Errno) in
                     try value.withUnsafeBytes { value in
                         Result { () throws(Errno) in try setXattr(id, name, value, flags: flags, caller) }
@@ -80,49 +107,32 @@ extension FileSystem {
     ) throws(Errno) {
         let kind = XattrName(name)
         if kind == .acl { return try setACL(of: id, to: value, flags: flags, caller) }
-        try changing(id, record: kind.isOfRecord) { () throws(Errno) in
-            let object = try load(id)
-            try requireNoOtherChange(of: object)
-            let nodes = Operands(object: object)
+        try metadata.changing(id, record: kind.isOfRecord) { () throws(Errno) in
+            let object = try loader.load(id)
+            try held.requireNoOtherChange(of: object)
+            let operands = Operands(object: object)
             switch kind {
             case .flags:
                 let requested: FileFlags
                 do { requested = try FileFlagsText.parseAttribute(Array(value)) } catch { throw .inval }
-                try changeFlags(object, to: requested, caller)
-            case .backup(let mark): try setBackupMark(mark, value, flags: flags, of: object, caller)
+                try metadata.changeFlags(object, to: requested, caller)
+            case .backup(let mark): try metadata.setBackupMark(mark, value, flags: flags, of: object, caller)
             case .user(let stored):
-                try judge.permit(.setXattr(isProtected: false), nodes, caller, about: object)
-                try store(stored, value, flags, object, caller)
+                try judge.permit(.setXattr(isProtected: false), operands, caller, about: object)
+                try metadata.store(stored, value, flags, object, caller)
             case .security(let stored), .trusted(let stored):
                 // These namespaces are root's, whatever the entries say.
-                try judge.permit(.setXattr(isProtected: caller.uid != 0), nodes, caller, about: object)
-                try store(stored, value, flags, object, caller)
-            case .protected, .effective: try judge.permit(.setXattr(isProtected: true), nodes, caller, about: object)
+                try judge.permit(.setXattr(isProtected: caller.uid != 0), operands, caller, about: object)
+                try metadata.store(stored, value, flags, object, caller)
+            case .protected, .effective: try judge.permit(.setXattr(isProtected: true), operands, caller, about: object)
             case .ownerGUID:
                 if flags == XattrFlag.create { throw .exist }
-                try changeOwner(of: object, to: Owner(text: value), caller)
+                try metadata.changeOwner(of: object, to: Owner(text: value), caller)
             case .groupGUID:
                 if flags == XattrFlag.create { throw .exist }
-                try changeGroup(of: object, to: OwningGroup(text: value), caller)
+                try metadata.changeGroup(of: object, to: OwningGroup(text: value), caller)
             case .acl, .unsupported: throw .opnotsupp
             case .tooLong: throw .range
-            }
-        }
-    }
-
-    func store(
-        _ name: [UInt8], _ value: UnsafeRawBufferPointer, _ flags: Int32, _ object: ObjectState, _ caller: Caller
-    ) throws(Errno) {
-        defer { tellOthers(of: object.object) }
-        let descriptor = object.descriptor.rawValue
-        try acting(on: object) { () throws(Errno) in
-            try spending(for: caller) { () throws(Errno) in
-                try tree.keepingRoom(besides: name, size: value.count, flags: flags, on: descriptor, object.status) {
-                    () throws(Errno) in
-                    try name.withCName { (name) throws(Errno) in
-                        try Syscall.setxattr(.any(descriptor), name, value, flags: flags)
-                    }
-                }
             }
         }
     }
@@ -130,55 +140,46 @@ extension FileSystem {
     func removeXattr(_ id: NodeID, _ name: UnsafePointer<CChar>, _ caller: Caller) throws(Errno) {
         let kind = XattrName(name)
         if leavesToChange(kind, caller) { return }
-        if try unlessHeld(caller, { () throws(Errno) in try removeXattr(id, kind, caller) }) != nil { return }
-        try changingHeld(id, caller) { [self] () throws(Errno) in try removeXattr(id, kind, caller) }
+        if try held.unlessHeld(caller, { () throws(Errno) in try removeXattr(id, kind, caller) }) != nil { return }
+        try held.changingHeld(id, caller) { [self] () throws(Errno) in try removeXattr(id, kind, caller) }
     }
 
     private func removeXattr(_ id: NodeID, _ kind: XattrName, _ caller: Caller) throws(Errno) {
-        try changing(id, record: kind.isOfRecord) { () throws(Errno) in
-            let object = try load(id)
-            try requireNoOtherChange(of: object)
-            let nodes = Operands(object: object)
+        try metadata.changing(id, record: kind.isOfRecord) { () throws(Errno) in
+            let object = try loader.load(id)
+            try held.requireNoOtherChange(of: object)
+            let operands = Operands(object: object)
             switch kind {
             case .acl:
-                try judge.permit(.setACL(nil), nodes, caller, about: object)
+                try judge.permit(.setACL(nil), operands, caller, about: object)
                 if object.facts.acl == nil { throw .nodata }
-                try changeACL(object, to: nil, caller)
-            case .flags: try changeFlags(object, to: [], caller)
-            case .backup(let mark): try removeBackupMark(mark, of: object, caller)
+                try metadata.changeACL(object, to: nil, caller)
+            case .flags: try metadata.changeFlags(object, to: [], caller)
+            case .backup(let mark): try metadata.removeBackupMark(mark, of: object, caller)
             case .user(let stored):
-                try judge.permit(.removeXattr(isProtected: false), nodes, caller, about: object)
-                try drop(stored, object)
+                try judge.permit(.removeXattr(isProtected: false), operands, caller, about: object)
+                try metadata.drop(stored, object)
             case .security(let stored), .trusted(let stored):
-                try judge.permit(.removeXattr(isProtected: caller.uid != 0), nodes, caller, about: object)
-                if kind.isCapabilities { return try dropCapabilities(stored, object) }
-                try drop(stored, object)
-            case .protected, .effective: try judge.permit(.removeXattr(isProtected: true), nodes, caller, about: object)
-            case .ownerGUID: try removeOwnerGUID(of: object, caller)
-            case .groupGUID: try removeGroupGUID(of: object, caller)
+                try judge.permit(.removeXattr(isProtected: caller.uid != 0), operands, caller, about: object)
+                if kind.isCapabilities { return try metadata.dropCapabilities(stored, object) }
+                try metadata.drop(stored, object)
+            case .protected, .effective: try judge.permit(.removeXattr(isProtected: true), operands, caller, about: object)
+            case .ownerGUID: try metadata.removeOwnerGUID(of: object, caller)
+            case .groupGUID: try metadata.removeGroupGUID(of: object, caller)
             case .unsupported: throw .opnotsupp
             case .tooLong: throw .range
             }
         }
     }
 
-    func drop(_ name: [UInt8], _ object: ObjectState) throws(Errno) {
-        defer { tellOthers(of: object.object) }
-        try acting(on: object) { () throws(Errno) in
-            try name.withCName { (name) throws(Errno) in
-                try Syscall.removexattr(.any(object.descriptor.rawValue), name)
-            }
-        }
-    }
-
     /// Names that end in NUL each; the store and what is only root's is left out.
     func listXattr(_ id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
-        try metadataLock.withReadLock { () throws(Errno) in
-            let object = try load(id)
+        try share.lock.withReadLock { () throws(Errno) in
+            let object = try loader.load(id)
             try judge.permit(.listXattr, Operands(object: object), caller, about: object)
             let names: [[UInt8]]
             var list: [UInt8] = []
-            for shown in try listedBackupMarks(object) { list += shown + [0] }
+            for shown in try metadata.listedBackupMarks(object) { list += shown + [0] }
             do throws(Errno) { names = try Syscall.listxattr(.any(object.descriptor.rawValue)) } catch {
                 if error == .opnotsupp { return list }
                 throw error

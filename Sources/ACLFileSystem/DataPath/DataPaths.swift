@@ -18,7 +18,27 @@ extension ObjectFacts {
     }
 }
 
-extension FileSystem {
+/// Chooses the way of each handle's data, and tells the kernel which backing files it may reach by itself (docs/data-path.md).
+final class DataPaths: Sendable {
+    let share: Share
+    let judge: Judge
+    let backingIDs: BackingIDs
+    let accessTimes: AccessTimes
+    private let report: @Sendable (String) -> Void
+    private let hasSaidBusy = Atomic<Bool>(false)
+
+    /// - Parameters:
+    ///   - isShared: other hosts share the files.
+    ///   - report: writes a line for the administrator.
+    init(
+        _ share: Share, _ judge: Judge, _ accessTimes: AccessTimes, isShared: Bool, _ report: @escaping @Sendable (String) -> Void
+    ) {
+        (self.share, self.judge, self.accessTimes, self.report) = (share, judge, accessTimes, report)
+        backingIDs = BackingIDs(accessTimes, idle: isShared ? IdleBackingIDs.mostOfShared : IdleBackingIDs.most, report: report)
+    }
+}
+
+extension DataPaths {
     /// What a handle about to be made asks of its path.
     func demand(
         _ intent: OpenIntent, of object: ObjectState, isAppendOnly: Bool, clearsSetID: Bool, mayComeAgain: Bool = false,
@@ -50,7 +70,7 @@ extension FileSystem {
     /// - Throws: `busy` as `DataPathTable.join` does.
     func joinDataPath(_ object: ObjectState, _ demand: DataDemand) throws(Errno) -> DataPathShare {
         let way = try share.dataPaths.join(
-            object.object.key, demand, on: backingIDs, everyMount: share.everyMountPasses(self),
+            object.object.key, demand, on: backingIDs, everyMount: share.everyMountPasses(backingIDs),
             object.descriptor.rawValue)
         if object.status.nlink == 0 { share.dataPaths.noteRemoval(of: object.object.key) }
         return way
@@ -79,12 +99,9 @@ extension Opening {
     }
 }
 
-extension FileSystem {
-    /// Why the kernel moves no data although it agreed to; nil if it does.
-    public var passthroughObstacle: String? { backingIDs.obstacle }
-
+extension DataPaths {
     /// For `aclfs status`: opens by the way of their data, the kernel's ids of backing files, and files that are held.
-    var dataMembers: [JSON.Member] {
+    var members: [JSON.Member] {
         func number(_ value: UInt64) -> JSON { .integer(Int64(clamping: value)) }
         return [
             .init("opens_passthrough", number(judge.counters.opensPassthrough.load(ordering: .relaxed))),

@@ -14,22 +14,28 @@ public struct ExplainRequest: Sendable {
     }
 }
 
-extension FileSystem {
+/// Answers what would be decided, by the functions that decide. Neither the kernel nor the node table learns of it.
+public struct Explainer: Sendable {
+    let loader: ObjectLoader
+    let judge: Judge
+    let share: Share
+    let accounts: AccountService
+
     /// Decides as the operation would, by the same function and with an observer that keeps notes. Neither
     /// the kernel nor the node table learns of it.
     public func explain(
         _ request: ExplainRequest, credential: some Credential
     ) throws(ControlFailure) -> Explanation {
         let run = try judged(request, credential: credential)
-        return run.explanation(names: accountNames())
+        return run.explanation(names: accounts.identityNames())
     }
 
     private func judged<C: Credential>(
         _ request: ExplainRequest, credential: C
     ) throws(ControlFailure) -> ExplainRun<C> {
-        var run = ExplainRun(fileSystem: self, credential: credential)
+        var run = ExplainRun(explainer: self, credential: credential)
         do throws(Errno) {
-            try metadataLock.withReadLock { () throws(Errno) in try run.judge(request) }
+            try share.lock.withReadLock { () throws(Errno) in try run.judge(request) }
         } catch { throw ControlFailure(error, run.failure) }
         return run
     }
@@ -38,8 +44,8 @@ extension FileSystem {
     /// anything behind (docs/sandbox-zones.md Z5): so one caller's answer is everybody's.
     /// - Returns: nil if the way is open, or something else closes it.
     func closedBySandbox(_ request: ExplainRequest, credential: some Credential) -> Explanation? {
-        guard view != nil, let run = try? judged(request, credential: credential), run.isClosedBySandbox else { return nil }
-        var explanation = run.explanation(names: accountNames())
+        guard loader.view != nil, let run = try? judged(request, credential: credential), run.isClosedBySandbox else { return nil }
+        var explanation = run.explanation(names: accounts.identityNames())
         explanation.steps = explanation.steps.suffix(1)
         explanation.considered = []
         explanation.notes = ["the sandbox refuses this to whoever comes through this mount"]
@@ -49,8 +55,8 @@ extension FileSystem {
     /// Whether somebody may search all directories that lead to a name.
     func mayReach(_ path: [[UInt8]], credential: some Credential) -> Bool {
         if path.isEmpty { return true }
-        var run = ExplainRun(fileSystem: self, credential: credential)
-        return metadataLock.withReadLock { run.isOpen(path) }
+        var run = ExplainRun(explainer: self, credential: credential)
+        return share.lock.withReadLock { run.isOpen(path) }
     }
 
     /// Every right of a caller, each asked by itself, after the search on the way.
@@ -61,7 +67,7 @@ extension FileSystem {
         for name in RightName.all {
             let request = ExplainRequest(.right(name.right), path: path)
             let run = try judged(request, credential: credential)
-            answers.append(run.explanation(names: accountNames()))
+            answers.append(run.explanation(names: accounts.identityNames()))
             // The same for every right.
             if run.isWayClosed { break }
         }

@@ -20,12 +20,12 @@ enum LookupAnswer {
     case absent(validFor: Double)
 }
 
-extension FileSystem {
+extension KernelView {
     /// Shows an object under a name, and counts the look-up.
     /// - Parameter isListed: by READDIRPLUS.
     func entry(_ child: ObjectState, named name: UnsafePointer<CChar>, below parent: ObjectState, isListed: Bool = false) -> Entry {
         let isNew = isNewHere(child.object)
-        let node = enter(child, named: name, below: parent)
+        let node = loader.enter(child, named: name, below: parent)
         return Entry(
             node: node.id, generation: generation, attributes: attributes(of: child),
             attributesValidFor: isNew || hasSeveralNames(child) ? answerWithoutTime(child, of: node) : attributeTime(child, of: node),
@@ -34,7 +34,7 @@ extension FileSystem {
 
     /// An object that has no name.
     func unnamedEntry(_ object: ObjectState, in directory: ObjectState) -> Entry {
-        let node = enter(object, named: nil, below: directory)
+        let node = loader.enter(object, named: nil, below: directory)
         return Entry(node: node.id, generation: generation, attributes: attributes(of: object))
     }
 
@@ -71,7 +71,7 @@ extension FileSystem {
     /// Whether any later change of a directory has another ctime, and what was judged is what is stored under this one.
     /// Of a confined mount what may be searched is its zones' affair, too.
     private func tellsEveryChange(_ directory: ObjectState) -> Bool {
-        view == nil && Self.isSettled(directory.status.ctime) && tree.isCurrent(directory.object, directory.status)
+        loader.view == nil && Self.isSettled(directory.status.ctime) && loader.tree.isCurrent(directory.object, directory.status)
     }
 
     /// A file system stamps a directory before the name changes, and may wait for its journal in between.
@@ -85,7 +85,7 @@ extension FileSystem {
         // Longer than that is dearer than a bump, and the clock has other things to do.
         let end = SystemTime.monotonic() + 20_000_000
         return directories.all.allSatisfy { seen in
-            guard SystemTime.monotonic() < end, let descriptor = tree.atHand(seen.directory.object),
+            guard SystemTime.monotonic() < end, let descriptor = loader.tree.atHand(seen.directory.object),
                 let status = try? Syscall.statx(descriptor.rawValue)
             else { return false }
             return status.ctime == seen.ctime
@@ -140,79 +140,6 @@ extension FileSystem {
     }
 }
 
-// MARK: Taking back
-
-extension FileSystem {
-    /// After a change of an object's facts and before the reply: takes back what is no longer everybody's (R1, R2).
-    /// - Parameters:
-    ///   - after: nil if it cannot be told any more.
-    ///   - repliesWithAttributes: the kernel learns the new attributes from the reply itself.
-    func invalidate(_ object: ObjectState, after: ObjectFacts?, repliesWithAttributes: Bool = false) {
-        defer { tellOthers(of: object.object) }
-        guard let node = object.node else { return }
-        if loses(.search, object, after), node.isDirectory { cache.invalidateEntries(below: node) }
-        if repliesWithAttributes { return }
-        cache.invalidateAttributes(of: node.id)
-        // It runs programs by what it knows of these.
-        if let after, after.mode == object.facts.mode, after.owner == object.facts.owner, after.group == object.facts.group { return }
-        node.attributeTime.forget(at: SystemTime.monotonic())
-    }
-
-    private func loses(_ rights: Rights, _ before: ObjectState, _ after: ObjectFacts?) -> Bool {
-        guard judge.everybodyHolds(rights, on: before) else { return false }
-        guard let after else { return true }
-        return !judge.everybodyHolds(rights, on: after, before.location)
-    }
-
-    /// An object has moved to a new name; it keeps the time that it was given under the old one (R2).
-    func invalidateMoved(_ object: ObjectState, from source: ObjectState, to name: UnsafePointer<CChar>, in destination: ObjectState) {
-        tellOthers(ofNameIn: source, object.object)
-        tellOthers(ofNameIn: destination, nil)
-        guard let old = source.node, let new = destination.node else { return }
-        // Below a directory that moves between zones other rights hold.
-        if object.location.zone != destination.location.below(name).zone, object.facts.kind == .directory {
-            invalidateView()
-        }
-        if judge.everybodyHolds(.search, on: destination) {
-            cache.move(nodes.known(object.object)?.id, from: old, to: name, below: new)
-        } else {
-            cache.invalidateEntries(below: old)
-        }
-    }
-
-    /// No names are handed out from now on, and those that were are taken back one by one. Until that is done,
-    /// revocations still take back all at once: what someone mounts in that moment may be lost.
-    func suspendForMountsBelow() {
-        // With the lock, nobody stands between a look at the old times and the note of a name. What listings show that are
-        // not used yet the kernel stamps when it uses them, in whatever epoch it was looked for.
-        let batch = metadataLock.withWriteLock { cache.suspendForMountsBelow(unused: handles.unusedNames) }
-        batch.map(invalidateSingly)
-    }
-
-    /// On the clock's thread.
-    func invalidateLateEntries() { cache.takeLateNames().map(invalidateSingly) }
-
-    private func invalidateSingly(_ batch: NamesInFlight.Batch) {
-        let orders = Notices.Orders(
-            isWanted: { [cache] in cache.isInFlight(batch.ticket) },
-            isDropped: { [self] name in
-                guard let child = name.child, let node = nodes.find(child) else { return false }
-                // A directory's entry is used again under whatever name it is found, so it has the mark (R7).
-                guard !node.isDirectory else {
-                    node.revalidation.mark()
-                    return false
-                }
-                // A late answer then meets an entry that nobody finds any more. Not where something is mounted on a file.
-                guard let parent = nodes.find(name.parent) else { return false }
-                return !name.bytes.withUnsafeBufferPointer { bytes in
-                    bytes.baseAddress.map { mountsBelow.guards($0, in: parent.object) } ?? true
-                }
-            },
-            then: { [cache] in cache.finish(batch.ticket) })
-        notices.invalidate(batch.names, orders)
-    }
-}
-
 extension UnsafePointer<CChar> {
     /// The characters with their NUL.
     var copied: [CChar] {
@@ -225,4 +152,23 @@ extension UnsafePointer<CChar> {
         characters.append(0)
         return characters
     }
+}
+
+extension KernelView {
+    func attributes(of object: ObjectState) -> ObjectAttributes {
+        let status = object.status
+        let modification =
+            object.object.kind == .file
+            ? share.growing.times.modification(of: object.object.key, status, object.descriptor.rawValue) : status.mtime
+        return ObjectAttributes(
+            ino: loader.tree.shownInode(device: status.device, inode: status.inode), mode: status.mode,
+            nlink: status.nlink, uid: status.uid, gid: status.gid, size: status.size, blocks: status.blocks,
+            blksize: status.blksize, rdev: status.rdev, accessTime: Timestamp(status.atime),
+            modificationTime: Timestamp(modification), changeTime: Timestamp(status.ctime),
+            birthTime: status.hasBirthTime ? Timestamp(status.btime) : nil)
+    }
+}
+
+extension Timestamp {
+    init(_ time: Timespec) { self.init(seconds: time.sec, nanoseconds: time.nsec) }
 }

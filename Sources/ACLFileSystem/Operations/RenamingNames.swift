@@ -3,19 +3,20 @@ import BackingStore
 import FuseSession
 import LinuxSystem
 
-extension FileSystem {
+extension NameOperations {
     func rename(
         _ name: UnsafePointer<CChar>, in parent: NodeID, to newName: UnsafePointer<CChar>, in newParent: NodeID,
         flags: UInt32, _ caller: Caller
     ) throws(Errno) {
         // A whiteout is a device node that nobody asked to create (docs/authorization.md 2.4).
         guard flags & ~(RenameFlag.noReplace | RenameFlag.exchange) == 0 else { throw .inval }
-        let isDone: Void? = try unlessHeld(caller) { () throws(Errno) in
+        let isDone: Void? = try held.unlessHeld(caller) { () throws(Errno) in
             try renameNow(name, in: parent, to: newName, in: newParent, flags: flags, caller)
         }
         if isDone != nil { return }
         let (old, new) = (name.copied, newName.copied)
-        try changingHeldNames(caller, { () throws(Errno) in try heldNames([(old, parent), (new, newParent)]) }) { [self] () throws(Errno) in
+        try held.changingHeldNames(caller, { () throws(Errno) in try held.heldNames([(old, parent), (new, newParent)]) }) {
+            [self] () throws(Errno) in
             try old.asName { (name) throws(Errno) in
                 try new.asName { (newName) throws(Errno) in
                     try renameNow(name, in: parent, to: newName, in: newParent, flags: flags, caller)
@@ -31,14 +32,14 @@ extension FileSystem {
         let exchanges = flags & RenameFlag.exchange != 0
         // For writing: a look-up that the kernel made without its locks must have noted what it hands out before it is
         // asked here whether anything was (docs/coherence.md R2).
-        try metadataLock.withWriteLock { () throws(Errno) in
-            let source = try load(parent)
-            let destination = parent == newParent ? source : try load(newParent)
-            let object = try child(name, of: source)
-            let target = try childIfThere(newName, of: destination)
-            if parent != newParent { try requireOpenGate(.crossing) }
-            try requireOpenGate(of: object.object)
-            if let target { try requireOpenGate(of: target.object) }
+        try share.lock.withWriteLock { () throws(Errno) in
+            let source = try loader.load(parent)
+            let destination = parent == newParent ? source : try loader.load(newParent)
+            let object = try loader.child(name, of: source)
+            let target = try loader.childIfThere(newName, of: destination)
+            if parent != newParent { try loader.requireOpenGate(.crossing) }
+            try loader.requireOpenGate(of: object.object)
+            if let target { try loader.requireOpenGate(of: target.object) }
             if exchanges, target == nil { throw .noent }
             if flags & RenameFlag.noReplace != 0, target != nil { throw .exist }
             let objects = Operands(
@@ -49,30 +50,30 @@ extension FileSystem {
             if source.isCovered { throw .noent }
             if destination.isCovered { throw .rofs }
             if object.isCovered || target?.isCovered ?? false { throw .busy }
-            try acting(on: object, and: target.flatMap { $0.object.key == object.object.key ? nil : $0 }) { () throws(Errno) in
+            try held.acting(on: object, and: target.flatMap { $0.object.key == object.object.key ? nil : $0 }) { () throws(Errno) in
                 try spending(for: caller) { () throws(Errno) in
                     try Syscall.renameat2(
                         source.descriptor.rawValue, name, to: destination.descriptor.rawValue, newName, flags: flags)
                 }
             }
-            keepRecord(of: source)
-            if parent != newParent { keepRecord(of: destination) }
-            keepRecord(of: object)
+            loader.keepRecord(of: source)
+            if parent != newParent { loader.keepRecord(of: destination) }
+            loader.keepRecord(of: object)
             if object.object.key != target?.object.key {
-                share.hasMoved(object, from: source, name, to: destination, newName, through: self)
+                share.hasMoved(object, from: source, name, to: destination, newName, through: kernel)
                 if let target {
                     if exchanges {
-                        share.hasMoved(target, from: destination, newName, to: source, name, through: self)
+                        share.hasMoved(target, from: destination, newName, to: source, name, through: kernel)
                     } else {
                         share.hasRemoved(target, newName, from: destination)
                     }
                 }
             }
-            invalidateMoved(object, from: source, to: newName, in: destination)
-            if exchanges, let target { invalidateMoved(target, from: destination, to: name, in: source) }
-            if !exchanges, let target { tellOthers(of: target.object) }
+            kernel.invalidateMoved(object, from: source, to: newName, in: destination)
+            if exchanges, let target { kernel.invalidateMoved(target, from: destination, to: name, in: source) }
+            if !exchanges, let target { kernel.tellOthers(of: target.object) }
             if !exchanges, let target, target.status.nlink <= 1 || target.facts.kind == .directory {
-                tree.forgetDescriptor(of: target.object)
+                loader.tree.forgetDescriptor(of: target.object)
             }
         }
     }
@@ -80,14 +81,14 @@ extension FileSystem {
     func link(
         _ id: NodeID, as name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller
     ) throws(Errno) -> Entry {
-        let linked = try unlessHeld(caller) { () throws(Errno) in
+        let linked = try held.unlessHeld(caller) { () throws(Errno) in
             try linkNow(id, as: name, in: parent, caller)
         }
         if let linked { return linked }
         let copy = name.copied
-        return try changingHeldNames(
-            caller, unwanted: { [self] in forgetLookups(of: $0.node, 1) },
-            { () throws(Errno) in try heldNames([(copy, parent)], besides: id) }
+        return try held.changingHeldNames(
+            caller, unwanted: { [self] in lookups.forgetLookups(of: $0.node, 1) },
+            { () throws(Errno) in try held.heldNames([(copy, parent)], besides: id) }
         ) { [self] () throws(Errno) in
             try copy.asName { (name) throws(Errno) in try linkNow(id, as: name, in: parent, caller) }
         }
@@ -97,21 +98,21 @@ extension FileSystem {
         _ id: NodeID, as name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller
     ) throws(Errno) -> Entry {
         try share.withNamesHeld { () throws(Errno) in
-            let object = try load(id)
-            let directory = try load(parent)
-            try requireOpenGate(of: directory.object)
+            let object = try loader.load(id)
+            let directory = try loader.load(parent)
+            try loader.requireOpenGate(of: directory.object)
             try judge.permit(.link, Operands(linking: object, as: name, in: directory), caller, about: object)
             if directory.isCovered { throw .rofs }
-            try acting(on: object) { () throws(Errno) in
+            try held.acting(on: object) { () throws(Errno) in
                 try spending(for: caller) { () throws(Errno) in
                     try Syscall.link(descriptor: object.descriptor.rawValue, to: directory.descriptor.rawValue, name)
                 }
             }
-            tellOthers(ofNameIn: directory, object.object)
+            kernel.tellOthers(ofNameIn: directory, object.object)
             // On a confined mount the new name may be in another zone, and so another node.
-            guard view != nil else { return entry(try load(id), named: name, below: directory) }
-            if let node = object.node { giveName(name, in: directory, to: node) }
-            return entry(try child(name, of: directory), named: name, below: directory)
+            guard loader.view != nil else { return kernel.entry(try loader.load(id), named: name, below: directory) }
+            if let node = object.node { loader.giveName(name, in: directory, to: node) }
+            return kernel.entry(try loader.child(name, of: directory), named: name, below: directory)
         }
     }
 }

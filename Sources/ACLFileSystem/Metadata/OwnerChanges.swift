@@ -39,7 +39,7 @@ enum OwningGroup {
     }
 }
 
-extension FileSystem {
+extension MetadataChanges {
     func ownerText(_ facts: ObjectFacts) -> [UInt8] {
         Array((facts.ownerGUID ?? GUID(user: facts.owner)).uuidText.utf8)
     }
@@ -86,7 +86,7 @@ extension FileSystem {
     /// After a change, which may be half done; nil if it cannot be told. On a mount that one user alone reaches, it
     /// matters to whom an object belongs.
     private func factsNow(_ object: ObjectState) -> ObjectFacts? {
-        guard let node = object.node, let now = try? load(node) else { return nil }
+        guard let node = object.node, let now = try? loader.load(node) else { return nil }
         return now.facts
     }
 
@@ -96,17 +96,17 @@ extension FileSystem {
         _ object: ObjectState, uid: UInt32? = nil, gid: UInt32? = nil, _ change: (inout MetadataRecord) -> Void
     ) throws(Errno) {
         try invalidating(object) { () throws(Errno) in
-            try acting(on: object) { () throws(Errno) in try giveAlone(object, uid: uid, gid: gid, change) }
+            try held.acting(on: object) { () throws(Errno) in try giveAlone(object, uid: uid, gid: gid, change) }
         }
     }
 
     /// Tells the kernel of a change, which may be half done.
     private func invalidating(_ object: ObjectState, _ change: () throws(Errno) -> Void) throws(Errno) {
         do throws(Errno) { try change() } catch {
-            if error != .mayBeHeld { invalidate(object, after: factsNow(object)) }
+            if error != .mayBeHeld { kernel.invalidate(object, after: factsNow(object)) }
             throw error
         }
-        invalidate(object, after: factsNow(object))
+        kernel.invalidate(object, after: factsNow(object))
     }
 
     private func giveAlone(
@@ -116,12 +116,12 @@ extension FileSystem {
         let facts = object.facts
         let mode = facts.mode.subtracting([.setUser, .setGroup])
         if mode != facts.mode { try Syscall.fchmod(descriptor, mode: UInt32(mode.rawValue)) }
-        if volume.ignoresOwnership { return try dropCapabilitiesWithoutOwner(object) }
-        var record = try tree.record(descriptor)
+        if judge.volume.ignoresOwnership { return try dropCapabilitiesWithoutOwner(object) }
+        var record = try loader.tree.record(descriptor)
         change(&record)
         let changesNumber = uid != nil || gid != nil
         if changesNumber { try Syscall.fchown(descriptor, uid: uid ?? .max, gid: gid ?? .max) }
-        do { try tree.write(record, to: descriptor) } catch {
+        do { try loader.tree.write(record, to: descriptor) } catch {
             // No room for the record, say: it stays whose it was.
             if changesNumber { try? Syscall.fchown(descriptor, uid: facts.owner, gid: facts.group) }
             throw error

@@ -5,18 +5,90 @@ import FuseSession
 import Glibc
 import LinuxSystem
 
-extension FileSystem {
-    /// Whether the daemon may give objects to others.
-    var runsAsRoot: Bool { geteuid() == 0 }
+/// Attributes: asked for and changed; `access`, the target of a link, statistics.
+final class AttributeOperations: Sendable {
+    let loader: ObjectLoader
+    let judge: Judge
+    let kernel: KernelView
+    let held: HeldCalls
+    let share: Share
+    let gaps: GapReservations
+    let metadata: MetadataChanges
+    let handles: HandleTable
+    let accessTimes: AccessTimes
+
+    init(
+        loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, gaps: GapReservations,
+        metadata: MetadataChanges, handles: HandleTable, accessTimes: AccessTimes
+    ) {
+        (self.loader, self.judge, self.kernel, self.held, self.share, self.gaps, self.metadata, self.handles, self.accessTimes) = (
+            loader, judge, kernel, held, share, gaps, metadata, handles, accessTimes
+        )
+    }
+}
+
+extension AttributeOperations {
+    /// - Parameter handle: the kernel's own question on the way of a read or seek through an open file, which may not fail
+    ///   for what the caller may not do any more. fstat(2) comes without one.
+    func status(_ id: NodeID, _ handle: HandleID?, _ caller: Caller) throws(Errno) -> ShownAttributes {
+        // An entry's attributes that are not good for any time are followed by this question.
+        if share.growing.times.areMoved { share.growing.times.awaitRelease(try loader.node(id).object.key) }
+        return try share.lock.withReadLock { () throws(Errno) in
+            let object = try loader.load(id)
+            let parts = Operands(object: object)
+            if let handle, let file = try? handles.file(handle), file.node.id == id,
+                !judge.decide(.stat, parts, caller).isAllowed
+            {
+                return kernel.shownWithoutTime(object)
+            }
+            try judge.permit(.stat, parts, caller, about: object)
+            return kernel.shown(object)
+        }
+    }
+
+    func access(_ id: NodeID, mask: Int32, _ caller: Caller) throws(Errno) {
+        try share.lock.withReadLock { () throws(Errno) in
+            let object = try loader.load(id)
+            let mask = AccessMask(rawValue: UInt8(truncatingIfNeeded: mask & 7))
+            try judge.permit(.access(mask), Operands(object: object), caller, about: object)
+        }
+    }
+
+    func readLink(_ id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
+        try share.lock.withReadLock { () throws(Errno) in
+            let object = try loader.load(id)
+            try judge.permit(.readLink, Operands(object: object), caller, about: object)
+            // Bound, so that it outlives the call.
+            let place = accessTimes.place(of: object.descriptor.rawValue) ?? object.descriptor
+            return try Syscall.readlinkat(place.rawValue)
+        }
+    }
+
+    func statistics(_ id: NodeID, _ caller: Caller) throws(Errno) -> FileSystemStatistics {
+        if loader.view != nil {
+            // Nobody is refused this elsewhere, but nothing is told about a place that nothing reaches.
+            try share.lock.withReadLock { () throws(Errno) in
+                let object = try loader.load(id)
+                if object.location.rights.isEmpty { try judge.permit(.readFlags, Operands(object: object), caller, about: object) }
+            }
+        }
+        let descriptor = try loader.tree.descriptor(of: loader.node(id).object)
+        let status = try Syscall.fstatvfs(descriptor.rawValue)
+        return FileSystemStatistics(
+            blocks: status.blocks, blocksFree: status.bfree, blocksAvailable: status.bavail, files: status.files,
+            filesFree: status.ffree, blockSize: UInt32(truncatingIfNeeded: status.bsize),
+            fragmentSize: UInt32(truncatingIfNeeded: status.frsize),
+            nameLength: UInt32(truncatingIfNeeded: status.namemax))
+    }
 
     /// SETATTR while nothing else changes the file.
     func changeUndisturbed(_ id: NodeID, _ changes: SetAttributes, _ caller: Caller) throws(Errno) -> ShownAttributes {
         func perform() throws(Errno) -> ShownAttributes {
-            try undisturbed(id, caller, changes) { () throws(Errno) in try change(id, changes, caller) }
+            try gaps.undisturbed(id, caller, changes) { () throws(Errno) in try change(id, changes, caller) }
         }
-        if let shown = try unlessHeld(caller, perform) { return shown }
-        return try changingHeld(id, caller) { [self] () throws(Errno) in
-            try undisturbed(id, caller, changes) { () throws(Errno) in try change(id, changes, caller) }
+        if let shown = try held.unlessHeld(caller, perform) { return shown }
+        return try held.changingHeld(id, caller) { [self] () throws(Errno) in
+            try gaps.undisturbed(id, caller, changes) { () throws(Errno) in try change(id, changes, caller) }
         }
     }
 
@@ -26,32 +98,32 @@ extension FileSystem {
         if let size = changes.size, changes.mode == nil, changes.uid == nil, changes.gid == nil {
             return try resize(id, to: size, through: changes.handle, caller)
         }
-        return try changing(id, record: changes.uid != nil || changes.gid != nil) { () throws(Errno) in
-            let object = try load(id)
-            try requireNoOtherChange(of: object)
-            let nodes = Operands(object: object)
+        return try metadata.changing(id, record: changes.uid != nil || changes.gid != nil) { () throws(Errno) in
+            let object = try loader.load(id)
+            try held.requireNoOtherChange(of: object)
+            let operands = Operands(object: object)
             let times = requestedTimes(changes)
             if let mode = changes.mode, !isKernelsOwn(mode, changes, object, caller) {
-                try judge.permit(.chmod(FileMode(rawValue: UInt16(mode & 0o7777))), nodes, caller, about: object)
+                try judge.permit(.chmod(FileMode(rawValue: UInt16(mode & 0o7777))), operands, caller, about: object)
             }
             if changes.uid != nil || changes.gid != nil {
-                try judge.permit(.chown(uid: changes.uid, gid: changes.gid), nodes, caller, about: object)
+                try judge.permit(.chown(uid: changes.uid, gid: changes.gid), operands, caller, about: object)
             }
             if changes.size != nil { try permitTruncation(object, changes.handle, caller) }
             if let times {
                 try judge.permit(
-                    .setTimes(access: times.access.kind, modification: times.modification.kind), nodes, caller, about: object)
+                    .setTimes(access: times.access.kind, modification: times.modification.kind), operands, caller, about: object)
             }
             // The kernel will ask for this name without a lock, whatever the change was (R10).
             if changes.mode != nil, object.facts.kind == .directory { object.node?.revalidation.mark() }
             do throws(Errno) {
                 try apply(changes, times, to: object, caller)
-                let after = try reload(object, keepsRecord: changes.uid == nil && changes.gid == nil)
-                invalidate(object, after: after.facts, repliesWithAttributes: true)
-                return shownAfterChange(after)
+                let after = try loader.reload(object, keepsRecord: changes.uid == nil && changes.gid == nil)
+                kernel.invalidate(object, after: after.facts, repliesWithAttributes: true)
+                return kernel.shownAfterChange(after)
             } catch {
                 // It may be half done.
-                if error != .mayBeHeld { invalidate(object, after: nil) }
+                if error != .mayBeHeld { kernel.invalidate(object, after: nil) }
                 throw error
             }
         }
@@ -62,24 +134,24 @@ extension FileSystem {
     private func resize(
         _ id: NodeID, to size: UInt64, through handle: HandleID?, _ caller: Caller
     ) throws(Errno) -> ShownAttributes {
-        let object = try metadataLock.withReadLock { () throws(Errno) in
-            let object = try load(id)
-            try requireNoOtherChange(of: object)
+        let object = try share.lock.withReadLock { () throws(Errno) in
+            let object = try loader.load(id)
+            try held.requireNoOtherChange(of: object)
             try permitTruncation(object, handle, caller)
-            try clearSetID(object, caller, holding: .reading)
+            try metadata.clearSetID(object, caller, holding: .reading)
             return object
         }
         do throws(Errno) {
-            try acting(on: object, holding: .free) { () throws(Errno) in
+            try held.acting(on: object, holding: .free) { () throws(Errno) in
                 try spending(for: caller) { () throws(Errno) in
-                    defer { share.contentChanged(object.object, through: self) }
+                    defer { share.contentChanged(object.object, through: kernel) }
                     try Syscall.truncate(object.descriptor.rawValue, size: Int64(bitPattern: size))
                 }
             }
             share.growing.times.leaveMoved(object.object.key)
-            return try metadataLock.withReadLock { () throws(Errno) in shownAfterChange(try load(id)) }
+            return try share.lock.withReadLock { () throws(Errno) in kernel.shownAfterChange(try loader.load(id)) }
         } catch {
-            if error != .mayBeHeld, let node = object.node { invalidateAttributes(of: node) }
+            if error != .mayBeHeld, let node = object.node { kernel.invalidateAttributes(of: node) }
             throw error
         }
     }
@@ -90,7 +162,7 @@ extension FileSystem {
     private func isKernelsOwn(
         _ mode: UInt32, _ changes: SetAttributes, _ object: ObjectState, _ caller: Caller
     ) -> Bool {
-        guard !kernelLeavesSetID, object.facts.kind == .file else { return false }
+        guard !kernel.leavesSetID, object.facts.kind == .file else { return false }
         let now = UInt32(object.facts.mode.rawValue)
         guard mode & 0o7777 != now, (mode & 0o7777) | 0o6000 == now | 0o6000, mode & 0o6000 & ~now == 0 else {
             return false
@@ -122,26 +194,26 @@ extension FileSystem {
     ) throws(Errno) {
         let descriptor = object.descriptor.rawValue
         if changes.uid != nil || changes.gid != nil {
-            try changeOwner(of: object, uid: changes.uid, gid: changes.gid)
+            try metadata.changeOwner(of: object, uid: changes.uid, gid: changes.gid)
         }
         if let size = changes.size {
-            if caller.uid != 0 { try clearSetID(of: object) }
-            try acting(on: object) { () throws(Errno) in
+            if caller.uid != 0 { try metadata.clearSetID(of: object) }
+            try held.acting(on: object) { () throws(Errno) in
                 try spending(for: caller) { () throws(Errno) in
-                    defer { share.contentChanged(object.object, through: self) }
+                    defer { share.contentChanged(object.object, through: kernel) }
                     try Syscall.truncate(descriptor, size: Int64(bitPattern: size))
                 }
             }
             share.growing.times.leaveMoved(object.object.key)
         }
         if let mode = changes.mode {
-            let stored = AttributeEffect.storedMode(FileMode(rawValue: UInt16(mode & 0o7777)), on: volume)
-            try acting(on: object) { () throws(Errno) in try Syscall.fchmod(descriptor, mode: UInt32(stored.rawValue)) }
+            let stored = AttributeEffect.storedMode(FileMode(rawValue: UInt16(mode & 0o7777)), on: judge.volume)
+            try held.acting(on: object) { () throws(Errno) in try Syscall.fchmod(descriptor, mode: UInt32(stored.rawValue)) }
         } else if changes.killSetID, caller.uid != 0, isBeforeWriting(changes, to: object, caller) {
-            try clearSetID(of: object)
+            try metadata.clearSetID(of: object)
         }
         if let times {
-            try acting(on: object) { () throws(Errno) in
+            try held.acting(on: object) { () throws(Errno) in
                 try Syscall.utimens(
                     descriptor, access: times.access.change, modification: times.modification.change)
             }
@@ -150,79 +222,12 @@ extension FileSystem {
         }
     }
 
-    /// Any chown that names an id clears both set-id bits, also root's and on every kind (6.3). On a volume
-    /// that ignores ownership the change itself is accepted and discarded (Q1).
-    func changeOwner(of object: ObjectState, uid: UInt32?, gid: UInt32?) throws(Errno) {
-        try acting(on: object) { () throws(Errno) in try changeOwnerAlone(of: object, uid: uid, gid: gid) }
-    }
-
-    private func changeOwnerAlone(of object: ObjectState, uid: UInt32?, gid: UInt32?) throws(Errno) {
-        let descriptor = object.descriptor.rawValue
-        let mode = AttributeEffect.modeAfterChown(object.facts, uid: uid, gid: gid)
-        if mode != object.facts.mode { try Syscall.fchmod(descriptor, mode: UInt32(mode.rawValue)) }
-        if volume.ignoresOwnership { return try dropCapabilitiesWithoutOwner(object) }
-        // An owner that uid does not imply ends with the uid that it went with.
-        let before = try tree.record(descriptor)
-        var record = before
-        if uid != nil { record.ownerGUID = nil }
-        if gid != nil { record.groupGUID = nil }
-        if record != before { try tree.write(record, to: descriptor) }
-        do { try Syscall.fchown(descriptor, uid: uid ?? .max, gid: gid ?? .max) } catch {
-            // No quota for the new owner, say: everything stays as it was.
-            if record != before { try? tree.write(before, to: descriptor) }
-            throw error
-        }
-        // The backing may clear or, on directories, keep bits in its own way.
-        if object.facts.kind != .symlink { try Syscall.fchmod(descriptor, mode: UInt32(mode.rawValue)) }
-    }
-
     /// A truncation carries the kernel's own "now", which nobody asked for.
     private func requestedTimes(_ changes: SetAttributes) -> RequestedTimes? {
         if changes.size != nil { return nil }
         if changes.accessTime == nil, changes.modificationTime == nil { return nil }
         return RequestedTimes(
             access: RequestedTime(changes.accessTime), modification: RequestedTime(changes.modificationTime))
-    }
-
-    func changeFlags(_ object: ObjectState, to requested: FileFlags, _ caller: Caller) throws(Errno) {
-        // Judged as it is shown: what clears a backup key through the flag is a change, too.
-        var shown = object.facts
-        shown.flags = try markedFlags(object)
-        var requested = requested
-        // Shown because of where it is, so that it comes with every change of another flag.
-        if object.location.isLeftOutOfBackups, !shown.flags.contains(.noDump) { requested.subtract(.noDump) }
-        try judge.permit(.chflags(requested), Operands(object: object).with(shown), caller, about: object)
-        let flags = AttributeEffect.flags(after: requested, on: shown)
-        if flags == shown.flags { return }
-        var record = try tree.record(object.descriptor.rawValue)
-        record.flags = flags
-        try changeRecord(of: object, to: record, after: object.facts, caller)
-        if !flags.contains(.noDump) { try dropBackupMarks(object) }
-    }
-
-    func changeACL(_ object: ObjectState, to acl: ACL?, _ caller: Caller) throws(Errno) {
-        try judge.permit(.setACL(acl), Operands(object: object), caller, about: object)
-        if acl == object.facts.acl { return }
-        var record = try tree.record(object.descriptor.rawValue)
-        record.acl = acl
-        var after = object.facts
-        after.acl = acl
-        try changeRecord(of: object, to: record, after: after, caller)
-    }
-
-    /// Stores a record and tells the kernel, whether it could be stored or not.
-    func changeRecord(
-        of object: ObjectState, to record: MetadataRecord, after facts: ObjectFacts, _ caller: Caller
-    ) throws(Errno) {
-        do throws(Errno) {
-            try acting(on: object) { () throws(Errno) in
-                try spending(for: caller) { () throws(Errno) in try tree.write(record, to: object.descriptor.rawValue) }
-            }
-        } catch {
-            if error != .mayBeHeld { invalidate(object, after: facts) }
-            throw error
-        }
-        invalidate(object, after: facts)
     }
 }
 

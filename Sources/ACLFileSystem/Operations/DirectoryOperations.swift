@@ -4,11 +4,32 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-extension FileSystem {
+/// Directories that are opened and listed.
+final class DirectoryOperations: Sendable {
+    let loader: ObjectLoader
+    let judge: Judge
+    let kernel: KernelView
+    let held: HeldCalls
+    let share: Share
+    let lookups: LookupOperations
+    let handles: HandleTable
+    let accessTimes: AccessTimes
+
+    init(
+        loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, lookups: LookupOperations,
+        handles: HandleTable, accessTimes: AccessTimes
+    ) {
+        (self.loader, self.judge, self.kernel, self.held, self.share, self.lookups, self.handles, self.accessTimes) = (
+            loader, judge, kernel, held, share, lookups, handles, accessTimes
+        )
+    }
+}
+
+extension DirectoryOperations {
     func openDirectory(_ id: NodeID, _ caller: Caller) throws(Errno) -> Opening {
-        let node = try node(id)
-        return try metadataLock.withReadLock { () throws(Errno) in
-            let object = try load(node)
+        let node = try loader.node(id)
+        return try share.lock.withReadLock { () throws(Errno) in
+            let object = try loader.load(node)
             try judge.permit(.list, Operands(object: object), caller, about: object)
             guard object.facts.kind == .directory else { throw .notdir }
             let portion = try share.handleQuota.take(caller.uid)
@@ -17,7 +38,7 @@ extension FileSystem {
                     object.descriptor.rawValue,
                     OpenFlag.readOnly | OpenFlag.directory | OpenFlag.nonBlock))
             return Opening(
-                handle: handles.add(OpenDirectory(node: node, descriptor: descriptor, portion, cache: cache)),
+                handle: handles.add(OpenDirectory(node: node, descriptor: descriptor, portion, cache: kernel.cache)),
                 flags: listingFlags(object))
         }
     }
@@ -26,10 +47,10 @@ extension FileSystem {
     /// It asks for the attributes before it believes them, in the name of whoever lists, who must get them; and forgets
     /// the names when the directory's mtime has moved, so that must tell every change. A confined mount may be asked anew for each part of a listing.
     private func listingFlags(_ directory: ObjectState) -> Opening.Flags {
-        guard view == nil, cache.times.entry > 0, !directory.isCovered, !accessTimes.areStrict,
+        guard loader.view == nil, kernel.cache.times.entry > 0, !directory.isCovered, !accessTimes.areStrict,
             // Of such a directory the kernel takes no mtime (AttributesInSteps.swift).
-            !isSticky(directory),
-            tree.stampsEveryChange(directory.status, directory.descriptor),
+            !kernel.isSticky(directory),
+            loader.tree.stampsEveryChange(directory.status, directory.descriptor),
             judge.everybodyHolds([.list, .search, .readAttributes, .readSecurity], on: directory)
         else { return [] }
         // Shown anew, the objects bring their attributes along; names that are kept leave each to be asked for.
@@ -41,7 +62,7 @@ extension FileSystem {
     private func areShownLately(in directory: ObjectState) -> Bool {
         guard let node = directory.node else { return false }
         let age = SystemTime.monotonic() &- node.lastShown.load(ordering: .relaxed)
-        return Double(age) < 0.7 * 1e9 * cache.times.attributes
+        return Double(age) < 0.7 * 1e9 * kernel.cache.times.attributes
     }
 
     /// Fills the reply with names from `offset` on.
@@ -52,10 +73,10 @@ extension FileSystem {
         // A listing that follows says that the kernel has used the one before (R5).
         directory.listing.isUsed()
         if offset == 0 { directory.node.lastShown.store(SystemTime.monotonic(), ordering: .relaxed) }
-        try passingGates(caller) { () throws(Errno) in
+        try held.passingGates(caller) { () throws(Errno) in
             // A gate that is open stays so as long as the lock is held.
-            try metadataLock.withReadLock { () throws(Errno) in
-                if view != nil { try permitListing(load(directory.node), caller) }
+            try share.lock.withReadLock { () throws(Errno) in
+                if loader.view != nil { try permitListing(loader.load(directory.node), caller) }
                 try forEachName(of: directory, from: offset) { name, inode in
                     reply.add(
                         name: name.name, ino: inode, type: UInt32(name.type), offset: UInt64(bitPattern: name.nextOffset))
@@ -79,7 +100,7 @@ extension FileSystem {
             try listEntries(of: directory, from: offset, into: &reply, &shown, caller)
         } catch {
             // The kernel will not learn of them.
-            for node in shown { forgetLookups(of: node, 1) }
+            for node in shown { lookups.forgetLookups(of: node, 1) }
             throw error
         }
         if offset == 0 { directory.node.lastShown.store(now, ordering: .relaxed) }
@@ -97,9 +118,9 @@ extension FileSystem {
         of directory: OpenDirectory, from offset: UInt64, into reply: inout DirectoryReply, _ shown: inout [NodeID],
         _ caller: Caller
     ) throws(Errno) {
-        try passingGates(caller) { () throws(Errno) in
-            try metadataLock.withReadLock { () throws(Errno) in
-                try requireOpenGate(of: directory.node.object)
+        try held.passingGates(caller) { () throws(Errno) in
+            try share.lock.withReadLock { () throws(Errno) in
+                try loader.requireOpenGate(of: directory.node.object)
                 try listEntriesNow(of: directory, from: offset, into: &reply, &shown, caller)
             }
         }
@@ -109,10 +130,10 @@ extension FileSystem {
         of directory: OpenDirectory, from offset: UInt64, into reply: inout DirectoryReply, _ shown: inout [NodeID],
         _ caller: Caller
     ) throws(Errno) {
-        let parent = try load(directory.node)
+        let parent = try loader.load(directory.node)
         try permitListing(parent, caller)
         // With several mounts no listing shows objects (R4).
-        let showsEntries = cache.mayShowObjects && !share.hasSeveralMounts && judge.everybodyHolds(.search, on: parent)
+        let showsEntries = kernel.cache.mayShowObjects && !share.hasSeveralMounts && judge.everybodyHolds(.search, on: parent)
         try forEachName(of: directory, from: offset) { name, inode in
             let offset = UInt64(bitPattern: name.nextOffset)
             if showsEntries, !name.isDot, let entry = listedEntry(name.name, below: parent) {
@@ -121,7 +142,7 @@ extension FileSystem {
                     directory.listing.shows(name.name, entry.node)
                     return true
                 }
-                forgetLookups(of: entry.node, 1)
+                lookups.forgetLookups(of: entry.node, 1)
                 return false
             }
             let attributes = ObjectAttributes(ino: inode, mode: UInt32(name.type) << 12)
@@ -133,14 +154,14 @@ extension FileSystem {
 
     /// The entry of a listed name, if it may be believed.
     private func listedEntry(_ name: UnsafePointer<CChar>, below parent: ObjectState) -> Entry? {
-        guard let child = try? child(name, of: parent), judge.gate.rights(behind: child.object.kind) == nil,
+        guard let child = try? loader.child(name, of: parent), judge.gate.rights(behind: child.object.kind) == nil,
             !child.location.rights.isEmpty
         else { return nil }
         // A marked directory is left out, even here (R7).
-        if let known = nodes.known(child.object), known.isDirectory, known.revalidation.isPossible { return nil }
-        let entry = entry(child, named: name, below: parent, isListed: true)
+        if let known = loader.nodes.known(child.object), known.isDirectory, known.revalidation.isPossible { return nil }
+        let entry = kernel.entry(child, named: name, below: parent, isListed: true)
         if entry.entryValidFor > 0 { return entry }
-        forgetLookups(of: entry.node, 1)
+        lookups.forgetLookups(of: entry.node, 1)
         return nil
     }
 
@@ -149,12 +170,12 @@ extension FileSystem {
     private func forEachName(
         of directory: OpenDirectory, from offset: UInt64, _ body: (DirectoryEntry, UInt64) -> Bool
     ) throws(Errno) {
-        try requireOpenGate(of: directory.node.object)
+        try loader.requireOpenGate(of: directory.node.object)
         let descriptor = directory.descriptor.rawValue
         let device = directory.node.object.key.device
         let isRoot = directory.node.id == .root
         let isCovered = directory.node.object.isCovered.load(ordering: .relaxed)
-        let rootInode = tree.shownInode(device: device, inode: directory.node.object.key.inode)
+        let rootInode = loader.tree.shownInode(device: device, inode: directory.node.object.key.inode)
         try directory.position.withLock { _ throws(Errno) in
             try Syscall.lseek(descriptor, offset: Int64(bitPattern: offset), whence: Seek.set)
             var isFull = false
@@ -167,7 +188,7 @@ extension FileSystem {
                         where !isCovered || entry.isDot {
                             // What lies above the root of the mount is nobody's business.
                             let inode =
-                                isRoot && entry.isDot ? rootInode : tree.shownInode(device: device, inode: entry.inode)
+                                isRoot && entry.isDot ? rootInode : loader.tree.shownInode(device: device, inode: entry.inode)
                             if !body(entry, inode) {
                                 isFull = true
                                 break

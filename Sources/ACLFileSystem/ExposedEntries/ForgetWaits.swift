@@ -37,15 +37,16 @@ final class ForgetWaits: Sendable {
     func end() { waiting.subtract(1, ordering: .relaxed) }
 }
 
-extension FileSystem {
+extension LookupOperations {
     /// Waits for the FORGET of a directory that is looked up, if one is likely, but not for long, and with no lock of ours; the kernel may
     /// hold that of the directory above.
     /// - Returns: the node for which it waited. If the kernel knows it still, the question may have been put without a lock (R7).
     func awaitForget(of name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller) -> Node? {
-        guard cache.forgets.isAnyLikely, let node = nodePerhapsForgotten(name, in: parent, caller), cache.forgets.begin() else {
+        guard kernel.cache.forgets.isAnyLikely, let node = nodePerhapsForgotten(name, in: parent, caller), kernel.cache.forgets.begin()
+        else {
             return nil
         }
-        defer { cache.forgets.end() }
+        defer { kernel.cache.forgets.end() }
         let longest: UInt64 = 3_000_000
         let pause: UInt64 = 200_000
         let end = SystemTime.monotonic() + longest
@@ -55,17 +56,18 @@ extension FileSystem {
         return node
     }
 
-    func isKnown(_ node: Node) -> Bool { nodes.find(node.id) === node }
+    func isKnown(_ node: Node) -> Bool { loader.nodes.find(node.id) === node }
 
     /// The node of a directory that is looked up although the kernel should believe its name, or that has the mark and was just dropped.
     /// Decides for itself alone whether the caller may find it; what is answered is decided, and counted, behind the wait.
     private func nodePerhapsForgotten(_ name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller) -> Node? {
-        metadataLock.withReadLock {
-            guard let directory = try? load(parent), !directory.isCovered, judge.everybodyHolds(.search, on: directory),
+        share.lock.withReadLock {
+            guard let directory = try? loader.load(parent), !directory.isCovered, judge.everybodyHolds(.search, on: directory),
                 judge.decide(.lookup, Operands(finding: name, in: directory), caller).isAllowed,
-                let found = try? child(name, of: directory), found.object.kind == .directory, let node = nodes.known(found.object)
+                let found = try? loader.child(name, of: directory), found.object.kind == .directory,
+                let node = loader.nodes.known(found.object)
             else { return nil }
-            let isLikely = node.revalidation.isPossible ? node.revalidation.mayAwaitForget() : cache.isAskedAgain(node)
+            let isLikely = node.revalidation.isPossible ? node.revalidation.mayAwaitForget() : kernel.cache.isAskedAgain(node)
             return isLikely ? node : nil
         }
     }

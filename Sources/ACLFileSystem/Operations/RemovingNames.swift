@@ -3,18 +3,18 @@ import BackingStore
 import FuseSession
 import LinuxSystem
 
-extension FileSystem {
+extension NameOperations {
     /// unlink and rmdir: the child that the name means now is judged and removed; the kernel holds the
     /// directory's lock, so the name cannot change its meaning between the two.
     func remove(
         _ name: UnsafePointer<CChar>, in parent: NodeID, directory isDirectory: Bool, _ caller: Caller
     ) throws(Errno) {
-        let isDone: Void? = try unlessHeld(caller) { () throws(Errno) in
+        let isDone: Void? = try held.unlessHeld(caller) { () throws(Errno) in
             try removeNow(name, in: parent, directory: isDirectory, caller)
         }
         if isDone != nil { return }
         let copy = name.copied
-        try changingHeldNames(caller, { () throws(Errno) in try heldNames([(copy, parent)]) }) { [self] () throws(Errno) in
+        try held.changingHeldNames(caller, { () throws(Errno) in try held.heldNames([(copy, parent)]) }) { [self] () throws(Errno) in
             try copy.asName { (name) throws(Errno) in try removeNow(name, in: parent, directory: isDirectory, caller) }
         }
     }
@@ -23,22 +23,22 @@ extension FileSystem {
         _ name: UnsafePointer<CChar>, in parent: NodeID, directory isDirectory: Bool, _ caller: Caller
     ) throws(Errno) {
         try share.withNamesHeld { () throws(Errno) in
-            let directory = try load(parent)
-            let object = try child(name, of: directory)
-            if isDirectory { try requireOpenGate(of: object.object) }
+            let directory = try loader.load(parent)
+            let object = try loader.child(name, of: directory)
+            if isDirectory { try loader.requireOpenGate(of: object.object) }
             if directory.isCovered { throw .noent }
             try judge.permit(
                 isDirectory ? .removeDirectory : .unlink,
                 Operands(removing: object, from: directory), caller, about: object, named: name, in: directory.object)
             if object.isCovered { throw .busy }
-            try acting(on: object) { () throws(Errno) in
+            try held.acting(on: object) { () throws(Errno) in
                 try Syscall.unlinkat(
                     directory.descriptor.rawValue, name, flags: isDirectory ? AtFlag.removeDirectory : 0)
             }
-            keepRecord(of: directory)
+            loader.keepRecord(of: directory)
             share.hasRemoved(object, name, from: directory)
-            tellOthers(ofNameIn: directory, object.object)
-            if isDirectory || object.status.nlink <= 1 { tree.forgetDescriptor(of: object.object) }
+            kernel.tellOthers(ofNameIn: directory, object.object)
+            if isDirectory || object.status.nlink <= 1 { loader.tree.forgetDescriptor(of: object.object) }
         }
     }
 }

@@ -2,31 +2,17 @@ import Authorization
 import BackingStore
 import FuseSession
 import LinuxSystem
+import Synchronization
 
 // What a change through one mount means for the kernels of the tree's other mounts (docs/coherence.md "Several
 // mounts"). All of it after the change and before the reply, with the metadata lock held for writing where names or
 // facts are concerned; none of it waits for the kernel.
 
-extension FileSystem {
+extension KernelView {
     /// Facts or attributes of an object are others now.
     func tellOthers(of object: BackingObject) {
         share.forEachOther(than: self) { $0.wasChangedElsewhere(object) }
-        for node in nodesIfSeveral(of: object) { cache.invalidateAttributes(of: node.id) }
-    }
-
-    /// The nodes of a file that a confined mount shows as several: a change through one is a change of the others.
-    func nodesIfSeveral(of object: BackingObject) -> [Node] {
-        guard view != nil, object.kind != .directory else { return [] }
-        let all = nodes.all(of: object)
-        return all.count > 1 ? all : []
-    }
-
-    func forEachNode(of object: BackingObject, _ body: (Node) -> Void) {
-        guard view != nil else {
-            if let node = nodes.known(object) { body(node) }
-            return
-        }
-        for node in nodes.all(of: object) { body(node) }
+        for node in loader.nodesIfSeveral(of: object) { cache.invalidateAttributes(of: node.id) }
     }
 
     /// A name in this directory means another object than before, or none.
@@ -47,7 +33,7 @@ extension FileSystem {
 
     /// No lock of our kernel's was held (R12, R14).
     private func wasChangedElsewhere(_ object: BackingObject) {
-        forEachNode(of: object) { node in
+        loader.forEachNode(of: object) { node in
             if node.isDirectory { cache.invalidateEntries(below: node) }
             if !cache.invalidateKnownAttributes(of: node.id) {
                 // A look-up under way brings the old ones; with its name out of date they are asked for again.
@@ -61,15 +47,15 @@ extension FileSystem {
     func hasMovedElsewhere(
         from source: ObjectState, _ name: UnsafePointer<CChar>, to destination: ObjectState, _ newName: UnsafePointer<CChar>
     ) {
-        guard zone(of: name, in: source) != zone(of: newName, in: destination) else { return }
+        guard loader.zone(of: name, in: source) != loader.zone(of: newName, in: destination) else { return }
         invalidateView()
     }
 
     /// Everything that was handed out by zones.
     func invalidateView() {
-        guard view != nil else { return }
+        guard loader.view != nil else { return }
         cache.invalidateUnknown()
-        for node in nodes.all { cache.invalidateAttributes(of: node.id) }
+        for node in loader.nodes.all { cache.invalidateAttributes(of: node.id) }
     }
 
     /// Whether attributes may change without our being told in time: somebody writes the file, perhaps through another
@@ -79,5 +65,27 @@ extension FileSystem {
     }
 
     /// Whether the kernel may just be learning of an object, so that it cannot be told that its attributes have changed.
-    func isNewHere(_ object: BackingObject) -> Bool { share.hasSeveralMounts && nodes.known(object) == nil }
+    func isNewHere(_ object: BackingObject) -> Bool { share.hasSeveralMounts && loader.nodes.known(object) == nil }
+}
+
+extension KernelView {
+    /// Before all names are taken back at once for a reason that has time: what was mounted below a moment ago would be lost
+    /// (docs/coherence.md "The price of a bump"). Whoever holds a directory delays it by half a second at most.
+    /// Never from a thread that answers requests, nor the clock's.
+    func awaitSettledMounts() {
+        let end = SystemTime.monotonic() + 500_000_000
+        while !cache.isSettled, SystemTime.monotonic() < end { SystemTime.sleep(milliseconds: 1) }
+    }
+
+    /// Nothing is handed out any more, and what was is taken back before this returns. Until then changes through the
+    /// other mount are not told to this one's kernel.
+    func stopCaching() throws(Errno) {
+        awaitSettledMounts()
+        share.lock.withWriteLock { cache.suspend(.severalMounts) }
+        // Listings that were answered but not yet used would be stamped after the bump (R4).
+        let listed = loader.nodes.all.filter { $0.unusedListings.load(ordering: .sequentiallyConsistent) > 0 }
+        if !listed.isEmpty { try notices.awaitListings(of: listed.map { $0.id }) }
+        cache.invalidateAllEntries()
+        for node in loader.nodes.all { cache.invalidateAttributes(of: node.id) }
+    }
 }
