@@ -31,11 +31,14 @@ public struct Caller: Equatable, Sendable {
     public var tid: UInt32
     /// Meaningful when something is created; 0 otherwise. Not yet applied to the mode.
     public var umask: UInt32
+    /// The number of the request, unique on one connection; 0 = none.
+    public var request: UInt64
 
-    public init(uid: UInt32, gid: UInt32, tid: UInt32, umask: UInt32 = 0) {
+    public init(uid: UInt32, gid: UInt32, tid: UInt32, umask: UInt32 = 0, request: UInt64 = 0) {
         self.uid = uid
         self.gid = gid
         self.tid = tid
         self.umask = umask
+        self.request = request
     }
 }

@@ -1,7 +1,8 @@
 import Authorization
 
-/// Whoever sent a request: uid and gid as the kernel vouches for them, supplementary groups as /proc shows
-/// them, read only when an answer depends on them and at most once per request.
+/// The subject of a request: uid and gid as the kernel vouches for them, supplementary groups as /proc shows
+/// them, read only when an answer depends on them. A request that asks several decisions makes a credential for each; that its
+/// groups are read at most once `GroupCache` sees to.
 ///
 /// With `groups=directory` the directory service is asked as well; it speaks of the user, not of the process.
 ///
@@ -17,14 +18,17 @@ public struct RequestCredential: Credential, Sendable {
     public let gid: UInt32
     public var effectiveGroup: UInt32? { gid }
     private let tid: Int32
+    private let request: UInt64
     private let cache: GroupCache
     private let realIDsCount: Bool
     private var groups = Groups.unread
 
-    /// `tid`: the number of the requesting thread; 0 = the kernel does not tell. `realIDsCount`: the request is
-    /// access(2), which comes with the thread's real ids.
-    public init(uid: UInt32, gid: UInt32, tid: Int32, cache: GroupCache, realIDsCount: Bool = false) {
-        (self.uid, self.gid, self.tid, self.cache) = (uid, gid, tid, cache)
+    /// - Parameters:
+    ///   - tid: the number of the requesting thread; 0 = the kernel does not tell.
+    ///   - request: its number, unique for this cache; 0 = none.
+    ///   - realIDsCount: the request is access(2), which comes with the thread's real ids.
+    public init(uid: UInt32, gid: UInt32, tid: Int32, request: UInt64 = 0, cache: GroupCache, realIDsCount: Bool = false) {
+        (self.uid, self.gid, self.tid, self.request, self.cache) = (uid, gid, tid, request, cache)
         self.realIDsCount = realIDsCount
     }
 
@@ -41,7 +45,7 @@ public struct RequestCredential: Credential, Sendable {
 
     private mutating func processMembership(_ gid: UInt32) -> Membership {
         if case .unread = groups {
-            let list = cache.groups(tid: tid, uid: uid, gid: self.gid, realIDsCount: realIDsCount)
+            let list = cache.groups(tid: tid, uid: uid, gid: self.gid, request: request, realIDsCount: realIDsCount)
             groups = list.map { .known($0) } ?? .unknown
         }
         guard case .known(let list) = groups else { return .unknown }

@@ -13,7 +13,7 @@ import Testing
 /// A backing directory in a temporary place and file systems over it, asked without a kernel between.
 final class ConfinedTree {
     let top: String
-    let share = Share()
+    let mounts = TreeMounts()
     let confined: FileSystem
     let free: FileSystem
     let caller = Caller(uid: geteuid(), gid: getegid(), tid: 0)
@@ -44,10 +44,10 @@ final class ConfinedTree {
                 directory: Syscall.open(path, OpenFlag.readOnly | OpenFlag.directory), metadataName: "user.aclfs",
                 descriptorBudget: 64, report: { _ in })
         }
-        confined = FileSystem(tree: try tree(), options: options, share: share, profile: profile)
-        free = FileSystem(tree: try tree(), options: options, share: share)
-        try share.join(confined)
-        try share.join(free)
+        confined = FileSystem(tree: try tree(), options: options, mounts: mounts, profile: profile)
+        free = FileSystem(tree: try tree(), options: options, mounts: mounts)
+        try confined.join()
+        try free.join()
         let data = layout == .ios ? Self.iosData : Self.data
         for directory in [
             "etc", "Users/ann/Downloads", "Users/ann/Music", "Users/ann/Documents", data + "/Documents",
@@ -57,8 +57,8 @@ final class ConfinedTree {
     }
 
     deinit {
-        share.leave(confined)
-        share.leave(free)
+        confined.leave()
+        free.leave()
         try? FileManager.default.removeItem(atPath: top)
     }
 

@@ -26,12 +26,12 @@ import Testing
             tree: try BackingTree(
                 directory: Syscall.open(top, OpenFlag.readOnly | OpenFlag.directory), metadataName: "user.aclfs",
                 descriptorBudget: 64, report: { _ in }), options: options)
-        try fileSystem.share.join(fileSystem)
+        try fileSystem.join()
         fileSystem.kernel.cache.begin(hasEpoch: true)
     }
 
     private func end() {
-        fileSystem.share.leave(fileSystem)
+        fileSystem.leave()
         try? FileManager.default.removeItem(atPath: top)
     }
 

@@ -65,7 +65,7 @@ public final class Judge: Sendable {
 
     private func credential(_ caller: Caller, realIDsCount: Bool = false) -> RequestCredential {
         RequestCredential(
-            uid: caller.uid, gid: caller.gid, tid: Int32(bitPattern: caller.tid), cache: groups,
+            uid: caller.uid, gid: caller.gid, tid: Int32(bitPattern: caller.tid), request: caller.request, cache: groups,
             realIDsCount: realIDsCount)
     }
 

@@ -12,6 +12,7 @@ final class KernelView: Sendable {
     let loader: ObjectLoader
     let judge: Judge
     let share: Share
+    let mounts: TreeMounts
     let handles: HandleTable
     let cache: KernelCache
     let mountsBelow = MountsBelow()
@@ -22,9 +23,12 @@ final class KernelView: Sendable {
     /// Random, so that a file handle of an earlier mount does not open another object (I8).
     let generation: UInt64
 
-    init(_ loader: ObjectLoader, _ judge: Judge, _ share: Share, _ handles: HandleTable, _ mode: MountOptions.CacheMode, generation: UInt64)
-    {
-        (self.loader, self.judge, self.share, self.handles) = (loader, judge, share, handles)
+    init(
+        _ loader: ObjectLoader, _ judge: Judge, _ mounts: TreeMounts, _ handles: HandleTable, _ mode: MountOptions.CacheMode,
+        generation: UInt64
+    ) {
+        (self.loader, self.judge, self.mounts, self.handles) = (loader, judge, mounts, handles)
+        share = mounts.share
         self.generation = generation
         cache = KernelCache(mode)
     }

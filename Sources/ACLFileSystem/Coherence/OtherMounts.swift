@@ -11,13 +11,13 @@ import Synchronization
 extension KernelView {
     /// Facts or attributes of an object are others now.
     func tellOthers(of object: BackingObject) {
-        share.forEachOther(than: self) { $0.wasChangedElsewhere(object) }
+        mounts.forEachOther(than: self) { $0.wasChangedElsewhere(object) }
         for node in loader.nodesIfSeveral(of: object) { cache.invalidateAttributes(of: node.id) }
     }
 
     /// A name in this directory means another object than before, or none.
     func tellOthers(ofNameIn directory: ObjectState, _ child: BackingObject?) {
-        share.forEachOther(than: self) { other in
+        mounts.forEachOther(than: self) { other in
             other.wasChangedElsewhere(directory.object)
             // How many names it has is an attribute of its own.
             if let child { other.wasChangedElsewhere(child) }
@@ -56,6 +56,16 @@ extension KernelView {
         guard loader.view != nil else { return }
         cache.invalidateUnknown()
         for node in loader.nodes.all { cache.invalidateAttributes(of: node.id) }
+    }
+
+    /// Bytes of a file have changed through this mount. The others' kernels may hold pages of it; they are dropped, but
+    /// not before the reply, because that waits for reads which may wait for us.
+    func contentChanged(_ object: BackingObject) {
+        mounts.forEachOther(than: self) { other in
+            other.loader.forEachNode(of: object) { other.notices.dropContent(of: $0.id) }
+        }
+        for node in loader.nodesIfSeveral(of: object) { notices.dropContent(of: node.id) }
+        tellOthers(of: object)
     }
 
     /// Whether attributes may change without our being told in time: somebody writes the file, perhaps through another

@@ -18,6 +18,9 @@ enum LookupAnswer {
     case found(Entry)
     /// There is no such name, and the kernel may believe that for so many seconds.
     case absent(validFor: Double)
+
+    /// The same, to be asked again each time.
+    static let absentForNow = LookupAnswer.absent(validFor: 0)
 }
 
 extension KernelView {
@@ -31,6 +34,9 @@ extension KernelView {
             attributesValidFor: isNew || hasSeveralNames(child) ? answerWithoutTime(child, of: node) : attributeTime(child, of: node),
             entryValidFor: entryTime(node, child.status, named: name, below: parent, isListed: isListed))
     }
+
+    /// What happened since the entry was made leaves no time to its attributes.
+    func takeTime(from entry: inout Entry) { entry.attributesValidFor = 0 }
 
     /// An object that has no name.
     func unnamedEntry(_ object: ObjectState, in directory: ObjectState) -> Entry {

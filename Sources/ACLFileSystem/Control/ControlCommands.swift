@@ -104,16 +104,15 @@ extension ControlServer {
         return fileSystem.explainer.closedBySandbox(asked, credential: credential(peer))
     }
 
-    /// Bytes of a path in a message, PATH_MAX, and names in it.
+    /// Bytes of a path in a message, PATH_MAX.
     static let longestPath = 4096
-    static let mostNames = 256
 
     func path(_ request: JSON, _ name: String) throws(ControlFailure) -> [[UInt8]] {
         // Measured before it is taken apart, which takes time by the number of its slashes.
         guard (request.pathSize(name) ?? 0) <= Self.longestPath else { throw ControlFailure(.nametoolong) }
         guard let bytes = request.path(name) else { throw ControlFailure(.inval, "no \(name)") }
         let names = bytes.pathNames
-        guard bytes.count <= Self.longestPath, names.count <= Self.mostNames, names.allSatisfy({ $0.count <= 255 }) else {
+        guard bytes.count <= Self.longestPath, names.count <= ExplainRequest.mostNames, names.allSatisfy({ $0.count <= 255 }) else {
             throw ControlFailure(.nametoolong)
         }
         guard names.allSatisfy({ $0 != [0x2E] && $0 != [0x2E, 0x2E] }) else {

@@ -4,7 +4,7 @@ import LinuxSystem
 import MountOptions
 
 extension FileSystem {
-    fileprivate var isWrittenThroughViews: Bool { share.writesThroughView(of: self) }
+    fileprivate var isWrittenThroughViews: Bool { mounts.writesThroughView(of: kernel) }
 }
 
 extension ControlServer {

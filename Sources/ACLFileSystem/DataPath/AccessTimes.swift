@@ -92,11 +92,3 @@ public final class AccessTimes: Sendable {
         return copy
     }
 }
-
-extension DataPaths {
-    /// The flags of the mount have changed. Files that are open keep what they have.
-    func changeAccessTimes(_ rule: AccessTimeRule) {
-        accessTimes.change(to: rule)
-        backingIDs.dropIdle()
-    }
-}

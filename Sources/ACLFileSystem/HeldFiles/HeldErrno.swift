@@ -14,3 +14,8 @@ extension Errno {
     /// The number for the kernel.
     var answered: Errno { rawValue >= Errno.held.rawValue ? .busy : self }
 }
+
+/// Runs one operation; its error becomes the reply's errno.
+func outcome<Value>(_ body: () throws(Errno) -> Value) -> Result<Value, Errno> {
+    do { return .success(try body()) } catch { return .failure(error.answered) }
+}

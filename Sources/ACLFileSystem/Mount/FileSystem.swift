@@ -21,7 +21,7 @@ import Synchronization
 /// (invariant I5). Names are held still by the kernel's own directory locks.
 public final class FileSystem: Sendable {
     let options: MountOptions
-    let share: Share
+    let mounts: TreeMounts
     let loader: ObjectLoader
     public let judge: Judge
     let kernel: KernelView
@@ -38,22 +38,23 @@ public final class FileSystem: Sendable {
     let report: @Sendable (String) -> Void
 
     /// - Parameters:
-    ///   - share: of the other mounts of the same backing tree.
+    ///   - mounts: the other mounts of the same backing tree.
     ///   - audit: ended with the mount.
     ///   - creationNotes: removed with the mount.
     public init(
-        tree: BackingTree, options: MountOptions, share: Share = Share(), profile: SandboxProfile? = nil,
+        tree: BackingTree, options: MountOptions, mounts: TreeMounts = TreeMounts(), profile: SandboxProfile? = nil,
         base: FileSystem? = nil, audit: AuditLog? = nil, creationNotes: CreationNotes? = nil,
         report: @escaping @Sendable (String) -> Void = { _ in }
     ) {
-        (self.options, self.share, self.base, self.report) = (options, share, base, report)
+        (self.options, self.mounts, self.base, self.report) = (options, mounts, base, report)
+        let share = mounts.share
         self.creationNotes = base.map { $0.creationNotes } ?? creationNotes
         let generation = UInt64.random(in: 1...UInt64(UInt32.max))
         loader = ObjectLoader(tree, profile.map { View($0, options.cache) }, share)
         judge = Judge(options, tree, base: base?.judge, audit: audit, profile: profile?.name, number: generation)
-        kernel = KernelView(loader, judge, share, handles, options.cache, generation: generation)
+        kernel = KernelView(loader, judge, mounts, handles, options.cache, generation: generation)
         data = DataPaths(
-            share, judge, base?.data.accessTimes ?? AccessTimes(options.accessTimes, tree),
+            mounts, judge, base?.data.accessTimes ?? AccessTimes(options.accessTimes, tree),
             isShared: tree.isShared(device: tree.root.key.device), report)
         operations = Operations(kernel, data, handles, options, accounts, self.creationNotes)
     }
@@ -63,12 +64,16 @@ public final class FileSystem: Sendable {
     public func connect(_ notifier: Notifier, device: UInt64?) throws(Errno) {
         data.backingIDs.connect(notifier)
         try kernel.start(notifier, device: device)
-        do throws(Errno) { try share.join(self) } catch {
+        do throws(Errno) { try join() } catch {
             // Joining failed. Disconnect, or the notifier's threads keep the descriptor open.
             disconnect()
             throw error
         }
     }
+
+    /// Before the first request.
+    func join() throws(Errno) { try mounts.join(kernel, data.backingIDs, base: base?.kernel) }
+    func leave() { mounts.leave(kernel) }
 
     /// The kernel has introduced itself.
     func begin(_ negotiated: Negotiated) {
@@ -78,10 +83,10 @@ public final class FileSystem: Sendable {
 
     /// The mount is gone.
     public func disconnect() {
-        share.leave(self)
+        leave()
         judge.end()
         if base == nil { creationNotes?.end() }
-        share.growing.filler.settle(milliseconds: 1000)
+        mounts.share.growing.filler.settle(milliseconds: 1000)
         kernel.stop()
         data.backingIDs.end()
     }
@@ -94,7 +99,7 @@ public final class FileSystem: Sendable {
 
     /// Changes the volume's state between two decisions, never within one.
     public func changeVolume(_ body: (inout VolumeState) -> Void) {
-        share.lock.withWriteLock { judge.changeVolume(body) }
+        mounts.share.lock.withWriteLock { judge.changeVolume(body) }
     }
 
     /// The flags of the mount have changed. Files that are open keep what they have.
@@ -104,5 +109,5 @@ public final class FileSystem: Sendable {
     public var passthroughObstacle: String? { data.backingIDs.obstacle }
 
     /// Answers what would be decided.
-    public var explainer: Explainer { Explainer(loader: loader, judge: judge, share: share, accounts: accounts) }
+    public var explainer: Explainer { Explainer(loader: loader, judge: judge, share: mounts.share, accounts: accounts) }
 }

@@ -21,7 +21,7 @@ extension FileSystem {
     public func setGrants(_ grants: [Grant]) {
         guard let view = loader.view else { return }
         // For writing: nobody stands between a look at the old policy and the note of a name.
-        share.lock.withWriteLock { view.setGrants(grants) }
+        mounts.share.lock.withWriteLock { view.setGrants(grants) }
         if let closedBecause { report("\(escapedName(view.profile.name.utf8)): \(closedBecause)") }
         kernel.cache.wakeClock()
     }

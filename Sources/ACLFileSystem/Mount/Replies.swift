@@ -1,11 +1,6 @@
 import FuseSession
 import LinuxSystem
 
-/// Runs one operation; its error becomes the reply's errno.
-func outcome<Value>(_ body: () throws(Errno) -> Value) -> Result<Value, Errno> {
-    do { return .success(try body()) } catch { return .failure(error.answered) }
-}
-
 extension EmptyReply {
     consuming func settle(_ result: Result<Void, Errno>) {
         switch result {

@@ -144,7 +144,7 @@ extension AttributeOperations {
         do throws(Errno) {
             try held.acting(on: object, holding: .free) { () throws(Errno) in
                 try spending(for: caller) { () throws(Errno) in
-                    defer { share.contentChanged(object.object, through: kernel) }
+                    defer { kernel.contentChanged(object.object) }
                     try Syscall.truncate(object.descriptor.rawValue, size: Int64(bitPattern: size))
                 }
             }
@@ -200,7 +200,7 @@ extension AttributeOperations {
             if caller.uid != 0 { try metadata.clearSetID(of: object) }
             try held.acting(on: object) { () throws(Errno) in
                 try spending(for: caller) { () throws(Errno) in
-                    defer { share.contentChanged(object.object, through: kernel) }
+                    defer { kernel.contentChanged(object.object) }
                     try Syscall.truncate(descriptor, size: Int64(bitPattern: size))
                 }
             }

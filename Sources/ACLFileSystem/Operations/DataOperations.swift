@@ -79,7 +79,7 @@ extension DataOperations {
         var addsAtEnd = appends
         if !appends, file.isAppendOnly { addsAtEnd = try isEnd(offset, of: file) }
         try judge.permit(.write(addsAtEnd: addsAtEnd), through: file)
-        defer { share.contentChanged(file.node.object, through: kernel) }
+        defer { kernel.contentChanged(file.node.object) }
         if clearsSetID { try clearSetIDBeforeWriting(to: file, caller) }
         let position: Int64? = file.isAppendOnly || appends ? nil : offset
         let descriptor = try position == nil ? file.appendingDescriptor() : file.descriptor()
@@ -189,7 +189,7 @@ extension DataOperations {
                 }
             }
         let descriptor = try file.descriptor()
-        defer { share.contentChanged(file.node.object, through: kernel) }
+        defer { kernel.contentChanged(file.node.object) }
         try waiting { () throws(Errno) in
             try held.usingData(of: [file], caller, against: .request(from: backingIDs)) { () throws(Errno) in
                 try spending(for: caller) { () throws(Errno) in
@@ -224,7 +224,7 @@ extension DataOperations {
         // WRITE, which adds at the end.
         if to.isAppendOnly { throw .opnotsupp }
         try judge.permit(.write(addsAtEnd: false), through: to)
-        defer { share.contentChanged(to.node.object, through: kernel) }
+        defer { kernel.contentChanged(to.node.object) }
         if caller.uid != 0 { try clearSetIDBeforeWriting(to: to, caller) }
         let (read, written) = (try from.descriptor(), try to.descriptor())
         let files = from.node.object.key == to.node.object.key ? [to] : [from, to]

@@ -36,7 +36,7 @@ extension LookupOperations {
             try judge.permit(
                 .lookup, Operands(finding: name, in: directory), caller, about: directory, named: name,
                 in: directory.object)
-            if directory.isCovered { return .absent(validFor: 0) }
+            if directory.isCovered { return .absentForNow }
             let found = try loader.child(name, of: directory)
             try judge.permitFinding(found, named: name, in: directory.object, caller)
             // In vain: as if it had not waited, however many bumps there were meanwhile.
@@ -58,4 +58,40 @@ extension LookupOperations {
         if let view = loader.view, loader.nodes.find(id) == nil { view.forget(id) }
     }
 
+}
+
+extension LookupOperations {
+    /// Waits for the FORGET of a directory that is looked up, if one is likely, but not for long, and with no lock of ours; the kernel may
+    /// hold that of the directory above.
+    /// - Returns: the node for which it waited. If the kernel knows it still, the question may have been put without a lock (R7).
+    func awaitForget(of name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller) -> Node? {
+        guard kernel.cache.forgets.isAnyLikely, let node = nodePerhapsForgotten(name, in: parent, caller), kernel.cache.forgets.begin()
+        else {
+            return nil
+        }
+        defer { kernel.cache.forgets.end() }
+        let longest: UInt64 = 3_000_000
+        let pause: UInt64 = 200_000
+        let end = SystemTime.monotonic() + longest
+        waiting {
+            while isKnown(node), SystemTime.monotonic() < end { SystemTime.sleep(nanoseconds: pause) }
+        }
+        return node
+    }
+
+    func isKnown(_ node: Node) -> Bool { loader.nodes.find(node.id) === node }
+
+    /// The node of a directory that is looked up although the kernel should believe its name, or that has the mark and was just dropped.
+    /// Decides for itself alone whether the caller may find it; what is answered is decided, and counted, behind the wait.
+    private func nodePerhapsForgotten(_ name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller) -> Node? {
+        share.lock.withReadLock {
+            guard let directory = try? loader.load(parent), !directory.isCovered, judge.everybodyHolds(.search, on: directory),
+                judge.decide(.lookup, Operands(finding: name, in: directory), caller).isAllowed,
+                let found = try? loader.child(name, of: directory), found.object.kind == .directory,
+                let node = loader.nodes.known(found.object)
+            else { return nil }
+            let isLikely = node.revalidation.isPossible ? node.revalidation.mayAwaitForget() : kernel.cache.isAskedAgain(node)
+            return isLikely ? node : nil
+        }
+    }
 }

@@ -91,7 +91,7 @@ extension OpenOperations {
         }
         var size = object.status.size
         if intent.contains(.truncate) {
-            defer { share.contentChanged(node.object, through: kernel) }
+            defer { kernel.contentChanged(node.object) }
             try held.usingData(of: [opened], caller, against: .any) { () throws(Errno) in try opened.cut() }
             size = 0
         }
@@ -200,7 +200,7 @@ extension OpenOperations {
             let opening = try open(node)
             var entry = entry
             // Opening may have made its attributes such as the kernel must not keep.
-            if let file = try? handles.file(opening.handle), file.way.isMappable { entry.attributesValidFor = 0 }
+            if let file = try? handles.file(opening.handle), file.way.isMappable { kernel.takeTime(from: &entry) }
             return (entry, opening)
         } catch {
             lookups.forgetLookups(of: entry.node, 1)

@@ -36,7 +36,7 @@ extension NameOperations {
                     directory.descriptor.rawValue, name, flags: isDirectory ? AtFlag.removeDirectory : 0)
             }
             loader.keepRecord(of: directory)
-            share.hasRemoved(object, name, from: directory)
+            kernel.mounts.hasRemoved(object, name, from: directory)
             kernel.tellOthers(ofNameIn: directory, object.object)
             if isDirectory || object.status.nlink <= 1 { loader.tree.forgetDescriptor(of: object.object) }
         }

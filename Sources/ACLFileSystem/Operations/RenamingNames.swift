@@ -60,12 +60,12 @@ extension NameOperations {
             if parent != newParent { loader.keepRecord(of: destination) }
             loader.keepRecord(of: object)
             if object.object.key != target?.object.key {
-                share.hasMoved(object, from: source, name, to: destination, newName, through: kernel)
+                kernel.mounts.hasMoved(object, from: source, name, to: destination, newName, through: kernel)
                 if let target {
                     if exchanges {
-                        share.hasMoved(target, from: destination, newName, to: source, name, through: kernel)
+                        kernel.mounts.hasMoved(target, from: destination, newName, to: source, name, through: kernel)
                     } else {
-                        share.hasRemoved(target, newName, from: destination)
+                        kernel.mounts.hasRemoved(target, newName, from: destination)
                     }
                 }
             }

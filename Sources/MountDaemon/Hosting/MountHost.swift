@@ -31,7 +31,7 @@ final class MountHost: Sendable {
 
     /// How many views each user has. A lock of its own: one may end while the other is held.
     private let views = Lock<[UInt32: Int]>([:])
-    private let share = Share(report: { Journal.note($0) })
+    private let treeMounts = TreeMounts(report: { Journal.note($0) })
     private let state = Lock(State())
     /// Gets an item whenever a mount has ended.
     private let ended = WorkQueue<Void>(capacity: .max)
@@ -64,7 +64,7 @@ final class MountHost: Sendable {
         for warning in warnings { Journal.record("warning: \(warning)") }
         let profile = try confining(mount, tree)
         let fileSystem = FileSystem(
-            tree: tree, options: mount.options, share: share, profile: profile, base: mount.view?.base,
+            tree: tree, options: mount.options, mounts: treeMounts, profile: profile, base: mount.view?.base,
             audit: try audit(mount), creationNotes: creationNotes(mount, tree), report: { Journal.note($0) })
         let negotiated = NegotiatedPaths(mount.options)
         let dispatch = RequestDispatch(fileSystem) { agreed in

@@ -3,6 +3,7 @@ import Authorization
 import BackingStore
 import FuseSession
 import LinuxSystem
+import MountOptions
 import Synchronization
 
 // Which way the data of a handle may go (docs/data-path.md). What the kernel does by itself nobody judges, so that is
@@ -21,6 +22,7 @@ extension ObjectFacts {
 /// Chooses the way of each handle's data, and tells the kernel which backing files it may reach by itself (docs/data-path.md).
 final class DataPaths: Sendable {
     let share: Share
+    private let mounts: TreeMounts
     let judge: Judge
     let backingIDs: BackingIDs
     let accessTimes: AccessTimes
@@ -31,14 +33,21 @@ final class DataPaths: Sendable {
     ///   - isShared: other hosts share the files.
     ///   - report: writes a line for the administrator.
     init(
-        _ share: Share, _ judge: Judge, _ accessTimes: AccessTimes, isShared: Bool, _ report: @escaping @Sendable (String) -> Void
+        _ mounts: TreeMounts, _ judge: Judge, _ accessTimes: AccessTimes, isShared: Bool, _ report: @escaping @Sendable (String) -> Void
     ) {
-        (self.share, self.judge, self.accessTimes, self.report) = (share, judge, accessTimes, report)
+        (self.mounts, self.judge, self.accessTimes, self.report) = (mounts, judge, accessTimes, report)
+        share = mounts.share
         backingIDs = BackingIDs(accessTimes, idle: isShared ? IdleBackingIDs.mostOfShared : IdleBackingIDs.most, report: report)
     }
 }
 
 extension DataPaths {
+    /// The flags of the mount have changed. Files that are open keep what they have.
+    func changeAccessTimes(_ rule: AccessTimeRule) {
+        accessTimes.change(to: rule)
+        backingIDs.dropIdle()
+    }
+
     /// What a handle about to be made asks of its path.
     func demand(
         _ intent: OpenIntent, of object: ObjectState, isAppendOnly: Bool, clearsSetID: Bool, mayComeAgain: Bool = false,
@@ -70,7 +79,7 @@ extension DataPaths {
     /// - Throws: `busy` as `DataPathTable.join` does.
     func joinDataPath(_ object: ObjectState, _ demand: DataDemand) throws(Errno) -> DataPathShare {
         let way = try share.dataPaths.join(
-            object.object.key, demand, on: backingIDs, everyMount: share.everyMountPasses(backingIDs),
+            object.object.key, demand, on: backingIDs, everyMount: mounts.everyMountPasses(backingIDs),
             object.descriptor.rawValue)
         if object.status.nlink == 0 { share.dataPaths.noteRemoval(of: object.object.key) }
         return way

@@ -50,7 +50,7 @@ extension Explainer {
     /// for needs no name.
     private func mayFind(_ path: [[UInt8]], _ credential: RequestCredential) -> Bool {
         // Deeper ones would take a walk for each name; `explain` knows none of them either.
-        guard path.count <= ControlServer.mostNames, mayReach(path, credential: credential) else { return false }
+        guard path.count <= ExplainRequest.mostNames, mayReach(path, credential: credential) else { return false }
         return path.indices.allSatisfy { depth in
             let list = ExplainRequest(.right(.list), path: Array(path.prefix(depth)))
             guard let answer = try? explain(list, credential: credential) else { return false }

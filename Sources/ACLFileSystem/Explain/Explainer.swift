@@ -9,6 +9,9 @@ public struct ExplainRequest: Sendable {
     public var asked: AskedOperation
     public var path: [[UInt8]]
     public var secondPath: [[UInt8]]?
+    /// Names in a path that is asked about.
+    static let mostNames = 256
+
     public init(_ asked: AskedOperation, path: [[UInt8]], secondPath: [[UInt8]]? = nil) {
         (self.asked, self.path, self.secondPath) = (asked, path, secondPath)
     }

@@ -131,61 +131,16 @@ extension ObjectLoader {
     }
 }
 
-extension Share {
-    /// A name has moved, through whichever mount: confined mounts judge by the new one from now on. With the lock held for
-    /// writing.
-    func hasMoved(
-        _ object: ObjectState, from source: ObjectState, _ name: UnsafePointer<CChar>, to destination: ObjectState,
-        _ newName: UnsafePointer<CChar>, through kernel: KernelView
-    ) {
-        noteMove(of: object, to: newName, in: destination)
-        guard object.facts.kind != .directory else {
-            moves.wrappingAdd(1, ordering: .sequentiallyConsistent)
-            for mount in confinedMounts where mount !== kernel {
-                mount.hasMovedElsewhere(from: source, name, to: destination, newName)
-            }
-            return
-        }
-        forEachPlace(of: object, named: name, in: source) { place, index in
-            let new = Place.Name(parent: destination.object, name: Array(newName.bytes))
-            place.names[index] = new
-            place.last = new
-            place.finding = nil
-        }
-    }
+// Where handles cannot be opened, as in an ordinary user's daemon, an object is found again by the name that it was shown
+// by last (`WayBack.swift`): what the kernel is shown, moves and removes is noted here.
 
-    /// A name has gone.
-    func hasRemoved(_ object: ObjectState, _ name: UnsafePointer<CChar>, from directory: ObjectState) {
-        noteRemoval(of: object)
-        if object.status.isRegular, object.status.nlink <= 1 {
-            dataPaths.noteRemoval(of: object.object.key)
-            forEachMount { $0.data.backingIDs.drop(object.object.key) }
-        }
-        guard object.facts.kind != .directory else {
-            moves.wrappingAdd(1, ordering: .sequentiallyConsistent)
-            return
-        }
-        // What was found out stays: it says what a file is that has lost its last name.
-        forEachPlace(of: object, named: name, in: directory) { place, index in place.names.remove(at: index) }
-    }
-
-    private func forEachPlace(
-        of object: ObjectState, named name: UnsafePointer<CChar>, in directory: ObjectState, _ body: (inout Place, Int) -> Void
-    ) {
-        let confined = confinedMounts
-        guard !confined.isEmpty else { return }
-        let name = Array(name.bytes)
-        for mount in confined {
-            guard let view = mount.loader.view else { continue }
-            for node in mount.loader.nodes.all(of: object.object) {
-                view.places.withLock { places in
-                    guard var place = places[node.id],
-                        let index = place.names.firstIndex(where: { $0.isThis(name, in: directory.object) })
-                    else { return }
-                    body(&place, index)
-                    places[node.id] = place
-                }
-            }
+extension ObjectLoader {
+    /// - Parameter name: nil for an object that has none yet.
+    func note(_ name: UnsafePointer<CChar>?, below directory: ObjectState, of node: Node, _ descriptor: SharedDescriptor) {
+        if let name {
+            node.object.isNamed(name, in: directory.object)
+        } else {
+            node.object.hasNoName(descriptor)
         }
     }
 }
