@@ -1,9 +1,9 @@
 import LinuxSystem
 
-/// Supplementary groups of threads, kept for a moment: reading them costs more than a request does.
+/// Supplementary groups of threads, kept for a short time: reading them costs more than a request.
 ///
-/// Within the lifetime a change by setgroups(2), or another thread under the same number with the same uid and
-/// gid, goes unnoticed; with lifetime 0 every request reads anew.
+/// Within the lifetime a setgroups(2) goes unnoticed, and so does a new thread with the same number, uid and gid. With lifetime 0
+/// each request reads the groups.
 public final class GroupCache: Sendable {
     private struct Key: Hashable {
         var tid: Int32
@@ -21,10 +21,13 @@ public final class GroupCache: Sendable {
     private let limit: Int
     private let unmapped: UInt32?
     private let entries = Lock<[Key: Entry]>([:])
-    /// What users' processes do not say about their groups (`groups=directory`); `nil` = processes alone count.
+    /// Further groups of users (`groups=directory`); nil = only those of their processes count.
     let directory: DirectoryGroups?
 
-    /// `milliseconds`: how long an entry may be used (`groups_cache`); `limit`: how many are kept.
+    /// - Parameters:
+    ///   - milliseconds: how long an entry is used (`groups_cache`).
+    ///   - limit: number of entries that are kept.
+    ///   - directory: groups by the directory service.
     public init(milliseconds: UInt32 = 100, limit: Int = 1024, directory: DirectoryGroups? = nil) {
         self.directory = directory
         lifetime = UInt64(milliseconds) * 1_000_000
@@ -32,14 +35,19 @@ public final class GroupCache: Sendable {
         do { unmapped = try OverflowGroup.read() } catch { unmapped = 65534 }
     }
 
-    /// How many lists are kept now.
+    /// Number of lists that are kept now.
     public var count: Int { entries.withLock { $0.count } }
 
-    /// The groups of thread `tid`, if it acts under this identity; `nil` = unknown.
+    /// The groups of a thread, if it acts with these ids; nil = unknown.
     ///
-    /// Unknown are: no thread (0), one that has gone, and one whose own file-system ids are not those of the
-    /// request, which then acts with borrowed credentials (io_uring personalities, overlayfs, nfsd).
-    /// access(2) asks by the real ids with the same groups: for it, `realIDsCount`.
+    /// They are unknown without a thread (0), for one that ended, and for one whose file-system ids differ from the request's. Such
+    /// a request acts with borrowed credentials (io_uring personalities, overlayfs, nfsd).
+    ///
+    /// - Parameters:
+    ///   - tid: the thread that sent the request.
+    ///   - uid: the uid of the request.
+    ///   - gid: the gid of the request.
+    ///   - realIDsCount: the request is access(2), which has the real ids and the same groups.
     public func groups(tid: Int32, uid: UInt32, gid: UInt32, realIDsCount: Bool = false) -> [UInt32]? {
         guard tid > 0, uid != .max, gid != .max else { return nil }
         let key = Key(tid: tid, uid: uid, gid: gid, realIDsCount: realIDsCount)
@@ -48,7 +56,7 @@ public final class GroupCache: Sendable {
             let kept = entries.withLock { $0[key] }
             if let kept, kept.expiry > now { return kept.groups }
         }
-        // The lock is not held meanwhile: two threads may read the same list, which does no harm.
+        // The lock is not held here: two threads may read the same list, which is harmless.
         guard let status = try? ProcessStatus.read(tid: tid), let groups = status.groups,
             (status.fsuid, status.fsgid) == (uid, gid)
                 || realIDsCount && (status.ruid, status.rgid) == (uid, gid)
@@ -57,11 +65,11 @@ public final class GroupCache: Sendable {
         return groups
     }
 
-    /// Before a request of this user takes any lock: may wait for the directory service.
+    /// Asks the directory service for the user's groups. It may wait: call it before the request takes any lock.
     public func prepare(uid: UInt32) { directory?.learn(uid) }
 
-    /// What a list says about a group. A number that stands for groups without a name in our user namespace
-    /// proves nothing.
+    /// Whether a list has a group; nil = unknown. The overflow gid stands for every group without a number in the daemon's user
+    /// namespace.
     func contains(_ groups: [UInt32], _ gid: UInt32) -> Bool? {
         gid == unmapped && groups.contains(gid) ? nil : groups.contains(gid)
     }

@@ -1,11 +1,11 @@
 import Authorization
 
-/// Whoever sent a request: uid and gid as the kernel vouches for them, supplementary groups as /proc shows
-/// them, read only when an answer depends on them and at most once per request.
+/// The caller of a request. The kernel gives its uid and gid. Its supplementary groups are read from /proc, at most once for each
+/// request and only if a decision depends on them.
 ///
-/// With `groups=directory` the directory service is asked as well; it speaks of the user, not of the process.
+/// With `groups=directory` the directory service is asked as well; its answer is about the user, not the process.
 ///
-/// An id of `UInt32.max` is nobody's: no object can have it as owner, and it is a member of nothing.
+/// The id `UInt32.max` is no user's and no group's: it owns no object and is a member of nothing.
 public struct RequestCredential: Credential, Sendable {
     private enum Groups: Sendable {
         case unread
@@ -21,8 +21,12 @@ public struct RequestCredential: Credential, Sendable {
     private let realIDsCount: Bool
     private var groups = Groups.unread
 
-    /// `tid`: the number of the requesting thread; 0 = the kernel does not tell. `realIDsCount`: the request is
-    /// access(2), which comes with the thread's real ids.
+    /// - Parameters:
+    ///   - uid: the uid of the request.
+    ///   - gid: the gid of the request.
+    ///   - tid: the requesting thread; 0 = the kernel does not say.
+    ///   - cache: reads and keeps groups.
+    ///   - realIDsCount: the request is access(2), which has the real ids of the thread.
     public init(uid: UInt32, gid: UInt32, tid: Int32, cache: GroupCache, realIDsCount: Bool = false) {
         (self.uid, self.gid, self.tid, self.cache) = (uid, gid, tid, cache)
         self.realIDsCount = realIDsCount
@@ -31,8 +35,8 @@ public struct RequestCredential: Credential, Sendable {
     public mutating func membership(inGroup gid: UInt32) -> Membership {
         if gid == .max { return .unknown }
         if gid == self.gid { return .member }
-        // The process' own list or the directory makes a member; only both together deny it
-        // (docs/authorization.md 1.4 rule 3).
+        // The process' list or the directory makes a member; only both together make a caller no member (docs/authorization.md 1.4
+        // rule 3).
         let byDirectory = cache.directory.map { directory in membership(of: gid, in: directory.groups(uid)) }
         if byDirectory == .member { return .member }
         let byProcess = processMembership(gid)
