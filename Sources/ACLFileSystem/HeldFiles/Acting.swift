@@ -29,8 +29,8 @@ extension FileSystem {
             try mark.beginAct(on: object.object.key, isFile: object.facts.kind == .file)
             if let other { try mark.beginAct(on: other.object.key, isFile: other.facts.kind == .file) }
             switch hold {
-            case .writing: return try metadataLock.lettingWriteLockGo(body)
-            case .reading: return try metadataLock.lettingReadLockGo(body)
+            case .writing: return try metadataLock.releasingWriteLock(body)
+            case .reading: return try metadataLock.releasingReadLock(body)
             case .free: return try body()
             }
         }
