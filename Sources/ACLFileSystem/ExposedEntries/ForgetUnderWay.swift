@@ -61,7 +61,7 @@ extension FileSystem {
     /// Decides for itself alone whether the caller may find it; what is answered is decided, and counted, behind the wait.
     private func nodePerhapsForgotten(_ name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller) -> Node? {
         metadataLock.withReadLock {
-            guard let directory = try? load(parent), !directory.isCovered, judge.everybodyHolds(.search, on: directory),
+            guard let directory = try? load(parent), !directory.isOvermounted, judge.everybodyHolds(.search, on: directory),
                 judge.decide(.lookup, Operands(finding: name, in: directory), caller).isAllowed,
                 let found = try? child(name, of: directory), found.object.kind == .directory, let node = nodes.known(found.object)
             else { return nil }

@@ -2,15 +2,15 @@ import BackingStore
 import LinuxSystem
 
 // Where handles cannot be opened, as in an ordinary user's daemon, an object is found again by the name that it was shown
-// by last (`WayBack.swift`): what the kernel is shown, moves and removes is noted here.
+// by last (`Reopening.swift`): what the kernel is shown, moves and removes is noted here.
 
 extension FileSystem {
     /// - Parameter name: nil for an object that has none yet.
     func note(_ name: UnsafePointer<CChar>?, below directory: ObjectState, of node: Node, _ descriptor: SharedDescriptor) {
         if let name {
-            node.object.isNamed(name, in: directory.object)
+            node.object.rememberName(name, in: directory.object)
         } else {
-            node.object.hasNoName(descriptor)
+            node.object.keepOpenWithoutName(descriptor)
         }
     }
 }
@@ -18,9 +18,9 @@ extension FileSystem {
 extension Share {
     func noteMove(of object: ObjectState, to newName: UnsafePointer<CChar>, in directory: ObjectState) {
         guard object.object.mayHoldDescriptor else { return }
-        object.object.isNamed(newName, in: directory.object)
+        object.object.rememberName(newName, in: directory.object)
         forEachMount { mount in
-            for node in mount.nodes.all(of: object.object) { node.object.isNamed(newName, in: directory.object) }
+            for node in mount.nodes.all(of: object.object) { node.object.rememberName(newName, in: directory.object) }
         }
     }
 
@@ -28,7 +28,7 @@ extension Share {
     func noteRemoval(of object: ObjectState) {
         guard object.object.mayHoldDescriptor else { return }
         forEachMount { mount in
-            for node in mount.nodes.all(of: object.object) { node.object.hasNoName(object.descriptor) }
+            for node in mount.nodes.all(of: object.object) { node.object.keepOpenWithoutName(object.descriptor) }
         }
     }
 }

@@ -26,7 +26,7 @@ extension FileSystem {
     /// It asks for the attributes before it believes them, in the name of whoever lists, who must get them; and forgets
     /// the names when the directory's mtime has moved, so that must tell every change. A confined mount may be asked anew for each part of a listing.
     private func listingFlags(_ directory: ObjectState) -> Opening.Flags {
-        guard view == nil, cache.times.entry > 0, !directory.isCovered, !accessTimes.areStrict,
+        guard view == nil, cache.times.entry > 0, !directory.isOvermounted, !accessTimes.areStrict,
             // Of such a directory the kernel takes no mtime (AttributesInSteps.swift).
             !isSticky(directory),
             tree.stampsEveryChange(directory.status, directory.descriptor),
@@ -153,7 +153,7 @@ extension FileSystem {
         let descriptor = directory.descriptor.rawValue
         let device = directory.node.object.key.device
         let isRoot = directory.node.id == .root
-        let isCovered = directory.node.object.isCovered.load(ordering: .relaxed)
+        let isOvermounted = directory.node.object.isOvermounted.load(ordering: .relaxed)
         let rootInode = tree.shownInode(device: device, inode: directory.node.object.key.inode)
         try directory.position.withLock { _ throws(Errno) in
             try Syscall.lseek(descriptor, offset: Int64(bitPattern: offset), whence: Seek.set)
@@ -164,7 +164,7 @@ extension FileSystem {
                     outcome { () throws(Errno) in
                         let count = try Syscall.getdents(descriptor, into: buffer)
                         for entry in DirectoryEntries(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-                        where !isCovered || entry.isDot {
+                        where !isOvermounted || entry.isDot {
                             // What lies above the root of the mount is nobody's business.
                             let inode =
                                 isRoot && entry.isDot ? rootInode : tree.shownInode(device: device, inode: entry.inode)

@@ -22,7 +22,7 @@ extension FileSystem {
             try judge.permit(
                 .lookup, Operands(finding: name, in: directory), caller, about: directory, named: name,
                 in: directory.object)
-            if directory.isCovered { return .absent(validFor: 0) }
+            if directory.isOvermounted { return .absent(validFor: 0) }
             let found = try child(name, of: directory)
             try judge.permitFinding(found, named: name, in: directory.object, caller)
             // In vain: as if it had not waited, however many bumps there were meanwhile.
