@@ -3,9 +3,9 @@
 #include <signal.h>
 #include <stdlib.h>
 
-/* Swift's runtime runs a program that prints where a process crashed. Started by a bare name, it searches that program from the
- * working directory on, which may be another user's. SWIFT_BACKTRACE turns it on. The environment cannot turn it off: a static
- * program finds its arguments below the environment before main(). */
+/* Swift's runtime runs a program that prints where a process crashed. Started by a bare name, it searches that
+ * program from the working directory on, which may be another user's. SWIFT_BACKTRACE turns it on. The environment
+ * cannot turn it off: a static program finds its arguments below the environment before main(). */
 void aclfs_end_without_backtrace(void) {
   static const int crashes[] = {SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV};
   if (getenv("SWIFT_BACKTRACE") != NULL) return;

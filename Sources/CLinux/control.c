@@ -89,8 +89,8 @@ void aclfs_control_take_descriptors(int32_t fd, int32_t yes) {
 }
 
 int64_t aclfs_control_receive(int32_t fd, void *buffer, uint64_t size) {
-  /* Without a buffer for them the kernel discards descriptors in the message. Closing them here could wait for their server.
-   * MSG_TRUNC returns the real length, so that a cut message is an error. */
+  /* Without a buffer for them the kernel discards descriptors in the message. Closing them here could wait for their
+   * server. MSG_TRUNC returns the real length, so that a cut message is an error. */
   ssize_t count = recv(fd, buffer, size, MSG_TRUNC);
   if (count < 0) return -errno;
   return (uint64_t)count > size ? -EMSGSIZE : count;

@@ -1,7 +1,5 @@
-/*
- * The objects of descriptors, through /proc/self/fd. The directory stays open: a look-up from there is one step instead of five and
- * takes half the time.
- */
+/* The objects of descriptors, through /proc/self/fd. The directory stays open: a look-up from there is one step
+ * instead of five and takes half the time. */
 #include "procfd.h"
 
 #include <errno.h>

@@ -22,8 +22,8 @@ struct proc_path aclfs_proc_path(int32_t fd);
 /* /proc/self/fd, or -1. */
 int aclfs_proc_directory(void);
 
-/* setxattrat(2) or getxattrat(2) on the object of a name in a directory; the last symlink is followed. -errno; -ENOSYS if the call
- * is missing. */
+/* setxattrat(2) or getxattrat(2) on the object of a name in a directory; the last symlink is followed. -errno;
+ * -ENOSYS if the call is missing. */
 int64_t aclfs_xattr_at(
     long call, int32_t from, const char *at, const char *name, void *value, uint64_t size, int32_t flags);
 

@@ -62,6 +62,7 @@ int32_t aclfs_filter_requests(void) {
       ANSWER(SECCOMP_RET_ERRNO | EPERM),
   };
   struct sock_fprog filter = {.len = sizeof program / sizeof *program, .filter = program};
-  /* Without the flag, kernels before 5.16 turn on mitigations of speculation, which slow the program and have no use here. */
+  /* Without the flag, kernels before 5.16 turn on mitigations of speculation, which slow the program and have no use
+   * here. */
   return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &filter) < 0 ? -errno : 0;
 }

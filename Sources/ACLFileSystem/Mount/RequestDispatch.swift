@@ -243,7 +243,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
                 // Of a signal that came before the request was handed over no message tells (docs/transport.md).
                 try fs.flush(
                     handle, caller,
-                    isInterrupted: { interruption.hasCome || PendingSignals.exist(for: Int32(bitPattern: caller.tid)) })
+                    isInterrupted: { interruption.hasArrived || PendingSignals.exist(for: Int32(bitPattern: caller.tid)) })
             })
     }
 

@@ -1,11 +1,10 @@
 #ifndef ACLFS_CLINUX_H
 #define ACLFS_CLINUX_H
 
-/* The part of the C library beyond POSIX that Swift uses. Only fixed-width types and own structs are in this header: Swift cannot
- * import one that needs _GNU_SOURCE beside its own view of glibc.
- *
- * Each function returns a value or -errno, never the global errno, which the Swift runtime may change between the call and the
- * test. Lengths are in bytes. */
+/* The part of the C library beyond POSIX that Swift uses. Only fixed-width types and own structs are in this header:
+ * Swift cannot import one that needs _GNU_SOURCE beside its own view of glibc.  Each function returns a value or
+ * -errno, never the global errno, which the Swift runtime may change between the call and the test. Lengths are in
+ * bytes. */
 
 #include <stdint.h>
 
@@ -147,8 +146,8 @@ static const int64_t aclfs_UTIME_OMIT = 0x3ffffffe;
 
 /* A detached copy of the descriptor's mount without the mounts below it (O_PATH). Needs CAP_SYS_ADMIN. */
 int32_t aclfs_clone_mount(int32_t fd);
-/* Sets the access times of a detached mount and makes it private. files: -1 = as they are, 0 = relatime, 1 = noatime, 2 =
- * strictatime. */
+/* Sets the access times of a detached mount and makes it private. files: -1 = as they are, 0 = relatime, 1 =
+ * noatime, 2 = strictatime. */
 int32_t aclfs_set_access_times(int32_t mount, int32_t files, int32_t leaves_directories);
 /* Attaches a detached mount beneath the topmost mount on a path. -EINVAL before Linux 6.5. */
 int32_t aclfs_attach_beneath(int32_t mount, const char *place);
@@ -189,8 +188,8 @@ int64_t aclfs_getdents(int32_t fd, void *_Nullable buffer, uint64_t size);
 static const uint32_t aclfs_dirent_inode_at = 0, aclfs_dirent_next_at = 8, aclfs_dirent_length_at = 16,
                       aclfs_dirent_type_at = 18, aclfs_dirent_name_at = 19;
 
-/* --- Extended attributes: of a real descriptor (f), of any descriptor through /proc (p), by path without following a symlink (l),
- * by directory and name (at), of a directory by any descriptor (d). --- */
+/* --- Extended attributes: of a real descriptor (f), of any descriptor through /proc (p), by path without following
+ * a symlink (l), by directory and name (at), of a directory by any descriptor (d). --- */
 
 int64_t aclfs_fgetxattr(int32_t fd, const char *name, void *_Nullable value, uint64_t size);
 int64_t aclfs_pgetxattr(int32_t fd, const char *name, void *_Nullable value, uint64_t size);
@@ -247,8 +246,8 @@ void aclfs_set_thread_mark(void *_Nullable value);
 /* Lets the calling thread run on every processor that the first thread may run on. */
 void aclfs_leave_processor(void);
 
-/* Forks twice and leaves the terminal's session. Returns 1 in the original process, with the reading end of a pipe, and 0 in the
- * daemon, with the writing end. */
+/* Forks twice and leaves the terminal's session. Returns 1 in the original process, with the reading end of a pipe,
+ * and 0 in the daemon, with the writing end. */
 int32_t aclfs_fork_daemon(int32_t *pipe_end);
 /* Points the descriptors `first` to 2 at /dev/null. */
 int32_t aclfs_silence(int32_t first);
@@ -287,8 +286,8 @@ int32_t aclfs_drop_capability(int32_t capability);
 int32_t aclfs_has_capability(int32_t capability);
 /* Changes of user ids keep the capabilities from now on. -EPERM without CAP_SETPCAP. */
 int32_t aclfs_keep_capabilities(void);
-/* Sets the user id for file systems and returns the one before. It does not report errors: call it again with UINT32_MAX, which
- * changes nothing. */
+/* Sets the user id for file systems and returns the one before. It does not report errors: call it again with
+ * UINT32_MAX, which changes nothing. */
 uint32_t aclfs_setfsuid(uint32_t uid);
 /* Leaves all supplementary groups. */
 int32_t aclfs_leave_groups(void);
@@ -306,8 +305,8 @@ int32_t aclfs_clone_tree(int32_t fd);
 int32_t aclfs_attach_mount(int32_t mount, int32_t place);
 /* A new detached tmpfs: writable, or empty and read-only. */
 int32_t aclfs_small_mount(int32_t writable);
-/* Forbids opening devices on this mount and all mounts below it. The descriptor is open on the mount's root. -ENOSYS before Linux
- * 5.12. */
+/* Forbids opening devices on this mount and all mounts below it. The descriptor is open on the mount's root. -ENOSYS
+ * before Linux 5.12. */
 int32_t aclfs_forbid_devices(int32_t mount);
 /* Allows opening devices on this mount only. */
 int32_t aclfs_allow_devices(int32_t mount);
@@ -320,8 +319,8 @@ int32_t aclfs_hide_process(void);
 /* Removes all capabilities, those of root at exec, and new privileges: for good. Needs CAP_SETPCAP. */
 int32_t aclfs_give_up_privileges(void);
 int32_t aclfs_new_session_keyring(void);
-/* Installs a seccomp filter (requests.c): no typing into a terminal, no snapshots or deletions of subvolumes on btrfs. Needs
- * no_new_privs or CAP_SYS_ADMIN. */
+/* Installs a seccomp filter (requests.c): no typing into a terminal, no snapshots or deletions of subvolumes on
+ * btrfs. Needs no_new_privs or CAP_SYS_ADMIN. */
 int32_t aclfs_filter_requests(void);
 /* A descriptor to poll and read blocked signals. */
 int32_t aclfs_signal_descriptor(const int32_t *numbers, uint32_t count);
@@ -335,9 +334,11 @@ int32_t aclfs_control_peer_process(int32_t fd);
 int32_t aclfs_is_process_alive(int32_t process);
 /* A pidfd; -ENOSYS before Linux 5.3. */
 int32_t aclfs_open_process(int32_t pid);
-/* The directory of the kernel's FUSE connections (fusectl), where it is mounted, else of an own mount, which needs CAP_SYS_ADMIN. */
+/* The directory of the kernel's FUSE connections (fusectl), where it is mounted, else of an own mount, which needs
+ * CAP_SYS_ADMIN. */
 int32_t aclfs_fuse_connections(void);
-/* The user namespace of a pidfd's process, as a descriptor. Fails before Linux 6.11, and without access to the process. */
+/* The user namespace of a pidfd's process, as a descriptor. Fails before Linux 6.11, and without access to the
+ * process. */
 int32_t aclfs_user_namespace(int32_t process);
 
 #pragma clang assume_nonnull end
