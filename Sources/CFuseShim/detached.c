@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Not in older headers. */
+/* Missing in older headers. */
 #ifndef MOUNT_ATTR_NOSYMFOLLOW
 #define MOUNT_ATTR_NOSYMFOLLOW 0x00200000
 #endif
@@ -85,7 +85,7 @@ static unsigned attributes(uint32_t flags)
 	return result;
 }
 
-int aclfs_fuse_mount_nowhere(const char *source, uint32_t flags, const char *extra, int *mount)
+int aclfs_fuse_mount_detached(const char *source, uint32_t flags, const char *extra, int *mount)
 {
 	int device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	if (device < 0)

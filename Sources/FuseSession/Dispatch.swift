@@ -5,7 +5,7 @@ private func handler(_ userdata: UnsafeMutableRawPointer) -> RequestHandler {
     Unmanaged<RequestHandler>.fromOpaque(userdata).takeUnretainedValue()
 }
 
-/// For requests that may ask who the caller is: the handler learns of him before it takes any lock.
+/// For requests that may depend on the caller: the handler prepares for the caller before it takes any lock.
 @inline(__always)
 private func handler(_ userdata: UnsafeMutableRawPointer, for caller: aclfs_fuse_caller) -> RequestHandler {
     let handler = handler(userdata)
@@ -20,7 +20,7 @@ extension Caller {
     }
 }
 
-/// From the shim's table to the methods of the handler that is the userdata.
+/// Maps the shim's callbacks to the methods of the handler in `userdata`.
 let dispatchTable = aclfs_fuse_handlers(
     initialized: { handler($0).initialized(Negotiated($1.pointee)) },
     lookup: { user, request, caller, parent, name in

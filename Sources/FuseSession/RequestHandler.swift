@@ -1,23 +1,23 @@
 import Glibc
 
-/// Serves the requests of one mount; override what the file system can do.
+/// Serves the requests of one mount. A file system overrides the requests that it supports.
 ///
-/// Calls come from many threads at once. Every reply must be answered once, by any thread; what is not overridden is
-/// denied with EPERM. Names are bytes, valid during the call only. The conformance is unchecked because the state is a
-/// subclass's: it must be safe to use from many threads.
+/// Calls come from many threads at once. Each reply must be answered once, by any thread. A request that is not
+/// overridden is denied with EPERM. Names are bytes, valid during the call only. The conformance is unchecked,
+/// because subclasses have the state: many threads must be able to use it safely.
 open class RequestHandler: @unchecked Sendable {
     public init() {}
 
-    /// Before the first request is served; must not use the mount itself.
+    /// Called before the first request. It must not use the mount itself.
     open func initialized(_ negotiated: Negotiated) {}
 
-    /// After the last request was answered.
+    /// Called after the last request was answered.
     open func destroyed() {}
 
-    /// The kernel gave up `count` look-ups of the node. There is no reply.
+    /// The kernel has forgotten `count` look-ups of the node. There is no reply.
     open func forget(_ node: NodeID, count: UInt64) {}
 
-    /// Before a request of this caller that may depend on who he is; not before reads and writes of open files.
+    /// Called before a request that may depend on the caller's groups; not before reads and writes of open files.
     open func willServe(_ caller: Caller) {}
 
     // MARK: Names
@@ -68,7 +68,7 @@ open class RequestHandler: @unchecked Sendable {
         reply.fail(EPERM)
     }
 
-    /// `flags` are those of renameat2(2).
+    /// - Parameter flags: of renameat2(2).
     open func rename(
         _ name: UnsafePointer<CChar>, in parent: NodeID, to newName: UnsafePointer<CChar>, in newParent: NodeID,
         flags: UInt32, caller: Caller, reply: consuming EmptyReply
@@ -82,7 +82,7 @@ open class RequestHandler: @unchecked Sendable {
         reply.fail(EPERM)
     }
 
-    /// Asked instead of getattr when the caller wants the birth time; `mask` is statx(2)'s.
+    /// Sent instead of getattr if the caller requests the birth time; `mask` is statx(2)'s.
     open func statx(
         _ node: NodeID, handle: HandleID?, mask: UInt32, caller: Caller, reply: consuming AttributeReply
     ) {
@@ -117,14 +117,14 @@ open class RequestHandler: @unchecked Sendable {
         reply.fail(EPERM)
     }
 
-    /// A `size` of 0 asks for the size of the value.
+    /// With a `size` of 0 only the size of the value is requested.
     open func getxattr(
         _ node: NodeID, name: UnsafePointer<CChar>, size: Int, caller: Caller, reply: consuming XattrReply
     ) {
         reply.fail(EPERM)
     }
 
-    /// The answer is a sequence of zero-terminated names.
+    /// The answer is a list of names, each ending in NUL.
     open func listxattr(_ node: NodeID, size: Int, caller: Caller, reply: consuming XattrReply) {
         reply.fail(EPERM)
     }
@@ -165,7 +165,7 @@ open class RequestHandler: @unchecked Sendable {
         reply.fail(EPERM)
     }
 
-    /// `flags` are the handle's of now, not of when it was opened.
+    /// `flags` are the handle's current ones, not those at open.
     open func write(
         _ node: NodeID, handle: HandleID, offset: Int64, bytes: UnsafeRawBufferPointer, flags: Int32,
         writeFlags: WriteFlags, caller: Caller, reply: consuming WriteReply
@@ -180,7 +180,7 @@ open class RequestHandler: @unchecked Sendable {
         reply.fail(EPERM)
     }
 
-    /// The handle is gone; the kernel does not look at the answer, and the caller may be nobody.
+    /// The handle is closed. The kernel ignores the answer, and the request may have no caller.
     open func release(
         _ node: NodeID, handle: HandleID, flags: Int32, lockOwner: UInt64, caller: Caller,
         reply: consuming EmptyReply
@@ -201,7 +201,7 @@ open class RequestHandler: @unchecked Sendable {
         reply.fail(EPERM)
     }
 
-    /// SEEK_DATA and SEEK_HOLE only; the kernel does the others.
+    /// SEEK_DATA and SEEK_HOLE only; the kernel handles the others.
     open func lseek(
         _ node: NodeID, handle: HandleID, offset: Int64, whence: Int32, caller: Caller,
         reply: consuming OffsetReply
@@ -260,7 +260,7 @@ open class RequestHandler: @unchecked Sendable {
     }
 }
 
-/// A place in an open file.
+/// A position in an open file.
 public struct FilePosition: Equatable, Sendable {
     public var node: NodeID
     public var handle: HandleID
@@ -273,14 +273,14 @@ public struct FilePosition: Equatable, Sendable {
     }
 }
 
-/// What the kernel says about a WRITE besides its data.
+/// The flags of a WRITE.
 public struct WriteFlags: OptionSet, Hashable, Sendable {
     public var rawValue: UInt32
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// Delayed, from the page cache: the caller and the handle are not those of the write.
+    /// A delayed write from the page cache: its caller and handle are not those of the original write.
     public static let fromCache = WriteFlags(rawValue: 1 << 0)
     public static let lockOwner = WriteFlags(rawValue: 1 << 1)
-    /// Set-id bits must go.
+    /// Set-id bits must be cleared.
     public static let killSetID = WriteFlags(rawValue: 1 << 2)
 }

@@ -1,9 +1,9 @@
 import LinuxSystem
 
-/// Supplementary groups of threads, kept for a moment: reading them costs more than a request does.
+/// Supplementary groups of threads, kept for a short time: reading them costs more than a request.
 ///
-/// Within the lifetime a change by setgroups(2), or another thread under the same number with the same uid and
-/// gid, goes unnoticed; with lifetime 0 every request reads anew. All decisions of one request get the same list.
+/// Within the lifetime a setgroups(2) goes unnoticed, and so does a new thread with the same number, uid and gid. With lifetime 0
+/// each request reads the groups. All decisions of one request get the same list.
 public final class GroupCache: Sendable {
     private struct Key: Hashable {
         var tid: Int32
@@ -39,11 +39,15 @@ public final class GroupCache: Sendable {
 
     /// The groups of thread `tid`, if it acts under this identity; `nil` = unknown.
     ///
-    /// Unknown are: no thread (0), one that has gone, and one whose own file-system ids are not those of the
-    /// request, which then acts with borrowed credentials (io_uring personalities, overlayfs, nfsd).
-    /// access(2) asks by the real ids with the same groups: for it, `realIDsCount`.
-    /// - Parameter request: its number, unique for this cache; 0 = none. What it was answered once it is answered again, whatever
-    ///   the lifetime.
+    /// They are unknown without a thread (0), for one that ended, and for one whose file-system ids differ from the request's. Such
+    /// a request acts with borrowed credentials (io_uring personalities, overlayfs, nfsd).
+    ///
+    /// - Parameters:
+    ///   - tid: the thread that sent the request.
+    ///   - uid: the uid of the request.
+    ///   - gid: the gid of the request.
+    ///   - request: the number of the request, unique for this cache; 0 = none. It gets the same answer each time.
+    ///   - realIDsCount: the request is access(2), which has the real ids and the same groups.
     public func groups(
         tid: Int32, uid: UInt32, gid: UInt32, request: UInt64 = 0, realIDsCount: Bool = false
     ) -> [UInt32]? {

@@ -94,7 +94,7 @@ extension Operands {
         guard let policy = place.policy, policy === object.location.policy, let to = place.zone,
             let from = object.location.zone, policy.table.permitsMove(from: from, to: to)
         else { return remove(.delete, on: role, as: object.location, "more would be allowed in the new place") }
-        guard policy.table.isWayOutOfInbox(from: from, to: to) else { return }
+        guard policy.table.isMoveOutOfInbox(from: from, to: to) else { return }
         // Z10: what has other names would be changed under them, too.
         if object.facts.kind != .directory, object.status.nlink > 1 {
             return remove(.delete, on: role, as: object.location, "it has other links")

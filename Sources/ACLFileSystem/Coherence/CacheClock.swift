@@ -18,7 +18,7 @@ final class CacheClock: Sendable {
             var inside = MountsInside()
             while !isStopped.load(ordering: .relaxed) {
                 if let device { Self.look(at: table, device, kernel, &inside) }
-                var news: Waiter.News = []
+                var news: Waiter.Reasons = []
                 // First what is mounted, then what has fallen due: a bump would detach what was mounted just now.
                 while !news.contains(.watched), !kernel.cache.isLookAtMountsDue, !isStopped.load(ordering: .relaxed) {
                     let now = SystemTime.monotonic()

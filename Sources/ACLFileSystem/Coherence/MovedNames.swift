@@ -66,9 +66,9 @@ extension TreeMounts {
 
     private func noteMove(of object: ObjectState, to newName: UnsafePointer<CChar>, in directory: ObjectState) {
         guard object.object.mayHoldDescriptor else { return }
-        object.object.isNamed(newName, in: directory.object)
+        object.object.rememberName(newName, in: directory.object)
         forEach { mount in
-            for node in mount.loader.nodes.all(of: object.object) { node.object.isNamed(newName, in: directory.object) }
+            for node in mount.loader.nodes.all(of: object.object) { node.object.rememberName(newName, in: directory.object) }
         }
     }
 
@@ -76,7 +76,7 @@ extension TreeMounts {
     private func noteRemoval(of object: ObjectState) {
         guard object.object.mayHoldDescriptor else { return }
         forEach { mount in
-            for node in mount.loader.nodes.all(of: object.object) { node.object.hasNoName(object.descriptor) }
+            for node in mount.loader.nodes.all(of: object.object) { node.object.keepOpenWithoutName(object.descriptor) }
         }
     }
 }

@@ -91,7 +91,7 @@ extension KernelView {
         // Longer than that is dearer than a bump, and the clock has other things to do.
         let end = SystemTime.monotonic() + 20_000_000
         return directories.all.allSatisfy { seen in
-            guard SystemTime.monotonic() < end, let descriptor = loader.tree.atHand(seen.directory.object),
+            guard SystemTime.monotonic() < end, let descriptor = loader.tree.openDescriptor(of: seen.directory.object),
                 let status = try? Syscall.statx(descriptor.rawValue)
             else { return false }
             return status.ctime == seen.ctime

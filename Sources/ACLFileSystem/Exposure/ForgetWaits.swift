@@ -7,7 +7,7 @@ import Synchronization
 // A directory that the kernel has forgotten and asks for again at once: its FORGET, for which nobody waits, comes behind the
 // LOOKUP that was sent after it. Answered in that order the node would have, or keep, the mark of R7, and be forgotten once more
 // a second later with all that is below it, under whoever is at work there. So the LOOKUP waits a moment, and finds a new
-// node then (docs/coherence.md "A FORGET that comes late").
+// node then (docs/coherence.md "A delayed FORGET").
 
 /// When there may be FORGETs to wait for, and how many look-ups wait.
 final class ForgetWaits: Sendable {

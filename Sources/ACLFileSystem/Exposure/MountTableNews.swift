@@ -20,7 +20,7 @@ struct MountTableNews: Sendable {
     /// By a descriptor of its own: each remembers for itself what it has told.
     static func ofThisProcess() throws(Errno) -> MountTableNews {
         let table = SharedDescriptor(try Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly))
-        return MountTableNews { Syscall.hasExceptionalNews(table.rawValue) }
+        return MountTableNews { Syscall.hasExceptionalCondition(table.rawValue) }
     }
 
     /// Whether the table has been read since its last change; or a bump was put off for so long that it is made all the same.

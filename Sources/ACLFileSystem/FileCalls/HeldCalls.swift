@@ -40,8 +40,8 @@ extension HeldCalls {
             try mark.beginAct(on: object.object.key, isFile: object.facts.kind == .file)
             if let other { try mark.beginAct(on: other.object.key, isFile: other.facts.kind == .file) }
             switch hold {
-            case .writing: return try share.lock.lettingWriteLockGo(body)
-            case .reading: return try share.lock.lettingReadLockGo(body)
+            case .writing: return try share.lock.releasingWriteLock(body)
+            case .reading: return try share.lock.releasingReadLock(body)
             case .free: return try body()
             }
         }

@@ -244,7 +244,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
                 // Of a signal that came before the request was handed over no message tells (docs/transport.md).
                 try on.gaps.flush(
                     handle, caller,
-                    isInterrupted: { interruption.hasCome || PendingSignals.exist(for: Int32(bitPattern: caller.tid)) })
+                    isInterrupted: { interruption.hasArrived || PendingSignals.exist(for: Int32(bitPattern: caller.tid)) })
             })
     }
 

@@ -132,15 +132,15 @@ extension ObjectLoader {
 }
 
 // Where handles cannot be opened, as in an ordinary user's daemon, an object is found again by the name that it was shown
-// by last (`WayBack.swift`): what the kernel is shown, moves and removes is noted here.
+// by last (`Reopening.swift`): what the kernel is shown, moves and removes is noted here.
 
 extension ObjectLoader {
     /// - Parameter name: nil for an object that has none yet.
     func note(_ name: UnsafePointer<CChar>?, below directory: ObjectState, of node: Node, _ descriptor: SharedDescriptor) {
         if let name {
-            node.object.isNamed(name, in: directory.object)
+            node.object.rememberName(name, in: directory.object)
         } else {
-            node.object.hasNoName(descriptor)
+            node.object.keepOpenWithoutName(descriptor)
         }
     }
 }

@@ -113,7 +113,7 @@ final class NodeTable: Sendable {
         if object === root.object { return root }
         return state.withLock { state in
             if let node = state.node(of: object) {
-                node.object.isCovered.store(object.isCovered.load(ordering: .relaxed), ordering: .relaxed)
+                node.object.isOvermounted.store(object.isOvermounted.load(ordering: .relaxed), ordering: .relaxed)
                 node.lookupCount += 1
                 return node
             }

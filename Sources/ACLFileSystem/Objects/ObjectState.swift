@@ -18,5 +18,5 @@ struct ObjectState {
     var opened: SharedDescriptor?
 
     /// Nothing can be made, found or listed in a directory that something else is mounted on.
-    var isCovered: Bool { object.isCovered.load(ordering: .relaxed) }
+    var isOvermounted: Bool { object.isOvermounted.load(ordering: .relaxed) }
 }

@@ -23,11 +23,11 @@ extension ObjectLoader {
         guard gates.closers > (hasGates ? 1 : 0) else { return }
         let isInTheWay: Bool
         if node.isDirectory {
-            isInTheWay = tree.atHand(node.object) == nil
+            isInTheWay = tree.openDescriptor(of: node.object) == nil
         } else {
             let names = view?.places.withLock { $0[node.id]?.names } ?? []
             isInTheWay = names.contains { name in
-                tree.atHand(name.parent) == nil || !hasGates && gates.isClosed(.directory(name.parent.key))
+                tree.openDescriptor(of: name.parent) == nil || !hasGates && gates.isClosed(.directory(name.parent.key))
             }
         }
         if isInTheWay { throw ThreadMark.isSet ? .held : .nameHeld }

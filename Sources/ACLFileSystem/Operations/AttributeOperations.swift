@@ -237,8 +237,8 @@ private struct RequestedTimes {
 }
 
 private struct RequestedTime {
-    var kind: Authorization.TimeChange
-    var change: LinuxSystem.TimeChange
+    var kind: TimeChange
+    var change: TimeSetting
 
     init(_ time: SetAttributes.Time?) {
         switch time {

@@ -132,7 +132,7 @@ extension NameOperations {
         try judge.permit(
             .create(request), Operands(creating: kind, name, in: parent), caller, about: parent, named: name,
             in: parent.object)
-        if parent.isCovered { throw .rofs }
+        if parent.isOvermounted { throw .rofs }
         return try judge.newObject(request, in: parent.facts, caller)
     }
 

@@ -47,7 +47,7 @@ extension DirectoryOperations {
     /// It asks for the attributes before it believes them, in the name of whoever lists, who must get them; and forgets
     /// the names when the directory's mtime has moved, so that must tell every change. A confined mount may be asked anew for each part of a listing.
     private func listingFlags(_ directory: ObjectState) -> Opening.Flags {
-        guard loader.view == nil, kernel.cache.times.entry > 0, !directory.isCovered, !accessTimes.areStrict,
+        guard loader.view == nil, kernel.cache.times.entry > 0, !directory.isOvermounted, !accessTimes.areStrict,
             // Of such a directory the kernel takes no mtime (AttributesInSteps.swift).
             !kernel.isSticky(directory),
             loader.tree.stampsEveryChange(directory.status, directory.descriptor),
@@ -174,7 +174,7 @@ extension DirectoryOperations {
         let descriptor = directory.descriptor.rawValue
         let device = directory.node.object.key.device
         let isRoot = directory.node.id == .root
-        let isCovered = directory.node.object.isCovered.load(ordering: .relaxed)
+        let isOvermounted = directory.node.object.isOvermounted.load(ordering: .relaxed)
         let rootInode = loader.tree.shownInode(device: device, inode: directory.node.object.key.inode)
         try directory.position.withLock { _ throws(Errno) in
             try Syscall.lseek(descriptor, offset: Int64(bitPattern: offset), whence: Seek.set)
@@ -185,7 +185,7 @@ extension DirectoryOperations {
                     outcome { () throws(Errno) in
                         let count = try Syscall.getdents(descriptor, into: buffer)
                         for entry in DirectoryEntries(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-                        where !isCovered || entry.isDot {
+                        where !isOvermounted || entry.isDot {
                             // What lies above the root of the mount is nobody's business.
                             let inode =
                                 isRoot && entry.isDot ? rootInode : loader.tree.shownInode(device: device, inode: entry.inode)

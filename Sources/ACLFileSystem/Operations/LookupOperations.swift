@@ -36,7 +36,7 @@ extension LookupOperations {
             try judge.permit(
                 .lookup, Operands(finding: name, in: directory), caller, about: directory, named: name,
                 in: directory.object)
-            if directory.isCovered { return .absentForNow }
+            if directory.isOvermounted { return .absentForNow }
             let found = try loader.child(name, of: directory)
             try judge.permitFinding(found, named: name, in: directory.object, caller)
             // In vain: as if it had not waited, however many bumps there were meanwhile.
@@ -85,7 +85,7 @@ extension LookupOperations {
     /// Decides for itself alone whether the caller may find it; what is answered is decided, and counted, behind the wait.
     private func nodePerhapsForgotten(_ name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller) -> Node? {
         share.lock.withReadLock {
-            guard let directory = try? loader.load(parent), !directory.isCovered, judge.everybodyHolds(.search, on: directory),
+            guard let directory = try? loader.load(parent), !directory.isOvermounted, judge.everybodyHolds(.search, on: directory),
                 judge.decide(.lookup, Operands(finding: name, in: directory), caller).isAllowed,
                 let found = try? loader.child(name, of: directory), found.object.kind == .directory,
                 let node = loader.nodes.known(found.object)

@@ -26,11 +26,11 @@ extension NameOperations {
             let directory = try loader.load(parent)
             let object = try loader.child(name, of: directory)
             if isDirectory { try loader.requireOpenGate(of: object.object) }
-            if directory.isCovered { throw .noent }
+            if directory.isOvermounted { throw .noent }
             try judge.permit(
                 isDirectory ? .removeDirectory : .unlink,
                 Operands(removing: object, from: directory), caller, about: object, named: name, in: directory.object)
-            if object.isCovered { throw .busy }
+            if object.isOvermounted { throw .busy }
             try held.acting(on: object) { () throws(Errno) in
                 try Syscall.unlinkat(
                     directory.descriptor.rawValue, name, flags: isDirectory ? AtFlag.removeDirectory : 0)

@@ -47,9 +47,9 @@ extension NameOperations {
                 replacing: target, exchanges: exchanges)
             try judge.permit(
                 exchanges ? .exchange : .rename, objects, caller, about: object, named: name, in: source.object)
-            if source.isCovered { throw .noent }
-            if destination.isCovered { throw .rofs }
-            if object.isCovered || target?.isCovered ?? false { throw .busy }
+            if source.isOvermounted { throw .noent }
+            if destination.isOvermounted { throw .rofs }
+            if object.isOvermounted || target?.isOvermounted ?? false { throw .busy }
             try held.acting(on: object, and: target.flatMap { $0.object.key == object.object.key ? nil : $0 }) { () throws(Errno) in
                 try spending(for: caller) { () throws(Errno) in
                     try Syscall.renameat2(
@@ -102,7 +102,7 @@ extension NameOperations {
             let directory = try loader.load(parent)
             try loader.requireOpenGate(of: directory.object)
             try judge.permit(.link, Operands(linking: object, as: name, in: directory), caller, about: object)
-            if directory.isCovered { throw .rofs }
+            if directory.isOvermounted { throw .rofs }
             try held.acting(on: object) { () throws(Errno) in
                 try spending(for: caller) { () throws(Errno) in
                     try Syscall.link(descriptor: object.descriptor.rawValue, to: directory.descriptor.rawValue, name)

@@ -42,7 +42,7 @@ extension MountHost {
                 let place = files.firstIndex { $0.root.isSame(as: scope.root) } ?? files.endIndex
                 if place == files.endIndex { files.append(GrantFile(root: scope.root)) }
                 files[place].root.path = scope.root.path
-                files[place].grants.removeAll { !$0.grant.counts(at: now) }
+                files[place].grants.removeAll { !$0.grant.isValid(at: now) }
                 guard files[place].grants.count < GrantFile.most else {
                     throw GrantProblem(
                         errno: .nospc, message: "\(GrantFile.most) grants are kept for this directory already; remove some")
@@ -122,7 +122,7 @@ extension MountHost {
         var size = 0
         for item in seen.dropFirst(max(0, from)) {
             guard case .object(var members) = item.kept.json else { continue }
-            members.append(.init("counts", .bool(item.kept.grant.counts(at: now))))
+            members.append(.init("counts", .bool(item.kept.grant.isValid(at: now))))
             if item.isWider { members.append(.init("wider", .bool(true))) }
             let row = JSON.object(members)
             size += JSONText.write(row).count

@@ -133,7 +133,7 @@ extension MountHost {
             made = try FileSystemUser.asRoot { () throws(Errno) in
                 let contexts = mount.options.contexts
                 do throws(SessionError) {
-                    return try FuseMount.mountNowhere(
+                    return try FuseMount.mountDetached(
                         source: entry.source, flags: FuseMount.Flags(entry),
                         extra: contexts.isEmpty ? nil : contexts.joined(separator: "\n"))
                 } catch { throw Errno(rawValue: error.errno) }

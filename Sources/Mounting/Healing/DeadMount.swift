@@ -60,7 +60,7 @@ package struct DeadMount: Sendable {
             id = try Syscall.mountID(of: dead.rawValue)
         } catch { return nil }
         guard let top = MountTable.entry(at: mountpoint), top.id == id, top.type == "fuse.aclfs" else { return nil }
-        let made = try FuseMount.mountNowhere(source: source, flags: flags, extra: extra)
+        let made = try FuseMount.mountDetached(source: source, flags: flags, extra: extra)
         let new = SharedDescriptor(rawValue: made.mount)
         do throws(Errno) {
             // Asks the kernel only: nobody answers on the new mount yet.

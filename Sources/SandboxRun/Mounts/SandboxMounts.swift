@@ -70,7 +70,7 @@ struct SandboxMounts {
             table.contains { upper in
                 guard upper.parent == bearing.id, !chain.contains(where: { $0.id == upper.id }) else { return false }
                 if upper.path == bearing.path { return keepsCovers(of: bearing, isTop: true) }
-                return byNames && bearing.isSteadfast && borne.path.pathNames.dropLast() == upper.path.pathNames[...]
+                return byNames && bearing.hasStableNames && borne.path.pathNames.dropLast() == upper.path.pathNames[...]
             }
         }
     }
@@ -87,7 +87,7 @@ struct SandboxMounts {
     /// - Parameter isTop: of its mount, which need not be asked then.
     mutating func keepsCovers(_ object: Int32, isTop: Bool) throws(Errno) -> Bool {
         let mount = try mount(Syscall.mountID(of: object))
-        if mount.isSteadfast { return true }
+        if mount.hasStableNames { return true }
         if !mount.root.elementsEqual("/".utf8) { return false }
         return isTop || (try? Syscall.statx(object, flags: AtFlag.dontSync))?.isMountRoot == true
     }
@@ -95,11 +95,11 @@ struct SandboxMounts {
     /// The same of what is hidden, so that nobody can open it.
     /// - Parameter isTop: whether it is the top of the mount.
     func keepsCovers(of mount: MountInfo, isTop: Bool) -> Bool {
-        mount.isSteadfast || isTop && mount.root.elementsEqual("/".utf8)
+        mount.hasStableNames || isTop && mount.root.elementsEqual("/".utf8)
     }
 
     /// Whether what is mounted on names of a mount stays.
-    mutating func keepsNames(_ number: UInt64) throws(Errno) -> Bool { try mount(number).isSteadfast }
+    mutating func keepsNames(_ number: UInt64) throws(Errno) -> Bool { try mount(number).hasStableNames }
 
     /// Whether a revocation of ours takes away what is mounted on its names.
     mutating func isRevocable(_ number: UInt64) throws(Errno) -> Bool { try mount(number).type.starts(with: "fuse.aclfs".utf8) }

@@ -1,2 +1,2 @@
-/// The part an object plays in an operation.
+/// The role of an object in an operation.
 public enum ObjectRole: UInt8, Sendable, CaseIterable { case object, parent, target, targetParent }

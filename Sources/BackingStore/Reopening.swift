@@ -1,48 +1,48 @@
 import LinuxSystem
 
-/// How an object is opened again when its descriptor is no longer cached.
-enum WayBack: Sendable {
+/// How an object is opened when its descriptor is no longer cached.
+enum Reopening: Sendable {
     /// By its handle, which needs CAP_DAC_READ_SEARCH.
     case handle
-    /// By the name that the kernel knows it by, and compared with its handle: an ordinary user's daemon has no better.
+    /// By the name that the kernel knows, compared with its handle: the daemon of an ordinary user cannot open handles.
     case name(KnownName)
-    /// Not at all: a descriptor is held for the object's life where the file system has no handles.
+    /// A descriptor is open for the object's life, where the file system has no handles.
     case pinned(SharedDescriptor)
 }
 
-/// The name by which an object was shown last.
+/// The last name of an object in a reply.
 final class KnownName: Sendable {
     enum State: Sendable {
-        /// It was never shown.
+        /// No reply contained it.
         case unknown
         /// `bytes` ends in NUL.
         case below(BackingObject, bytes: [CChar])
-        /// It has lost its name, or never had one, and the kernel still knows it.
+        /// It has no name any more, or never had one, and the kernel still knows it.
         case held(SharedDescriptor)
     }
     let state = Lock(State.unknown)
 }
 
 extension BackingObject {
-    /// The kernel knows the object by this name now. Nothing is kept where a handle leads back.
-    public func isNamed(_ name: UnsafePointer<CChar>, in directory: BackingObject) {
-        guard case .name(let known) = wayBack else { return }
+    /// Stores the name by which the kernel knows the object now, unless handles open it.
+    public func rememberName(_ name: UnsafePointer<CChar>, in directory: BackingObject) {
+        guard case .name(let known) = reopening else { return }
         var count = 0
         while name[count] != 0 { count += 1 }
         let bytes = Array(UnsafeBufferPointer(start: name, count: count + 1))
         known.state.withLock { $0 = .below(directory, bytes: bytes) }
     }
 
-    /// The object has no name that could lead back: its descriptor is held until the kernel has forgotten it.
-    public func hasNoName(_ descriptor: SharedDescriptor) {
-        guard case .name(let known) = wayBack else { return }
+    /// Keeps the descriptor of an object without a name until the kernel has forgotten it.
+    public func keepOpenWithoutName(_ descriptor: SharedDescriptor) {
+        guard case .name(let known) = reopening else { return }
         known.state.withLock { $0 = .held(descriptor) }
     }
 }
 
 extension BackingTree {
-    /// Walks down from the nearest directory above whose descriptor is at hand.
-    /// - Throws: `noent` if a name means another object now, or none.
+    /// Opens names from the nearest ancestor with an open descriptor.
+    /// - Throws: `noent` if a name refers to another object now, or to none.
     func openByName(_ object: BackingObject, _ known: KnownName) throws(Errno) -> SharedDescriptor {
         var below: [(object: BackingObject, name: [CChar])] = []
         var current = object
@@ -55,11 +55,11 @@ extension BackingTree {
             case .held(let held): descriptor = held
             case .below(let directory, let bytes):
                 below.append((current, bytes))
-                // What was moved behind our back may lead in a circle.
+                // A move on the backing directory may have made a cycle.
                 if below.count > Self.deepestPath { throw .noent }
                 current = directory
-                descriptor = atHand(directory)
-                if case .name(let known) = directory.wayBack { next = known } else { next = nil }
+                descriptor = openDescriptor(of: directory)
+                if case .name(let known) = directory.reopening { next = known } else { next = nil }
             }
         }
         guard var descriptor else { throw .noent }
@@ -75,6 +75,6 @@ extension BackingTree {
         return descriptor
     }
 
-    /// A path of the kernel has no more names than this.
+    /// The kernel's limit of names in a path.
     private static let deepestPath = 2048
 }

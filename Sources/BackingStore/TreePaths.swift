@@ -1,6 +1,6 @@
 import LinuxSystem
 
-/// What is mounted where. Numbers are used again, so a number alone says little.
+/// A mount and its path. Numbers are reused, so that a number alone is not enough.
 public struct MountPlace: Sendable, Equatable {
     var id: UInt64
     var device: UInt64
@@ -8,11 +8,13 @@ public struct MountPlace: Sendable, Equatable {
     var path: [UInt8]
 }
 
-// Where a directory is now, as the kernel knows it: the one question that is answered by a path. The path leads to
-// nothing; it is only compared.
+// The current path of a directory according to the kernel. This is the only use of a path: it is compared, never opened.
 extension BackingTree {
-    /// The names that lead from the root of the tree to a directory.
-    /// - Returns: nil if it was removed, lies elsewhere, or has a path that is too long to be told.
+    /// The names from the root of the tree to a directory.
+    /// - Parameters:
+    ///   - directory: any descriptor of it.
+    ///   - status: its status.
+    /// - Returns: nil if it was removed, is elsewhere, or has too long a path.
     public func names(to directory: SharedDescriptor, _ status: FileStatus) -> [[UInt8]]? {
         if status.device == root.key.device, status.inode == root.key.inode { return [] }
         guard let top = try? descriptor(of: root), let above = Self.path(of: top), let path = Self.path(of: directory)
@@ -22,17 +24,17 @@ extension BackingTree {
         let prefix = above == [0x2F] ? above : above + [0x2F]
         guard path.count > prefix.count, path.starts(with: prefix) else { return nil }
         let inner = path[prefix.count...]
-        // The mark of what was removed; or the end of a name, which then leads to it.
-        if inner.suffix(Self.removed.count).elementsEqual(Self.removed), !leads(inner, to: status, from: top) {
+        // The kernel's suffix for a removed object, or the end of a real name.
+        if inner.suffix(Self.removed.count).elementsEqual(Self.removed), !isPath(inner, to: status, from: top) {
             return nil
         }
         return inner.split(separator: 0x2F).map { Array($0) }
     }
 
-    /// What is mounted on the tree's root and inside of it, in the table's order.
-    /// - Returns: nil if that cannot be told.
+    /// The mounts on the tree's root and inside of it, in the table's order.
+    /// - Returns: nil if that is unknown.
     public func mountsInside(_ table: [MountInfo]) -> [MountPlace]? {
-        // The path of a mount that the table does not show means something else.
+        // Without its mount in the table the path means something else.
         guard let top = try? descriptor(of: root), let status = try? Syscall.statx(top.rawValue, flags: AtFlag.dontSync),
             table.contains(where: { $0.id == status.mountID }), let path = Self.path(of: top)
         else { return nil }
@@ -44,11 +46,11 @@ extension BackingTree {
     private static let removed = Array(" (deleted)".utf8)
 
     private static func path(of descriptor: SharedDescriptor) -> [UInt8]? {
-        // The directory does not count for an absolute path.
+        // With an absolute path the directory is ignored.
         try? Syscall.readlinkat(descriptor.rawValue, "/proc/self/fd/\(descriptor.rawValue)")
     }
 
-    private func leads(_ path: ArraySlice<UInt8>, to status: FileStatus, from top: SharedDescriptor) -> Bool {
+    private func isPath(_ path: ArraySlice<UInt8>, to status: FileStatus, from top: SharedDescriptor) -> Bool {
         let name = String(decoding: path, as: UTF8.self)
         guard Array(name.utf8) == Array(path) else { return false }
         guard let there = try? Syscall.statxAt(top.rawValue, name, flags: AtFlag.symlinkNoFollow | AtFlag.dontSync)
@@ -58,7 +60,7 @@ extension BackingTree {
         return (there.device, there.inode) == (status.device, status.inode)
     }
 
-    /// Whether a name in a directory means this object now.
+    /// Whether a name in a directory refers to this object now.
     public func isNamed(_ name: [UInt8], in directory: BackingObject, _ status: FileStatus) -> Bool {
         guard let descriptor = try? descriptor(of: directory) else { return false }
         let there = (name + [0]).withUnsafeBufferPointer { bytes in
