@@ -29,7 +29,7 @@ docdir := $(DESTDIR)$(PREFIX)/share/doc/aclfs
 docs := $(wildcard README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE docs/*.md docs/decisions/*.md docs/results/*.md)
 docdirs := docs/decisions docs/results docs
 
-.PHONY: help run test test-long test-paths test-threads bench bench-quick bench-costs bench_programs layers citations checks lint format build release
+.PHONY: help run test test-long test-paths test-threads bench bench-quick bench-costs bench_programs layers citations types checks lint format build release
 .PHONY: dependencies clients long_clients install uninstall clean
 
 help:
@@ -66,8 +66,11 @@ layers:
 citations:
 	@mount-helpers/check-citations
 
+types:
+	@mount-helpers/check-types
+
 # That both find what they promise.
-checks: layers citations
+checks: layers citations types
 	@mount-helpers/test-checks
 
 # And that Swift stands as swift format would write it, where the toolchain has it.

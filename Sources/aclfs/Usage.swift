@@ -23,6 +23,7 @@ enum Usage {
     static var text: String {
         var lines = ["usage: aclfs COMMAND …", "       aclfs SOURCE MOUNTPOINT [-o OPTIONS]", ""]
         lines += commands.map { "  \($0.name) \($0.summary)" }
+        lines += ["  help [COMMAND]   this list, or what one command takes", "  version   the version of aclfs"]
         return lines.joined(separator: "\n")
     }
 

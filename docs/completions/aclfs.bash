@@ -21,7 +21,7 @@ _aclfs_mount_options() {
 
 _aclfs() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-    local commands='mount unmount status chmod ls chflags backup sandbox explain effective help'
+    local commands='mount unmount status chmod ls chflags backup sandbox explain effective help version'
     local operations='open-read open-write open-append exec create mkdir unlink rmdir rename link chmod chown chflags
         setxattr getxattr listxattr stat readlink truncate utimes setacl access-r access-w access-x read write execute delete append list search add_file add_subdirectory delete_child readattr writeattr
         readextattr writeextattr readsecurity writesecurity'

@@ -4,7 +4,7 @@ function __aclfs_mounts
     awk '$3 == "fuse.aclfs" { print $2 }' /proc/self/mounts
 end
 
-set -l commands mount unmount status chmod ls chflags backup sandbox explain effective help
+set -l commands mount unmount status chmod ls chflags backup sandbox explain effective help version
 set -l none "not __fish_seen_subcommand_from $commands"
 
 complete -c aclfs -n $none -f -a mount -d 'Serve a directory at a mount point'
@@ -18,6 +18,7 @@ complete -c aclfs -n $none -f -a sandbox -d 'Check profiles, grant files to appl
 complete -c aclfs -n $none -f -a explain -d 'Say whether an operation is allowed, and why'
 complete -c aclfs -n $none -f -a effective -d 'List every right that a user has'
 complete -c aclfs -n $none -f -a help -d 'Show help'
+complete -c aclfs -n $none -f -a version -d 'Show the version'
 
 complete -c aclfs -n '__fish_seen_subcommand_from mount' -s f -d 'Stay in the foreground'
 complete -c aclfs -n '__fish_seen_subcommand_from mount' -s d -d 'Show requests'

@@ -2,6 +2,8 @@
 ///
 /// `authorize` is the single entry. It tests structural conditions, the sandbox and the legality of the values. Then it runs each
 /// check of the operation through the stages of docs/authorization.md 3.4. Nothing else decides permissions.
+///
+/// It has extensions in as many files as there are rules: one rule stands in one file.
 public struct Inquiry<C: Credential, P: SandboxPolicy, O: EvaluationObserver> {
     public var credential: C
     public let volume: VolumeState

@@ -6,6 +6,8 @@ import CLinux
 /// - Descriptors are borrowed as numbers. A call that opens one returns its owner; it is closed on exec.
 /// - A call interrupted by a signal is repeated, unless its comment says otherwise.
 /// - "Any descriptor" in a comment includes O_PATH descriptors.
+///
+/// It has extensions by subject, because a call is looked for by the name that its manual page has.
 public enum Syscall {
     /// The directory argument for the working directory.
     public static let workingDirectory = aclfs_AT_FDCWD
