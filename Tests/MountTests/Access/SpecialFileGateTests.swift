@@ -65,8 +65,8 @@ struct SpecialFileGateTests {
                 except OSError as e: print(e.strerror)'
                 connect=$(printf '%s\n' "$connect" | sed 's/^                //')
                 # Nobody listens: that is what those learn who may connect.
-                is 'bob connects' 'Connection refused' "$(bob python3 -c "$connect" "$D/s620")"
-                is 'bob does not' 'Permission denied' "$(bob python3 -c "$connect" "$D/s640")"
+                is 'bob connects' 'Connection refused' "$(bob timeout 20 python3 -c "$connect" "$D/s620" 2>/dev/null)"
+                is 'bob does not' 'Permission denied' "$(bob timeout 20 python3 -c "$connect" "$D/s640" 2>/dev/null)"
                 """#))
         #expect(result.output == "done", "\(option): \(result)")
     }
