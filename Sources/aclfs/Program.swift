@@ -12,8 +12,8 @@ enum Program {
         let arguments = CommandLine.arguments
         let name = arguments.first?.split(separator: "/").last.map(String.init) ?? "aclfs"
         let rest = Array(arguments.dropFirst())
-        if name == "mount.aclfs" || name == "mount.fuse.aclfs" { exit(StandardOutput.exitStatus(after: MountHelper.run(rest))) }
-        exit(StandardOutput.exitStatus(after: run(rest)))
+        if name == "mount.aclfs" || name == "mount.fuse.aclfs" { exit(StandardOutput.close(after: MountHelper.run(rest))) }
+        exit(StandardOutput.close(after: run(rest)))
     }
 
     private static func run(_ arguments: [String]) -> Int32 {

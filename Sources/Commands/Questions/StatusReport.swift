@@ -15,7 +15,7 @@ package enum StatusReport {
     private static func report(_ arguments: StatusRequest) throws(ControlError) -> Int32 {
         let mounts: [MountEntry]
         // Whoever names another user's mount waits for it.
-        var round = MountRound(patience: arguments.mountpoint == nil ? 2000 : 30_000)
+        var round = MountRound(timeout: arguments.mountpoint == nil ? 2000 : 30_000)
         if let path = arguments.mountpoint {
             mounts = [try MountLocation(path, isFollowed: true).entry]
         } else {

@@ -27,7 +27,7 @@ package struct SandboxGrantList {
     private init(_ arguments: GrantListRequest) {
         self.arguments = arguments
         // Whoever names another user's mount waits for it.
-        round = MountRound(patience: arguments.mountpoint == nil ? 2000 : 30_000)
+        round = MountRound(timeout: arguments.mountpoint == nil ? 2000 : 30_000)
     }
 
     private mutating func perform() throws(ControlError) -> Int32 {

@@ -18,13 +18,14 @@ enum ControlDirectory {
             let directory = (try? MountPath.real(path)) ?? path
             if !MountPath.isInside(directory, mountpoint) { return directory }
             Journal.note(
+                .warning,
                 "no control socket: \(directory) lies below the mount point; explain, status and remount will not work")
         } catch {
             guard geteuid() == 0 else {
                 throw MountFailure(
                     status: MountExit.systemError, message: "there is no place for the control socket of this mount: \(error)")
             }
-            Journal.note("no control socket: \(error); explain, status and remount will not work")
+            Journal.note(.warning, "no control socket: \(error); explain, status and remount will not work")
         }
         return nil
     }
@@ -64,7 +65,7 @@ enum ControlDirectory {
             try server.start()
             return server
         } catch {
-            Journal.note("no control socket: \(error); explain, status and remount will not work")
+            Journal.note(.warning, "no control socket: \(error); explain, status and remount will not work")
             return nil
         }
     }

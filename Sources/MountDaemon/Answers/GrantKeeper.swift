@@ -54,6 +54,7 @@ extension MountHost {
         }
         let late = invalidate(on: changed).map { [$0.message] } ?? []
         Journal.record(
+            .info,
             "user \(user) granted \(grant.bundle) \(grant.access.word) at \(place(scope, grant.path))"
                 + (grant.expires.map { " until \(GrantTime.text($0))" } ?? ""))
         return .object([.init("notes", .array((notes(on: grant) + late).map { .string($0) }))])
@@ -107,7 +108,7 @@ extension MountHost {
             if let late { unkept.message += "; " + late.message }
             throw unkept
         }
-        Journal.record("user \(user) took back \(count) of \(bundle)'s grants at \(place(scope, path))")
+        Journal.record(.info, "user \(user) took back \(count) of \(bundle)'s grants at \(place(scope, path))")
         if let late { throw late }
         return .object([.init("removed", .integer(Int64(count)))])
     }

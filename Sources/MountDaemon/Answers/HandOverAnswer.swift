@@ -99,6 +99,6 @@ extension MountHost {
         if let same { return same.tree }
         return try BackingTree(
             directory: try Syscall.dup(directory.rawValue), metadataName: metadata, descriptorBudget: 1024,
-            followsMounts: followsMounts, report: { Journal.note($0) })
+            followsMounts: followsMounts, report: { Journal.note(.warning, $0) })
     }
 }

@@ -51,7 +51,7 @@ extension MountHost {
     private func sandboxPlaces(of mount: AttachedMount, to peer: ControlSocket.Peer) throws(MountFailure) -> SandboxPlaces {
         var places = try sandboxPlaces(of: mount)
         guard peer.uid == 0 || peer.uid == geteuid(), let store = store.closedPlace else { return places }
-        do throws(Errno) { places.stores = try store.wall().map { [$0] } ?? [] } catch {
+        do throws(Errno) { places.stores = try store.hidingPlace().map { [$0] } ?? [] } catch {
             throw MountFailure(
                 status: MountExit.systemError,
                 message: "nobody can say where \(store.path), which keeps the grants, has to be covered: \(error)")

@@ -53,7 +53,7 @@ struct AttachedMount: Sendable {
         do throws(Errno) { try healing?.finish() } catch {
             let text = "\(mountpoint): the dead mount there cannot be taken away: \(error)"
             printError("aclfs: \(text)")
-            Journal.record(text)
+            Journal.record(.warning, text)
         }
     }
 }

@@ -31,7 +31,7 @@ final class MountHost: Sendable {
 
     /// How many views each user has. A lock of its own: one may end while the other is held.
     private let views = Lock<[UInt32: Int]>([:])
-    private let share = Share(report: { Journal.note($0) })
+    private let share = Share(report: { Journal.note(.warning, $0) })
     private let state = Lock(State())
     /// Gets an item whenever a mount has ended.
     private let ended = WorkQueue<Void>(capacity: .max)
@@ -61,11 +61,11 @@ final class MountHost: Sendable {
     ) throws(MountFailure) {
         // Who asks for a view is told by his own command; anybody may ask, so the log says nothing.
         let warnings = mount.view == nil ? mount.profile.map { MountProfile.warnings(of: $0) } ?? [] : []
-        for warning in warnings { Journal.record("warning: \(warning)") }
+        for warning in warnings { Journal.record(.warning, "warning: \(warning)") }
         let profile = try confining(mount, tree)
         let fileSystem = FileSystem(
             tree: tree, options: mount.options, share: share, profile: profile, base: mount.view?.base,
-            audit: try audit(mount), creationNotes: creationNotes(mount, tree), report: { Journal.note($0) })
+            audit: try audit(mount), creationNotes: creationNotes(mount, tree), report: { Journal.note(.warning, $0) })
         let negotiated = NegotiatedPaths(mount.options)
         let dispatch = RequestDispatch(fileSystem) { agreed in
             negotiated.set(agreed)
@@ -102,7 +102,7 @@ final class MountHost: Sendable {
         let isAdmitted = withGrantsHeld {
             if let profile, profile.bundle != nil {
                 // No kernel holds anything yet that could not be taken back.
-                try? fileSystem.changeGrants(GrantScope.grants(for: profile, on: tree, in: store.files { Journal.note($0) }))
+                try? fileSystem.changeGrants(GrantScope.grants(for: profile, on: tree, in: store.files { Journal.note(.warning, $0) }))
             }
             return state.withLock { state in
                 if state.isEnding { return false }
@@ -276,7 +276,7 @@ extension MountHost {
     private func creationNotes(_ mount: AttachedMount, _ tree: BackingTree) -> CreationNotes? {
         guard let control, mount.view == nil else { return nil }
         return CreationNotes.open(
-            in: control + "/creations", for: tree, isReadOnly: mount.options.volume.isReadOnly, report: { Journal.note($0) })
+            in: control + "/creations", for: tree, isReadOnly: mount.options.volume.isReadOnly, report: { Journal.note(.warning, $0) })
     }
 }
 
@@ -287,7 +287,7 @@ extension MountHost {
     private func audit(_ mount: AttachedMount) throws(MountFailure) -> AuditLog? {
         guard mount.options.audit.mode != .off, mount.view == nil else { return nil }
         do throws(Errno) {
-            return try AuditLog(mount.options.audit, mountpoint: mount.mountpoint, report: { Journal.note($0) })
+            return try AuditLog(mount.options.audit, mountpoint: mount.mountpoint, report: { Journal.note(.warning, $0) })
         } catch {
             throw MountFailure(
                 status: MountExit.failed, message: "audit_log=\(mount.options.audit.log ?? ""): \(AuditLog.reason(error))")

@@ -23,7 +23,7 @@ final class NegotiatedPaths: Sendable {
 
     func set(_ negotiated: Negotiated) {
         agreed.withLock { $0 = negotiated }
-        Journal.note("kernel paths: " + paths(negotiated).map(\.line).joined(separator: ", "))
+        Journal.note(.info, "kernel paths: " + paths(negotiated).map(\.line).joined(separator: ", "))
     }
 
     /// Whether the kernel has introduced itself: the mount has been served.

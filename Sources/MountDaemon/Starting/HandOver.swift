@@ -16,7 +16,7 @@ enum HandOver {
         // By the sockets and not by the mount table: the daemon may serve another mount namespace.
         for device in ControlPlace.devices(of: geteuid()) {
             // One that does not answer at once cannot take a mount either; it must not keep others from mounting.
-            guard let client = try? ControlClient(device: device, owner: geteuid(), patience: 1000),
+            guard let client = try? ControlClient(device: device, owner: geteuid(), timeout: 1000),
                 let answer = try? client.ask("serves", members), answer["serves"]?.bool == true
             else { continue }
             // To take a mount may take longer.
@@ -33,8 +33,8 @@ enum HandOver {
     ) throws(MountFailure) -> Bool {
         // As the daemon says it that a mount of its own would have.
         if !request.foreground { Journal.useSyslog() }
-        for remark in request.remarks { Journal.note(remark) }
-        for remark in mount.remarks { Journal.record(remark) }
+        for remark in request.remarks { Journal.note(.info, remark) }
+        for remark in mount.remarks { Journal.record(.warning, remark) }
         mount.warnOfShortLists()
         mount.warnOfPosixACLs()
         mount.noteSharedSource(request.options)

@@ -14,8 +14,8 @@ extension PreparedMount {
         _ request: MountRequest, readiness: ReadinessLine?, turn: MountTurn?
     ) throws(MountFailure) -> Int32 {
         if readiness != nil { Journal.useSyslog() }
-        for remark in request.remarks { Journal.note(remark) }
-        for remark in remarks { Journal.record(remark) }
+        for remark in request.remarks { Journal.note(.info, remark) }
+        for remark in remarks { Journal.record(.warning, remark) }
         let isRoot = geteuid() == 0
         try MountHost.holdSignals()
         warnOfShortLists()
@@ -91,7 +91,7 @@ extension PreparedMount {
                 source: fsname, Self.flags(options), extra: options.contexts.isEmpty ? nil : options.contexts.joined(separator: "\n")
             ) { remark in
                 printError("aclfs: \(remark)")
-                Journal.record(remark)
+                Journal.record(.warning, remark)
             }
         } catch { throw failure(error) }
         guard let made else {

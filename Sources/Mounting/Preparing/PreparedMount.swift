@@ -62,7 +62,7 @@ package struct PreparedMount {
         do {
             tree = try BackingTree(
                 directory: directory, metadataName: name, descriptorBudget: Self.descriptorBudget(),
-                followsMounts: request.options.crossMounts, report: { Journal.note($0) })
+                followsMounts: request.options.crossMounts, report: { Journal.note(.warning, $0) })
         } catch { throw MountFailure(status: MountExit.systemError, message: "\(source): \(error)") }
         try Self.refuseExclusive(request.options, tree, source)
         if let profile, let said = request.options.sandbox.home,

@@ -31,7 +31,7 @@ extension PreparedMount {
             + (options.cache == .strict || options.cache == .seconds(0) ? "" : "cache=strict here and ")
             + "\(Self.advice(for: type)) (docs/mounting.md, \"Several hosts\")"
         printError("aclfs: \(line)")
-        Journal.record(line)
+        Journal.record(.info, line)
     }
 
     /// The settings by which a client of this kind keeps nothing that is out of date.

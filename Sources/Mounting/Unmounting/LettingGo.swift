@@ -14,7 +14,7 @@ struct LettingGo {
     /// Before the unmount, while the mount's control socket shows who serves. It is asked nothing, because it may hang.
     /// - Returns: nil if the daemon has ended or cannot be found; then nothing can be waited for.
     init?(of mount: MountEntry) {
-        guard let process = try? ControlClient(device: mount.device, owner: mount.userID ?? 0, patience: 1000).process() else {
+        guard let process = try? ControlClient(device: mount.device, owner: mount.userID ?? 0, timeout: 1000).process() else {
             return nil
         }
         (daemon, self.mount) = (process, mount)
@@ -42,7 +42,7 @@ struct LettingGo {
     /// One daemon may serve several mounts.
     private var hasLeftThisMountAlone: Bool {
         func isDaemons(_ device: String) -> Bool {
-            (try? ControlClient(device: device, owner: owner, patience: 200).process())?.pid == daemon.pid
+            (try? ControlClient(device: device, owner: owner, timeout: 200).process())?.pid == daemon.pid
         }
         return !isDaemons(mount.device) && ControlPlace.devices(of: owner).contains { $0 != mount.device && isDaemons($0) }
     }

@@ -64,13 +64,13 @@ enum SandboxRunDescriptors {
             if let mount, !path.pathNames.isEmpty, path.isInside(mount.path) {
                 let names = mount.shownPath.pathNames + path.pathNames.dropFirst(mount.path.pathNames.count)
                 func isIn(_ place: SandboxPlaces.Place) -> Bool { place.device == mount.device && names.starts(with: place.names) }
-                if places.stores.contains(where: { !$0.isDoor && isIn($0) }) { return "a file of the kept grants" }
+                if places.stores.contains(where: { !$0.isClosed && isIn($0) }) { return "a file of the kept grants" }
                 return places.backing.contains(where: isIn) ? "a file in the backing directory" : nil
             }
             // So has what is of another namespace, and nobody can say where it lies; a file system of the share's is too near, and
             // one that keeps grants.
             let type = try Syscall.fileSystemType(descriptor)
-            let isNear = (places.backing + places.stores.filter { !$0.isDoor }).contains { place in
+            let isNear = (places.backing + places.stores.filter { !$0.isClosed }).contains { place in
                 guard let shown = table.first(where: { $0.device == place.device }) else {
                     return place.device == status.device || FileSystemType.ofManyDevices[type] != nil
                 }

@@ -18,7 +18,7 @@ enum SandboxRunDoor {
                 "\(escapedName(path.utf8)), where \(what), has to be covered and lies below \(escapedName(way.joinedPath)), a directory "
                     + "of yours that is closed: open it (chmod u+x)")
         }
-        door.isDoor = true
+        door.isClosed = true
         return door
     }
 

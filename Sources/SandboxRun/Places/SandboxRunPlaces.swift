@@ -21,7 +21,7 @@ struct SandboxRunPlaces {
         do throws(Errno) { try seen.read() } catch { throw SandboxRunFailure("/proc/self/mountinfo", error) }
         var asked = all
         // A door is no place that another daemon could compare. Behind it the caller has nothing, or it would be his.
-        asked.stores = (all.stores + sockets).filter { !$0.isDoor }
+        asked.stores = (all.stores + sockets).filter { !$0.isClosed }
         let others = Dictionary(grouping: Self.mounts(), by: \.device)
         for (number, entries) in others {
             guard let device = DeviceNumber.parse(number), !all.mounts.contains(where: { $0.device == device })
@@ -88,7 +88,7 @@ struct SandboxRunPlaces {
                 if !answers.contains(nil) { return answers.contains(true) }
             } catch {
                 // A stranger is asked once: whatever he says but no, and be it that he is busy, his mount is covered.
-                if !error.isHeard || other.isStrangers { return true }
+                if !error.isReached || other.isStrangers { return true }
             }
         }
         return true

@@ -18,15 +18,15 @@ struct SandboxRunQuestion {
         // A daemon hears eight clients of a user at a time, and turns others away.
         for pause: UInt32 in [20, 50, 100, 200, 400, 800] {
             do throws(ControlError) {
-                return try ControlClient(device: device, owner: owner, patience: patience)
+                return try ControlClient(device: device, owner: owner, timeout: patience)
                     .askForDescriptors(command, members, with: descriptors, mayTake: mayTake)
             } catch {
-                let mayHearLater = error.isHeard && !error.isLate && (error.code == nil || error.code == Errno.again.name)
+                let mayHearLater = error.isReached && !error.isTimeout && (error.code == nil || error.code == Errno.again.name)
                 guard mayHearLater else { throw error }
                 SystemTime.sleep(milliseconds: pause)
             }
         }
-        return try ControlClient(device: device, owner: owner, patience: patience)
+        return try ControlClient(device: device, owner: owner, timeout: patience)
             .askForDescriptors(command, members, with: descriptors, mayTake: mayTake)
     }
 }

@@ -37,7 +37,7 @@ enum SandboxRunStores {
             let device = try Syscall.statx(place.base.rawValue, flags: AtFlag.dontSync).device
             // What lies on the share itself is closed in the view, or is seen as the profile says.
             if share.mounts.contains(where: { $0.device == device }) { return [] }
-            return try place.wall().map { [$0] } ?? []
+            return try place.hidingPlace().map { [$0] } ?? []
         } catch {
             if isOptional, error.isOfDeadServer { return [] }
             // Where he may not go, as in the home of who became this user, no daemon of his keeps any as long as it stays closed.
@@ -72,7 +72,7 @@ enum SandboxRunStores {
             var patience = 50
             while true {
                 do throws(ControlError) { try ask(mount.device) } catch {
-                    if !error.isHeard {
+                    if !error.isReached {
                         if isGone(mount) { break }
                         if patience > 0 {
                             patience -= 1
@@ -80,7 +80,7 @@ enum SandboxRunStores {
                             continue
                         }
                         // It died, and what stands on its mount hides that.
-                        if error.isDeserted { break }
+                        if error.isStaleSocket { break }
                     }
                     throw failure("\(mount.path): the daemon of this mount of yours", error)
                 }
@@ -98,7 +98,7 @@ enum SandboxRunStores {
         for device in devices {
             do throws(ControlError) { try ask(device) } catch {
                 // A socket may be left over from a mount that has gone.
-                if error.isHeard { throw failure("a daemon of yours, of the mount \(device),", error) }
+                if error.isReached { throw failure("a daemon of yours, of the mount \(device),", error) }
             }
         }
         return stores
