@@ -44,7 +44,7 @@ struct AttachedMount: Sendable {
         if top?.device == device {
             try? Unmounting.perform(mountpoint, lazily: true)
         } else {
-            healing?.giveUp(top)
+            healing?.abandon(top)
         }
     }
 

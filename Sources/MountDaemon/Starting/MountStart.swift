@@ -19,20 +19,20 @@ package enum MountStart {
         let mount = try PreparedMount(request)
         if request.fake { return 0 }
         if request.isVerbose { printError("aclfs: \(mount.source) is mounted on \(mount.mountpoint)") }
-        let turn = MountTurn.take()
+        let turn = MountLock.acquire()
         while let daemon = HandOver.daemon(for: mount) {
             guard try HandOver.perform(mount, request, to: daemon) else {
                 SystemTime.sleep(milliseconds: 20)
                 continue
             }
-            turn?.end()
+            turn?.release()
             if request.foreground { try HandOver.waitWhileMounted(mount.mountpoint) }
             return 0
         }
         if request.foreground { return try mount.serve(request, readiness: nil, turn: turn) }
         switch try system("cannot start in the background", { () throws(Errno) in try Daemon.detach() }) {
         case .command(.ready):
-            turn?.end()
+            turn?.release()
             return 0
         case .command(.failed(let status, let message)):
             if mount.dead == nil { Unmounting.clearAfterFailure(mount.mountpoint) }
@@ -43,7 +43,7 @@ package enum MountStart {
         case .daemon(let readiness):
             // The waiting command prints what went wrong; here only the status is left.
             let line = ReadinessLine(readiness)
-            turn?.leaveToTheOther()
+            turn?.leaveToCommand()
             Daemon.runInFreshThread {
                 do throws(MountFailure) { return try mount.serve(request, readiness: line, turn: nil) } catch {
                     line.fail(error)

@@ -11,7 +11,7 @@ extension PreparedMount {
     /// all mounts that are handed over later are gone.
     /// - Parameter turn: held by this process until the mount answers.
     func serve(
-        _ request: MountRequest, readiness: ReadinessLine?, turn: MountTurn?
+        _ request: MountRequest, readiness: ReadinessLine?, turn: MountLock?
     ) throws(MountFailure) -> Int32 {
         if readiness != nil { Journal.useSyslog() }
         for remark in request.remarks { Journal.note(.info, remark) }
@@ -36,7 +36,7 @@ extension PreparedMount {
             // All that may fail for want of threads comes before the mount answers.
             try host.awaitSignals()
             try host.serve(attached, tree: tree) { isServing in
-                turn?.end()
+                turn?.release()
                 if isServing {
                     attached.uncover()
                     readiness?.ready()

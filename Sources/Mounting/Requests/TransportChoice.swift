@@ -2,9 +2,9 @@ import FuseSession
 import MountOptions
 import ToolSupport
 
-/// `transport=`: how requests are to travel.
+/// `transport=`: how requests travel.
 package enum TransportChoice {
-    /// What can be said before anything is mounted.
+    /// Refuses `transport=uring` before the mount if it cannot work.
     static func check(_ options: MountOptions) throws(MountFailure) {
         guard options.transport == .uring else { return }
         if options.maskedKernelFeatures.contains("uring") { throw refusal("kernel_features hides it") }
