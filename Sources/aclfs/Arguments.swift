@@ -1,7 +1,7 @@
 import ArgumentParser
 
-// What the commands take. Those that stand for another program's (chmod, ls, chflags) and the mount helpers speak
-// that program's grammar, which no argument parser knows (docs/decisions/0010-command-lines.md).
+// The arguments of the commands. chmod, ls, chflags and the mount helpers have the grammar of another program, which the argument parser
+// cannot read (docs/decisions/0010-command-lines.md).
 
 struct ExplainArguments: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -86,7 +86,7 @@ struct GrantAddArguments: ParsableCommand {
     @Option(help: ArgumentHelp("The application.", valueName: "ID")) var bundle: String
     @Flag(help: "It may read and execute.") var readOnly = false
     @Flag(help: "It may read, write and execute.") var readWrite = false
-    /// Unconditional: what begins with a dash is told that it is no such time.
+    /// Unconditional: a value that begins with a dash gets the message for a wrong time.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("When it ends: 30m, 12h, 7d, '2026-12-31 18:00', 2026-12-31T18:00:00Z or @SECONDS.", valueName: "TIME"))

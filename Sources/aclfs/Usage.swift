@@ -1,3 +1,4 @@
+/// The commands with a summary of their arguments.
 enum Usage {
     static let commands: [(name: String, summary: String)] = [
         ("mount", "[-f] [-d] [-o OPTIONS] SOURCE MOUNTPOINT   serve a directory"),
