@@ -101,7 +101,6 @@ public enum MountFlag {
     public static let strictAccessTime = aclfs_MS_STRICTATIME
 }
 
-/// Flags of umount2(2).
 /// When reading through a mount moves access times (mount(8): relatime, noatime, strictatime).
 public enum MountAccessTimes: Int32, Sendable {
     case relative = 0
@@ -109,6 +108,7 @@ public enum MountAccessTimes: Int32, Sendable {
     case strict = 2
 }
 
+/// Flags of umount2(2).
 public enum UnmountFlag {
     public static let force = aclfs_MNT_FORCE
     public static let detach = aclfs_MNT_DETACH
