@@ -5,8 +5,7 @@ import LinuxSystem
 import SandboxPolicy
 import ToolSupport
 
-/// What a client of one mount wants of the grants, done for all mounts of the daemon. A grant counts, or counts no more,
-/// when the answer is given.
+/// Answers requests about grants, for all mounts of the daemon. A change is in force when the client gets the answer.
 extension MountHost {
     func answer(_ order: GrantOrder, on tree: BackingTree, by user: UInt32) -> ControlServer.MountFacts.DaemonAnswer {
         do throws(GrantProblem) {
@@ -23,16 +22,16 @@ extension MountHost {
         } catch { return .failed(error.errno, error.message) }
     }
 
-    // MARK: One order each
+    // MARK: Orders
 
     private func add(_ grant: Grant, _ scope: GrantScope, by user: UInt32) throws(GrantProblem) -> JSON {
         let now = SystemTime.now().sec
-        let changed = try withGrantsHeld { () throws(GrantProblem) in
+        let changed = try withGrantsLocked { () throws(GrantProblem) in
             let files = try store.change { (files, damaged) throws(GrantProblem) -> [GrantFile] in
                 if let damage = damaged.first(where: { $0.contains("/\(scope.root.fileName) ") }) {
                     throw GrantProblem(errno: .io, message: "\(damage); move the file away and grant anew")
                 }
-                // One place has one grant: what was given before, through whichever mount, is replaced.
+                // A path has one grant. The new one replaces an earlier one, given through any mount.
                 for place in files.indices {
                     let same = scope.seen(files[place]).filter { seen in
                         seen.kept.grant.bundle == grant.bundle && seen.kept.grant.path == grant.path && !seen.isWider
@@ -50,10 +49,11 @@ extension MountHost {
                 files[place].grants.append(KeptGrant(grant, given: now, by: user))
                 return files
             }
-            return putInForce(files, of: grant.bundle)
+            return apply(files, of: grant.bundle)
         }
         let late = invalidate(on: changed).map { [$0.message] } ?? []
         Journal.record(
+            .info,
             "user \(user) granted \(grant.bundle) \(grant.access.word) at \(place(scope, grant.path))"
                 + (grant.expires.map { " until \(GrantTime.text($0))" } ?? ""))
         return .object([.init("notes", .array((notes(on: grant) + late).map { .string($0) }))])
@@ -64,7 +64,7 @@ extension MountHost {
     ) throws(GrantProblem) -> JSON {
         var count = 0
         var unkept: GrantProblem?
-        let changed = try withGrantsHeld { () throws(GrantProblem) in
+        let changed = try withGrantsLocked { () throws(GrantProblem) in
             var left: [GrantFile] = []
             do throws(GrantProblem) {
                 try store.change { (files, damaged) throws(GrantProblem) in
@@ -95,19 +95,19 @@ extension MountHost {
                 unkept = GrantProblem(
                     errno: error.errno,
                     message:
-                        "\(error.message); it counts no more on the mounts there are, but is still kept and comes back with the next change"
+                        "\(error.message); it counts no more on the mounts there are, but is still stored and comes back with the next change"
                 )
             }
-            // What is taken away ends even if the disk took no change.
-            return putInForce(left, of: bundle)
+            // The grant ends on the mounts even if the file could not be changed.
+            return apply(left, of: bundle)
         }
-        // With the store free again, for a mount may be slow to take it in.
+        // Without the lock of the store, since a mount may be slow.
         let late = invalidate(on: changed)
         if var unkept {
             if let late { unkept.message += "; " + late.message }
             throw unkept
         }
-        Journal.record("user \(user) took back \(count) of \(bundle)'s grants at \(place(scope, path))")
+        Journal.record(.info, "user \(user) revoked \(count) of \(bundle)'s grants at \(place(scope, path))")
         if let late { throw late }
         return .object([.init("removed", .integer(Int64(count)))])
     }
@@ -126,7 +126,7 @@ extension MountHost {
             if item.isWider { members.append(.init("wider", .bool(true))) }
             let row = JSON.object(members)
             size += JSONText.write(row).count
-            // An answer is one message.
+            // The answer has to fit into one message.
             if size > 16 << 10, !rows.isEmpty { break }
             rows.append(row)
         }
@@ -136,12 +136,12 @@ extension MountHost {
         ])
     }
 
-    /// For the log.
+    /// A path for the log.
     private func place(_ scope: GrantScope, _ path: [[UInt8]]) -> String {
         String(decoding: path.reduce(scope.root.path) { $0 + [0x2F] + $1 }, as: UTF8.self)
     }
 
-    /// What the mounts of the application make of it.
+    /// - Returns: for each mount of the application, why the grant has no or less effect there.
     private func notes(on grant: Grant) -> [String] {
         confined.filter { $0.profile.bundle == grant.bundle }.compactMap { served in
             let which =
@@ -164,6 +164,6 @@ extension GrantFile {
 }
 
 extension Grant {
-    /// To sort by.
+    /// The key to sort by.
     fileprivate var text: String { String(decoding: Array(path.joined(separator: [0x2F])), as: UTF8.self) }
 }

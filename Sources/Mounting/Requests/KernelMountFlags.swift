@@ -1,7 +1,7 @@
 import LinuxSystem
 import ToolSupport
 
-/// The flags of a mount that the kernel keeps, in the words of `-o` and as mount(2) takes them.
+/// The mount flags that the kernel keeps, as words of `-o` and as bits of mount(2).
 package struct KernelMountFlags: Equatable {
     private(set) var bits: UInt64 = 0
 
@@ -13,19 +13,19 @@ package struct KernelMountFlags: Equatable {
         ("strictatime", "nostrictatime", MountFlag.strictAccessTime), ("relatime", "norelatime", MountFlag.relativeAccessTime),
     ]
 
-    /// As they are in force.
+    /// The flags in force.
     package init(_ entry: MountEntry) {
-        // What stands in the table when none of the others does.
+        // The table has no word for it: it holds if no other does.
         apply("strictatime")
         for word in entry.options + entry.superOptions { apply(word) }
-        // `rw` of the one does not undo `ro` of the other.
+        // Either `ro`, of the mount or of the file system, makes it read-only.
         if entry.options.contains("ro") { bits |= MountFlag.readOnly }
     }
 
     static func knows(_ word: String) -> Bool { words.contains { $0.set == word || $0.clear == word } }
 
     mutating func apply(_ word: String) {
-        // Of these the later one counts.
+        // Of the words for access times the last one holds.
         if let times = Self.words.first(where: { $0.set == word && $0.bit & Self.accessTimes != 0 }) {
             bits = bits & ~Self.accessTimes | times.bit
             return
@@ -40,14 +40,14 @@ package struct KernelMountFlags: Equatable {
     var forbidsDevices: Bool { bits & MountFlag.noDevices != 0 }
     var forbidsExecution: Bool { bits & MountFlag.noExec != 0 }
 
-    /// What mount(2) is told at a remount: without one of these it keeps the access times as they are.
+    /// For mount(2) at a remount. Without a flag for access times it would keep the old one.
     var forRemount: UInt64 {
         MountFlag.remount | bits | (bits & Self.accessTimes == 0 ? MountFlag.relativeAccessTime : 0)
     }
 
     private static let accessTimes = MountFlag.noAccessTime | MountFlag.strictAccessTime | MountFlag.relativeAccessTime
 
-    /// For `aclfs status`; `ro` and `noexec` stand among the daemon's own, and `relatime` is what every kernel does.
+    /// For `aclfs status`. `ro` and `noexec` are among the daemon's own options, and `relatime` is the kernel's default.
     package var shown: [String] {
         Self.words.filter { $0.set != "ro" && $0.set != "noexec" && $0.set != "relatime" }.compactMap { entry in
             if bits & entry.bit != 0 { return entry.set }

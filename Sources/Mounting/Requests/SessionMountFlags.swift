@@ -2,7 +2,7 @@ import FuseSession
 import ToolSupport
 
 extension FuseMount.Flags {
-    /// As they are in force on a mount of root's.
+    /// The flags in force on a mount of root.
     package init(_ entry: MountEntry) {
         self = [.allowOther]
         let words: [(String, FuseMount.Flags)] = [

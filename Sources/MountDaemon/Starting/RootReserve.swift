@@ -4,15 +4,16 @@ import Mounting
 import ToolSupport
 
 extension PreparedMount {
-    /// Root's daemon must not spend root's reserve or ignore quotas for others (docs/decisions/0005-space.md).
-    /// Before any thread is started: all have what this one has.
-    func spendAsNobody() throws(MountFailure) {
+    /// Makes root's daemon act as nobody, so that it neither spends root's reserve nor ignores quotas (docs/decisions/0005-space.md).
+    /// Call before any thread starts: threads inherit it.
+    /// - Throws: a capability is missing.
+    func dropRootReserve() throws(MountFailure) {
         do throws(Errno) {
             try Syscall.dropCapability(Capability.systemResource)
             let backing = try tree.descriptor(of: tree.root)
-            // A server judges by the id that comes with the request; it keeps its own reserves.
+            // A network server judges by the id of the request, and has reserves of its own.
             if FileSystemUser.isJudgedByServer(fileSystemType: try Syscall.fileSystemType(backing.rawValue)) { return }
-            for id in FileSystemUser.candidates where try canCreate(as: id, in: backing.rawValue) { return }
+            for id in FileSystemUser.candidates where try restrict(to: id, in: backing.rawValue) { return }
         } catch {
             let needed = [("CAP_SETPCAP", Capability.setCapabilities), ("CAP_SETUID", Capability.setUserID)]
             let missing = needed.filter { !Syscall.hasCapability($0.1) }.map(\.0)
@@ -28,9 +29,9 @@ extension PreparedMount {
                 + "id-mapped mount; users can fill what the file system reserves for root")
     }
 
-    /// Takes on the id if it exists here, and says whether the backing directory accepts objects of it, which an
-    /// id-mapped mount need not.
-    private func canCreate(as id: UInt32, in directory: Int32) throws(Errno) -> Bool {
+    /// Acts as an id if it exists here and the backing directory accepts objects of it, which an id-mapped mount may not.
+    /// - Returns: whether this thread acts as the id now.
+    private func restrict(to id: UInt32, in directory: Int32) throws(Errno) -> Bool {
         do throws(Errno) { try FileSystemUser.restrict(to: id) } catch {
             if error == .inval { return false }
             throw error
@@ -38,7 +39,7 @@ extension PreparedMount {
         do throws(Errno) {
             _ = try Syscall.openat(directory, ".", OpenFlag.temporaryFile | OpenFlag.readWrite, mode: 0o600)
         } catch {
-            // Any other error, such as a full or read-only file system, says nothing of the id.
+            // Another error, such as a full or read-only file system, is no reason against the id.
             if error == .overflow {
                 FileSystemUser.unrestrict()
                 return false

@@ -2,14 +2,14 @@ import Glibc
 import LinuxSystem
 import ToolSupport
 
-/// Where a mount's source lies if a dead mount of ours may be in the way to it, as over itself: seen from a copy of the mount namespace
-/// in which the dead mount is taken away, so that nothing is uncovered here.
-struct CoveredDirectory: Sendable {
+/// The source of a mount that a dead mount may hide, such as a mount over itself. It is found in a copy of the mount namespace without
+/// the dead mount, so that nothing is exposed here.
+struct HiddenSource: Sendable {
     /// The source's real path.
     var path: String
-    /// How many mounts of ours on the mount point, one on the other, are dead.
+    /// The number of dead aclfs mounts on the mount point, one on the other.
     var depth: Int
-    /// What opens it here, if the dead mounts cover it; nil if they do not.
+    /// How to open the source here; nil if no dead mount hides it.
     private var key: Key?
 
     private struct Key: Sendable {
@@ -18,9 +18,9 @@ struct CoveredDirectory: Sendable {
         var inode: UInt64
     }
 
-    /// - Throws: what kept the copy from being made.
-    /// - Returns: or why the source cannot be found there.
-    static func look(for source: String, below mountpoint: String) throws(Errno) -> Result<CoveredDirectory, Errno> {
+    /// - Returns: the source, or why it cannot be found in the copy.
+    /// - Throws: the copy cannot be made.
+    static func look(for source: String, below mountpoint: String) throws(Errno) -> Result<HiddenSource, Errno> {
         try PrivateNamespace.visit { () throws(Errno) in
             var depth = 0
             while try isDeadHere(mountpoint) {
@@ -29,19 +29,19 @@ struct CoveredDirectory: Sendable {
             }
             do throws(Errno) {
                 let path = try MountPath.real(source)
-                var found = CoveredDirectory(path: path, depth: depth)
+                var found = HiddenSource(path: path, depth: depth)
                 if MountPath.isInside(path, mountpoint) { found.key = try key(of: path, mountpoint) }
                 return .success(found)
             } catch { return .failure(error) }
         }
     }
 
-    /// The descriptor is one of the real mount: with it everything is as if the directory had been opened before it was covered.
-    /// - Throws: opnotsupp if there is no way to it from here.
+    /// Opens the source in this mount namespace, as if it had been opened before the dead mount hid it.
+    /// - Throws: `opnotsupp` if no file handle leads to it.
     func open(_ mountpoint: String) throws(Errno) -> OwnedDescriptor {
         guard let key else { return try Syscall.open(path, OpenFlag.readOnly | OpenFlag.directory) }
         guard let handle = key.handle else { throw .opnotsupp }
-        // An object of the same mount that nothing covers.
+        // A visible object of the same mount.
         let above = try Syscall.open(MountPath.directory(of: mountpoint), OpenFlag.readOnly | OpenFlag.directory)
         let opened = try Syscall.openByHandle(above.rawValue, handle, OpenFlag.readOnly | OpenFlag.directory)
         let status = try Syscall.statx(opened.rawValue)
@@ -54,7 +54,7 @@ struct CoveredDirectory: Sendable {
         let directory = try Syscall.open(path, OpenFlag.readOnly | OpenFlag.directory)
         let status = try Syscall.statx(directory.rawValue)
         let above = try Syscall.open(MountPath.directory(of: mountpoint), OpenFlag.path | OpenFlag.directory)
-        // Of another mount, such as the one whose top the mount point is, nothing is in reach here.
+        // A handle opens objects of the mount that bears the mount point only.
         let ground = try Syscall.statx(above.rawValue)
         let isReachable = status.mountID != 0 && status.mountID == ground.mountID
         return Key(
@@ -62,7 +62,7 @@ struct CoveredDirectory: Sendable {
             inode: status.inode)
     }
 
-    /// In the copy: whether the topmost mount is one of ours and dead.
+    /// In the copy: whether the topmost mount is a dead aclfs mount.
     private static func isDeadHere(_ mountpoint: String) throws(Errno) -> Bool {
         guard MountServer.isDead(mountpoint) else { return false }
         let file = try Syscall.open("/proc/thread-self/mountinfo", OpenFlag.readOnly)

@@ -1,21 +1,21 @@
 import LinuxSystem
 
-/// Where one level of a `TreeWay` has its names from.
+/// The source of names for one level of a `TreeDescent`.
 protocol LevelNames {
     associatedtype Node
     /// `nil` at the end.
     mutating func next(in directory: Node) throws(Errno) -> [UInt8]?
-    /// Holds nothing open until the next name is asked for.
-    mutating func rest()
+    /// Closes descriptors until the next call of `next`.
+    mutating func suspend()
 }
 
-/// The directories from an operand down to where a walk is. A stack and no calls, because anybody may plant a tree of any depth. Only
-/// the deepest levels hold descriptors; the others are opened again on the way back, from below or from the operand on, and never taken
-/// for what they were before they have shown the same numbers.
-struct TreeWay<Files: ToolFiles, Names: LevelNames> where Names.Node == Files.Node {
+/// The directories from an operand down to the present one of a walk. It is a stack without recursion, because a tree may have any
+/// depth. Only the deepest levels hold descriptors. The walk opens the others again on its way up, by `..` or from the operand, and
+/// checks that each still has the same device and inode number.
+struct TreeDescent<Files: ToolFiles, Names: LevelNames> where Names.Node == Files.Node {
     private struct Level {
         let identity: ObjectIdentity
-        /// How much of `below` leads here.
+        /// The length of the part of `below` that leads here.
         let length: Int
         var names: Names
         var node: Files.Node?
@@ -28,31 +28,37 @@ struct TreeWay<Files: ToolFiles, Names: LevelNames> where Names.Node == Files.No
     private let window: Int
     private var levels: [Level] = []
     private var identities: Set<ObjectIdentity> = []
-    /// Those before it are closed.
+    /// The first level that holds a descriptor.
     private var firstOpened = 0
-    /// The directory that was left last; the way up begins in it.
+    /// The directory that the walk left last. `..` of it is the level above.
     private var left: Files.Node?
-    /// The path from the operand on. One for all levels: together theirs would grow with the square of the depth.
+    /// The path from the operand, once for all levels: one for each would need memory with the square of the depth.
     private(set) var below: [UInt8] = []
 
-    /// - Parameter followsLinks: whether the way may go through links below the operand.
+    /// - Parameters:
+    ///   - root: the operand, open.
+    ///   - operand: its path.
+    ///   - followsLinks: whether names below the operand may be links.
     init(_ files: Files, _ root: Files.Node, of operand: [UInt8], followsLinks: Bool) {
         (self.files, self.root, self.operand, self.followsLinks) = (files, root, operand, followsLinks)
         window = files.openLevels
     }
 
-    /// The path of the directory where the walk is.
+    /// The path of the present directory.
     var path: [UInt8] { below.isEmpty ? operand : joinedPath(operand, below) }
     func path(of name: [UInt8]) -> [UInt8] { joinedPath(path, name) }
 
-    /// Whether the way came through it.
+    /// Whether a directory is the present one or above it.
     func contains(_ identity: ObjectIdentity) -> Bool { identities.contains(identity) }
 
-    /// - Parameter name: empty for the operand.
+    /// Makes a directory the present one.
+    /// - Parameters:
+    ///   - name: in the present directory; empty for the operand.
+    ///   - names: the names to visit in it.
     mutating func enter(_ node: Files.Node, named name: [UInt8], _ identity: ObjectIdentity, _ names: Names) {
         if levels.count - firstOpened >= window {
             levels[firstOpened].node = nil
-            levels[firstOpened].names.rest()
+            levels[firstOpened].names.suspend()
             firstOpened += 1
         }
         if !below.isEmpty { below.append(UInt8(ascii: "/")) }
@@ -61,8 +67,10 @@ struct TreeWay<Files: ToolFiles, Names: LevelNames> where Names.Node == Files.No
         identities.insert(identity)
     }
 
-    /// Has `visit` called with each name below what was entered, and `fail` where a directory cannot be read or found again.
-    /// - Parameter visit: may enter what it is given; answers whether to go on at all.
+    /// Visits each name below the directories that were entered.
+    /// - Parameters:
+    ///   - fail: called for a directory that cannot be read, or not found again.
+    ///   - visit: called for each name. It may enter the object, and returns whether to go on.
     mutating func walk(
         fail: ([UInt8], String) -> Void, visit: (inout Self, _ name: [UInt8], _ directory: Files.Node) -> Bool
     ) {
@@ -80,7 +88,7 @@ struct TreeWay<Files: ToolFiles, Names: LevelNames> where Names.Node == Files.No
         }
     }
 
-    /// Goes back to the directory above.
+    /// Makes the directory above the present one.
     private mutating func leave() {
         let level = levels.removeLast()
         left = level.node
@@ -88,8 +96,8 @@ struct TreeWay<Files: ToolFiles, Names: LevelNames> where Names.Node == Files.No
         below.removeLast(below.count - (levels.last?.length ?? 0))
     }
 
-    /// The next name of the directory where the walk is, and that directory; `nil` at its end. Errors: stale if it cannot be found
-    /// again.
+    /// - Returns: the next name of the present directory, and that directory; `nil` at its end.
+    /// - Throws: `stale` if the directory cannot be found again.
     private mutating func next() throws(Errno) -> (name: [UInt8], directory: Files.Node)? {
         let last = levels.count - 1
         if levels[last].node == nil { try openAgain() }
@@ -105,8 +113,8 @@ struct TreeWay<Files: ToolFiles, Names: LevelNames> where Names.Node == Files.No
             levels[last].node = node
             return
         }
-        // What was below has been moved elsewhere, may not be searched, or a link led there. In that case the same awaits the levels
-        // above, so that as many are kept as may be open.
+        // The level below was moved, may not be searched, or was entered by a link. Open the levels from the operand on, and keep as many
+        // as may be open: those above will be needed next.
         left = nil
         var node = root
         do {
@@ -129,7 +137,7 @@ struct TreeWay<Files: ToolFiles, Names: LevelNames> where Names.Node == Files.No
     }
 }
 
-/// Names that were read at once and sorted by their bytes.
+/// Names that are read at once and sorted by their bytes.
 struct SortedNames<Node>: LevelNames {
     /// The next one last.
     private var names: [[UInt8]]
@@ -137,14 +145,14 @@ struct SortedNames<Node>: LevelNames {
     init(_ names: [[UInt8]]) { self.names = names.sorted { $1.lexicographicallyPrecedes($0) } }
 
     mutating func next(in directory: Node) -> [UInt8]? { names.popLast() }
-    mutating func rest() {}
+    mutating func suspend() {}
 }
 
-/// Names as the file system gives them, so that none are kept.
+/// Names in the order of the file system, of which only one buffer is kept.
 struct StreamedNames<Files: BackupFiles>: LevelNames {
     private let files: Files
     private var listing: Files.Listing?
-    /// Where the listing goes on that was closed.
+    /// The position at which a closed listing continues.
     private var position: Int64 = 0
 
     init(_ files: Files) { self.files = files }
@@ -156,7 +164,7 @@ struct StreamedNames<Files: BackupFiles>: LevelNames {
         return try opened.next()
     }
 
-    mutating func rest() {
+    mutating func suspend() {
         position = listing?.position ?? position
         listing = nil
     }

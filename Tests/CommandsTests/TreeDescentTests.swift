@@ -4,7 +4,7 @@ import Testing
 
 /// More levels than are held open (two, in `FakeFiles`), and of which one cannot go back by `..`: every level was entered by a link.
 @Suite("the way down a tree, and back")
-struct TreeWayTests {
+struct TreeDescentTests {
     let files = FakeFiles()
     /// As the chain of links calls them.
     private var paths: [String] = []
