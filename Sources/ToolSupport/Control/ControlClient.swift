@@ -70,7 +70,7 @@ package struct ControlClient: Sendable {
     /// Whether who listens may be taken for the daemon.
     private static func isAtHome(_ socket: ControlSocket, _ owner: UInt32) -> Bool {
         switch socket.seenUserNamespace {
-        case .ours, .alike: true
+        case .same, .alike: true
         case .another: false
         // With root's id nobody but root listens in root's directory; to root himself everything is shown.
         case nil: owner == 0 && geteuid() != 0
