@@ -36,6 +36,7 @@ public struct NoObserver: EvaluationObserver, Sendable {
 
 /// For `explain`: one event for each step, in order.
 public struct RecordingObserver: EvaluationObserver, Sendable {
+    /// One step of an evaluation.
     public enum Event: Sendable, Hashable {
         case check(Check)
         case entry(ObjectRole, Int, ACE, EntryEffect)
