@@ -29,7 +29,7 @@ docdir := $(DESTDIR)$(PREFIX)/share/doc/aclfs
 docs := $(wildcard README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE docs/*.md docs/decisions/*.md docs/results/*.md)
 docdirs := docs/decisions docs/results docs
 
-.PHONY: help run test test-long test-paths test-threads bench bench-quick bench-costs bench_programs layers citations types checks lint format build release
+.PHONY: help run test test-long test-paths test-threads bench bench-quick bench-costs bench_programs layers citations types words checks lint format build release
 .PHONY: dependencies clients long_clients install uninstall clean
 
 help:
@@ -41,7 +41,7 @@ help:
 	@echo 'make bench       what a mount costs, against others, as ratios; docs/performance.md explains it (as root)'
 	@echo 'make bench-quick the same in about two minutes'
 	@echo 'make bench-costs requests, system calls and instructions of one operation; they do not depend on the load (as root)'
-	@echo 'make lint        layers, citations, file lengths, links, style'
+	@echo 'make lint        layers, citations, words, file lengths, links, style'
 	@echo 'make format      let swift format mend the style'
 	@echo 'make build       debug build of everything'
 	@echo 'make install     [PREFIX=/usr] [DESTDIR=] the program, helpers, manual pages, completions, unit'
@@ -69,8 +69,11 @@ citations:
 types:
 	@mount-helpers/check-types
 
-# That both find what they promise.
-checks: layers citations types
+words:
+	@mount-helpers/check-words
+
+# And that they find what they promise.
+checks: layers citations types words
 	@mount-helpers/test-checks
 
 # And that Swift stands as swift format would write it, where the toolchain has it.

@@ -37,8 +37,8 @@ extension BackingTree {
         cache.wasRead(object, at: status.ctime)
     }
 
-    /// After a change by the daemon that moved the ctime but not the record. The record is cached with the new ctime, for a short
-    /// time, because a program may have changed it on the backing directory meanwhile.
+    /// Caches the record with the new ctime after a change by the daemon that moved only the ctime. It is valid for a short time,
+    /// because a program may have changed the record on the backing directory meanwhile.
     public func keepRecord(of object: BackingObject, before: FileStatus, after: FileStatus, _ descriptor: SharedDescriptor) {
         guard changeTimes.identifiesState(after.ctime, on: after.device, descriptor) else { return }
         cache.assume(after.ctime, after: before.ctime, of: object)

@@ -3,7 +3,7 @@ import LinuxSystem
 /// The mounts of this namespace according to /proc.
 enum MountedFileSystems {
     /// Whether an object is on an aclfs mount of any daemon. Without mount ids (Linux before 5.8) its device decides.
-    static func isOurs(_ status: FileStatus) -> Bool {
+    static func isAclfs(_ status: FileStatus) -> Bool {
         do {
             let mounts = try MountInfo.ofThisProcess()
             guard

@@ -49,6 +49,7 @@ extension BackingTree {
     /// Whether the tree has such a file system, among those that were looked up.
     public var hasSharedFileSystem: Bool { changeTimes.hasAnyShared }
 
+    /// Whether other hosts may change the objects of a device.
     public func isShared(device: UInt64) -> Bool { changeTimes.shared(device) != nil }
 
     /// Locks the record of an object against changes by other hosts until `release`. What was read before is stale. It may sleep:
@@ -65,6 +66,7 @@ extension BackingTree {
         return try lockByAttribute(descriptor, until: end)
     }
 
+    /// Releases a lock of `lockRecord`.
     public func release(_ lock: RecordLock) {
         switch lock {
         case .none: return

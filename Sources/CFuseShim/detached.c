@@ -69,7 +69,7 @@ static int configure(int fs, const char *source, int device, uint32_t flags, con
 static unsigned attributes(uint32_t flags)
 {
 	static const struct {
-		uint32_t ours;
+		uint32_t flag;
 		unsigned kernel;
 	} table[] = {
 		{ ACLFS_FUSE_MOUNT_READ_ONLY, MOUNT_ATTR_RDONLY }, { ACLFS_FUSE_MOUNT_NOSUID, MOUNT_ATTR_NOSUID },
@@ -80,7 +80,7 @@ static unsigned attributes(uint32_t flags)
 	};
 	unsigned result = 0;
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-		if (flags & table[i].ours)
+		if (flags & table[i].flag)
 			result |= table[i].kernel;
 	return result;
 }

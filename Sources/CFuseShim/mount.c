@@ -19,7 +19,7 @@ int aclfs_fuse_mount(const char *source, const char *mountpoint, uint32_t flags,
 		     const char *extra)
 {
 	static const struct {
-		uint32_t ours;
+		uint32_t flag;
 		unsigned long kernel;
 	} table[] = {
 		{ ACLFS_FUSE_MOUNT_READ_ONLY, MS_RDONLY }, { ACLFS_FUSE_MOUNT_NOSUID, MS_NOSUID },
@@ -30,7 +30,7 @@ int aclfs_fuse_mount(const char *source, const char *mountpoint, uint32_t flags,
 	};
 	unsigned long kernel_flags = 0;
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-		if (flags & table[i].ours)
+		if (flags & table[i].flag)
 			kernel_flags |= table[i].kernel;
 
 	int device = open("/dev/fuse", O_RDWR | O_CLOEXEC);

@@ -11,6 +11,7 @@ public struct DataReply: ~Copyable, @unchecked Sendable {
 
     deinit { _ = aclfs_fuse_reply_error(request, EIO) }
 
+    /// - Returns: whether the kernel accepted the reply; the same for all answers.
     @discardableResult
     public consuming func answer(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let result = aclfs_fuse_reply_bytes(request, bytes.baseAddress, bytes.count)
@@ -62,6 +63,7 @@ public struct WriteReply: ~Copyable, @unchecked Sendable {
 
     deinit { _ = aclfs_fuse_reply_error(request, EIO) }
 
+    /// - Parameter count: the number of bytes written.
     @discardableResult
     public consuming func answer(written count: UInt64) -> Bool {
         let result = aclfs_fuse_reply_written(request, count)

@@ -2,6 +2,7 @@ import CFuseShim
 
 /// Mounts: attaches a device descriptor to a mount point. The kernel's own permission checks are never enabled.
 public enum FuseMount {
+    /// Flags of a mount.
     public struct Flags: OptionSet, Hashable, Sendable {
         public var rawValue: UInt32
         public init(rawValue: UInt32) { self.rawValue = rawValue }

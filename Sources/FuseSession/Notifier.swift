@@ -44,6 +44,8 @@ public struct Notifier: Sendable {
         aclfs_fuse_backing_open(channel.raw, descriptor)
     }
 
+    /// Removes a backing id.
+    /// - Returns: an errno, or 0.
     @discardableResult
     public func closeBacking(_ id: Int32) -> Int32 {
         aclfs_fuse_backing_close(channel.raw, id)

@@ -98,11 +98,13 @@ public struct Entry: Equatable, Sendable {
 
 /// The changes in a SETATTR; `valid` has all bits of the kernel.
 public struct SetAttributes: Equatable, Sendable {
+    /// A time to set.
     public enum Time: Equatable, Sendable {
         case now
         case at(Timestamp)
     }
 
+    /// The kernel's bits (FATTR_*): which fields the request sets.
     public struct Valid: OptionSet, Hashable, Sendable {
         public var rawValue: UInt32
         public init(rawValue: UInt32) { self.rawValue = rawValue }

@@ -81,6 +81,9 @@ public struct AttributeReply: ~Copyable, @unchecked Sendable {
 
     deinit { _ = aclfs_fuse_reply_error(request, EIO) }
 
+    /// - Parameters:
+    ///   - attributes: of the object.
+    ///   - seconds: their timeout; 0 = the kernel asks at each use.
     @discardableResult
     public consuming func answer(_ attributes: ObjectAttributes, validFor seconds: Double) -> Bool {
         let result = withUnsafePointer(to: attributes.raw) {

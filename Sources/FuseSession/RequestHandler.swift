@@ -22,12 +22,14 @@ open class RequestHandler: @unchecked Sendable {
 
     // MARK: Names
 
+    /// Looks up a name. A reply with a node counts as one look-up.
     open func lookup(
         _ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EntryReply
     ) {
         reply.fail(EPERM)
     }
 
+    /// Creates a file or special file; `mode` includes the type, before the umask.
     open func mknod(
         _ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, rdev: UInt64, caller: Caller,
         reply: consuming EntryReply
@@ -35,6 +37,7 @@ open class RequestHandler: @unchecked Sendable {
         reply.fail(EPERM)
     }
 
+    /// Creates a directory; `mode` before the umask.
     open func mkdir(
         _ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, caller: Caller,
         reply: consuming EntryReply
@@ -42,6 +45,7 @@ open class RequestHandler: @unchecked Sendable {
         reply.fail(EPERM)
     }
 
+    /// Creates a symbolic link.
     open func symlink(
         _ name: UnsafePointer<CChar>, in parent: NodeID, target: UnsafePointer<CChar>, caller: Caller,
         reply: consuming EntryReply
@@ -49,6 +53,7 @@ open class RequestHandler: @unchecked Sendable {
         reply.fail(EPERM)
     }
 
+    /// Adds a name to a node.
     open func link(
         _ node: NodeID, as name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller,
         reply: consuming EntryReply
@@ -56,12 +61,14 @@ open class RequestHandler: @unchecked Sendable {
         reply.fail(EPERM)
     }
 
+    /// Removes the name of an object other than a directory.
     open func unlink(
         _ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EmptyReply
     ) {
         reply.fail(EPERM)
     }
 
+    /// Removes a directory.
     open func rmdir(
         _ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EmptyReply
     ) {
@@ -78,6 +85,7 @@ open class RequestHandler: @unchecked Sendable {
 
     // MARK: Attributes
 
+    /// Returns the attributes; `handle` if the caller has one.
     open func getattr(_ node: NodeID, handle: HandleID?, caller: Caller, reply: consuming AttributeReply) {
         reply.fail(EPERM)
     }
@@ -89,12 +97,14 @@ open class RequestHandler: @unchecked Sendable {
         reply.fail(EPERM)
     }
 
+    /// Changes attributes, the size included.
     open func setattr(
         _ node: NodeID, _ changes: SetAttributes, caller: Caller, reply: consuming AttributeReply
     ) {
         reply.fail(EPERM)
     }
 
+    /// Returns the target of a symbolic link.
     open func readlink(_ node: NodeID, caller: Caller, reply: consuming LinkTargetReply) {
         reply.fail(EPERM)
     }
@@ -104,12 +114,14 @@ open class RequestHandler: @unchecked Sendable {
         reply.fail(EPERM)
     }
 
+    /// Returns the statistics of the file system.
     open func statfs(_ node: NodeID, caller: Caller, reply: consuming StatfsReply) {
         reply.fail(EPERM)
     }
 
     // MARK: Extended attributes
 
+    /// Sets an extended attribute; `flags` of setxattr(2).
     open func setxattr(
         _ node: NodeID, name: UnsafePointer<CChar>, value: UnsafeRawBufferPointer, flags: Int32, caller: Caller,
         reply: consuming EmptyReply
@@ -129,6 +141,7 @@ open class RequestHandler: @unchecked Sendable {
         reply.fail(EPERM)
     }
 
+    /// Removes an extended attribute.
     open func removexattr(
         _ node: NodeID, name: UnsafePointer<CChar>, caller: Caller, reply: consuming EmptyReply
     ) {
@@ -144,6 +157,7 @@ open class RequestHandler: @unchecked Sendable {
         reply.fail(EPERM)
     }
 
+    /// Creates and opens a file, or opens an existing one, unless `flags` has O_EXCL.
     open func create(
         _ name: UnsafePointer<CChar>, in parent: NodeID, flags: Int32, mode: UInt32, killSetID: Bool,
         caller: Caller, reply: consuming CreateReply
@@ -158,6 +172,7 @@ open class RequestHandler: @unchecked Sendable {
         reply.fail(EPERM)
     }
 
+    /// Reads at most `size` bytes; fewer only at the end.
     open func read(
         _ node: NodeID, handle: HandleID, offset: Int64, size: Int, flags: Int32, caller: Caller,
         reply: consuming DataReply
@@ -188,12 +203,14 @@ open class RequestHandler: @unchecked Sendable {
         reply.fail(EPERM)
     }
 
+    /// fsync(2), or fdatasync(2) if `dataOnly`.
     open func fsync(
         _ node: NodeID, handle: HandleID, dataOnly: Bool, caller: Caller, reply: consuming EmptyReply
     ) {
         reply.fail(EPERM)
     }
 
+    /// fallocate(2); `mode` as there.
     open func fallocate(
         _ node: NodeID, handle: HandleID, mode: Int32, offset: Int64, length: Int64, caller: Caller,
         reply: consuming EmptyReply
@@ -209,6 +226,7 @@ open class RequestHandler: @unchecked Sendable {
         reply.fail(EPERM)
     }
 
+    /// copy_file_range(2).
     open func copyFileRange(
         from source: FilePosition, to destination: FilePosition, length: UInt64, flags: UInt64, caller: Caller,
         reply: consuming WriteReply
@@ -226,6 +244,7 @@ open class RequestHandler: @unchecked Sendable {
 
     // MARK: Directories
 
+    /// Opens a directory.
     open func opendir(_ node: NodeID, flags: Int32, caller: Caller, reply: consuming OpenReply) {
         reply.fail(EPERM)
     }
@@ -237,24 +256,28 @@ open class RequestHandler: @unchecked Sendable {
         reply.fail(EPERM)
     }
 
+    /// As `readdir`, with nodes and attributes.
     open func readdirplus(
         _ node: NodeID, handle: HandleID, offset: UInt64, caller: Caller, reply: consuming DirectoryReply
     ) {
         reply.fail(EPERM)
     }
 
+    /// The handle of a directory is closed.
     open func releasedir(
         _ node: NodeID, handle: HandleID, flags: Int32, caller: Caller, reply: consuming EmptyReply
     ) {
         reply.fail(EPERM)
     }
 
+    /// As `fsync`, of a directory.
     open func fsyncdir(
         _ node: NodeID, handle: HandleID, dataOnly: Bool, caller: Caller, reply: consuming EmptyReply
     ) {
         reply.fail(EPERM)
     }
 
+    /// syncfs(2).
     open func syncfs(_ node: NodeID, caller: Caller, reply: consuming EmptyReply) {
         reply.fail(EPERM)
     }

@@ -3,6 +3,7 @@ import Glibc
 
 /// Why a mount or a session failed.
 public struct SessionError: Error, Equatable, Sendable {
+    /// The step that failed.
     public enum Step: Sendable {
         case mount, mountThroughFusermount, unmount, prepare, serve
         /// io_uring was required and is not available.

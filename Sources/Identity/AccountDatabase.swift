@@ -6,6 +6,7 @@ import LinuxSystem
 /// A look-up returns nil if the databases say that there is no such account. It throws if a database did not answer. A look-up may
 /// block on the network: never hold a lock across one.
 public enum AccountDatabase {
+    /// An account of a user.
     public struct User: Hashable, Sendable {
         public var name: String
         public var uid: UInt32
@@ -14,6 +15,7 @@ public enum AccountDatabase {
         public init(name: String, uid: UInt32, gid: UInt32) { (self.name, self.uid, self.gid) = (name, uid, gid) }
     }
 
+    /// A group.
     public struct Group: Hashable, Sendable {
         public var name: String
         public var gid: UInt32

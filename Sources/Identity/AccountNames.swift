@@ -3,6 +3,7 @@ import LinuxSystem
 
 /// Names of users and groups as identities in entries, and back (docs/authorization.md 7.1).
 public enum AccountNames {
+    /// What a name refers to.
     public enum Kind: Hashable, Sendable { case user, group }
 
     /// The identity of a name. Without a kind it is the user's of that name, else the group's. With a kind a number is an id,

@@ -41,6 +41,7 @@ public struct GrantFile: Sendable, Hashable {
 
     public init(root: GrantRoot) { self.root = root }
 
+    /// Why a file of grants is refused.
     public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
         public var description: String
         init(_ description: String) { self.description = description }

@@ -1,5 +1,6 @@
 /// A row of a table for users.
 public struct ZonePlace: Sendable, Hashable {
+    /// The objects at a place that a row applies to.
     public enum Reach: String, Sendable, Hashable {
         /// The object and everything below it.
         case all

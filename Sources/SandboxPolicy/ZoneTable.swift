@@ -11,6 +11,7 @@ public struct ZoneID: Hashable, Sendable {
 /// A compiled profile: it maps a place to the rights that it permits there. Each step down the tree is one look-up of a name, and
 /// the place is a number.
 public struct ZoneTable: Sendable {
+    /// The rules for all objects of a zone.
     public struct Zone: Sendable {
         /// The rights on the object itself.
         public var rights: Rights
@@ -31,6 +32,7 @@ public struct ZoneTable: Sendable {
 
     public let zones: [Zone]
 
+    /// The zone with this index.
     public subscript(_ id: ZoneID) -> Zone { zones[Int(id.rawValue)] }
 
     /// The zone of a name in a directory of this zone. Names compare as bytes.

@@ -40,7 +40,7 @@ public enum EntitlementsFile {
         }
         if let key = outline.repeatedKey {
             throw ProfileProblem(
-                .malformed, "the key '\(escapedName(key.utf8))' stands twice, and which one is meant nobody can know; keep one")
+                .malformed, "the key '\(escapedName(key.utf8))' stands twice, so its meaning is ambiguous; keep one")
         }
         let values = try decoded(bytes)
         // Two spellings of one key, for example with a character reference.

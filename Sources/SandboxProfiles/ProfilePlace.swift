@@ -7,6 +7,7 @@ public enum ProfilePlace {
     public static let directories = ["/etc/aclfs/sandbox", "/usr/local/share/aclfs/sandbox", "/usr/share/aclfs/sandbox"]
     static let ending = ".entitlements"
 
+    /// An installed profile.
     public struct Installed: Sendable, Hashable {
         public var name: String
         public var path: String

@@ -1,5 +1,6 @@
 /// Why a profile cannot be used, in one sentence with the file's name.
 public struct ProfileProblem: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The kind of the problem, which decides the exit status.
     public enum Kind: Sendable, Hashable {
         /// No profile of this name is installed.
         case unknownName

@@ -43,7 +43,7 @@ extension ControlServer {
     private func requireOutside(_ peer: ControlSocket.Peer) throws(ControlFailure) {
         // Root here is root of our own namespace; an ordinary user's daemon may not look at its processes.
         if peer.uid == 0, geteuid() != 0 { return }
-        guard peer.userNamespace == .ours else {
+        guard peer.userNamespace == .same else {
             throw ControlFailure(.perm, "whether the caller runs in a sandbox cannot be told, so nothing can be granted")
         }
     }

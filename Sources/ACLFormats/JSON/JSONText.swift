@@ -7,6 +7,7 @@ public enum JSON: Sendable, Hashable {
     case array([JSON])
     case object([Member])
 
+    /// A member of an object.
     public struct Member: Sendable, Hashable {
         public var name: String
         public var value: JSON
@@ -15,6 +16,7 @@ public enum JSON: Sendable, Hashable {
 }
 
 extension JSON {
+    /// The value of a member; nil if there is none, or the value is no object.
     public subscript(_ name: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.name == name }?.value
@@ -58,6 +60,7 @@ public enum JSONText {
     public static let maximumSize = 65536
     public static let maximumDepth = 16
 
+    /// - Throws: the first error, with its offset.
     public static func parse(_ text: [UInt8]) throws(JSONError) -> JSON {
         if text.count > maximumSize { throw JSONError("message longer than \(maximumSize) bytes") }
         var reader = Reader(text: text)
@@ -68,6 +71,7 @@ public enum JSONText {
         return value
     }
 
+    /// - Returns: the text on one line, in UTF-8.
     public static func write(_ value: JSON) -> [UInt8] {
         var out: [UInt8] = []
         append(value, to: &out)

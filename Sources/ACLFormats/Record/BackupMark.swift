@@ -20,6 +20,7 @@ public enum BackupMark: CaseIterable, Sendable, Hashable {
         }
     }
 
+    /// - Parameter storedName: the name on the backing object; nil for any other name.
     public init?(storedName: [UInt8]) {
         // Every attribute name of a request is compared, so no string is built before the sizes match.
         let prefix = "user.".utf8.count

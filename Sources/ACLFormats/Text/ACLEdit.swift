@@ -149,6 +149,7 @@ public struct ACLEditResult: Sendable, Hashable {
 
 /// A diagnostic of an edit of one object (docs/authorization.md 7.6).
 public struct ACLDiagnostic: Sendable, Hashable {
+    /// The symbolic codes of docs/authorization.md 7.6.
     public enum Code: String, Sendable {
         case range = "E_RANGE"
         case replaceNoEntry = "E_NO_ENTRY"

@@ -60,7 +60,7 @@ public struct FileFlagsTextError: Error, Sendable, Hashable {
     }
 }
 
-///  Flags as text.
+/// Flags as text.
 public enum FileFlagsText {
     /// The words with commas, `-` for none, as `ls -O` shows them. Bits without a word are not shown.
     public static func shown(_ flags: FileFlags) -> String {

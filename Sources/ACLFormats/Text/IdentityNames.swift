@@ -1,6 +1,6 @@
 import Authorization
 
-///  Whether a name is a user's or a group's.
+/// Whether a name is a user's or a group's.
 public enum IdentityKind: String, Sendable, Hashable { case user, group }
 
 /// A name and its kind.

@@ -30,6 +30,7 @@ public enum AskedOperation: Sendable, Hashable {
     case call(OperationWord)
     case right(Rights)
 
+    /// - Parameter word: the word of a call or of a right; nil for any other.
     public init?(word: String) {
         if let call = OperationWord(rawValue: word) {
             self = .call(call)

@@ -72,6 +72,7 @@ public struct ACEFlagName: Sendable {
     /// The flags that chmod accepts.
     public static let all: [ACEFlagName] = [inherited] + inheritance
 
+    /// The flag of a word; nil if it names none.
     public static func flag(named word: some Collection<UInt8>) -> ACEFlags? {
         all.first { $0.word.utf8.elementsEqual(word) }?.flag
     }

@@ -4,15 +4,15 @@ public protocol EvaluationObserver {
     /// Whether stages must be exact even where the outcome does not depend on them. The price is look-ups of memberships that the
     /// outcome does not need.
     static var wantsExactStages: Bool { get }
-    ///  A check of an operation begins.
+    /// A check of an operation begins.
     mutating func beginCheck(_ check: Check)
-    ///  The scan came to the entry at `index` of the list of the object in this role.
+    /// The scan came to the entry at `index` of the list of the object in this role.
     mutating func entryConsidered(_ role: ObjectRole, _ index: Int, _ entry: ACE, applied: EntryEffect)
-    ///  A stage granted rights of the current check.
+    /// A stage granted rights of the current check.
     mutating func stage(_ stage: Stage, granted: Rights)
     /// An entry of the object's POSIX ACL is about to decide.
     mutating func posixEntry(_ role: ObjectRole, _ index: Int)
-    ///  The current check, or the whole operation before its first check, ended in this decision.
+    /// The current check ended in this decision, or the operation was refused before its first check.
     mutating func endCheck(_ decision: Decision)
 }
 
@@ -36,6 +36,7 @@ public struct NoObserver: EvaluationObserver, Sendable {
 
 /// For `explain`: one event for each step, in order.
 public struct RecordingObserver: EvaluationObserver, Sendable {
+    /// One step of an evaluation.
     public enum Event: Sendable, Hashable {
         case check(Check)
         case entry(ObjectRole, Int, ACE, EntryEffect)

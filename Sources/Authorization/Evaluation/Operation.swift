@@ -115,6 +115,7 @@ public struct FactsByRole: Sendable {
         }
     }
 
+    /// The facts of the object in this role; nil = the operation has none.
     @inlinable public subscript(role: ObjectRole) -> ObjectFacts? {
         switch role {
         case .object: object

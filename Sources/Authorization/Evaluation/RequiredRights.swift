@@ -25,6 +25,7 @@ public struct CheckList: Sendable {
     public init(_ a: Check, _ b: Check? = nil, _ c: Check? = nil, _ d: Check? = nil, _ e: Check? = nil) {
         storage = (a, b, c, d, e)
     }
+    /// The check at an index; nil after the last one.
     @inlinable public subscript(index: Int) -> Check? {
         switch index {
         case 0: storage.0

@@ -17,6 +17,7 @@ public struct ACEFlags: OptionSet, Sendable, Hashable {
 
 /// One access control entry: identity, kind and inheritance, rights.
 public struct ACE: Sendable, Hashable {
+    /// The kinds of entries that are evaluated.
     public enum Kind: UInt32, Sendable {
         case allow = 1
         case deny = 2

@@ -16,6 +16,7 @@ public struct Confinement: SandboxPolicy, Sendable, Hashable {
         (self.object, self.parent, self.target, self.targetParent) = (object, parent, target, targetParent)
     }
 
+    /// The rights that are permitted on the object in this role.
     @inlinable public subscript(role: ObjectRole) -> Rights {
         get {
             switch role {

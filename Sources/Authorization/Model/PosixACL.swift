@@ -3,12 +3,14 @@
 /// The mode holds the bits of the owner and of others, and the mask as its group bits. So the rest of the list stays valid after a
 /// chmod.
 public struct PosixACL: Sendable, Hashable {
+    /// The subjects of an entry.
     public enum Subject: Sendable, Hashable {
         case owningGroup
         case user(UInt32)
         case group(UInt32)
     }
 
+    /// One entry for a user or group.
     public struct Entry: Sendable, Hashable {
         public var subject: Subject
         /// Read, write, execute = 4, 2, 1, before the mask.

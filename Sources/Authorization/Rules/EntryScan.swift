@@ -79,7 +79,7 @@ extension Inquiry {
         return object.owner == credential.uid && object.owner != .max ? .member : .notMember
     }
 
-    ///  Whether the caller belongs to the object's group.
+    /// Whether the caller belongs to the object's group.
     mutating func groupMembership(of object: ObjectFacts) -> Membership {
         if let guid = object.groupGUID { return membership(inGroup: guid) }
         if volume.unknown99, object.group == 99, !credential.isRoot { return .member }

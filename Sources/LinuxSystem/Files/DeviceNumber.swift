@@ -6,5 +6,6 @@ public enum DeviceNumber {
         return parts.count == 2 && parts.allSatisfy { $0 <= UInt64(UInt32.max) } ? parts[0] << 32 | parts[1] : nil
     }
 
+    /// The number as `MAJOR:MINOR`.
     public static func text(_ device: UInt64) -> String { "\(device >> 32):\(device & 0xFFFF_FFFF)" }
 }

@@ -109,6 +109,7 @@ public struct FileSystemStatus: Hashable, Sendable {
 }
 
 extension Syscall {
+    /// The status of the file system of any descriptor.
     public static func fstatvfs(_ descriptor: Int32) throws(Errno) -> FileSystemStatus {
         var status = aclfs_fs_status()
         try repeating { aclfs_fstatfs(descriptor, &status) }

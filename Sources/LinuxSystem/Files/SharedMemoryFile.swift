@@ -36,5 +36,6 @@ extension Syscall {
         return true
     }
 
+    /// Releases the lock of `lockFile`.
     public static func unlockFile(_ descriptor: Int32) { _ = flock(descriptor, LOCK_UN) }
 }

@@ -16,6 +16,12 @@ public enum Syscall {
 // MARK: Opening
 
 extension Syscall {
+    /// openat(2).
+    /// - Parameters:
+    ///   - directory: any descriptor of the directory, or `workingDirectory`.
+    ///   - name: the name or path.
+    ///   - flags: of `OpenFlag`.
+    ///   - mode: of a file that is created.
     public static func openat(
         _ directory: Int32, _ name: UnsafePointer<CChar>, _ flags: Int32, mode: UInt32 = 0
     ) throws(Errno) -> OwnedDescriptor {
@@ -36,6 +42,7 @@ extension Syscall {
         OwnedDescriptor(rawValue: try repeating { aclfs_reopen(descriptor, flags) })
     }
 
+    /// A further descriptor of the same open file.
     public static func dup(_ descriptor: Int32) throws(Errno) -> OwnedDescriptor {
         OwnedDescriptor(rawValue: try value(aclfs_dup(descriptor)))
     }
@@ -68,6 +75,7 @@ extension Syscall {
 // MARK: Names
 
 extension Syscall {
+    /// mkdirat(2); `mode` without the type.
     public static func mkdirat(_ directory: Int32, _ name: UnsafePointer<CChar>, mode: UInt32) throws(Errno) {
         try repeating { aclfs_mkdirat(directory, name, mode) }
     }
@@ -79,12 +87,14 @@ extension Syscall {
         try repeating { aclfs_mknodat(directory, name, mode, device) }
     }
 
+    /// symlinkat(2).
     public static func symlinkat(
         target: UnsafePointer<CChar>, _ directory: Int32, _ name: UnsafePointer<CChar>
     ) throws(Errno) {
         try repeating { aclfs_symlinkat(target, directory, name) }
     }
 
+    /// linkat(2); `flags` of `AtFlag`.
     public static func linkat(
         _ directory: Int32, _ name: UnsafePointer<CChar>, to newDirectory: Int32, _ newName: UnsafePointer<CChar>,
         flags: Int32 = 0
@@ -196,6 +206,7 @@ extension Syscall {
         }
     }
 
+    /// Sets the size of a file that is open for writing, in bytes.
     public static func ftruncate(_ descriptor: Int32, size: Int64) throws(Errno) {
         try repeating { aclfs_ftruncate(descriptor, size) }
     }
@@ -289,8 +300,11 @@ extension Syscall {
         Int(try repeating { aclfs_copy_file_range(source, offset, target, targetOffset, UInt64(length)) })
     }
 
+    /// Writes data and metadata of a file to its disk.
     public static func fsync(_ descriptor: Int32) throws(Errno) { try repeating { aclfs_fsync(descriptor) } }
+    /// Writes data of a file to its disk.
     public static func fdatasync(_ descriptor: Int32) throws(Errno) { try repeating { aclfs_fdatasync(descriptor) } }
+    /// Writes all data of a file system to its disk.
     public static func syncfs(_ descriptor: Int32) throws(Errno) { try repeating { aclfs_syncfs(descriptor) } }
 }
 
@@ -316,10 +330,12 @@ extension Syscall {
         return flags
     }
 
+    /// Sets the bits of FS_IOC_SETFLAGS (`InodeFlag`) of a real descriptor.
     public static func setFlags(_ descriptor: Int32, _ flags: UInt32) throws(Errno) {
         try value(aclfs_set_flags(descriptor, flags))
     }
 
+    /// The settings of FS_IOC_FSGETXATTR of a real descriptor.
     public static func getExtendedFlags(_ descriptor: Int32) throws(Errno) -> InodeExtendedFlags {
         var raw = aclfs_fsxattr()
         try value(aclfs_get_fsxattr(descriptor, &raw))
@@ -334,11 +350,13 @@ extension Syscall {
         try open(path, OpenFlag.readOnly | OpenFlag.nonBlock | OpenFlag.noFollow)
     }
 
+    /// As `getFlags`, of the object at a path.
     public static func getFlags(path: UnsafePointer<CChar>) throws(Errno) -> UInt32 {
         let descriptor = try openForFlags(path: path)
         return try getFlags(descriptor.rawValue)
     }
 
+    /// As `setFlags`, of the object at a path.
     public static func setFlags(path: UnsafePointer<CChar>, _ flags: UInt32) throws(Errno) {
         let descriptor = try openForFlags(path: path)
         try setFlags(descriptor.rawValue, flags)
@@ -348,6 +366,7 @@ extension Syscall {
 // MARK: Mounts and the process
 
 extension Syscall {
+    /// mount(2); `flags` of `MountFlag`.
     public static func mount(
         source: UnsafePointer<CChar>?, target: UnsafePointer<CChar>, type: UnsafePointer<CChar>?, flags: UInt64,
         data: UnsafePointer<CChar>? = nil
@@ -367,6 +386,8 @@ extension Syscall {
         return limit
     }
 
+    /// Sets RLIMIT_NOFILE.
+    /// - Throws: perm if `hard` rises without CAP_SYS_RESOURCE.
     public static func setDescriptorLimit(soft: UInt64, hard: UInt64) throws(Errno) {
         try value(aclfs_set_nofile(soft, hard))
     }
@@ -377,6 +398,7 @@ extension Syscall {
     /// A crash ends the process and starts no other program. Call it first of all in `main`.
     public static func endWithoutBacktrace() { aclfs_end_without_backtrace() }
 
+    /// Sets the working directory of the process.
     public static func chdir(_ path: UnsafePointer<CChar>) throws(Errno) { try value(aclfs_chdir(path)) }
 
     /// Enters the mount namespace of a descriptor of /proc/PID/ns/mnt. Call it before any thread is started.

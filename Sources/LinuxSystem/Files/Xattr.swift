@@ -82,6 +82,7 @@ extension Syscall {
             })
     }
 
+    /// Removes an attribute.
     public static func removexattr(_ target: XattrTarget, _ name: UnsafePointer<CChar>) throws(Errno) {
         try repeating {
             switch target {

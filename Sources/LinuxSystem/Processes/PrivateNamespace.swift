@@ -12,7 +12,7 @@ extension Syscall {
     public static func unmount(of top: Int32, flags: Int32) throws(Errno) { try value(aclfs_umount_of(top, flags)) }
 }
 
-/// A copy of the mount namespace for tests without a change in this one.
+/// A copy of the mount namespace, in which code can inspect and change mounts without a change in this one.
 public enum PrivateNamespace {
     /// Runs `body` on a thread of its own in a copy of the namespace, and waits for its end. Only this thread uses the copy;
     /// /proc/thread-self is in it, /proc/self is not.

@@ -84,6 +84,7 @@ public struct ProcessStatus: Hashable, Sendable {
 /// The group number in /proc for groups that the reader's user namespace does not map. A thread with it may not be in that group.
 /// nil where every group is mapped.
 public enum OverflowGroup {
+    /// - Returns: the number; nil if every group is mapped.
     public static func read() throws(Errno) -> UInt32? {
         let map = try Syscall.readAll(path: "/proc/self/gid_map")
         let fields = map.split { $0 == 0x20 || $0 == 0x0A }

@@ -40,6 +40,7 @@ public final class ControlSocket: Sendable {
         ControlSocket(try repeating { aclfs_control_accept(descriptor.rawValue) })
     }
 
+    /// The process at the other end.
     public func peer() throws(Errno) -> Peer {
         var peer = Peer(pid: 0, uid: .max, gid: .max)
         try value(aclfs_control_peer(descriptor.rawValue, &peer.pid, &peer.uid, &peer.gid))
@@ -65,6 +66,8 @@ public final class ControlSocket: Sendable {
         return buffer
     }
 
+    /// Sends one message.
+    /// - Throws: again after the timeout, pipe if the other end is closed.
     public func send(_ message: [UInt8]) throws(Errno) {
         try repeating { aclfs_control_send(descriptor.rawValue, message, UInt64(message.count)) }
     }

@@ -3,7 +3,7 @@ import CLinux
 /// The user namespace of the peer. In another namespace an id says less: a confined program has its user's id, but must not use the
 /// user's rights over a mount, nor answer as the user's daemon (docs/sandbox-run.md).
 public enum PeerUserNamespace: Hashable, Sendable {
-    case ours
+    case same
     /// The namespace cannot be compared, as for another user's process. Its ids are mapped as here, and are more than one: an
     /// ordinary user cannot make such a namespace.
     case alike
@@ -47,18 +47,18 @@ extension ControlSocket {
     }
 
     private static func compared(_ theirs: FileStatus) -> PeerUserNamespace {
-        guard let ours = try? Syscall.statxAt(Syscall.workingDirectory, "/proc/self/ns/user", flags: 0) else { return .another }
-        return (ours.device, ours.inode) == (theirs.device, theirs.inode) ? .ours : .another
+        guard let own = try? Syscall.statxAt(Syscall.workingDirectory, "/proc/self/ns/user", flags: 0) else { return .another }
+        return (own.device, own.inode) == (theirs.device, theirs.inode) ? .same : .another
     }
 
     private static func userNamespace(of pid: Int32) -> PeerUserNamespace? {
         if let theirs = try? Syscall.statxAt(Syscall.workingDirectory, "/proc/\(pid)/ns/user", flags: 0) {
             return compared(theirs)
         }
-        guard let ourMap = try? Syscall.readAll(path: "/proc/self/uid_map") else { return .another }
+        guard let ownMap = try? Syscall.readAll(path: "/proc/self/uid_map") else { return .another }
         // The map is readable by every process that sees the directory.
         guard let theirMap = try? Syscall.readAll(path: "/proc/\(pid)/uid_map") else { return nil }
-        return ourMap == theirMap && !isOfOne(ourMap) ? .alike : .another
+        return ownMap == theirMap && !isOfOne(ownMap) ? .alike : .another
     }
 
     /// Any user may write a map of one id for an own namespace.

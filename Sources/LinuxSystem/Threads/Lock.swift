@@ -26,6 +26,7 @@ public struct Lock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
         free(memory)
     }
 
+    /// Calls `body` with the lock held.
     @inline(__always)
     public borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result

@@ -18,6 +18,7 @@ public final class ReadWriteLock: @unchecked Sendable {
         lock.deallocate()
     }
 
+    /// Calls `body` with the lock held for reading.
     public func withReadLock<Result: ~Copyable, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -28,6 +29,7 @@ public final class ReadWriteLock: @unchecked Sendable {
         return try body()
     }
 
+    /// Calls `body` with the lock held for writing.
     public func withWriteLock<Result: ~Copyable, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -73,7 +73,7 @@ package struct ControlClient: Sendable {
     /// Whether the listening process may be the daemon.
     private static func isAcceptable(_ socket: ControlSocket, _ owner: UInt32) -> Bool {
         switch socket.seenUserNamespace {
-        case .ours, .alike: true
+        case .same, .alike: true
         case .another: false
         // Only root can listen in root's directory. A caller that is root can see every namespace.
         case nil: owner == 0 && geteuid() != 0
