@@ -99,9 +99,9 @@ public enum MountFlag {
     public static let makePrivate = aclfs_MS_PRIVATE
     public static let relativeAccessTime = aclfs_MS_RELATIME
     public static let strictAccessTime = aclfs_MS_STRICTATIME
+    public static let noSymlinkFollow = aclfs_MS_NOSYMFOLLOW
 }
 
-/// Flags of umount2(2).
 /// When reading through a mount moves access times (mount(8): relatime, noatime, strictatime).
 public enum MountAccessTimes: Int32, Sendable {
     case relative = 0
@@ -109,6 +109,7 @@ public enum MountAccessTimes: Int32, Sendable {
     case strict = 2
 }
 
+/// Flags of umount2(2).
 public enum UnmountFlag {
     public static let force = aclfs_MNT_FORCE
     public static let detach = aclfs_MNT_DETACH
