@@ -129,7 +129,8 @@ let package = Package(
             name: "MountTests", dependencies: ["TestSupport", "ReferenceModel", "LinuxSystem", "Authorization", "ACLFormats"],
             swiftSettings: strict),
         .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem", "TestSupport"], swiftSettings: strict),
-        .testTarget(name: "MountOptionsTests", dependencies: ["MountOptions", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "MountOptionsTests", dependencies: ["MountOptions", "Authorization", "LinuxSystem", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "IdentityTests", dependencies: ["Identity", "Authorization", "ACLFormats", "LinuxSystem", "TestSupport"],
             swiftSettings: strict),

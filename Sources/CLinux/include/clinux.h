@@ -94,6 +94,7 @@ static const uint64_t aclfs_MS_REC = 0x4000;
 static const uint64_t aclfs_MS_PRIVATE = 0x40000;
 static const uint64_t aclfs_MS_RELATIME = 0x200000;
 static const uint64_t aclfs_MS_STRICTATIME = 0x1000000;
+static const uint64_t aclfs_MS_NOSYMFOLLOW = 0x100;
 
 static const int32_t aclfs_MNT_FORCE = 1;
 static const int32_t aclfs_MNT_DETACH = 2;

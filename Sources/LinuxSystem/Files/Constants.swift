@@ -99,6 +99,7 @@ public enum MountFlag {
     public static let makePrivate = aclfs_MS_PRIVATE
     public static let relativeAccessTime = aclfs_MS_RELATIME
     public static let strictAccessTime = aclfs_MS_STRICTATIME
+    public static let noSymlinkFollow = aclfs_MS_NOSYMFOLLOW
 }
 
 /// When reading through a mount updates access times (mount(8): relatime, noatime, strictatime).

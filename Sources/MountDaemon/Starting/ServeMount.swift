@@ -1,4 +1,3 @@
-import Authorization
 import FuseSession
 import Glibc
 import LinuxSystem
@@ -92,7 +91,7 @@ extension PreparedMount {
         let made: (descriptor: Int32, device: String, healing: DeadMount.Healing)?
         do {
             made = try dead.mountBeneath(
-                source: fsname, Self.flags(options), extra: options.contexts.isEmpty ? nil : options.contexts.joined(separator: "\n")
+                source: fsname, FuseMount.Flags(options), extra: options.contexts.isEmpty ? nil : options.contexts.joined(separator: "\n")
             ) { remark in
                 printError("aclfs: \(remark)")
                 Journal.record(.warning, remark)
@@ -107,24 +106,8 @@ extension PreparedMount {
             profile: profile, showsRequests: request.debug, descriptor: made.descriptor, healing: made.healing)
     }
 
-    private static func flags(_ options: MountOptions) -> FuseMount.Flags {
-        var flags: FuseMount.Flags = []
-        if options.volume.isReadOnly { flags.insert(.readOnly) }
-        if options.noSuid { flags.insert(.noSetID) }
-        if options.noDev { flags.insert(.noDevices) }
-        if options.noExec { flags.insert(.noExecution) }
-        if options.accessTimes.files == .never { flags.insert(.noAccessTime) }
-        if options.accessTimes.files == .strict { flags.insert(.strictAccessTime) }
-        if options.synchronous { flags.insert(.synchronous) }
-        if options.dirSync { flags.insert(.synchronousDirectories) }
-        if options.accessTimes.leavesDirectories { flags.insert(.noDirectoryAccessTime) }
-        if options.noSymFollow { flags.insert(.noSymlinkFollow) }
-        if options.allowOther { flags.insert(.allowOther) }
-        return flags
-    }
-
     private func mount(_ options: MountOptions, fsname: String) throws(MountFailure) -> Int32 {
-        let flags = Self.flags(options)
+        let flags = FuseMount.Flags(options)
         // The kernel splits at commas outside quotes.
         let contexts = options.contexts.map { $0.contains(",") ? $0.replacingFirst("=", with: "=\"") + "\"" : $0 }
         let extra = contexts.isEmpty ? nil : contexts.joined(separator: ",")

@@ -20,13 +20,17 @@ package enum Remount {
         var after = before
         for word in request.options.given { after.apply(word) }
         // The daemon decides about device nodes by the options of the first mount.
-        guard after.forbidsDevices || !before.forbidsDevices else {
-            throw failure("'dev' cannot change while mounted; unmount and mount anew")
+        if let word = after.refusedWord(before: before) {
+            throw failure("'\(word)' cannot change while mounted; unmount and mount anew")
         }
+        // mount(8) says what the kernel lists where fstab has no line. That is in force, however the mount was asked for it.
+        let listed = (try? MountOptionText.split(entry.superOptions.joined(separator: ","))) ?? []
         let words = request.options.given.filter { word in
-            if word == "remount" { return false }
-            // The daemon judges by some of these as well, and knows what `suid` excludes.
-            return !KernelMountFlags.knows(word) || ["ro", "rw", "exec", "noexec", "suid", "nosuid"].contains(word)
+            switch OptionTable.remountRule(of: word) {
+            case .kernel, .kernelSetsOnly, .nothing: false
+            case .fixed: !listed.contains(word)
+            case .daemon, .kernelAndDaemon: true
+            }
         }
         let change = Change(mountpoint: mountpoint, entry: entry, words: words)
         // All that can be refused is refused before anything changes.
