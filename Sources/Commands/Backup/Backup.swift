@@ -13,6 +13,7 @@ package func runBackup(arguments: [[UInt8]], workingDirectory: [UInt8], isTermin
         isTerminal: isTerminal)
 }
 
+/// The same with other streams and files, for tests.
 package func runBackup<Files: BackupFiles>(
     arguments: [[UInt8]], sink: OutputSink, files: Files, workingDirectory: [UInt8], isTerminal: Bool
 ) -> Int32 {

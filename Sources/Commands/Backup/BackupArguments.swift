@@ -2,6 +2,7 @@ import ACLFormats
 
 /// A command line of `aclfs backup`.
 package struct BackupArguments: Sendable, Hashable {
+    /// The first word.
     package enum Verb: String, CaseIterable, Sendable { case exclude, include, status, list }
     package var verb: Verb
     package var format = BackupListFormat.lines

@@ -42,6 +42,7 @@ package func runChflags(arguments: [[UInt8]], sink: OutputSink = .standard) -> I
     return runChflags(arguments: arguments, sink: sink, files: LinuxFiles())
 }
 
+/// The same with other files, for tests.
 package func runChflags<Files: ToolFiles>(arguments: [[UInt8]], sink: OutputSink, files: Files) -> Int32 {
     let parsed: ChflagsArguments
     do {

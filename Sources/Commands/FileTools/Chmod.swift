@@ -16,6 +16,7 @@ package func runChmod(arguments: [[UInt8]], sink: OutputSink = .standard) -> Int
         umask: UInt16(truncatingIfNeeded: umask & 0o777))
 }
 
+/// The same with other files, names and umask, for tests.
 package func runChmod<Files: ToolFiles>(
     arguments: [[UInt8]], sink: OutputSink, files: Files, names: some IdentityNames, umask: UInt16
 ) -> Int32 {

@@ -3,6 +3,7 @@ import Authorization
 
 /// A command line of chmod (docs/authorization.md 7.5). No option parser reads it: `+a#` is no option, and `-w` is a mode.
 package struct ChmodArguments: Sendable, Hashable {
+    /// The requested change.
     package enum Change: Sendable, Hashable {
         case mode(ModeChange)
         /// `+a`, `+ai`, `+a#`, `+ai#`; without an index, at the canonical position.
@@ -16,6 +17,7 @@ package struct ChmodArguments: Sendable, Hashable {
         /// `-E -C -i -I -N`
         case whole(Whole)
     }
+    /// A change of the whole list, by its letter.
     package enum Whole: Character, Sendable, Hashable, CaseIterable {
         case fromInput = "E"
         case checkCanonical = "C"

@@ -13,6 +13,7 @@ package func runLs(arguments: [[UInt8]], sink: OutputSink = .standard) -> Int32 
         arguments: arguments, sink: sink, files: LinuxFiles(), names: SystemNames(), clock: .system)
 }
 
+/// The same with other files, names and clock, for tests.
 package func runLs<Files: ToolFiles>(
     arguments: [[UInt8]], sink: OutputSink, files: Files, names: some IdentityNames, clock: Clock
 ) -> Int32 {

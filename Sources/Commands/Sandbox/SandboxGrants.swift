@@ -12,6 +12,8 @@ package enum SandboxGrants {
 
     static func isBundle(_ text: String) -> Bool { ContainerLayout.isIdentifier(text) }
 
+    /// Grants paths to an application.
+    /// - Returns: the exit status.
     package static func add(_ arguments: GrantAddRequest) -> Int32 {
         guard arguments.readOnly != arguments.readWrite else { return wrong("say either --read-only or --read-write") }
         guard isBundle(arguments.bundle) else { return wrongBundle(arguments.bundle) }
@@ -59,6 +61,8 @@ package enum SandboxGrants {
         }
     }
 
+    /// Removes grants of paths.
+    /// - Returns: the exit status.
     package static func remove(_ arguments: GrantRemoveRequest) -> Int32 {
         guard isBundle(arguments.bundle) else { return wrongBundle(arguments.bundle) }
         guard !arguments.paths.isEmpty else { return wrong(noPath) }

@@ -27,6 +27,7 @@ extension LinuxFiles: BackupFiles {
     }
 }
 
+/// A listing by getdents64(2).
 package final class DirectoryListing: NameListing {
     private let descriptor: SharedDescriptor
     /// Names that were read and not returned yet, the next one last.

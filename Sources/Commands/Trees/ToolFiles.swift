@@ -4,8 +4,11 @@ import LinuxSystem
 /// The system calls of the commands. A command opens an object once and then uses the node, so that no other object can take its place
 /// before the change.
 package protocol ToolFiles {
+    /// An open object.
     associatedtype Node
+    /// Opens an object by its path.
     func open(_ path: [UInt8], followsLink: Bool) throws(Errno) -> Node
+    /// Opens an object by its name in a directory.
     func open(_ name: [UInt8], in directory: Node, followsLink: Bool) throws(Errno) -> Node
     func status(of node: Node) throws(Errno) -> ObjectStatus
     func setMode(of node: Node, to mode: UInt16) throws(Errno)

@@ -4,6 +4,7 @@ import LinuxSystem
 /// The options -R -H -L -P -h -x that chmod and chflags share (docs/authorization.md 7.5): which symlinks are followed, and how far the
 /// walk goes.
 package struct WalkOptions: Sendable, Hashable {
+    /// Which symlinks are followed with -R.
     package enum Links: Sendable {
         /// -H: those on the command line.
         case named

@@ -27,6 +27,7 @@ package final class MountLock: Sendable {
         return MountLock(shared)
     }
 
+    /// Releases the lock. Later calls do nothing.
     package func release() {
         file.withLock { file in
             if let file { flock(file.rawValue, LOCK_UN) }

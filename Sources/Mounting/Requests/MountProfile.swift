@@ -24,6 +24,7 @@ package enum MountProfile {
         return profile
     }
 
+    /// - Returns: the warnings of a profile as messages.
     package static func warnings(of profile: SandboxProfile) -> [String] {
         profile.entitlements.warnings.map { warning in
             "profile \(escapedName(profile.name.utf8)): \(escapedName(warning.description.utf8))"

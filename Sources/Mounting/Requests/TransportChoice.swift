@@ -11,6 +11,7 @@ package enum TransportChoice {
         if let obstacle = RingObstacle.present() { throw refusal(obstacle.description) }
     }
 
+    /// - Returns: the failure of a mount with `transport=uring`.
     package static func refusal(_ reason: String) -> MountFailure {
         MountFailure(
             status: MountExit.failed,

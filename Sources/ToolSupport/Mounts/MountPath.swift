@@ -39,6 +39,8 @@ package enum MountPath {
         directory == "/" || path == directory || path.hasPrefix(directory + "/")
     }
 
+    /// - Returns: the path without links, by realpath(3).
+    /// - Throws: the path cannot be resolved.
     package static func real(_ path: String) throws(Errno) -> String {
         guard let resolved = realpath(path, nil) else { throw Errno(rawValue: errno) }
         defer { free(resolved) }

@@ -12,6 +12,7 @@ package enum MountServer {
         return isDead(mount.path)
     }
 
+    /// Whether the mount at a path is dead. The request may wait for its server.
     package static func isDead(_ mountpoint: String) -> Bool {
         var status = stat()
         if stat(mountpoint, &status) != 0 { return saysDead(Errno(rawValue: errno)) }

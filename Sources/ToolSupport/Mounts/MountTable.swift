@@ -37,6 +37,7 @@ package struct MountEntry {
     package var isStrangers: Bool { userID.map { $0 != 0 && $0 != geteuid() } ?? false }
 }
 
+/// The mount table of this process.
 package enum MountTable {
     /// - Returns: the mounts in the order of the table; empty if it cannot be read.
     package static func entries() -> [MountEntry] { (try? MountInfo.ofThisProcess())?.map { MountEntry($0) } ?? [] }
