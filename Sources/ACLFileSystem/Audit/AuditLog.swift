@@ -26,7 +26,7 @@ public final class AuditLog: Sendable {
         var hasEnded = false
     }
 
-    let takesAllowed: Bool
+    let logsAllowed: Bool
     private let words: AuditWords
     private let path: String
     private let mountpoint: String
@@ -43,16 +43,16 @@ public final class AuditLog: Sendable {
         state = Monitor(State(lines: FairLines(.init(all: words.limit, ofUser: words.userLimit))))
         names = AuditNames()
         (self.words, path, self.mountpoint, self.report) = (words, words.log ?? "", mountpoint, report)
-        takesAllowed = words.mode == .all
+        logsAllowed = words.mode == .all
         let file = try Self.open(path)
         _ = try Thread.start(name: "aclfs-audit") { [self] in run(file) }
     }
 
     func add(_ line: Line) {
         let kept = line.kept
-        let subject = FairLines<Line>.Subject(
+        let event = FairLines<Line>.Event(
             uid: kept.uid, object: kept.inode, operation: kept.operation.name, isAllowed: kept.decision.isAllowed)
-        state.withLock { $0.lines.add(line, subject, at: kept.time) }
+        state.withLock { $0.lines.add(line, event, at: kept.time) }
     }
 
     /// Somebody has moved the file away, and wants the next line in a new one.
@@ -149,7 +149,7 @@ public final class AuditLog: Sendable {
         let kept = line.kept
         let denial = Denial(
             sequence: 0, time: kept.time, uid: kept.uid, operation: kept.operation.name, inode: kept.inode,
-            errno: kept.decision.denial?.errno.name ?? "", stage: kept.decision.stage.name, rule: kept.rule, subject: kept.subject)
+            errno: kept.decision.denial?.errno.name ?? "", stage: kept.decision.stage.name, rule: kept.rule, denied: kept.denied)
         var members = time(kept.time, kept.nanoseconds) + user(kept.uid)
         members += [
             .init("tid", .integer(Int64(line.tid))), .init("operation", .string(denial.operation)),

@@ -9,14 +9,14 @@ public final class Counters: Sendable {
 
     let opensCached = Atomic<UInt64>(0)
     let opensPassthrough = Atomic<UInt64>(0)
-    let opensSeen = Atomic<UInt64>(0)
+    let opensDirect = Atomic<UInt64>(0)
 
     /// An open file, by the way that its data goes.
     func count(_ path: DataPath) {
         switch path {
         case .cached: opensCached.add(1, ordering: .relaxed)
         case .passthrough: opensPassthrough.add(1, ordering: .relaxed)
-        case .direct, .seenPassthrough: opensSeen.add(1, ordering: .relaxed)
+        case .direct, .directWithMappings: opensDirect.add(1, ordering: .relaxed)
         }
     }
 

@@ -16,11 +16,11 @@ public struct Denial: Sendable {
     public var stage: String
     /// The key of the profile, or the container's place, by which a sandbox refused.
     public var rule: String?
-    var subject: DeniedSubject?
+    var denied: DeniedObject?
 }
 
 /// What was refused, kept so that its path can be found when somebody asks (`DenialPlace.swift`): requests carry none.
-struct DeniedSubject {
+struct DeniedObject {
     /// The directory of the name that was asked for; the object itself where no name was.
     private let kept: BackingObject?
     /// Where objects are held by descriptors, a refusal must not be what keeps a removed file's blocks.
@@ -53,12 +53,12 @@ final class DenialLog: Sendable {
         var uid: UInt32
         var operation: Operation
         var inode: UInt64?
-        var subject: DeniedSubject?
+        var denied: DeniedObject?
         var decision: Decision
         var rule: String?
     }
     /// Of one view, the oldest first.
-    private struct Line {
+    private struct ViewQueue {
         private var slots: [Kept] = []
         private var start = 0
         var count: Int { slots.count - start }
@@ -67,7 +67,7 @@ final class DenialLog: Sendable {
         mutating func add(_ kept: Kept) { slots.append(kept) }
 
         /// Whether the other one is to be shortened before this one.
-        func outlasts(_ other: Line) -> Bool {
+        func outlasts(_ other: ViewQueue) -> Bool {
             (count, other.kept.last?.sequence ?? 0) < (other.count, kept.last?.sequence ?? 0)
         }
 
@@ -78,23 +78,23 @@ final class DenialLog: Sendable {
             start = 0
         }
     }
-    private struct Lines {
-        private var ofViews: [UInt64: Line] = [:]
+    private struct ViewQueues {
+        private var ofViews: [UInt64: ViewQueue] = [:]
         /// Of views that nobody holds any more.
-        private var ofEnded: [UInt64: Line] = [:]
+        private var ofEnded: [UInt64: ViewQueue] = [:]
         private var count = 0
         private var countOfEnded = 0
         var kept: [Kept] { ofViews.values.flatMap(\.kept) + ofEnded.values.flatMap(\.kept) }
 
         mutating func add(_ kept: Kept, of view: UInt64) {
             if count < DenialLog.capacity { count += 1 } else { makeRoom() }
-            ofViews[view, default: Line()].add(kept)
+            ofViews[view, default: ViewQueue()].add(kept)
         }
 
         mutating func end(_ view: UInt64) {
-            guard let line = ofViews.removeValue(forKey: view) else { return }
-            ofEnded[view] = line
-            countOfEnded += line.count
+            guard let queue = ofViews.removeValue(forKey: view) else { return }
+            ofEnded[view] = queue
+            countOfEnded += queue.count
         }
 
         /// The largest part loses its oldest; of those that have ended the longest line, and of equal ones the one that was
@@ -109,15 +109,15 @@ final class DenialLog: Sendable {
             }
         }
 
-        private static func shorten(_ lines: inout [UInt64: Line], _ view: UInt64) {
-            lines[view]?.removeOldest()
-            if lines[view]?.count == 0 { lines[view] = nil }
+        private static func shorten(_ queues: inout [UInt64: ViewQueue], _ view: UInt64) {
+            queues[view]?.removeOldest()
+            if queues[view]?.count == 0 { queues[view] = nil }
         }
     }
 
     static let capacity = 1000
     private let ofUsers = Lock(UserDenials(capacity: capacity))
-    private let lines = Lock(Lines())
+    private let views = Lock(ViewQueues())
     private let sequence = Atomic<UInt64>(0)
 
     /// Texts are made when somebody asks; a refusal itself costs one slot.
@@ -125,26 +125,26 @@ final class DenialLog: Sendable {
         var kept = refused
         kept.sequence = sequence.add(1, ordering: .relaxed).oldValue
         if let view = kept.view {
-            lines.withLock { $0.add(kept, of: view) }
+            views.withLock { $0.add(kept, of: view) }
         } else {
             ofUsers.withLock { $0.add(kept) }
         }
     }
 
     /// The view has ended: from now on it has no part of its own.
-    func end(_ view: UInt64) { lines.withLock { $0.end(view) } }
+    func end(_ view: UInt64) { views.withLock { $0.end(view) } }
 
     /// The newest of all that are kept, the newest first; of one user alone if a uid is given.
     /// - Parameter end: of these, only those with a lower number, so that they can be had in parts.
     func last(_ limit: Int, of uid: UInt32?, before end: UInt64 = .max) -> [Denial] {
-        var all = ofUsers.withLock { $0.kept } + lines.withLock { $0.kept }
+        var all = ofUsers.withLock { $0.kept } + views.withLock { $0.kept }
         if let uid { all.removeAll { $0.uid != uid } }
         all.sort { $0.sequence > $1.sequence }
         return all.prefix(max(0, limit)).filter { $0.sequence < end }.map { kept in
             Denial(
                 sequence: kept.sequence, time: kept.time, uid: kept.uid, operation: kept.operation.name,
                 inode: kept.inode, errno: kept.decision.denial?.errno.name ?? "", stage: kept.decision.stage.name,
-                rule: kept.rule, subject: kept.subject)
+                rule: kept.rule, denied: kept.denied)
         }
     }
 }

@@ -20,7 +20,7 @@ struct FairLines<Line> {
         func most(_ limit: UInt32, allowed isAllowed: Bool) -> UInt32 { isAllowed ? max(1, limit / 2) : limit }
     }
     /// What a decision is about.
-    struct Subject {
+    struct Event {
         var uid: UInt32
         var object: UInt64?
         var operation: String
@@ -33,10 +33,10 @@ struct FairLines<Line> {
         var denied: Int64 = 0
         var operations: [String: Int64] = [:]
 
-        fileprivate mutating func add(_ subject: Subject) {
+        fileprivate mutating func add(_ event: Event) {
             all += 1
-            if !subject.isAllowed { denied += 1 }
-            operations[subject.operation, default: 0] += 1
+            if !event.isAllowed { denied += 1 }
+            operations[event.operation, default: 0] += 1
         }
 
         fileprivate mutating func add(_ other: LeftOut) {
@@ -48,7 +48,7 @@ struct FairLines<Line> {
 
     private let limits: Limits
     private var users: [User] = []
-    private var places: [UInt32: Int] = [:]
+    private var indexByUser: [UInt32: Int] = [:]
     /// Places of the users with lines that wait, the next one first.
     private var turns: [Int] = []
     private var count = FairCount()
@@ -72,16 +72,16 @@ enum FairLinesBound {
 
 extension FairLines {
     /// A decision at a second of the wall clock. It waits for `take`, or is counted.
-    mutating func add(_ line: Line, _ subject: Subject, at second: Int64) {
-        guard let place = place(of: subject.uid) else {
+    mutating func add(_ line: Line, _ event: Event, at second: Int64) {
+        guard let index = index(of: event.uid) else {
             if others.all == 0 { othersSecond = second }
-            return others.add(subject)
+            return others.add(event)
         }
-        guard let queue = users[place].queue(for: subject, limits, at: second), hasRoom(besides: place) else {
-            return users[place].leave(subject, at: second)
+        guard let queue = users[index].queue(for: event, limits, at: second), hasRoom(besides: index) else {
+            return users[index].omit(event, at: second)
         }
-        if users[place].waiting == 0 { turns.append(place) }
-        users[place].append(Waiting(line: line, subject: subject), to: queue)
+        if users[index].waiting == 0 { turns.append(index) }
+        users[index].append(Waiting(line: line, event: event), to: queue)
         waiting += 1
     }
 
@@ -89,20 +89,20 @@ extension FairLines {
     /// - Parameter isLast: nothing comes after; all that waits is returned.
     mutating func take(at second: Int64, isLast: Bool = false) -> [Line] {
         var taken: [Line] = []
-        var isGiving = true
-        while isGiving, waiting > 0 {
-            isGiving = false
+        var hasTaken = true
+        while hasTaken, waiting > 0 {
+            hasTaken = false
             for _ in 0..<turns.count {
                 if !isLast, count.all(at: second) >= limits.all { return taken }
-                let place = turns.removeFirst()
+                let index = turns.removeFirst()
                 let allowsAllowed = isLast || count.allowed(at: second) < limits.most(limits.all, allowed: true)
-                if let next = users[place].take(limits, at: second, isLast: isLast, allowsAllowed: allowsAllowed) {
-                    count.add(allowed: next.subject.isAllowed, at: second)
+                if let next = users[index].take(limits, at: second, isLast: isLast, allowsAllowed: allowsAllowed) {
+                    count.add(allowed: next.event.isAllowed, at: second)
                     waiting -= 1
                     taken.append(next.line)
-                    isGiving = true
+                    hasTaken = true
                 }
-                if users[place].waiting > 0 { turns.append(place) }
+                if users[index].waiting > 0 { turns.append(index) }
             }
         }
         return taken
@@ -111,24 +111,24 @@ extension FairLines {
     /// What was left out in seconds that are over, of so many users at a time; what is not returned is kept.
     /// - Parameter isLast: of this second, too, and of all.
     mutating func takeLeftOut(at second: Int64, isLast: Bool = false) -> [LeftOut] {
-        var told: [LeftOut] = []
+        var summaries: [LeftOut] = []
         if others.all > 0, isLast || othersSecond != second {
-            told.append(others)
+            summaries.append(others)
             others = LeftOut()
         }
-        for place in users.indices where users[place].leftOut.all > 0 && (isLast || users[place].leftOutSecond != second) {
-            guard isLast || told.count < FairLinesBound.summaries else { break }
-            told.append(users[place].leftOut)
-            users[place].leftOut = LeftOut(uid: users[place].uid)
+        for index in users.indices where users[index].leftOut.all > 0 && (isLast || users[index].leftOutSecond != second) {
+            guard isLast || summaries.count < FairLinesBound.summaries else { break }
+            summaries.append(users[index].leftOut)
+            users[index].leftOut = LeftOut(uid: users[index].uid)
         }
-        return told
+        return summaries
     }
 
     /// Where all that may wait does, who has most of it loses the newest.
-    private mutating func hasRoom(besides place: Int) -> Bool {
+    private mutating func hasRoom(besides index: Int) -> Bool {
         guard waiting >= FairLinesBound.waiting else { return true }
         guard let longest = turns.max(by: { users[$0].waiting < users[$1].waiting }),
-            users[longest].waiting > users[place].waiting, users[longest].removeNewest()
+            users[longest].waiting > users[index].waiting, users[longest].removeNewest()
         else { return false }
         waiting -= 1
         if users[longest].waiting == 0 { turns.removeAll { $0 == longest } }
@@ -136,26 +136,26 @@ extension FairLines {
     }
 
     /// nil if there is no room for one more user.
-    private mutating func place(of uid: UInt32) -> Int? {
-        if let place = places[uid] { return place }
+    private mutating func index(of uid: UInt32) -> Int? {
+        if let index = indexByUser[uid] { return index }
         guard users.count >= FairLinesBound.users else {
             users.append(User(uid))
-            places[uid] = users.count - 1
+            indexByUser[uid] = users.count - 1
             return users.count - 1
         }
         // Each user with lines that wait has a turn.
         guard turns.count < users.count else { return nil }
         var oldest: Int?
-        for place in users.indices where users[place].waiting == 0 {
-            if let known = oldest, users[known].second <= users[place].second { continue }
-            oldest = place
+        for index in users.indices where users[index].waiting == 0 {
+            if let known = oldest, users[known].second <= users[index].second { continue }
+            oldest = index
         }
         guard let idle = oldest else { return nil }
         if others.all == 0 { othersSecond = users[idle].leftOutSecond }
         others.add(users[idle].leftOut)
-        places[users[idle].uid] = nil
+        indexByUser[users[idle].uid] = nil
         users[idle] = User(uid)
-        places[uid] = idle
+        indexByUser[uid] = idle
         return idle
     }
 }
@@ -165,7 +165,7 @@ extension FairLines {
 extension FairLines {
     fileprivate struct Waiting {
         var line: Line
-        var subject: Subject
+        var event: Event
     }
     /// In the order in which they are taken.
     fileprivate enum Queue: Int, CaseIterable { case newDenied, repeatedDenied, newAllowed, repeatedAllowed }
@@ -184,16 +184,16 @@ extension FairLines {
         init(_ uid: UInt32) { (self.uid, leftOut) = (uid, LeftOut(uid: uid)) }
 
         /// Where a decision waits; nil if it is one too many.
-        mutating func queue(for subject: Subject, _ limits: Limits, at second: Int64) -> Queue? {
+        mutating func queue(for event: Event, _ limits: Limits, at second: Int64) -> Queue? {
             self.second = second
-            let (isNew, ofObject) = recent.add(subject.object, subject.operation, subject.isAllowed, at: second)
+            let (isNew, ofObject) = recent.add(event.object, event.operation, event.isAllowed, at: second)
             if isNew {
-                let queue: Queue = subject.isAllowed ? .newAllowed : .newDenied
+                let queue: Queue = event.isAllowed ? .newAllowed : .newDenied
                 return queues[queue.rawValue].count < limits.newWaiting ? queue : nil
             }
-            let queue: Queue = subject.isAllowed ? .repeatedAllowed : .repeatedDenied
-            let before = subject.isAllowed ? written.allowed(at: second) : written.all(at: second)
-            let most = limits.most(limits.ofUser, allowed: subject.isAllowed)
+            let queue: Queue = event.isAllowed ? .repeatedAllowed : .repeatedDenied
+            let before = event.isAllowed ? written.allowed(at: second) : written.all(at: second)
+            let most = limits.most(limits.ofUser, allowed: event.isAllowed)
             guard Int(before) + queues[queue.rawValue].count < Int(most), ofObject <= limits.ofObject else { return nil }
             return queue
         }
@@ -203,8 +203,8 @@ extension FairLines {
             waiting += 1
         }
 
-        mutating func leave(_ subject: Subject, at second: Int64) {
-            leftOut.add(subject)
+        mutating func omit(_ event: Event, at second: Int64) {
+            leftOut.add(event)
             leftOutSecond = second
         }
 
@@ -227,7 +227,7 @@ extension FairLines {
             for queue in Queue.allCases.reversed() {
                 guard let line = queues[queue.rawValue].removeLast() else { continue }
                 waiting -= 1
-                leave(line.subject, at: second)
+                omit(line.event, at: second)
                 return true
             }
             return false
@@ -300,23 +300,23 @@ private struct RecentDecisions {
         hasher.combine(operation)
         hasher.combine(isAllowed)
         let mark = UInt64(truncatingIfNeeded: hasher.finalize())
-        let known = Self.place(of: mark, in: &decisions, Self.sets)
+        let known = Self.index(of: mark, in: &decisions, Self.sets)
         let age = second &- decisions[known].second
         let isNew = decisions[known].mark != mark || age < 0 || age >= FairLinesBound.remembered
         if isNew { decisions[known] = Seen(mark: mark, second: second) }
-        let place = Self.place(of: objectMark, in: &objects, Self.objectSets)
-        if objects[place].mark != objectMark || objects[place].second != second { objects[place] = Seen(mark: objectMark, second: second) }
-        objects[place].count += 1
-        return (isNew, objects[place].count)
+        let index = Self.index(of: objectMark, in: &objects, Self.objectSets)
+        if objects[index].mark != objectMark || objects[index].second != second { objects[index] = Seen(mark: objectMark, second: second) }
+        objects[index].count += 1
+        return (isNew, objects[index].count)
     }
 
     /// Where it is, or else the oldest of those that it may replace.
-    private static func place(of mark: UInt64, in table: inout [Seen], _ sets: Int) -> Int {
+    private static func index(of mark: UInt64, in table: inout [Seen], _ sets: Int) -> Int {
         let start = Int(mark % UInt64(sets)) * ways
         var oldest = start
-        for place in start..<start + ways {
-            if table[place].mark == mark { return place }
-            if table[place].second < table[oldest].second { oldest = place }
+        for index in start..<start + ways {
+            if table[index].mark == mark { return index }
+            if table[index].second < table[oldest].second { oldest = index }
         }
         return oldest
     }

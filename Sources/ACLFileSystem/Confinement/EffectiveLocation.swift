@@ -58,7 +58,7 @@ struct EffectiveLocation: Sendable {
     var isFixed: Bool { zone.flatMap { zone in policy.map { $0.table[zone].isFixed } } ?? false }
 
     /// As the container's layout has it.
-    var isLeftOutOfBackups: Bool {
+    var isExcludedFromBackup: Bool {
         guard let policy, let zone else { return false }
         return policy.table[zone].kind.isExcludedFromBackup
     }

@@ -18,16 +18,16 @@ final class View: Sendable {
     }
 
     private let state: Lock<State>
-    let places = Lock<[NodeID: Place]>([:])
+    let locations = Lock<[NodeID: NodeLocation]>([:])
     /// Held while a node is chosen for a name of a file, so that one zone has one.
     let choosing = Lock(())
     /// Nanoseconds after which a place is looked at anew, because others may change the backing directory.
-    let trust: UInt64
+    let lifetime: UInt64
 
     init(_ profile: SandboxProfile, _ cache: MountOptions.CacheMode) {
         self.profile = profile
         state = Lock(State(policy: CompiledPolicy(profile, [], at: SystemTime.now().sec)))
-        trust =
+        lifetime =
             switch cache {
             case .strict, .seconds(0): 0
             // It comes on top of what the kernel keeps: little.
@@ -57,7 +57,7 @@ final class View: Sendable {
         }
     }
 
-    func forget(_ node: NodeID) { places.withLock { _ = $0.removeValue(forKey: node) } }
+    func forget(_ node: NodeID) { locations.withLock { _ = $0.removeValue(forKey: node) } }
 
     var grants: [Grant] { state.withLock { $0.grants } }
 
@@ -71,7 +71,7 @@ final class View: Sendable {
     }
 
     /// What a grant that ended left with the kernel could not be taken back.
-    func repeatExpiry() { state.withLock { $0.hasExpired = true } }
+    func restoreExpiry() { state.withLock { $0.hasExpired = true } }
 
     /// Monotonic nanoseconds at which to ask `takeExpiry` again; within a second, because the time of day may be set.
     var nextExpiry: UInt64? {

@@ -6,10 +6,10 @@ import LinuxSystem
 /// before the answer. What cannot be told from an object that is finished, used, or made later by another program stays.
 struct CreationLeftovers {
     private let tree: BackingTree
-    private let isServers: Bool
+    private let isOnServer: Bool
 
     /// - Parameter isServers: as `TreeIdentity.isServers`.
-    init(_ tree: BackingTree, isServers: Bool) { (self.tree, self.isServers) = (tree, isServers) }
+    init(_ tree: BackingTree, isOnServer: Bool) { (self.tree, self.isOnServer) = (tree, isOnServer) }
 
     /// - Returns: whether nothing is left to be done by a later mount.
     func remove(_ notes: [CreationNote], _ report: (String) -> Void) -> Bool {
@@ -91,7 +91,7 @@ struct CreationLeftovers {
     private static let skew: Int64 = 2
 
     private func isOfThatMoment(_ time: Timespec, _ note: CreationNote) -> Bool {
-        let skew = isServers ? Self.skew : 0
+        let skew = isOnServer ? Self.skew : 0
         // Some file systems keep seconds only.
         let first = Timespec(sec: note.time.sec - skew, nsec: time.nsec == 0 ? 0 : note.time.nsec)
         return first <= time && time <= Timespec(sec: note.time.sec + Self.longest + skew, nsec: note.time.nsec)

@@ -17,12 +17,12 @@ public final class CreationNotes: Sendable {
     /// Bits of the places that are taken.
     private let taken = Atomic<UInt64>(0)
     /// Handles do not lead back to the tree's directories for certain: names are noted, too.
-    private let needsNames: Bool
+    private let needsPaths: Bool
     /// As which user file systems see threads that act for root, and for others.
     private let makers: (root: UInt32, others: UInt32)
 
-    init(_ file: SharedMemoryFile, named name: String, in directory: SharedDescriptor, needsNames: Bool) {
-        (self.file, self.name, self.directory, self.needsNames) = (file, name, directory, needsNames)
+    init(_ file: SharedMemoryFile, named name: String, in directory: SharedDescriptor, needsPaths: Bool) {
+        (self.file, self.name, self.directory, self.needsPaths) = (file, name, directory, needsPaths)
         makers = (FileSystemUser.owner, FileSystemUser.restrictedID ?? FileSystemUser.owner)
     }
 
@@ -42,40 +42,40 @@ public final class CreationNotes: Sendable {
     ) -> Int? {
         var path: [[UInt8]]?
         // A handle leads back on the tree's own file system only, and only where the daemon may open it.
-        if needsNames || parent.object.mayHoldDescriptor || parent.status.device != tree.root.key.device {
+        if needsPaths || parent.object.mayHoldDescriptor || parent.status.device != tree.root.key.device {
             path = tree.names(to: parent.descriptor, parent.status)
             if path == nil { return nil }
         }
-        guard let place = take() else { return nil }
+        guard let slot = take() else { return nil }
         let isNoted = CreationNoteFormat.write(
-            memory(place), time: SystemTime.coarse(), mode: mode, maker: byRoot ? makers.root : makers.others, owner: owner,
+            memory(slot), time: SystemTime.coarse(), mode: mode, maker: byRoot ? makers.root : makers.others, owner: owner,
             inode: parent.status.inode, handle: parent.object.key.handle, name: name.bytes, path: path)
-        if isNoted { return place }
-        give(back: place)
+        if isNoted { return slot }
+        release(slot)
         return nil
     }
 
-    func remove(_ place: Int) {
-        CreationNoteFormat.clear(memory(place))
-        give(back: place)
+    func remove(_ slot: Int) {
+        CreationNoteFormat.clear(memory(slot))
+        release(slot)
     }
 
     private func take() -> Int? {
         var bits = taken.load(ordering: .relaxed)
         while true {
-            let place = (~bits).trailingZeroBitCount
-            guard place < Self.capacity else { return nil }
+            let slot = (~bits).trailingZeroBitCount
+            guard slot < Self.capacity else { return nil }
             let (isTaken, now) = taken.compareExchange(
-                expected: bits, desired: bits | 1 << UInt64(place), ordering: .sequentiallyConsistent)
-            if isTaken { return place }
+                expected: bits, desired: bits | 1 << UInt64(slot), ordering: .sequentiallyConsistent)
+            if isTaken { return slot }
             bits = now
         }
     }
 
-    private func give(back place: Int) { taken.bitwiseAnd(~(1 << UInt64(place)), ordering: .sequentiallyConsistent) }
+    private func release(_ slot: Int) { taken.bitwiseAnd(~(1 << UInt64(slot)), ordering: .sequentiallyConsistent) }
 
-    private func memory(_ place: Int) -> UnsafeMutableRawBufferPointer {
-        let start = Self.headerSize + place * CreationNoteFormat.size
+    private func memory(_ slot: Int) -> UnsafeMutableRawBufferPointer {
+        let start = Self.headerSize + slot * CreationNoteFormat.size
         return UnsafeMutableRawBufferPointer(rebasing: file.bytes[start..<start + CreationNoteFormat.size])
     }
 }

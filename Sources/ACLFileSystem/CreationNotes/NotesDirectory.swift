@@ -61,7 +61,7 @@ extension CreationNotes {
             let header = identity.header(of: getpid())
             try write(header + [UInt8](repeating: 0, count: size - header.count), to: file.rawValue)
             return CreationNotes(
-                try SharedMemoryFile(file, count: size), named: name, in: directory, needsNames: identity.isServers)
+                try SharedMemoryFile(file, count: size), named: name, in: directory, needsPaths: identity.isOnServer)
         } catch {
             try? Syscall.unlinkat(directory.rawValue, name)
             throw error
@@ -104,16 +104,16 @@ extension CreationNotes {
         let bytes = try content()
         let notes = TreeIdentity.isHeader(bytes) ? notes(bytes) : []
         if !notes.isEmpty {
-            guard identity.heads(bytes) else { return }
-            guard CreationLeftovers(tree, isServers: identity.isServers).remove(notes, report) else { return }
+            guard identity.matches(bytes) else { return }
+            guard CreationLeftovers(tree, isOnServer: identity.isOnServer).remove(notes, report) else { return }
         }
         try FileSystemUser.asRoot { () throws(Errno) in try Syscall.unlinkat(directory.rawValue, name) }
     }
 
     private static func notes(_ file: [UInt8]) -> [CreationNote] {
         file.withUnsafeBytes { file in
-            (0..<capacity).compactMap { place in
-                let start = headerSize + place * CreationNoteFormat.size
+            (0..<capacity).compactMap { slot in
+                let start = headerSize + slot * CreationNoteFormat.size
                 let memory = UnsafeRawBufferPointer(rebasing: file[start..<start + CreationNoteFormat.size])
                 guard case .note(let note) = CreationNoteFormat.read(memory) else { return nil }
                 return note

@@ -5,7 +5,7 @@ import LinuxSystem
 /// What tells a tree from all others, also in a daemon that comes later: the head of a file of notes.
 struct TreeIdentity {
     /// A server judges what is done, with a clock and inode numbers of its own; handles lead nowhere when it is mounted anew.
-    let isServers: Bool
+    let isOnServer: Bool
     private let bytes: [UInt8]
     private static let magic = Array("aclfscr1".utf8)
     /// Of the sum and the length behind it.
@@ -15,7 +15,7 @@ struct TreeIdentity {
     init(_ tree: BackingTree) throws(Errno) {
         let root = try tree.descriptor(of: tree.root)
         let status = try Syscall.fstatvfs(root.rawValue)
-        isServers = FileSystemUser.isJudgedByServer(fileSystemType: status.type)
+        isOnServer = FileSystemUser.isJudgedByServer(fileSystemType: status.type)
         // Numbers of devices are given anew, those of file systems are not; some have none.
         var numbers = [status.fsid, 0, tree.root.key.inode]
         if status.fsid == 0 {
@@ -24,7 +24,7 @@ struct TreeIdentity {
             numbers[1] = UInt64(Checksum.crc32c(entry.type + [0] + entry.source))
         }
         var bytes = numbers.flatMap { number in withUnsafeBytes(of: number.littleEndian) { Array($0) } }
-        if !isServers { bytes += tree.root.key.handle?.bytes ?? [] }
+        if !isOnServer { bytes += tree.root.key.handle?.bytes ?? [] }
         self.bytes = bytes
     }
 
@@ -34,7 +34,7 @@ struct TreeIdentity {
     private var header: [UInt8] { Self.magic + Self.text(Checksum.crc32c(bytes)) + Self.text(UInt32(bytes.count)) + bytes }
 
     /// Whether a file of notes is about this tree.
-    func heads(_ file: [UInt8]) -> Bool { file.starts(with: header) }
+    func matches(_ file: [UInt8]) -> Bool { file.starts(with: header) }
 
     private static func text(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.littleEndian) { Array($0) } }
 

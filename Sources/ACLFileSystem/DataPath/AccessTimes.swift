@@ -16,32 +16,32 @@ public final class AccessTimes: Sendable {
     }
 
     private let state: Lock<State>
-    private let isAsked: Atomic<Bool>
+    private let isConfigured: Atomic<Bool>
     private let tree: BackingTree
 
     init(_ rule: AccessTimeRule, _ tree: BackingTree) {
         self.tree = tree
         state = Lock(State(rule: rule))
-        isAsked = Atomic(rule != AccessTimeRule())
+        isConfigured = Atomic(rule != AccessTimeRule())
     }
 
     /// For what is opened from here on.
     func change(to rule: AccessTimeRule) {
         state.withLock { $0 = State(rule: rule) }
-        isAsked.store(rule != AccessTimeRule(), ordering: .sequentiallyConsistent)
+        isConfigured.store(rule != AccessTimeRule(), ordering: .sequentiallyConsistent)
     }
 
     /// Whether each reading must be seen below: then the kernel may not list by itself.
-    var areStrict: Bool { isAsked.load(ordering: .relaxed) && state.withLock { $0.rule.files == .strict } }
+    var areStrict: Bool { isConfigured.load(ordering: .relaxed) && state.withLock { $0.rule.files == .strict } }
 
     /// An object, opened anew for the handle of a caller.
     /// - Parameter descriptor: O_PATH is enough.
     func open(_ descriptor: Int32, _ flags: Int32) throws(Errno) -> OwnedDescriptor {
         let access = flags & OpenFlag.accessMask
-        guard isAsked.load(ordering: .relaxed), access != OpenFlag.writeOnly else { return try Syscall.reopen(descriptor, flags) }
+        guard isConfigured.load(ordering: .relaxed), access != OpenFlag.writeOnly else { return try Syscall.reopen(descriptor, flags) }
         // Whether one may write there the mount itself says: of a later change to read-only its copy knows nothing.
         let asBelow = access == OpenFlag.readOnly ? nil : SharedDescriptor(try Syscall.reopen(descriptor, flags))
-        if let place = place(of: descriptor), let opened = try? Syscall.reopen(place.rawValue, flags) { return opened }
+        if let onCopy = descriptorOnMountCopy(of: descriptor), let opened = try? Syscall.reopen(onCopy.rawValue, flags) { return opened }
         let isQuiet = state.withLock { state in
             state.rule.files == .never || state.rule.leavesDirectories && flags & OpenFlag.directory != 0
         }
@@ -52,17 +52,17 @@ public final class AccessTimes: Sendable {
     }
 
     /// The object on a mount that has the flags (O_PATH); nil where it need not or cannot be had.
-    func place(of descriptor: Int32) -> SharedDescriptor? {
-        guard isAsked.load(ordering: .relaxed), let status = try? Syscall.statx(descriptor, flags: AtFlag.dontSync) else { return nil }
+    func descriptorOnMountCopy(of descriptor: Int32) -> SharedDescriptor? {
+        guard isConfigured.load(ordering: .relaxed), let status = try? Syscall.statx(descriptor, flags: AtFlag.dontSync) else { return nil }
         let (rule, copy) = state.withLock { state in
             if state.copy == nil { state.copy = Self.copyOfRoot(tree, state.rule) }
             return (state.rule, state.copy)
         }
         guard let copy, let directory = copy.directory else { return nil }
         if copy.mount == status.mountID, let handle = try? Syscall.nameToHandle(descriptor),
-            let place = try? Syscall.openByHandle(directory.rawValue, handle, OpenFlag.path | OpenFlag.noFollow)
+            let onCopy = try? Syscall.openByHandle(directory.rawValue, handle, OpenFlag.path | OpenFlag.noFollow)
         {
-            return SharedDescriptor(place)
+            return SharedDescriptor(onCopy)
         }
         // On a mount below, which must not be kept busy longer than the file is open; or there are no handles.
         return try? Self.copy(of: descriptor, rule)

@@ -9,7 +9,7 @@ final class BackingIDs: Sendable {
     private struct State {
         var notifier: Notifier?
         var obstacle: String?
-        var said: Set<Int32> = []
+        var reportedErrors: Set<Int32> = []
         var idle: IdleBackingIDs
         /// All that the kernel has.
         var open: Set<Int32> = []
@@ -33,10 +33,10 @@ final class BackingIDs: Sendable {
     }
 
     /// The way to the kernel, as soon as there is one.
-    func connect(_ notifier: Notifier) { state.withLock { $0.notifier = notifier } }
+    func attach(_ notifier: Notifier) { state.withLock { $0.notifier = notifier } }
 
     /// The kernel has agreed.
-    func begin() { isOn.store(true, ordering: .sequentiallyConsistent) }
+    func enable() { isOn.store(true, ordering: .sequentiallyConsistent) }
 
     var areUsable: Bool { isOn.load(ordering: .sequentiallyConsistent) }
 
@@ -51,15 +51,15 @@ final class BackingIDs: Sendable {
         if let known { return known }
         guard let notifier else { return nil }
         // The kernel opens the file with the flags of each handle, on the mount that this descriptor is on.
-        let place = accessTimes.place(of: descriptor)
-        let id = withExtendedLifetime(place) { notifier.openBacking(place?.rawValue ?? descriptor) }
+        let onCopy = accessTimes.descriptorOnMountCopy(of: descriptor)
+        let id = withExtendedLifetime(onCopy) { notifier.openBacking(onCopy?.rawValue ?? descriptor) }
         if id > 0 {
             opened.add(1, ordering: .relaxed)
             state.withLock { _ = $0.open.insert(id) }
             return id
         }
         refused.add(1, ordering: .relaxed)
-        note(Errno(rawValue: -id))
+        reportOnce(Errno(rawValue: -id))
         return nil
     }
 
@@ -67,25 +67,25 @@ final class BackingIDs: Sendable {
 
     /// Nobody has the file open any more.
     /// - Parameter isRemoved: it has no name, so nobody will open it again, and its space is to be given back.
-    func leave(_ id: Int32, of key: ObjectKey, isRemoved: Bool) {
+    func release(_ id: Int32, of key: ObjectKey, isRemoved: Bool) {
         if isRemoved { return close(id) }
         close(state.withLock { $0.idle.insert(id, of: key) })
     }
 
     /// An id holds its file as a descriptor does: none is kept of what was removed.
-    func drop(_ key: ObjectKey) {
+    func closeIdle(of key: ObjectKey) {
         if let id = state.withLock({ $0.idle.take(key) }) { close(id) }
     }
 
     /// The mount is gone. The kernel would keep their files until it has taken the connection apart, which with rings comes after the end
     /// of this process: the source would be busy so long.
-    func end() {
+    func closeAll() {
         isOn.store(false, ordering: .sequentiallyConsistent)
         close(Array(state.withLock { $0.open }))
     }
 
     /// They stand for what does not hold any more.
-    func dropIdle() {
+    func closeAllIdle() {
         close(
             state.withLock { state in
                 defer { state.idle = IdleBackingIDs(most: mostIdle) }
@@ -105,7 +105,7 @@ final class BackingIDs: Sendable {
         notifier?.closeBacking(id)
     }
 
-    private func note(_ error: Errno) {
+    private func reportOnce(_ error: Errno) {
         let reason: String
         switch error {
         // It will not change its mind.
@@ -122,7 +122,7 @@ final class BackingIDs: Sendable {
         }
         let isNew = state.withLock { state in
             if !areUsable { state.obstacle = reason }
-            return state.said.insert(error.rawValue).inserted
+            return state.reportedErrors.insert(error.rawValue).inserted
         }
         if isNew { report("passthrough: " + reason) }
     }

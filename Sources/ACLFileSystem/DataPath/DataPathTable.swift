@@ -11,12 +11,12 @@ enum DataPath: Equatable {
     /// From the kernel to the backing file.
     case passthrough(Int32)
     /// By READ and WRITE; a mapping is one of the backing file.
-    case seenPassthrough(Int32)
+    case directWithMappings(Int32)
 
     var backingID: Int32? {
         switch self {
         case .cached, .direct: nil
-        case .passthrough(let id), .seenPassthrough(let id): id
+        case .passthrough(let id), .directWithMappings(let id): id
         }
     }
 }
@@ -28,7 +28,7 @@ struct DataDemand {
     /// Where READ and WRITE come here, no page may be kept.
     var isUncached = false
     /// Each READ and WRITE must come here, whatever others do.
-    var isSeen = false
+    var mustReachDaemon = false
     /// There must be no shared writable mapping.
     var mustNotBeMapped = false
     /// It could be mapped shared and writable.
@@ -38,7 +38,7 @@ struct DataDemand {
     /// Who opens.
     var user: UInt32 = 0
     /// While a change of the object is under way this opening may come again later, and does not go past us for good.
-    var mayComeAgain = false
+    var mayRetry = false
 }
 
 /// Who may hold a backing file while the kernel moves data past us.
@@ -75,17 +75,17 @@ final class DataPathTable: Sendable {
         /// Handles by which the kernel reads past us.
         var readers = 0
         /// Who opened those by which data goes past us; nil: several users.
-        var passingUser: UInt32?
+        var passthroughUser: UInt32?
 
-        func isPassed(_ hold: DataHold) -> Bool {
+        func isHeld(_ hold: DataHold) -> Bool {
             switch hold {
             case .request(let mount): return readers > 0 || registrations.contains { $0.mount !== mount && $0.writers > 0 }
             case .any: return readers > 0 || registrations.contains { $0.writers > 0 }
             }
         }
 
-        mutating func notePassing(_ demand: DataDemand, at index: Int) {
-            passingUser = isPassed(.any) && passingUser != demand.user ? nil : demand.user
+        mutating func notePassthrough(_ demand: DataDemand, at index: Int) {
+            passthroughUser = isHeld(.any) && passthroughUser != demand.user ? nil : demand.user
             if demand.reads { readers += 1 }
             if demand.writes { registrations[index].writers += 1 }
         }
@@ -98,23 +98,23 @@ final class DataPathTable: Sendable {
         /// they are gone through one by one.
         var claims: [ObjectKey] = []
         /// No handle is left, but perhaps a mapping.
-        var left = LeftMappings(remembering: 2048)
+        var remainingMappings = RemainingMappings(remembering: 2048)
 
-        var suspects: Int { left.count + mappable }
+        var possiblyMapped: Int { remainingMappings.count + mappable }
     }
     /// Part of the table: what happens to an object holds up only those that share its part, because the kernel is asked
     /// with the lock held.
-    private final class Part: Sendable {
+    private final class Shard: Sendable {
         let state = Lock(State())
     }
 
-    private let parts = (0..<32).map { _ in Part() }
+    private let shards = (0..<32).map { _ in Shard() }
     /// Objects that are open and mappable, or are in `left`.
-    private let suspects = Atomic<Int>(0)
-    private let passed = Atomic<Bool>(false)
+    private let possiblyMapped = Atomic<Int>(0)
+    private let usedPassthrough = Atomic<Bool>(false)
 
     /// Whether the kernel was ever given a file: then mappings may be left that no handle stands for.
-    var hasPassed: Bool { passed.load(ordering: .sequentiallyConsistent) }
+    var hasUsedPassthrough: Bool { usedPassthrough.load(ordering: .sequentiallyConsistent) }
 
     /// Takes part in the way of an object until the result is gone.
     /// - Parameters:
@@ -122,41 +122,41 @@ final class DataPathTable: Sendable {
     ///   - descriptor: of the object; O_PATH is enough.
     /// - Throws: `busy` if others have it open in a way that cannot be narrowed to what is demanded; `claimed` if it is to come
     ///   again.
-    func join(
+    func acquire(
         _ key: ObjectKey, _ demand: DataDemand, on mount: BackingIDs, everyMount: Bool, _ descriptor: Int32
-    ) throws(Errno) -> DataPathShare {
-        try withPart(of: key) { state throws(Errno) in
+    ) throws(Errno) -> DataPathReference {
+        try withShard(of: key) { state throws(Errno) in
             let isClaimed = state.claims.contains(key)
-            if isClaimed, demand.mayComeAgain { throw .claimed }
+            if isClaimed, demand.mayRetry { throw .claimed }
             var demand = demand
             // What comes here holds nothing while a change is under way.
-            if isClaimed { (demand.allowsPassthrough, demand.isSeen) = (false, true) }
+            if isClaimed { (demand.allowsPassthrough, demand.mustReachDaemon) = (false, true) }
             var file = state.files[key] ?? first(&state, key, demand, on: mount, everyMount: everyMount, descriptor)
             let path = try Self.path(in: &file, key, demand, on: mount, descriptor)
-            let share = DataPathShare(self, key, mount, path, demand, changesUnseen: file.isPassthrough)
+            let reference = DataPathReference(self, key, mount, path, demand, mayChangeUnnoticed: file.isPassthrough)
             file.opens += 1
-            if share.isMappable {
+            if reference.isMappable {
                 if !file.wasMappable { state.mappable += 1 }
                 file.wasMappable = true
             }
             state.files[key] = file
-            return share
+            return reference
         }
     }
 
-    private func part(of key: ObjectKey) -> Part {
-        let place = NumberHash.spread(key.inode ^ key.device, seed: 0)
-        return parts[Int(UInt(bitPattern: place) % UInt(parts.count))]
+    private func shard(of key: ObjectKey) -> Shard {
+        let hash = NumberHash.spread(key.inode ^ key.device, seed: 0)
+        return shards[Int(UInt(bitPattern: hash) % UInt(shards.count))]
     }
 
     /// As a mutex, and counts suspects.
-    private func withPart<Value>(of key: ObjectKey, _ body: (inout State) throws(Errno) -> Value) throws(Errno) -> Value {
+    private func withShard<Value>(of key: ObjectKey, _ body: (inout State) throws(Errno) -> Value) throws(Errno) -> Value {
         var result = Result<Value, Errno>.failure(.io)
-        part(of: key).state.withLock { state in
-            let before = state.suspects
+        shard(of: key).state.withLock { state in
+            let before = state.possiblyMapped
             result = Result { () throws(Errno) in try body(&state) }
-            let change = state.suspects - before
-            if change != 0 { suspects.add(change, ordering: .sequentiallyConsistent) }
+            let change = state.possiblyMapped - before
+            if change != 0 { possiblyMapped.add(change, ordering: .sequentiallyConsistent) }
         }
         return try result.get()
     }
@@ -167,11 +167,11 @@ final class DataPathTable: Sendable {
         _ descriptor: Int32
     ) -> File {
         if demand.allowsPassthrough, !demand.mustNotBeMapped, everyMount, let id = mount.open(key, descriptor) {
-            passed.store(true, ordering: .sequentiallyConsistent)
+            usedPassthrough.store(true, ordering: .sequentiallyConsistent)
             return File(isPassthrough: true, registrations: [Registration(mount: mount, id: id)])
         }
         // Pages must not be kept of what a mapping may still change.
-        let isMapped = state.left.mayBeMapped(key, descriptor)
+        let isMapped = state.remainingMappings.mayBeMapped(key, descriptor)
         return File(isPassthrough: isMapped, registrations: isMapped ? [Registration(mount: mount, id: nil)] : [])
     }
 
@@ -192,22 +192,22 @@ final class DataPathTable: Sendable {
         file.registrations[index].opens += 1
         // A kernel that cannot must not keep pages either.
         guard let id = file.registrations[index].id else { return .direct }
-        if demand.isSeen || demand.mustNotBeMapped { return .seenPassthrough(id) }
-        file.notePassing(demand, at: index)
+        if demand.mustReachDaemon || demand.mustNotBeMapped { return .directWithMappings(id) }
+        file.notePassthrough(demand, at: index)
         return .passthrough(id)
     }
 
-    fileprivate func leave(_ share: DataPathShare) {
-        let (key, mount) = (share.key, share.mount)
-        let unused = try? withPart(of: key) { state throws(Errno) -> (id: Int32, isRemoved: Bool)? in
+    fileprivate func release(_ reference: DataPathReference) {
+        let (key, mount) = (reference.key, reference.mount)
+        let unused = try? withShard(of: key) { state throws(Errno) -> (id: Int32, isRemoved: Bool)? in
             // Taken out, so that it is changed where it stands.
             guard var file = state.files.removeValue(forKey: key) else { return nil }
             var unused: (id: Int32, isRemoved: Bool)?
             file.opens -= 1
-            if share.readsPast { file.readers -= 1 }
+            if reference.readsDirectly { file.readers -= 1 }
             if let index = file.registrations.firstIndex(where: { $0.mount === mount }) {
                 file.registrations[index].opens -= 1
-                if share.writesPast { file.registrations[index].writers -= 1 }
+                if reference.writesDirectly { file.registrations[index].writers -= 1 }
                 if file.registrations[index].opens == 0, let id = file.registrations.remove(at: index).id {
                     unused = (id, file.isRemoved)
                 }
@@ -215,38 +215,38 @@ final class DataPathTable: Sendable {
             if file.opens > 0 { state.files[key] = file }
             if file.opens == 0, file.wasMappable {
                 state.mappable -= 1
-                state.left.insert(key)
+                state.remainingMappings.insert(key)
             }
             return unused
         }
-        if let unused = unused ?? nil { mount.leave(unused.id, of: key, isRemoved: unused.isRemoved) }
+        if let unused = unused ?? nil { mount.release(unused.id, of: key, isRemoved: unused.isRemoved) }
     }
 
     /// Keeps the kernel from holding a backing file while a system call of ours takes its lock: until `unclaim` a caller that
     /// opens the file has its data come here.
     /// - Returns: false if it may be held already.
     func claim(_ key: ObjectKey, against hold: DataHold) -> Bool {
-        part(of: key).state.withLock { state in
-            if !state.files.isEmpty, let file = state.files[key], file.isPassed(hold) { return false }
+        shard(of: key).state.withLock { state in
+            if !state.files.isEmpty, let file = state.files[key], file.isHeld(hold) { return false }
             state.claims.append(key)
             return true
         }
     }
 
-    enum Holders { case nobody, thisUser, others }
+    enum Holders { case noUser, thisUser, others }
 
     /// Who may hold a backing file now; where only this user may, it is claimed.
     func claimUnlessOthersHold(_ key: ObjectKey, _ user: UInt32) -> Holders {
-        part(of: key).state.withLock { state in
-            guard let file = state.files[key], file.isPassed(.any) else { return .nobody }
-            guard file.passingUser == user else { return .others }
+        shard(of: key).state.withLock { state in
+            guard let file = state.files[key], file.isHeld(.any) else { return .noUser }
+            guard file.passthroughUser == user else { return .others }
             state.claims.append(key)
             return .thisUser
         }
     }
 
     func unclaim(_ key: ObjectKey) {
-        part(of: key).state.withLock { state in
+        shard(of: key).state.withLock { state in
             guard let index = state.claims.lastIndex(of: key) else { return }
             state.claims.swapAt(index, state.claims.count - 1)
             state.claims.removeLast()
@@ -255,12 +255,12 @@ final class DataPathTable: Sendable {
 
     /// Whether the kernel may hold a backing file now.
     func mayBeHeld(_ key: ObjectKey, by hold: DataHold) -> Bool {
-        part(of: key).state.withLock { $0.files[key]?.isPassed(hold) ?? false }
+        shard(of: key).state.withLock { $0.files[key]?.isHeld(hold) ?? false }
     }
 
     /// A file has lost its last name.
     func noteRemoval(of key: ObjectKey) {
-        part(of: key).state.withLock { state in
+        shard(of: key).state.withLock { state in
             if !state.files.isEmpty, state.files[key] != nil { state.files[key]?.isRemoved = true }
         }
     }
@@ -268,44 +268,44 @@ final class DataPathTable: Sendable {
     /// Whether attributes of the object may change without the kernel's noticing: stores into a mapping of the backing
     /// file move its times and blocks.
     /// - Parameter descriptor: of the object, a regular file; O_PATH is enough.
-    func changesUnseen(_ key: ObjectKey, _ descriptor: Int32) -> Bool {
-        guard suspects.load(ordering: .sequentiallyConsistent) > 0 else { return false }
-        let changes = try? withPart(of: key) { state throws(Errno) in
+    func mayChangeUnnoticed(_ key: ObjectKey, _ descriptor: Int32) -> Bool {
+        guard possiblyMapped.load(ordering: .sequentiallyConsistent) > 0 else { return false }
+        let changes = try? withShard(of: key) { state throws(Errno) in
             if state.files[key]?.wasMappable == true { return true }
             // Whoever has it open without mapping it does not end the mappings of others.
-            return state.left.mayBeMapped(key, descriptor)
+            return state.remainingMappings.mayBeMapped(key, descriptor)
         }
         return changes ?? true
     }
 }
 
 /// One open file's part in the way of its object; given back when it is gone.
-final class DataPathShare: Sendable {
+final class DataPathReference: Sendable {
     private let table: DataPathTable
     fileprivate let key: ObjectKey
     fileprivate let mount: BackingIDs
     let path: DataPath
     let isMappable: Bool
     /// The kernel reads, or writes, by this handle without us.
-    fileprivate let readsPast: Bool
-    fileprivate let writesPast: Bool
+    fileprivate let readsDirectly: Bool
+    fileprivate let writesDirectly: Bool
     /// READ and WRITE come here, but others write past us. splice(2) and private mappings bring pages into the kernel's
     /// cache even on an uncached handle; they must not stay.
     let mustKeepNoPages: Bool
 
     fileprivate init(
         _ table: DataPathTable, _ key: ObjectKey, _ mount: BackingIDs, _ path: DataPath, _ demand: DataDemand,
-        changesUnseen: Bool
+        mayChangeUnnoticed: Bool
     ) {
         (self.table, self.key, self.mount, self.path) = (table, key, mount, path)
         isMappable = path.backingID != nil && demand.isMappable
-        let isPast = if case .passthrough = path { true } else { false }
-        (readsPast, writesPast) = (isPast && demand.reads, isPast && demand.writes)
+        let isPassthrough = if case .passthrough = path { true } else { false }
+        (readsDirectly, writesDirectly) = (isPassthrough && demand.reads, isPassthrough && demand.writes)
         switch path {
-        case .direct, .seenPassthrough: mustKeepNoPages = changesUnseen
+        case .direct, .directWithMappings: mustKeepNoPages = mayChangeUnnoticed
         case .cached, .passthrough: mustKeepNoPages = false
         }
     }
 
-    deinit { table.leave(self) }
+    deinit { table.release(self) }
 }

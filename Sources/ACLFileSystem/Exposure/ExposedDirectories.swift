@@ -18,7 +18,7 @@ struct ExposedDirectories: Sendable {
 
     private(set) var all: [Seen] = []
     /// What the kernel believes goes beyond what looking at these directories can confirm.
-    private(set) var areDoubtful = false
+    private(set) var areUncertain = false
     private var idleLooks = 0
     /// Monotonic nanoseconds; 0 before the first hand-out.
     private var beginning: UInt64 = 0
@@ -28,17 +28,17 @@ struct ExposedDirectories: Sendable {
 
     mutating func removeAll() { self = ExposedDirectories() }
 
-    mutating func doubt() {
-        areDoubtful = true
+    mutating func markUncertain() {
+        areUncertain = true
         all.removeAll()
     }
 
     /// A name was handed out below `directory`, in this epoch for the first time if `isFirst`.
-    mutating func note(_ directory: Node, at ctime: Timespec, isFirst: Bool, isTold: () -> Bool) {
+    mutating func note(_ directory: Node, at ctime: Timespec, isFirst: Bool, stampsEveryChange: () -> Bool) {
         idleLooks = 0
-        guard !areDoubtful else { return }
+        guard !areUncertain else { return }
         if isFirst {
-            if all.count < Self.capacity, isTold() {
+            if all.count < Self.capacity, stampsEveryChange() {
                 directory.ctimeAtExposure = ctime
                 all.append(Seen(directory: directory, ctime: ctime))
                 return
@@ -47,13 +47,13 @@ struct ExposedDirectories: Sendable {
             return
         }
         // A change of ours counts too: somebody else may have made another in the same moment.
-        doubt()
+        markUncertain()
     }
 
     /// Whether it is worth looking, and right that the names stay for a period (milliseconds) more if nothing has changed.
-    func mayBeLookedAt(_ now: UInt64, _ period: UInt64) -> Bool {
-        !areDoubtful && idleLooks < Self.mostIdleLooks && now + period * 1_000_000 < beginning + Self.longestEpoch
+    func mayBeConfirmed(_ now: UInt64, _ period: UInt64) -> Bool {
+        !areUncertain && idleLooks < Self.mostIdleLooks && now + period * 1_000_000 < beginning + Self.longestEpoch
     }
 
-    mutating func wereUnchanged() { idleLooks += 1 }
+    mutating func noteUnchanged() { idleLooks += 1 }
 }

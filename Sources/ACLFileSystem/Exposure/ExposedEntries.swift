@@ -4,7 +4,7 @@ import FuseSession
 struct NamedChild {
     var node: Node
     /// On another mount than its directory, whose ctime then does not tell what the name leads to.
-    var isElsewhere: Bool
+    var isOnOtherMount: Bool
 }
 
 /// The names that the kernel may still believe in the present epoch, in the order in which they were given to it.

@@ -16,14 +16,14 @@ final class ForgetWaits: Sendable {
     private static let mostAtATime = 8
 
     /// Monotonic nanoseconds when we last made the kernel lose entries, by a bump or by dropping a name.
-    private let lastLoss = Atomic<UInt64>(0)
+    private let lastInvalidation = Atomic<UInt64>(0)
     /// How many look-ups wait now.
     let waiting = Atomic<Int>(0)
 
-    func noteLoss() { lastLoss.store(SystemTime.monotonic(), ordering: .relaxed) }
+    func noteInvalidation() { lastInvalidation.store(SystemTime.monotonic(), ordering: .relaxed) }
 
     var isAnyLikely: Bool {
-        let last = lastLoss.load(ordering: .relaxed)
+        let last = lastInvalidation.load(ordering: .relaxed)
         return last != 0 && SystemTime.monotonic() < last + Self.longest
     }
 

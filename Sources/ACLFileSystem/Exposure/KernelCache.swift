@@ -25,7 +25,7 @@ final class KernelCache: Sendable {
     private let mode: MountOptions.CacheMode
     /// A closure in a structure: a generic container that holds one bare wraps it anew at each access.
     private struct Alarm {
-        var ring: (@Sendable () -> Void)?
+        var wake: (@Sendable () -> Void)?
     }
 
     /// Rung when something falls due earlier than the clock thread knows.
@@ -37,20 +37,20 @@ final class KernelCache: Sendable {
     }
 
     /// The way to the kernel, as soon as there is one.
-    func connect(_ notifier: Notifier) { state.withLock { $0.notifier = notifier } }
+    func attach(_ notifier: Notifier) { state.withLock { $0.notifier = notifier } }
 
-    func onEarlierDeadline(_ body: @escaping @Sendable () -> Void) { alarm.withLock { $0.ring = body } }
+    func onEarlierDeadline(_ body: @escaping @Sendable () -> Void) { alarm.withLock { $0.wake = body } }
 
-    func wakeClock() { alarm.withLock { $0.ring }?() }
+    func wakeClock() { alarm.withLock { $0.wake }?() }
 
     /// Changes what falls due, and wakes the clock thread if that is earlier than before.
     private func change<Result>(_ body: (inout KernelCacheState) -> Result) -> Result {
-        let (result, isEarlier) = state.withLock { state in
+        let (result, hasEarlierDeadline) = state.withLock { state in
             let result = body(&state)
-            defer { state.isEarlier = false }
-            return (result, state.isEarlier)
+            defer { state.hasEarlierDeadline = false }
+            return (result, state.hasEarlierDeadline)
         }
-        if isEarlier { wakeClock() }
+        if hasEarlierDeadline { wakeClock() }
         return result
     }
 
@@ -58,33 +58,33 @@ final class KernelCache: Sendable {
     func begin(hasEpoch: Bool) {
         state.withLock { state in
             state.hasEpoch = hasEpoch
-            state.allowed = CacheTimes(mode, hasEpoch: hasEpoch)
+            state.allowed = CacheTimeouts(mode, hasEpoch: hasEpoch)
         }
     }
 
     /// From now on bumps that can wait do, until what is mounted below has been looked at.
-    func watchMounts(_ news: MountTableNews) { state.withLock { $0.mountTable = news } }
+    func watchMountTable(_ news: MountTableChanges) { state.withLock { $0.mountTable = news } }
 
     /// By the clock's thread, right before it reads the mount table.
-    func beginLookAtMounts() { state.withLock { $0.mountTable?.beginLook() } }
+    func beginMountTableRead() { state.withLock { $0.mountTable?.beginRead() } }
 
-    func endLookAtMounts() { state.withLock { $0.mountTable?.endLook() } }
+    func endMountTableRead() { state.withLock { $0.mountTable?.endRead() } }
 
     /// Whether the clock's thread is to look at the mount table before it goes on.
-    var isLookAtMountsDue: Bool { state.withLock { $0.mountTable?.isLookDue ?? false } }
+    var isMountTableReadDue: Bool { state.withLock { $0.mountTable?.isReadDue ?? false } }
 
     /// Whether an entry may be dropped: it would take along what is mounted below it.
-    var mayDropEntries: Bool { change { $0.knowsMounts() && !$0.suspension.contains(.mountsBelow) } }
+    func confirmMayInvalidate() -> Bool { change { $0.confirmMountTable() && !$0.suspension.contains(.mountsBelow) } }
 
     /// Whether what is mounted below has been seen, and the names that a bump would have ended are taken back.
-    var isSettled: Bool { change { $0.knowsMounts() && $0.inFlight.isEmpty } }
+    func confirmInvalidated() -> Bool { change { $0.confirmMountTable() && $0.inFlight.isEmpty } }
 
     /// What is allowed now.
-    var times: CacheTimes { state.withLock { $0.times } }
+    var timeouts: CacheTimeouts { state.withLock { $0.timeouts } }
 
     /// Seconds for the attributes that answer a SETATTR: kernels before the epoch apply them even if others were
     /// taken back meanwhile (R12).
-    var timeOfChangedAttributes: Double { state.withLock { $0.hasEpoch ? $0.times.attributes : 0 } }
+    var timeoutOfChangedAttributes: Double { state.withLock { $0.hasEpoch ? $0.timeouts.attributes : 0 } }
 
     /// For `aclfs status`: what is handed out now, why not more, and how often all names were taken back.
     var members: [JSON.Member] {
@@ -95,8 +95,8 @@ final class KernelCache: Sendable {
             if state.suspension.contains(.policyChange) { reasons.append(.string("grants are changing")) }
             if !state.inFlight.isEmpty { reasons.append(.string("names are being taken back")) }
             return [
-                .init("entry_timeout", .integer(Int64(state.times.entry))),
-                .init("attribute_timeout", .integer(Int64(state.times.attributes))),
+                .init("entry_timeout", .integer(Int64(state.timeouts.entry))),
+                .init("attribute_timeout", .integer(Int64(state.timeouts.attributes))),
                 .init("suspended", .array(reasons)), .init("epoch_bumps", .integer(Int64(clamping: state.bumps))),
             ]
         }
@@ -107,17 +107,17 @@ final class KernelCache: Sendable {
 
 extension KernelCache {
     /// A name is answered without a time.
-    func answerWithoutTime(_ node: Node) {
+    func noteUncacheableEntry(_ node: Node) {
         state.withLock { state in
             guard state.hasEpoch, state.allowed.entry > 0 else { return }
-            node.lastWithoutTime.store(state.bumps + 1, ordering: .relaxed)
+            node.lastUncacheable.store(state.bumps + 1, ordering: .relaxed)
         }
     }
 
     /// Whether the kernel looks a directory up although it was given a time since the last bump.
-    func isAskedAgain(_ directory: Node) -> Bool {
-        let last = directory.lastWithTime.load(ordering: .relaxed)
-        return last != 0 && state.withLock { $0.times.entry > 0 && $0.isAskedAgain(last) }
+    func isUnexpectedLookup(_ directory: Node) -> Bool {
+        let last = directory.lastCacheable.load(ordering: .relaxed)
+        return last != 0 && state.withLock { $0.timeouts.entry > 0 && $0.isUnexpectedLookup(last) }
     }
 
     /// Seconds for which a name below `parent` may be believed. The caller has seen that everybody may search it,
@@ -128,22 +128,22 @@ extension KernelCache {
     ///   - isTold: whether any later change of the directory has another ctime.
     func expose(
         _ name: UnsafePointer<CChar>, _ child: NamedChild?, below parent: Node, at ctime: Timespec, isListed: Bool = false,
-        isTold: () -> Bool
+        stampsEveryChange: () -> Bool
     ) -> Double {
         change { state in
             guard state.suspension.isEmpty, state.allowed.entry > 0 else { return 0.0 }
             if state.exposed.isFull, state.hasEpoch {
-                guard state.knowsMounts() else { return 0 }
+                guard state.confirmMountTable() else { return 0 }
                 state.bump()
             }
             if state.hasEpoch {
-                if let child, !state.mayHaveTime(child.node, isListed: isListed) { return 0 }
+                if let child, !state.admitToCache(child.node, isListed: isListed) { return 0 }
                 state.exposed.append(name, child?.node.id, in: parent.id)
-                if child?.isElsewhere == true { state.directories.doubt() }
+                if child?.isOnOtherMount == true { state.directories.markUncertain() }
                 let isFirst = parent.lastExposure.load(ordering: .relaxed) < state.epoch
                 parent.lastExposure.store(state.epoch, ordering: .relaxed)
-                state.directories.note(parent, at: ctime, isFirst: isFirst, isTold: isTold)
-                state.bumpWithinPeriod()
+                state.directories.note(parent, at: ctime, isFirst: isFirst, stampsEveryChange: stampsEveryChange)
+                state.schedulePeriodicBump()
             }
             return state.allowed.entry
         }
@@ -153,7 +153,7 @@ extension KernelCache {
 extension KernelCache {
     /// Whether a listing may show objects: not where more would wait to be used than can be taken back in good time.
     var mayShowObjects: Bool {
-        state.withLock { $0.times.entry > 0 && $0.unusedBytes < UnusedListing.capacity }
+        state.withLock { $0.timeouts.entry > 0 && $0.unusedBytes < UnusedListing.capacity }
     }
 
     /// A listing is about to be made.
@@ -174,7 +174,7 @@ extension KernelCache {
     ///   - names: what it showed.
     ///   - epoch: in which it was begun.
     ///   - isTakenBack: the names were among those that a suspension took back singly.
-    func useListing(of directory: Node, showing names: ExposedEntries, since epoch: UInt64, isInvalidated: Bool) {
+    func markListingUsed(of directory: Node, showing names: ExposedEntries, since epoch: UInt64, isInvalidated: Bool) {
         change { state in
             directory.unusedListings.subtract(1, ordering: .sequentiallyConsistent)
             state.unusedListings -= 1
@@ -185,9 +185,9 @@ extension KernelCache {
             if state.hasEpoch, epoch < state.epoch {
                 guard !state.exposed.isFull else { return state.bump() }
                 state.exposed.append(names)
-                state.doubtWithinPeriod()
+                state.markUncertainAndScheduleBump()
                 // No bump ends their epoch, and they were not among those that are taken back.
-                if state.suspension.contains(.mountsBelow) { state.noteLate(names) }
+                if state.suspension.contains(.mountsBelow) { state.deferInvalidation(names) }
             }
             directory.lastExposure.store(state.epoch, ordering: .relaxed)
         }
@@ -197,7 +197,7 @@ extension KernelCache {
     func move(_ child: NodeID?, from source: Node, to name: UnsafePointer<CChar>, below destination: Node) {
         change { state in
             let isListed = source.unusedListings.load(ordering: .sequentiallyConsistent) > 0
-            guard state.hasEpoch, state.isAnythingBelieved, isListed || source.lastExposure.load(ordering: .relaxed) >= state.epoch else {
+            guard state.hasEpoch, state.isAnythingExposed, isListed || source.lastExposure.load(ordering: .relaxed) >= state.epoch else {
                 return
             }
             // Behind that it is believed by no name.
@@ -207,11 +207,11 @@ extension KernelCache {
                 // It may have gone before the name under which it was to be taken back.
                 var names = ExposedEntries()
                 names.append(name, child, in: destination.id)
-                state.noteLate(names)
+                state.deferInvalidation(names)
             }
             destination.lastExposure.store(state.epoch, ordering: .relaxed)
             // Both directories have changed.
-            state.directories.doubt()
+            state.directories.markUncertain()
         }
     }
 }
@@ -224,9 +224,9 @@ extension KernelCache {
     func invalidateEntries(below directory: Node) {
         change { state in
             let isListed = directory.unusedListings.load(ordering: .sequentiallyConsistent) > 0
-            guard state.isAnythingBelieved, isListed || directory.lastExposure.load(ordering: .relaxed) >= state.epoch else { return }
+            guard state.isAnythingExposed, isListed || directory.lastExposure.load(ordering: .relaxed) >= state.epoch else { return }
             state.bump()
-            if state.trailing.add(after: SystemTime.monotonic()) { state.isEarlier = true }
+            if state.deferred.add(after: SystemTime.monotonic()) { state.hasEarlierDeadline = true }
         }
     }
 
@@ -235,19 +235,19 @@ extension KernelCache {
     /// have its old time and be up to date (docs/coherence.md "Two stores"). After a bump the stamp is out of date
     /// before it is stored. Once, for then the old time is gone.
     func invalidateOldTimeout(of directory: Node) {
-        guard directory.lastWithTime.exchange(0, ordering: .relaxed) != 0 else { return }
+        guard directory.lastCacheable.exchange(0, ordering: .relaxed) != 0 else { return }
         change { state in
             // Its names are taken back one by one, and a bump would detach mounts.
             guard !state.suspension.contains(.mountsBelow) else { return }
             state.bump()
-            if state.trailing.add(after: SystemTime.monotonic()) { state.isEarlier = true }
+            if state.deferred.add(after: SystemTime.monotonic()) { state.hasEarlierDeadline = true }
         }
     }
 
     /// Makes the kernel ask again for every name.
     func invalidateAllEntries() {
         change { state in
-            if state.isAnythingBelieved { state.bump() }
+            if state.isAnythingExposed { state.bump() }
         }
     }
 
@@ -265,11 +265,11 @@ extension KernelCache {
     }
 
     /// Has the kernel drop whatever it walks by next. By the clock, which looks first whether a bump would do harm.
-    func bumpSoon() {
+    func requestBump() {
         change { state in
             guard state.hasEpoch, state.allowed.entry > 0 else { return }
-            state.soonDue = SystemTime.monotonic()
-            state.isEarlier = true
+            state.requestedBump = SystemTime.monotonic()
+            state.hasEarlierDeadline = true
         }
     }
 
@@ -277,7 +277,7 @@ extension KernelCache {
     /// out it asks again by itself.
     func invalidateUnknown() {
         change { state in
-            if state.isAnythingBelieved { state.bump() }
+            if state.isAnythingExposed { state.bump() }
         }
     }
 
@@ -292,7 +292,7 @@ extension KernelCache {
             guard state.suspension.insert(.mountsBelow).inserted else { return nil }
             var names = state.exposed
             names.append(unused)
-            state.isEarlier = true
+            state.hasEarlierDeadline = true
             return state.inFlight.begin(names, at: SystemTime.monotonic())
         }
     }
@@ -302,10 +302,10 @@ extension KernelCache {
 
     /// What has come to be believed since, or has another name, to be taken back likewise; soon, and not by a thread that
     /// answers requests.
-    func takeLateNames() -> NamesInFlight.Batch? {
+    func takeDeferredEntries() -> NamesInFlight.Batch? {
         state.withLock { state in
-            defer { state.late = nil }
-            return state.late
+            defer { state.deferredBatch = nil }
+            return state.deferredBatch
         }
     }
 
@@ -316,7 +316,7 @@ extension KernelCache {
         change { state in
             guard state.inFlight.end(ticket), state.inFlight.isEmpty, !state.suspension.isEmpty else { return }
             state.beginEpoch()
-            state.trailing = DeferredBumps()
+            state.deferred = DeferredBumps()
         }
     }
 
@@ -324,10 +324,10 @@ extension KernelCache {
     /// singly, may be asked about without a lock, and nothing else keeps the late answers apart.
     func resume(_ reason: Suspension) {
         change { state in
-            if reason == .mountsBelow, state.suspension.contains(reason), !state.knowsMounts() { return }
+            if reason == .mountsBelow, state.suspension.contains(reason), !state.confirmMountTable() { return }
             guard state.suspension.remove(reason) != nil, state.suspension.isEmpty else { return }
             state.inFlight.removeAll()
-            state.late = nil
+            state.deferredBatch = nil
             if state.allowed.entry > 0 { state.bump() }
         }
     }
@@ -337,17 +337,17 @@ extension KernelCache {
 
 extension KernelCache {
     /// Monotonic nanoseconds of the next bump that time demands; nil if none does.
-    var nextDue: UInt64? {
+    var nextDeadline: UInt64? {
         state.withLock { state in
-            let late: UInt64? = state.late == nil ? nil : 0
-            return [late, state.bumpDue, state.soonDue, state.trailing.next, state.endOfPatience].compactMap { $0 }.min()
+            let batch: UInt64? = state.deferredBatch == nil ? nil : 0
+            return [batch, state.periodicBump, state.requestedBump, state.deferred.next, state.inFlightDeadline].compactMap { $0 }.min()
         }
     }
 
     /// Something has happened that no ctime tells: the next bump of what is handed out is not left out.
-    func doubtNames() {
+    func markEntriesUncertain() {
         state.withLock { state in
-            if !state.exposed.isEmpty { state.directories.doubt() }
+            if !state.exposed.isEmpty { state.directories.markUncertain() }
         }
     }
 
@@ -355,41 +355,41 @@ extension KernelCache {
     /// (docs/coherence.md "When time alone is no reason").
     /// - Parameter areUnchanged: looks at the directories; called without a lock.
     func tick(_ now: UInt64, areUnchanged: (ExposedDirectories) -> Bool) {
-        let doubtful = state.withLock { state -> (ExposedDirectories, epoch: UInt64)? in
-            if let end = state.endOfPatience, end <= now {
+        let unconfirmed = state.withLock { state -> (ExposedDirectories, epoch: UInt64)? in
+            if let end = state.inFlightDeadline, end <= now {
                 state.inFlight.restart(at: now)
                 state.bump()
                 return nil
             }
             // Else the clock's thread looks at the mount table and comes again.
-            guard state.isBumpDue(now), state.knowsMounts() else { return nil }
+            guard state.isBumpDue(now), state.confirmMountTable() else { return nil }
             // Also if nothing is handed out: what would be ended is what nobody knows of.
-            if state.trailing.take(now), !state.suspension.contains(.mountsBelow) {
+            if state.deferred.take(now), !state.suspension.contains(.mountsBelow) {
                 state.bump()
                 return nil
             }
-            if let due = state.soonDue, due <= now {
-                state.soonDue = nil
+            if let due = state.requestedBump, due <= now {
+                state.requestedBump = nil
                 if state.suspension.isEmpty {
                     state.bump()
                     return nil
                 }
             }
-            guard state.bumpDue.map({ $0 <= now }) ?? false, state.mayBump() else { return nil }
-            guard let period = state.allowed.period, state.mayLook(now, period) else {
+            guard state.periodicBump.map({ $0 <= now }) ?? false, state.confirmBump() else { return nil }
+            guard let period = state.allowed.period, state.mayExtend(now, period) else {
                 state.bump()
                 return nil
             }
             return (state.directories, state.epoch)
         }
-        guard let doubtful else { return }
-        let areUnchanged = areUnchanged(doubtful.0)
+        guard let unconfirmed else { return }
+        let areUnchanged = areUnchanged(unconfirmed.0)
         state.withLock { state in
-            guard state.epoch == doubtful.epoch, state.mayBump() else { return }
-            if areUnchanged, let period = state.allowed.period, state.mayLook(now, period) {
-                state.directories.wereUnchanged()
-                state.bumpDue = now + period * 1_000_000
-            } else if state.knowsMounts() {
+            guard state.epoch == unconfirmed.epoch, state.confirmBump() else { return }
+            if areUnchanged, let period = state.allowed.period, state.mayExtend(now, period) {
+                state.directories.noteUnchanged()
+                state.periodicBump = now + period * 1_000_000
+            } else if state.confirmMountTable() {
                 state.bump()
             }
         }

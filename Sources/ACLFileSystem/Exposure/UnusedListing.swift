@@ -20,17 +20,17 @@ final class UnusedListing: Sendable {
     private let state = Lock(State())
 
     init(of node: Node, _ cache: KernelCache) { (self.node, self.cache) = (node, cache) }
-    deinit { isUsed() }
+    deinit { markUsed() }
 
     /// A new one is about to be made; what was shown before has been used.
-    func isMade() {
+    func begin() {
         state.withLock { state in
             if !state.isOutstanding { state.epoch = cache.beginListing(of: node) }
             state.isOutstanding = true
         }
     }
 
-    func shows(_ name: UnsafePointer<CChar>, _ child: NodeID) {
+    func append(_ name: UnsafePointer<CChar>, _ child: NodeID) {
         state.withLock { state in
             let before = state.names.size
             state.names.append(name, child, in: node.id)
@@ -47,10 +47,10 @@ final class UnusedListing: Sendable {
     }
 
     /// What was shown before has been used.
-    func isUsed() {
+    func markUsed() {
         state.withLock { state in
             if state.isOutstanding {
-                cache.useListing(of: node, showing: state.names, since: state.epoch, isInvalidated: state.isInvalidated)
+                cache.markListingUsed(of: node, showing: state.names, since: state.epoch, isInvalidated: state.isInvalidated)
             }
             state.isOutstanding = false
             state.isInvalidated = false

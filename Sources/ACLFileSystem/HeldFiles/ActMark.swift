@@ -8,7 +8,7 @@ final class ActMark: Sendable {
     /// It has closed gates of its own.
     let hasGates: Bool
     /// The caller has gone, and nothing that was not begun may be begun.
-    let isUnwanted = Atomic<Bool>(false)
+    let isAbandoned = Atomic<Bool>(false)
     private let hasActed = Atomic<Bool>(false)
 
     init(_ keys: [ObjectKey], hasGates: Bool) { (self.keys, self.hasGates) = (keys, hasGates) }
@@ -19,7 +19,7 @@ final class ActMark: Sendable {
     /// - Throws: `held` if the caller has gone before anything was changed, or if it is about another object than was looked at.
     func beginAct(on key: ObjectKey, isFile: Bool) throws(Errno) {
         if hasActed.load(ordering: .relaxed) { return }
-        if isUnwanted.load(ordering: .sequentiallyConsistent) || isFile && !keys.contains(key) { throw .held }
+        if isAbandoned.load(ordering: .sequentiallyConsistent) || isFile && !keys.contains(key) { throw .held }
         hasActed.store(true, ordering: .relaxed)
     }
 }

@@ -19,12 +19,12 @@ final class HeldJob<Value: Sendable>: Sendable {
     }
 
     private let state: Monitor<State>
-    private let patience: UInt64
+    private let step: UInt64
     let mark: ActMark
 
     /// - Parameter patience: nanoseconds, for the wait before the act and for each step of the act.
-    init(_ mark: ActMark, patience: UInt64, first: UInt64) {
-        (self.mark, self.patience) = (mark, patience)
+    init(_ mark: ActMark, step: UInt64, first: UInt64) {
+        (self.mark, self.step) = (mark, step)
         state = Monitor(State(deadline: SystemTime.monotonic() + first))
     }
 
@@ -34,7 +34,7 @@ final class HeldJob<Value: Sendable>: Sendable {
         state.withLock { state in
             if case .abandoned = state.stage { return false }
             state.stage = .acting
-            state.deadline = SystemTime.monotonic() + patience
+            state.deadline = SystemTime.monotonic() + step
             return true
         }
     }
@@ -46,7 +46,7 @@ final class HeldJob<Value: Sendable>: Sendable {
     /// - Returns: whether the caller was interrupted.
     func noteStep() -> Bool {
         state.withLock { state in
-            state.deadline = SystemTime.monotonic() + patience
+            state.deadline = SystemTime.monotonic() + step
             return state.isInterrupted
         }
     }
@@ -66,8 +66,8 @@ final class HeldJob<Value: Sendable>: Sendable {
     func result(until deadline: UInt64, isInterrupted: (() -> Bool)? = nil) -> Result<Value, Errno>? {
         while true {
             let now = SystemTime.monotonic()
-            let own = state.withLock { $0.deadline }
-            let end = min(deadline, own)
+            let jobDeadline = state.withLock { $0.deadline }
+            let end = min(deadline, jobDeadline)
             let slice = isInterrupted == nil ? end : min(end, now + 10_000_000)
             let result = state.wait(until: slice) { state -> Result<Value, Errno>? in
                 if case .done(let result) = state.stage { result } else { nil }
@@ -85,7 +85,7 @@ final class HeldJob<Value: Sendable>: Sendable {
         state.withLock { state in
             if case .done(let result) = state.stage { return result }
             state.stage = .abandoned
-            mark.isUnwanted.store(true, ordering: .sequentiallyConsistent)
+            mark.isAbandoned.store(true, ordering: .sequentiallyConsistent)
             return nil
         }
     }

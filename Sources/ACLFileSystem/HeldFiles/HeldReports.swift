@@ -5,7 +5,7 @@ import BackingStore
 struct HeldReports {
     private static let interval: UInt64 = 10_000_000_000
     private var next: UInt64 = 0
-    private var leftOut = 0
+    private var omitted = 0
 
     /// - Parameters:
     ///   - keys: what somebody has waited for in vain; the first is the object, directories follow it.
@@ -14,11 +14,11 @@ struct HeldReports {
     mutating func line(for keys: [ObjectKey], at now: UInt64) -> String? {
         guard let key = keys.first else { return nil }
         guard now >= next else {
-            leftOut += 1
+            omitted += 1
             return nil
         }
-        let others = leftOut == 0 ? "" : "; \(leftOut) more since the last such line"
-        (next, leftOut) = (now + Self.interval, 0)
+        let others = omitted == 0 ? "" : "; \(omitted) more since the last such line"
+        (next, omitted) = (now + Self.interval, 0)
         return "inode \(key.inode) is held: a read or write of it does not end, and until then changes of it fail with EBUSY\(others)"
     }
 }

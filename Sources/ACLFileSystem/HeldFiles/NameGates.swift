@@ -30,7 +30,7 @@ final class NameGates: Sendable {
     }
 
     /// How many changes of names are under way.
-    var closers: Int { count.load(ordering: .sequentiallyConsistent) }
+    var changesInFlight: Int { count.load(ordering: .sequentiallyConsistent) }
 
     /// - Parameter deadline: monotonic nanoseconds.
     /// - Returns: false if one of them was still closed then.

@@ -5,26 +5,26 @@ import LinuxSystem
 /// and nobody else (docs/security.md "Denial of service").
 final class HandleQuota: Sendable {
     /// One descriptor of a handle; given back when the handle is.
-    final class Portion: Sendable {
-        private let allowance: HandleQuota
+    final class Charge: Sendable {
+        private let quota: HandleQuota
         /// Who opened the handle.
         let uid: UInt32
 
-        fileprivate init(_ allowance: HandleQuota, _ uid: UInt32) { (self.allowance, self.uid) = (allowance, uid) }
-        deinit { allowance.giveBack(uid) }
+        fileprivate init(_ quota: HandleQuota, _ uid: UInt32) { (self.quota, self.uid) = (quota, uid) }
+        deinit { quota.release(uid) }
 
         /// One more for the same handle.
-        func another() throws(Errno) -> Portion { try allowance.take(uid) }
+        func chargeAnother() throws(Errno) -> Charge { try quota.charge(uid) }
     }
 
-    private struct Taken {
+    private struct Charged {
         var total = 0
         var byUser: [UInt32: Int] = [:]
     }
 
     let total: Int
     let forOneUser: Int
-    private let taken = Lock(Taken())
+    private let charged = Lock(Charged())
 
     /// - Parameters:
     ///   - limit: descriptors that the process may hold.
@@ -43,23 +43,23 @@ final class HandleQuota: Sendable {
     }
 
     /// Errors: nfile, as when a system has no more open files to give. Root is bound by the process' limit alone.
-    func take(_ uid: UInt32) throws(Errno) -> Portion {
-        let isGranted = taken.withLock { taken in
-            let his = taken.byUser[uid, default: 0]
-            guard uid == 0 || (taken.total < total && his < forOneUser) else { return false }
-            taken.total += 1
-            taken.byUser[uid] = his + 1
+    func charge(_ uid: UInt32) throws(Errno) -> Charge {
+        let isGranted = charged.withLock { charged in
+            let own = charged.byUser[uid, default: 0]
+            guard uid == 0 || (charged.total < total && own < forOneUser) else { return false }
+            charged.total += 1
+            charged.byUser[uid] = own + 1
             return true
         }
         if !isGranted { throw .nfile }
-        return Portion(self, uid)
+        return Charge(self, uid)
     }
 
-    private func giveBack(_ uid: UInt32) {
-        taken.withLock { taken in
-            taken.total -= 1
-            let left = taken.byUser[uid, default: 1] - 1
-            taken.byUser[uid] = left > 0 ? left : nil
+    private func release(_ uid: UInt32) {
+        charged.withLock { charged in
+            charged.total -= 1
+            let left = charged.byUser[uid, default: 1] - 1
+            charged.byUser[uid] = left > 0 ? left : nil
         }
     }
 }

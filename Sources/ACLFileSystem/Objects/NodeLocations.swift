@@ -15,20 +15,20 @@ extension ObjectLoader {
         guard let view else { return .unconfined }
         let policy = view.policy
         if node.id == .root || node.object === tree.root { return EffectiveLocation(.top, policy) }
-        let place = view.places.withLock { $0[node.id] } ?? Place()
-        if let finding = place.finding, finding.policy === policy {
-            if !node.isDirectory, place.names.isEmpty {
+        let location = view.locations.withLock { $0[node.id] } ?? NodeLocation()
+        if let cachedZone = location.cachedZone, cachedZone.policy === policy {
+            if !node.isDirectory, location.names.isEmpty {
                 // Nothing has a name any more: it stays what it was when it lost the last.
-                if status.nlink == 0 { return EffectiveLocation(finding.zone, policy) }
-            } else if finding.moves == share.moves.load(ordering: .sequentiallyConsistent),
-                finding.until == .max || SystemTime.monotonic() < finding.until
+                if status.nlink == 0 { return EffectiveLocation(cachedZone.zone, policy) }
+            } else if cachedZone.moves == share.moves.load(ordering: .sequentiallyConsistent),
+                cachedZone.expiry == .max || SystemTime.monotonic() < cachedZone.expiry
             {
-                return EffectiveLocation(finding.zone, policy)
+                return EffectiveLocation(cachedZone.zone, policy)
             }
         }
         let zone =
             node.isDirectory
-            ? zone(ofDirectory: descriptor, status, policy) : zone(ofFile: place, status, policy)
+            ? zone(ofDirectory: descriptor, status, policy) : zone(ofFile: location, status, policy)
         note(zone, policy, of: node)
         return EffectiveLocation(zone, policy)
     }
@@ -42,8 +42,8 @@ extension ObjectLoader {
     }
 
     /// By all names that it still has; if they do not agree, by the one that lets least pass.
-    private func zone(ofFile place: Place, _ status: FileStatus, _ policy: CompiledPolicy) -> ZoneID? {
-        func zoneOf(_ name: Place.Name) -> ZoneID? {
+    private func zone(ofFile location: NodeLocation, _ status: FileStatus, _ policy: CompiledPolicy) -> ZoneID? {
+        func zoneOf(_ name: NodeLocation.Name) -> ZoneID? {
             guard let descriptor = try? tree.descriptor(of: name.parent),
                 let parent = try? Syscall.statx(descriptor.rawValue)
             else { return nil }
@@ -51,8 +51,8 @@ extension ObjectLoader {
             if name.name.isEmpty { return policy.table.zone(ofUnnamedBelow: above) }
             return policy.table.zone(of: name.name, below: above)
         }
-        if status.nlink == 0 { return place.last.flatMap(zoneOf) }
-        let there = place.names.filter { tree.isNamed($0.name, in: $0.parent, status) }
+        if status.nlink == 0 { return location.last.flatMap(zoneOf) }
+        let there = location.names.filter { tree.isNamed($0.name, in: $0.parent, status) }
         guard let first = there.first, var least = zoneOf(first) else { return nil }
         for name in there.dropFirst() {
             guard let other = zoneOf(name) else { return nil }
@@ -72,10 +72,10 @@ extension ObjectLoader {
     private func note(_ zone: ZoneID?, _ policy: CompiledPolicy, of node: Node) {
         guard let view else { return }
         let now = SystemTime.monotonic()
-        let finding = Place.Finding(
+        let cachedZone = NodeLocation.CachedZone(
             policy: policy, moves: share.moves.load(ordering: .sequentiallyConsistent),
-            until: view.trust == .max ? .max : now + view.trust, zone: zone)
-        view.places.withLock { $0[node.id, default: Place()].finding = finding }
+            expiry: view.lifetime == .max ? .max : now + view.lifetime, zone: zone)
+        view.locations.withLock { $0[node.id, default: NodeLocation()].cachedZone = cachedZone }
         // It may have been forgotten meanwhile.
         if nodes.find(node.id) == nil { view.forget(node.id) }
     }
@@ -98,15 +98,15 @@ extension ObjectLoader {
         return view.choosing.withLock { _ in
             let known = nodes.all(of: child.object).first { node in
                 let there = location(of: node, child.descriptor, child.status)
-                return there.policy === policy && there.zone == child.location.zone && nodes.enter(node)
+                return there.policy === policy && there.zone == child.location.zone && nodes.countLookup(of: node)
             }
             let node = known ?? nodes.enterAnother(child.object)
-            let place = Place.Name(parent: parent.object, name: name.map { Array($0.bytes) } ?? [])
-            view.places.withLock { places in
+            let location = NodeLocation.Name(parent: parent.object, name: name.map { Array($0.bytes) } ?? [])
+            view.locations.withLock { locations in
                 if name == nil {
-                    places[node.id, default: Place()].last = place
+                    locations[node.id, default: NodeLocation()].last = location
                 } else {
-                    places[node.id, default: Place()].add(place)
+                    locations[node.id, default: NodeLocation()].add(location)
                 }
             }
             note(child.location.zone, policy, of: node)
@@ -120,13 +120,13 @@ extension ObjectLoader {
     func giveName(_ name: UnsafePointer<CChar>, in directory: ObjectState, to node: Node) {
         guard let view, let policy = directory.location.policy else { return }
         let zone = directory.location.below(name).zone
-        view.places.withLock { places in
-            var place = places[node.id] ?? Place()
-            let isHere = place.finding.map { $0.policy === policy && $0.zone == zone } ?? false
-            guard place.names.isEmpty || isHere else { return }
-            place.add(Place.Name(parent: directory.object, name: Array(name.bytes)))
-            place.finding = nil
-            places[node.id] = place
+        view.locations.withLock { locations in
+            var location = locations[node.id] ?? NodeLocation()
+            let isHere = location.cachedZone.map { $0.policy === policy && $0.zone == zone } ?? false
+            guard location.names.isEmpty || isHere else { return }
+            location.add(NodeLocation.Name(parent: directory.object, name: Array(name.bytes)))
+            location.cachedZone = nil
+            locations[node.id] = location
         }
     }
 }

@@ -14,16 +14,16 @@ final class Node: Sendable {
     /// Used only under the mutex of the kernel's cache.
     nonisolated(unsafe) var ctimeAtExposure = Timespec(sec: 0, nsec: 0)
     /// Of a directory: monotonic nanoseconds when its objects were last shown in a listing from its beginning.
-    let lastShown = Atomic<UInt64>(0)
+    let lastListed = Atomic<UInt64>(0)
     /// Of a directory: READDIRPLUS replies that the kernel may not have used yet (R5).
     let unusedListings = Atomic<Int>(0)
     let revalidation = Revalidation()
-    let attributeTime = AttributeTime()
+    let attributeTimeout = AttributeTimeout()
     /// Of a directory: one more than there had been bumps when its name was last given a time; 0 = nothing of that is left.
-    let lastWithTime = Atomic<UInt64>(0)
+    let lastCacheable = Atomic<UInt64>(0)
     /// Of anything else: one more than there had been bumps when its name was last answered without a time; 0 = never.
     /// The kernel may ask about such a name without a lock, and use a late answer after the name was taken back singly.
-    let lastWithoutTime = Atomic<UInt64>(0)
+    let lastUncacheable = Atomic<UInt64>(0)
     /// Changed only under the table's mutex.
     fileprivate nonisolated(unsafe) var lookupCount: UInt64 = 0
     fileprivate nonisolated(unsafe) var sibling: Node?
@@ -102,7 +102,7 @@ final class NodeTable: Sendable {
     }
 
     /// The node of an object, if the kernel knows it.
-    func known(_ object: BackingObject) -> Node? {
+    func node(of object: BackingObject) -> Node? {
         // By its key: another mount's tree may have it as an object of its own.
         if object === root.object || object.key == root.object.key { return root }
         return state.withLock { $0.node(of: object) }
@@ -125,7 +125,7 @@ final class NodeTable: Sendable {
     func enterAnother(_ object: BackingObject) -> Node { state.withLock { $0.add(object) } }
 
     /// Counts a look-up of this node, if the kernel has not forgotten it meanwhile.
-    func enter(_ node: Node) -> Bool {
+    func countLookup(of node: Node) -> Bool {
         state.withLock { state in
             guard state.nodes[node.id] === node else { return false }
             node.lookupCount += 1

@@ -86,7 +86,7 @@ final class ObjectLoader: Sendable {
 
     func forEachNode(of object: BackingObject, _ body: (Node) -> Void) {
         guard view != nil else {
-            if let node = nodes.known(object) { body(node) }
+            if let node = nodes.node(of: object) { body(node) }
             return
         }
         for node in nodes.all(of: object) { body(node) }

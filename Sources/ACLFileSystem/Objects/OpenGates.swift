@@ -10,7 +10,7 @@ extension ObjectLoader {
     }
 
     /// Before a directory itself is moved or removed, and before something is moved from one directory to another.
-    func requireOpenGate(_ gate: NameGates.Gate) throws(Errno) {
+    func requireOpen(_ gate: NameGates.Gate) throws(Errno) {
         if share.held.gates.isClosed(gate), !ThreadMark.isSet { throw .nameHeld }
     }
 
@@ -18,14 +18,14 @@ extension ObjectLoader {
     /// the directory above; and of a file on a confined mount it is asked which of its names it still has.
     func requireNoGateAbove(_ node: Node) throws(Errno) {
         let gates = share.held.gates
-        guard gates.closers > 0 else { return }
+        guard gates.changesInFlight > 0 else { return }
         let hasGates = ActMark.current?.hasGates == true
-        guard gates.closers > (hasGates ? 1 : 0) else { return }
+        guard gates.changesInFlight > (hasGates ? 1 : 0) else { return }
         let isInTheWay: Bool
         if node.isDirectory {
             isInTheWay = tree.atHand(node.object) == nil
         } else {
-            let names = view?.places.withLock { $0[node.id]?.names } ?? []
+            let names = view?.locations.withLock { $0[node.id]?.names } ?? []
             isInTheWay = names.contains { name in
                 tree.atHand(name.parent) == nil || !hasGates && gates.isClosed(.directory(name.parent.key))
             }

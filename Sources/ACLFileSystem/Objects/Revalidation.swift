@@ -22,7 +22,7 @@ struct Revalidation: ~Copyable, Sendable {
 
     /// Whether the node should be queued now; then it counts as queued.
     /// - Returns: seconds until the next attempt, more after each that failed because somebody uses the node.
-    func nextAttempt() -> UInt64? {
+    func beginAttempt() -> UInt64? {
         var old = state.load(ordering: .acquiring)
         while old & Self.possible != 0, old & Self.queued == 0 {
             let (exchanged, now) = state.weakCompareExchange(
@@ -34,10 +34,10 @@ struct Revalidation: ~Copyable, Sendable {
     }
 
     /// The name is about to be dropped, or was just now.
-    func noteDrop() { state.bitwiseOr(Self.allWaits, ordering: .acquiringAndReleasing) }
+    func noteInvalidation() { state.bitwiseOr(Self.allWaits, ordering: .acquiringAndReleasing) }
 
     /// Whether the name was dropped, and a look-up may wait for the FORGET; counts it.
-    func mayAwaitForget() -> Bool {
+    func takeForgetWait() -> Bool {
         var old = state.load(ordering: .acquiring)
         while old & Self.allWaits != 0 {
             let (exchanged, now) = state.weakCompareExchange(
@@ -52,5 +52,5 @@ struct Revalidation: ~Copyable, Sendable {
     var isEarlyAttempt: Bool { state.load(ordering: .relaxed) / Self.oneAttempt <= 4 }
 
     /// What was not waited for until now will not come.
-    func attemptIsOver() { state.bitwiseAnd(~(Self.queued | Self.allWaits), ordering: .acquiringAndReleasing) }
+    func endAttempt() { state.bitwiseAnd(~(Self.queued | Self.allWaits), ordering: .acquiringAndReleasing) }
 }

@@ -11,7 +11,7 @@ import Synchronization
 final class Share: Sendable {
     let lock = ReadWriteLock()
     let handleQuota = HandleQuota()
-    let growing = GrowingFiles()
+    let writableFiles = WritableFiles()
     let dataPaths = DataPathTable()
     let held: HeldFiles
     private let isShared = Atomic<Bool>(false)

@@ -2,7 +2,7 @@ import BackingStore
 import SandboxPolicy
 
 /// Where one node stands, as far as it was found out.
-struct Place {
+struct NodeLocation {
     struct Name {
         var parent: BackingObject
         var name: [UInt8]
@@ -15,12 +15,12 @@ struct Place {
     }
 
     /// What was found out, and how long it may be believed.
-    struct Finding {
+    struct CachedZone {
         var policy: CompiledPolicy
         /// Of the share: how many directories had moved.
         var moves: UInt64
         /// Monotonic nanoseconds.
-        var until: UInt64
+        var expiry: UInt64
         var zone: ZoneID?
     }
 
@@ -28,7 +28,7 @@ struct Place {
     var names: [Name] = []
     /// Its last name, or the directory that it was made in without one.
     var last: Name?
-    var finding: Finding?
+    var cachedZone: CachedZone?
 
     /// More names than these are not kept; a file that loses all of them is refused until it is looked up again.
     static let mostNames = 16

@@ -4,62 +4,62 @@ import Synchronization
 
 /// A file whose last writer has gone, and which may have gaps.
 struct FillJob: Sendable {
-    let growth: Growth
+    let writableFile: WritableFile
     /// O_PATH.
-    let place: SharedDescriptor
-    let files: GrowingFiles
+    let pathDescriptor: SharedDescriptor
+    let files: WritableFiles
     let dataPaths: DataPathTable
     /// Whether a mapping of the backing file may live on without a handle. Asked again whenever somebody had it open.
     let mayBeMapped: @Sendable () -> Bool
     /// Tells the kernel that blocks and times have changed.
-    let changed: @Sendable () -> Void
+    let notifyChange: @Sendable () -> Void
     /// How often the file had been opened for writing at the last step.
-    fileprivate var seen: UInt64?
-    fileprivate var isRoomKnown = false
+    fileprivate var seenOpens: UInt64?
+    fileprivate var isSpaceChecked = false
     /// While somebody else can write: when to look again.
-    fileprivate var dueAt: UInt64 = 0
-    fileprivate var pause: UInt64 = 0
-    fileprivate var heldUpSince: UInt64 = 0
+    fileprivate var retryAt: UInt64 = 0
+    fileprivate var retryDelay: UInt64 = 0
+    fileprivate var blockedSince: UInt64 = 0
     /// What is left to be written while the budget is spent; 0: it is not.
     fileprivate var bytesOverBudget: UInt64 = 0
 
     init(
-        growth: Growth, place: SharedDescriptor, files: GrowingFiles, dataPaths: DataPathTable,
+        writableFile: WritableFile, pathDescriptor: SharedDescriptor, files: WritableFiles, dataPaths: DataPathTable,
         mayBeMapped: @escaping @Sendable () -> Bool,
-        changed: @escaping @Sendable () -> Void
+        notifyChange: @escaping @Sendable () -> Void
     ) {
-        (self.growth, self.place, self.files, self.changed) = (growth, place, files, changed)
+        (self.writableFile, self.pathDescriptor, self.files, self.notifyChange) = (writableFile, pathDescriptor, files, notifyChange)
         self.dataPaths = dataPaths
         self.mayBeMapped = mayBeMapped
     }
 
-    fileprivate var isHeldUp: Bool { pause > 0 }
+    fileprivate var isBlocked: Bool { retryDelay > 0 }
     /// Who closed it.
-    fileprivate var user: UInt32 { growth.state.withLock { $0.user } }
+    fileprivate var user: UInt32 { writableFile.state.withLock { $0.user } }
 
     /// Looks again after 1 ms, and up to a second later each time.
-    fileprivate mutating func holdUp() {
-        if !isHeldUp { heldUpSince = SystemTime.monotonic() }
-        pause = min(max(pause * 2, 1_000_000), 1_000_000_000)
-        dueAt = SystemTime.monotonic() + pause
+    fileprivate mutating func deferRetry() {
+        if !isBlocked { blockedSince = SystemTime.monotonic() }
+        retryDelay = min(max(retryDelay * 2, 1_000_000), 1_000_000_000)
+        retryAt = SystemTime.monotonic() + retryDelay
     }
 
     /// Waits until the budget allows more. Nothing is held open for writing meanwhile.
-    fileprivate mutating func waitForBudget(_ gaps: Gaps) {
-        if bytesOverBudget == 0 { heldUpSince = SystemTime.monotonic() }
-        bytesOverBudget = max(gaps.unwritten(growth), 1)
-        var filling: SharedDescriptor?
-        growth.state.withLock { state in
-            filling = state.filling
-            state.filling = nil
+    fileprivate mutating func deferForBudget(_ gaps: Gaps) {
+        if bytesOverBudget == 0 { blockedSince = SystemTime.monotonic() }
+        bytesOverBudget = max(gaps.unwritten(writableFile), 1)
+        var fillDescriptor: SharedDescriptor?
+        writableFile.state.withLock { state in
+            fillDescriptor = state.fillDescriptor
+            state.fillDescriptor = nil
         }
-        withExtendedLifetime(filling) {}
-        lookAgainInASecond()
+        withExtendedLifetime(fillDescriptor) {}
+        retryInASecond()
     }
 
-    private mutating func lookAgainInASecond() {
-        pause = 1_000_000_000
-        dueAt = SystemTime.monotonic() + pause
+    private mutating func retryInASecond() {
+        retryDelay = 1_000_000_000
+        retryAt = SystemTime.monotonic() + retryDelay
     }
 }
 
@@ -69,15 +69,15 @@ final class ZeroFiller: Sendable {
         var jobs: [FillJob] = []
         var isRunning = false
 
-        var busy: Int { jobs.count { !$0.isHeldUp } }
+        var runnable: Int { jobs.count { !$0.isBlocked } }
 
         /// One held-up job too many gives way, of whom has most: his mappings are no reason for others' files to do without.
-        mutating func removeOldestHeldUp() -> FillJob? {
-            guard jobs.count - busy > ZeroFiller.most else { return nil }
-            let held = jobs.indices.filter { jobs[$0].isHeldUp }
-            let counts = Dictionary(held.map { (jobs[$0].user, 1) }, uniquingKeysWith: +)
-            let theirs = held.filter { counts[jobs[$0].user] == counts.values.max() }
-            guard let oldest = theirs.min(by: { jobs[$0].heldUpSince < jobs[$1].heldUpSince }) else { return nil }
+        mutating func removeOldestBlocked() -> FillJob? {
+            guard jobs.count - runnable > ZeroFiller.most else { return nil }
+            let blocked = jobs.indices.filter { jobs[$0].isBlocked }
+            let counts = Dictionary(blocked.map { (jobs[$0].user, 1) }, uniquingKeysWith: +)
+            let largest = blocked.filter { counts[jobs[$0].user] == counts.values.max() }
+            guard let oldest = largest.min(by: { jobs[$0].blockedSince < jobs[$1].blockedSince }) else { return nil }
             return jobs.remove(at: oldest)
         }
     }
@@ -90,14 +90,14 @@ final class ZeroFiller: Sendable {
     func add(_ job: FillJob) {
         if take(job) { return }
         guard let rest = work(on: job) else { return }
-        rest.files.countLeft()
+        rest.files.countFileWithHoles()
         rest.end(isFilled: true, always: true)
     }
 
     /// - Returns: whether it was taken.
     private func take(_ job: FillJob) -> Bool {
         state.withLock { state in
-            guard state.busy < Self.most else { return false }
+            guard state.runnable < Self.most else { return false }
             state.jobs.append(job)
             if state.isRunning { return true }
             do throws(Errno) {
@@ -123,9 +123,9 @@ final class ZeroFiller: Sendable {
     }
 
     /// Waits until all is written that can be, but not for long: what is not written is reserved and reads as zero.
-    func settle(milliseconds: UInt32) {
+    func drain(milliseconds: UInt32) {
         let end = SystemTime.monotonic() + UInt64(milliseconds) * 1_000_000
-        while state.withLock({ $0.jobs.contains { !$0.isHeldUp } }), SystemTime.monotonic() < end {
+        while state.withLock({ $0.jobs.contains { !$0.isBlocked } }), SystemTime.monotonic() < end {
             SystemTime.sleep(milliseconds: 2)
         }
     }
@@ -146,9 +146,9 @@ final class ZeroFiller: Sendable {
                 let removed = state.withLock { state in
                     state.jobs.removeFirst()
                     if let rest { state.jobs.append(rest) }
-                    return state.removeOldestHeldUp()
+                    return state.removeOldestBlocked()
                 }
-                removed?.files.countLeft()
+                removed?.files.countFileWithHoles()
                 removed?.end(isFilled: false, always: true)
             }
         }
@@ -156,14 +156,14 @@ final class ZeroFiller: Sendable {
 
     /// The first file whose time has come, which then stands first; nil if none came to it while this waited.
     private func nextTurn() -> Turn? {
-        let next = state.withLock { $0.jobs.map(\.dueAt).min() ?? 0 }
+        let next = state.withLock { $0.jobs.map(\.retryAt).min() ?? 0 }
         return state.wait(until: next) { state in
             if state.jobs.isEmpty {
                 state.isRunning = false
                 return .end
             }
             let now = SystemTime.monotonic()
-            guard let index = state.jobs.firstIndex(where: { $0.dueAt <= now }) else { return nil }
+            guard let index = state.jobs.firstIndex(where: { $0.retryAt <= now }) else { return nil }
             state.jobs.swapAt(0, index)
             return .job(state.jobs[0])
         }
@@ -173,16 +173,16 @@ final class ZeroFiller: Sendable {
     private func work(on job: FillJob) -> FillJob? {
         var job = job
         for _ in 0..<Self.stepsAtOnce {
-            if job.growth.isWanted { SystemTime.sleep(milliseconds: 1) }
+            if job.writableFile.hasWaiters { SystemTime.sleep(milliseconds: 1) }
             var step = FillStep.impossible
-            do throws(Errno) { step = try job.stepAlone() } catch {}
+            do throws(Errno) { step = try job.stepExclusively() } catch {}
             switch step {
             case .more: continue
-            case .heldUp, .overBudget: return job
-            case .giveWay, .done, .impossible: break
+            case .blocked, .overBudget: return job
+            case .hasWriter, .done, .impossible: break
             }
-            if !job.end(isFilled: step != .giveWay) { continue }
-            if step == .impossible { job.files.countLeft() }
+            if !job.end(isFilled: step != .hasWriter) { continue }
+            if step == .impossible { job.files.countFileWithHoles() }
             return nil
         }
         return job
@@ -192,25 +192,25 @@ final class ZeroFiller: Sendable {
 extension FillJob {
     /// Opens the file for writing as soon as nobody else can write, nor has a lease against writers. A mapping may be left
     /// of a handle that has gone: where the kernel maps the backing file itself, RELEASE does not wait for it.
-    private mutating func openAlone(_ state: Growth.State) throws(Errno) -> SharedDescriptor? {
-        seen = state.entered
-        if let filling = state.filling { return filling }
-        isRoomKnown = false
+    private mutating func openForFilling(_ state: WritableFile.State) throws(Errno) -> SharedDescriptor? {
+        seenOpens = state.opens
+        if let fillDescriptor = state.fillDescriptor { return fillDescriptor }
+        isSpaceChecked = false
         if mayBeMapped() {
-            let isOpen = try Syscall.isOpenForWriting(place.rawValue)
+            let isOpen = try Syscall.isOpenForWriting(pathDescriptor.rawValue)
             if isOpen { return nil }
         }
         let opened: SharedDescriptor
         do throws(Errno) {
             opened = SharedDescriptor(
-                try Syscall.reopen(place.rawValue, OpenFlag.readWrite | OpenFlag.nonBlock | OpenFlag.noControllingTerminal))
+                try Syscall.reopen(pathDescriptor.rawValue, OpenFlag.readWrite | OpenFlag.nonBlock | OpenFlag.noControllingTerminal))
         } catch {
             // Somebody has a lease on it, which this breaks: he gives it up in his own time.
             guard error == .again else { throw error }
             return nil
         }
-        growth.state.withLock { $0.filling = opened }
-        pause = 0
+        writableFile.state.withLock { $0.fillDescriptor = opened }
+        retryDelay = 0
         // What was read of a gap that is reserved is in the page cache, and would count as data.
         if state.oldEnd < state.closedEnd {
             try? Syscall.dropCached(
@@ -220,76 +220,76 @@ extension FillJob {
     }
 
     /// One thread fills all files, so it never acts on one that a caller may hold.
-    fileprivate mutating func stepAlone() throws(Errno) -> FillStep {
-        guard growth.state.withLock({ $0.writers == 0 }) else { return .giveWay }
-        if dataPaths.claim(growth.key, against: .any) {
-            defer { dataPaths.unclaim(growth.key) }
-            if let step = try growth.alone(within: 1_000_000_000, { () throws(Errno) in try step() }) { return step }
+    fileprivate mutating func stepExclusively() throws(Errno) -> FillStep {
+        guard writableFile.state.withLock({ $0.writers == 0 }) else { return .hasWriter }
+        if dataPaths.claim(writableFile.key, against: .any) {
+            defer { dataPaths.unclaim(writableFile.key) }
+            if let step = try writableFile.tryExclusively(within: 1_000_000_000, { () throws(Errno) in try step() }) { return step }
         }
-        seen = growth.state.withLock { $0.entered }
-        holdUp()
-        return .heldUp
+        seenOpens = writableFile.state.withLock { $0.opens }
+        deferRetry()
+        return .blocked
     }
 
     private mutating func step() throws(Errno) -> FillStep {
-        let state = growth.state.withLock { $0 }
-        guard state.writers == 0 else { return .giveWay }
+        let state = writableFile.state.withLock { $0 }
+        guard state.writers == 0 else { return .hasWriter }
         if bytesOverBudget > 0 {
             // Removed while it waited: its space is wanted back.
-            guard try Syscall.statx(place.rawValue, flags: AtFlag.dontSync).nlink > 0 else {
-                seen = state.entered
+            guard try Syscall.statx(pathDescriptor.rawValue, flags: AtFlag.dontSync).nlink > 0 else {
+                seenOpens = state.opens
                 return .done
             }
             // Unless there is more to do than to write, it is not opened in vain.
-            if state.entered == seen, !files.maySpend(bytesOverBudget, state) {
-                lookAgainInASecond()
+            if state.opens == seenOpens, !files.maySpend(bytesOverBudget, state) {
+                retryInASecond()
                 return .overBudget
             }
         }
-        guard let descriptor = try openAlone(state) else {
-            holdUp()
-            return .heldUp
+        guard let descriptor = try openForFilling(state) else {
+            deferRetry()
+            return .blocked
         }
         let gaps = Gaps(descriptor: descriptor.rawValue)
         // Nobody will see it again, and its space is wanted back.
         guard try Syscall.statx(descriptor.rawValue).nlink > 0 else { return .done }
-        if let range = state.inVain {
+        if let range = state.partialReservation {
             // close(2) has said that there is no room: the gap stays a hole.
-            isRoomKnown = true
-            growth.state.withLock { state in
+            isSpaceChecked = true
+            writableFile.state.withLock { state in
                 state.closedEnd = min(state.closedEnd, range.lowerBound)
                 state.examinedEnd = min(state.examinedEnd, range.lowerBound)
             }
-            try gaps.giveBackNext(growth, range, files)
-            if growth.state.withLock({ $0.inVain == nil }) { files.countLeft() }
+            try gaps.releaseNext(writableFile, range, files)
+            if writableFile.state.withLock({ $0.partialReservation == nil }) { files.countFileWithHoles() }
             return .more
         }
         // Written to after the last FLUSH, by who kept the file without a descriptor.
         let end = state.closedEnd
         if state.examinedEnd < end {
-            if !isRoomKnown,
-                try gaps.exceedRoom(in: state.examinedEnd..<end, state.leftAlone, forRoot: state.payerIsRoot)
+            if !isSpaceChecked,
+                try gaps.exceedFreeSpace(in: state.examinedEnd..<end, excluding: state.excluded, forRoot: state.spendsRootReserve)
             {
-                files.countLeft()
-                growth.state.withLock { $0.closedEnd = $0.examinedEnd }
+                files.countFileWithHoles()
+                writableFile.state.withLock { $0.closedEnd = $0.examinedEnd }
                 return .more
             }
-            isRoomKnown = true
+            isSpaceChecked = true
             let size = try Syscall.statx(descriptor.rawValue).size
             if state.examinedEnd < min(end, size) {
                 var step = FillStep.more
                 do throws(Errno) {
-                    step = try gaps.reserveNext(growth, upTo: end, files, asRoot: state.payerIsRoot)
+                    step = try gaps.reserveNext(writableFile, upTo: end, files, asRoot: state.spendsRootReserve)
                 } catch {
-                    growth.reservedInVain(state.examinedEnd..<end)
+                    writableFile.noteFailedReservation(state.examinedEnd..<end)
                 }
-                if case .impossible = step, state.writtenUpTo != nil { return .more }
+                if case .impossible = step, state.largestWritten != nil { return .more }
                 return step == .impossible ? .impossible : .more
             }
         }
-        guard state.writtenUpTo != nil else { return .done }
-        let step = try gaps.writeNext(growth, files, asRoot: state.payerIsRoot)
-        if step == .overBudget { waitForBudget(gaps) } else { bytesOverBudget = 0 }
+        guard state.largestWritten != nil else { return .done }
+        let step = try gaps.writeNext(writableFile, files, asRoot: state.spendsRootReserve)
+        if step == .overBudget { deferForBudget(gaps) } else { bytesOverBudget = 0 }
         return step
     }
 
@@ -299,18 +299,18 @@ extension FillJob {
     /// - Returns: false: somebody came and went since the last step. He made no job of his own, so this one goes on.
     @discardableResult
     fileprivate func end(isFilled: Bool, always: Bool = false) -> Bool {
-        var filling: SharedDescriptor?
-        let ends = growth.state.withLock { state in
-            if !always, state.writers == 0, state.entered != seen { return false }
-            filling = state.filling
-            (state.filling, state.isQueued) = (nil, false)
+        var fillDescriptor: SharedDescriptor?
+        let ends = writableFile.state.withLock { state in
+            if !always, state.writers == 0, state.opens != seenOpens { return false }
+            fillDescriptor = state.fillDescriptor
+            (state.fillDescriptor, state.isQueued) = (nil, false)
             if isFilled, state.writers == 0 { state.hasGaps = false }
             return true
         }
         guard ends else { return false }
-        withExtendedLifetime(filling) {}
-        changed()
-        files.drop(growth)
+        withExtendedLifetime(fillDescriptor) {}
+        notifyChange()
+        files.release(writableFile)
         return true
     }
 }

@@ -2,7 +2,7 @@ import MountOptions
 
 /// How long the kernel may answer by itself where everybody would get the same answer: the `cache` option, as far
 /// as the kernel can be made to forget (docs/coherence.md R8 and R16).
-struct CacheTimes: Sendable, Equatable {
+struct CacheTimeouts: Sendable, Equatable {
     /// Seconds that a name is good for.
     var entry: Double
     /// Seconds that attributes are good for.
@@ -10,7 +10,7 @@ struct CacheTimes: Sendable, Equatable {
     /// Milliseconds after which all names are taken back, whether anything changed or not; nil if never.
     var period: UInt64?
 
-    static let none = CacheTimes(entry: 0, attributes: 0, period: nil)
+    static let none = CacheTimeouts(entry: 0, attributes: 0, period: nil)
     /// R8: longer than any period, so that an entry is out of date by its stamp before it is by its time.
     private static let outlasting: Double = 7200
 

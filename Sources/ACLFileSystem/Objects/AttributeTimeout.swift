@@ -2,23 +2,23 @@ import LinuxSystem
 import Synchronization
 
 /// Until when the kernel may hold a node's attributes to be good.
-struct AttributeTime: ~Copyable, Sendable {
+struct AttributeTimeout: ~Copyable, Sendable {
     /// Monotonic nanoseconds; 0 = it holds none to be good. With the lowest bit set: until when no time counts.
     private let end = Atomic<UInt64>(0)
-    private static let isForgotten: UInt64 = 1
+    private static let isInvalidated: UInt64 = 1
     /// Nanoseconds. The kernel counts from when it uses an answer.
     private static let delay: UInt64 = 1_000_000_000
 
     private static func end(_ seconds: Double, _ now: UInt64) -> UInt64 {
-        (now + UInt64(seconds * 1e9) + delay) & ~isForgotten
+        (now + UInt64(seconds * 1e9) + delay) & ~isInvalidated
     }
 
     /// They are answered with a time.
     /// - Parameter now: monotonic nanoseconds.
-    func give(seconds: Double, at now: UInt64) {
+    func extend(seconds: Double, at now: UInt64) {
         let new = Self.end(seconds, now)
         var old = end.load(ordering: .relaxed)
-        while old & Self.isForgotten != 0 ? old <= now : old < new {
+        while old & Self.isInvalidated != 0 ? old <= now : old < new {
             let (exchanged, present) = end.weakCompareExchange(expected: old, desired: new, ordering: .relaxed)
             if exchanged { return }
             old = present
@@ -31,12 +31,12 @@ struct AttributeTime: ~Copyable, Sendable {
     }
 
     /// Whether an answer without a time may come within the time of an earlier one.
-    func isLeft(at now: @autoclosure () -> UInt64) -> Bool {
+    func isRunning(at now: @autoclosure () -> UInt64) -> Bool {
         let end = end.load(ordering: .relaxed)
-        return end & Self.isForgotten == 0 && end != 0 && end > now()
+        return end & Self.isInvalidated == 0 && end != 0 && end > now()
     }
 
     /// The kernel must take what it is answered next. What is answered now may be dropped, because it was asked before
     /// attributes were taken back: so no time counts for a while.
-    func forget(at now: UInt64) { end.store((now + Self.delay) | Self.isForgotten, ordering: .relaxed) }
+    func invalidate(at now: UInt64) { end.store((now + Self.delay) | Self.isInvalidated, ordering: .relaxed) }
 }

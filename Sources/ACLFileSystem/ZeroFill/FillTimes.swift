@@ -13,17 +13,17 @@ final class FillTimes: Sendable {
         /// What the last piece of a close made it; nil while one runs. Any other than this is somebody's write.
         var ours: Timespec?
         /// Nobody can write.
-        var isAlone = false
+        var hasNoWriter = false
         /// When the close was over, on the monotonic clock; 0: not yet.
         var closedAt: UInt64 = 0
         /// The handle is still there: another process has it.
-        var isWaitedFor = false
+        var hasTimedOut = false
 
         /// Between a close and the RELEASE that follows it, if it comes.
-        var isReleaseOnItsWay: Bool { closedAt > 0 && !isWaitedFor && SystemTime.monotonic() - closedAt < FillTimes.patience }
+        var isReleaseInFlight: Bool { closedAt > 0 && !hasTimedOut && SystemTime.monotonic() - closedAt < FillTimes.longestRelease }
         /// Whether the program's own time is shown. Once a close is over it may be another's write that moved it; but as long as it may
         /// still be set back, no time is shown that would go back.
-        var isHidden: Bool { isAlone || closedAt == 0 || isReleaseOnItsWay }
+        var isHidden: Bool { hasNoWriter || closedAt == 0 || isReleaseInFlight }
     }
 
     private let moved = Lock<[ObjectKey: Moved]>([:])
@@ -34,13 +34,13 @@ final class FillTimes: Sendable {
     /// When the last piece ended, on the monotonic clock; 0: none yet.
     private let lastEnd = Atomic<UInt64>(0)
     /// In nanoseconds: how long RELEASE may be on its way after the last close.
-    private static let patience: UInt64 = 50_000_000
+    private static let longestRelease: UInt64 = 50_000_000
     /// How many may wait for one at a time.
     private static let mostWaiting = 8
     private let waiters = Atomic<Int>(0)
 
     /// Whether there is any file whose time may be set back.
-    var areMoved: Bool { count.load(ordering: .sequentiallyConsistent) > 0 }
+    var areAnyMoved: Bool { count.load(ordering: .sequentiallyConsistent) > 0 }
 
     private func change(_ key: ObjectKey, _ body: (inout Moved?) -> Void) {
         moved.withLock { moved in
@@ -52,14 +52,14 @@ final class FillTimes: Sendable {
     /// - Parameters:
     ///   - status: of before. Run alone on the file.
     ///   - isClose: there is a handle, so that setting back could undo what a write did to the time.
-    func kept<Value>(
+    func preserve<Value>(
         of key: ObjectKey, _ status: FileStatus, _ descriptor: Int32, isClose: Bool,
         during piece: () throws(Errno) -> Value
     ) throws(Errno) -> Value {
         var own = status.mtime
         change(key) { moved in
             if let moved, moved.ours == own { own = moved.own }
-            moved = Moved(own: own, ours: nil, isAlone: !isClose)
+            moved = Moved(own: own, ours: nil, hasNoWriter: !isClose)
         }
         begun.add(1, ordering: .sequentiallyConsistent)
         defer {
@@ -77,53 +77,53 @@ final class FillTimes: Sendable {
     }
 
     /// A close that may have moved the time is over.
-    func close(_ key: ObjectKey) {
-        guard areMoved else { return }
+    func noteClose(_ key: ObjectKey) {
+        guard areAnyMoved else { return }
         change(key) { $0?.closedAt = SystemTime.monotonic() }
     }
 
     /// The last handle that could write has gone. Run alone.
     /// - Returns: whether the time was set back.
-    func setBack(_ key: ObjectKey, _ descriptor: Int32) -> Bool {
+    func restore(_ key: ObjectKey, _ descriptor: Int32) -> Bool {
         guard let last = moved.withLock({ $0[key] }) else { return false }
         guard let now = try? Syscall.statx(descriptor), now.mtime == last.ours else {
-            leaveMoved(key)
+            discard(key)
             return false
         }
-        try? kept(of: key, now, descriptor, isClose: false) { () throws(Errno) in }
+        try? preserve(of: key, now, descriptor, isClose: false) { () throws(Errno) in }
         return true
     }
 
     /// Somebody else can write, too: what he writes must move the time.
-    func leaveMoved(_ key: ObjectKey) {
-        if areMoved { change(key) { $0 = nil } }
+    func discard(_ key: ObjectKey) {
+        if areAnyMoved { change(key) { $0 = nil } }
     }
 
     /// Waits for the RELEASE that follows a close. Where none comes, others have the handle: that is waited for once. Not to be
     /// called under `metadataLock`.
     func awaitRelease(_ key: ObjectKey) {
-        guard areMoved, isReleaseOnItsWay(key) else { return }
+        guard areAnyMoved, isReleaseInFlight(key) else { return }
         defer { waiters.subtract(1, ordering: .relaxed) }
         guard waiters.add(1, ordering: .relaxed).newValue <= Self.mostWaiting else { return }
         waiting {
-            repeat { SystemTime.sleep(milliseconds: 1) } while isReleaseOnItsWay(key)
+            repeat { SystemTime.sleep(milliseconds: 1) } while isReleaseInFlight(key)
         }
     }
 
-    private func isReleaseOnItsWay(_ key: ObjectKey) -> Bool {
-        var isOnItsWay = false
+    private func isReleaseInFlight(_ key: ObjectKey) -> Bool {
+        var isInFlight = false
         change(key) { moved in
             guard let last = moved, last.closedAt > 0 else { return }
-            isOnItsWay = last.isReleaseOnItsWay
-            if !isOnItsWay { moved?.isWaitedFor = true }
+            isInFlight = last.isReleaseInFlight
+            if !isInFlight { moved?.hasTimedOut = true }
         }
-        return isOnItsWay
+        return isInFlight
     }
 
     /// The program's own time of an object whose status was read lately, in the same request. Waits for nobody: GETATTR
     /// does before it comes here, and other answers hold for no time.
     func modification(of key: ObjectKey, _ status: FileStatus, _ descriptor: Int32) -> Timespec {
-        guard wereMovedLately else { return status.mtime }
+        guard mayHaveMoved else { return status.mtime }
         if let last = moved.withLock({ $0[key] }), last.isHidden { return last.own }
         var seen = status.mtime
         // Other files' pieces look like this one's; none that ended meanwhile is this one's again and again.
@@ -138,13 +138,13 @@ final class FillTimes: Sendable {
     }
 
     /// What is shown of its time changes without the kernel's knowledge.
-    func isShown(_ key: ObjectKey) -> Bool {
-        areMoved && moved.withLock { $0[key] != nil }
+    func isTracked(_ key: ObjectKey) -> Bool {
+        areAnyMoved && moved.withLock { $0[key] != nil }
     }
 
     /// A request that takes longer than a second from reading a status to answering is not worth a look at each one's.
-    private var wereMovedLately: Bool {
-        if areMoved { return true }
+    private var mayHaveMoved: Bool {
+        if areAnyMoved { return true }
         if begun.load(ordering: .relaxed) != ended.load(ordering: .relaxed) { return true }
         let last = lastEnd.load(ordering: .relaxed)
         return last > 0 && SystemTime.monotonic() - last < 1_000_000_000

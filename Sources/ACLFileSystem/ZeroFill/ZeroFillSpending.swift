@@ -8,7 +8,7 @@ struct ZeroFillSpending: Sendable {
     /// In nanoseconds: as much time as it takes until a whole budget may be spent anew.
     static let period: UInt64 = 60_000_000_000
     /// All users together have so many times what one has.
-    static let allTogether: UInt64 = 4
+    static let totalFactor: UInt64 = 4
     /// Of more users than this the rest share one account: whoever has many ids has no memory of ours for each.
     static let mostAccounts = 1024
     /// The smallest hole there is, more or less: each takes a write of its own.
@@ -19,7 +19,7 @@ struct ZeroFillSpending: Sendable {
         /// Monotonic nanoseconds.
         var at: UInt64 = 0
 
-        mutating func forget(_ budget: UInt64, now: UInt64) {
+        mutating func decay(_ budget: UInt64, now: UInt64) {
             let time = now > at ? now - at : 0
             let (high, low) = budget.multipliedFullWidth(by: time)
             // A budget is below 2^63 bytes, so only a long time makes the quotient too large.
@@ -36,7 +36,7 @@ struct ZeroFillSpending: Sendable {
     private var users: [UInt32: Account] = [:]
     private var all = Account()
     /// When all accounts were last looked at, in the hope that some are empty.
-    private var lookedAt: UInt64 = 0
+    private var sweptAt: UInt64 = 0
 
     /// How many users something is remembered of.
     var accounts: Int { users.count }
@@ -48,7 +48,7 @@ struct ZeroFillSpending: Sendable {
         guard let budget else { return true }
         guard allows(count, for: user, of: budget, now: now) else { return false }
         let cost = max(count, Self.leastCost)
-        users[name(of: user, budget, now), default: Account(spent: 0, at: now)].spent += cost
+        users[account(of: user, budget, now), default: Account(spent: 0, at: now)].spent += cost
         all.spent += cost
         return true
     }
@@ -57,21 +57,21 @@ struct ZeroFillSpending: Sendable {
     mutating func allows(_ count: UInt64, for user: UInt32, of budget: UInt64?, now: UInt64) -> Bool {
         guard let budget else { return true }
         let cost = max(count, Self.leastCost)
-        let (product, overflows) = budget.multipliedReportingOverflow(by: Self.allTogether)
+        let (product, overflows) = budget.multipliedReportingOverflow(by: Self.totalFactor)
         let whole = overflows ? UInt64(Int64.max) : product
-        all.forget(whole, now: now)
-        let name = name(of: user, budget, now)
-        users[name]?.forget(budget, now: now)
-        return (users[name] ?? Account()).allows(cost, budget) && all.allows(cost, whole)
+        all.decay(whole, now: now)
+        let account = account(of: user, budget, now)
+        users[account]?.decay(budget, now: now)
+        return (users[account] ?? Account()).allows(cost, budget) && all.allows(cost, whole)
     }
 
-    private mutating func name(of user: UInt32, _ budget: UInt64, _ now: UInt64) -> UInt32 {
+    private mutating func account(of user: UInt32, _ budget: UInt64, _ now: UInt64) -> UInt32 {
         if users[user] != nil || users.count < Self.mostAccounts { return user }
         // Looking at all of them for each piece would be work for nothing.
-        guard now >= lookedAt + 1_000_000_000 else { return .max }
-        lookedAt = now
+        guard now >= sweptAt + 1_000_000_000 else { return .max }
+        sweptAt = now
         for other in Array(users.keys) {
-            users[other]?.forget(budget, now: now)
+            users[other]?.decay(budget, now: now)
             if users[other]?.spent == 0 { users[other] = nil }
         }
         return users.count < Self.mostAccounts ? user : .max

@@ -3,29 +3,29 @@ import LinuxSystem
 
 /// Files whose last handle is gone, of which a mapping may be left. Nothing tells when it goes; whether it is still there is
 /// asked of the backing file system.
-struct LeftMappings {
-    private var left: RecentObjects
+struct RemainingMappings {
+    private var remaining: RecentObjects
     /// Asked about since some were forgotten, and not mapped.
     private var cleared: RecentObjects
     /// Any other file may be one of those.
     private var hasForgotten = false
 
-    init(remembering most: Int = 16_384) { (left, cleared) = (RecentObjects(most: most), RecentObjects(most: most)) }
+    init(remembering most: Int = 16_384) { (remaining, cleared) = (RecentObjects(most: most), RecentObjects(most: most)) }
 
     /// 0 if nothing need be asked of any file.
-    var count: Int { left.count + (hasForgotten ? 1 : 0) }
+    var count: Int { remaining.count + (hasForgotten ? 1 : 0) }
 
     mutating func insert(_ key: ObjectKey) {
         cleared.remove(key)
-        if left.insert(key) { hasForgotten = true }
+        if remaining.insert(key) { hasForgotten = true }
     }
 
     /// - Parameter descriptor: of the object, a regular file that nobody has open here; O_PATH is enough.
     mutating func mayBeMapped(_ key: ObjectKey, _ descriptor: Int32) -> Bool {
-        guard left.contains(key) || hasForgotten && !cleared.contains(key) else { return false }
+        guard remaining.contains(key) || hasForgotten && !cleared.contains(key) else { return false }
         // What cannot be found out counts as yes.
         guard let isOpen = try? Syscall.isOpenForWriting(descriptor), !isOpen else { return true }
-        left.remove(key)
+        remaining.remove(key)
         if hasForgotten { cleared.insert(key) }
         return false
     }
