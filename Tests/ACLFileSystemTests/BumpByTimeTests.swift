@@ -213,7 +213,9 @@ struct BumpByTimeTests {
     @Test func aDirectoryIsAskedForAgainWithoutABump() {
         let child = Node(id: NodeID(5), object: directory.object)
         func isUnexpectedLookup() -> Bool { cache.isUnexpectedLookup(child) }
-        func time() -> Double { cache.expose("child", NamedChild(node: child, isOnOtherMount: false), below: directory, at: ctime) { true } }
+        func time() -> Double {
+            cache.expose("child", NamedChild(node: child, isOnOtherMount: false), below: directory, at: ctime) { true }
+        }
         #expect(!isUnexpectedLookup())
         #expect(time() > 0)
         #expect(isUnexpectedLookup())

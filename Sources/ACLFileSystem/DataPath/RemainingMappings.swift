@@ -1,18 +1,18 @@
 import BackingStore
 import LinuxSystem
 
-/// Files whose last handle is gone, of which a mapping may be left. Nothing tells when it goes; whether it is still there is
-/// asked of the backing file system.
+/// Files without a handle that may still be mapped. The kernel does not tell when a mapping ends, so the backing file system is
+/// asked.
 struct RemainingMappings {
     private var remaining: RecentObjects
-    /// Asked about since some were forgotten, and not mapped.
+    /// Files that were found unmapped after others were forgotten.
     private var cleared: RecentObjects
-    /// Any other file may be one of those.
+    /// Some files were forgotten: any file may be one of those.
     private var hasForgotten = false
 
     init(remembering most: Int = 16_384) { (remaining, cleared) = (RecentObjects(most: most), RecentObjects(most: most)) }
 
-    /// 0 if nothing need be asked of any file.
+    /// 0 if no file can be mapped.
     var count: Int { remaining.count + (hasForgotten ? 1 : 0) }
 
     mutating func insert(_ key: ObjectKey) {
@@ -20,10 +20,11 @@ struct RemainingMappings {
         if remaining.insert(key) { hasForgotten = true }
     }
 
-    /// - Parameter descriptor: of the object, a regular file that nobody has open here; O_PATH is enough.
+    /// Asks whether a file may still be mapped, and forgets it if not.
+    /// - Parameter descriptor: of the object, a regular file without a handle; O_PATH is enough.
     mutating func mayBeMapped(_ key: ObjectKey, _ descriptor: Int32) -> Bool {
         guard remaining.contains(key) || hasForgotten && !cleared.contains(key) else { return false }
-        // What cannot be found out counts as yes.
+        // An error counts as yes.
         guard let isOpen = try? Syscall.isOpenForWriting(descriptor), !isOpen else { return true }
         remaining.remove(key)
         if hasForgotten { cleared.insert(key) }
@@ -31,9 +32,9 @@ struct RemainingMappings {
     }
 }
 
-/// Objects of late, as many as may be remembered: beyond that the oldest are forgotten, thousands at a time.
+/// Objects in the order of their last use. Beyond the bound the older half is forgotten.
 private struct RecentObjects {
-    /// At least so many, at most twice as many.
+    /// The set keeps between this many objects and twice as many.
     let most: Int
     private var young: Set<ObjectKey> = []
     private var old: Set<ObjectKey> = []
@@ -44,7 +45,7 @@ private struct RecentObjects {
 
     func contains(_ key: ObjectKey) -> Bool { young.contains(key) || old.contains(key) }
 
-    /// - Returns: whether others were forgotten for it.
+    /// - Returns: whether other objects were forgotten.
     @discardableResult
     mutating func insert(_ key: ObjectKey) -> Bool {
         var forgets = false

@@ -233,7 +233,9 @@ final class HeldFiles: Sendable {
         var isEntered = tryEnter(by: 0)
         // Who knows that it is held does not wait for it.
         if !isEntered, !keys.contains(where: isKnownHeld) {
-            isEntered = limited(shortWaiters, .shortWait, user) { perhapsWaiting { tryEnter(by: SystemTime.monotonic() + Self.shortWait) } } ?? false
+            isEntered =
+                limited(shortWaiters, .shortWait, user) { perhapsWaiting { tryEnter(by: SystemTime.monotonic() + Self.shortWait) } }
+                ?? false
             let end = SystemTime.monotonic() + deadlines.untilFree
             if !isEntered, !keys.contains(where: isKnownHeld) { isEntered = waitLong(for: user) { tryEnter(by: end) } ?? false }
         }

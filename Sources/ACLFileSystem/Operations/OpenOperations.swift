@@ -248,7 +248,8 @@ extension OpenOperations {
             descriptor = SharedDescriptor(try data.accessTimes.open(made.descriptor.rawValue, backingFlags(flags)))
         }
         let file = OpenFile(
-            node: node, pathDescriptor: made.descriptor, descriptor: descriptor, data.accessTimes, charge, dataPath, isReadable: intent.contains(.read),
+            node: node, pathDescriptor: made.descriptor, descriptor: descriptor, data.accessTimes, charge, dataPath,
+            isReadable: intent.contains(.read),
             isWritable: intent.contains(.write), isAppendOnly: false)
         if file.isWritable { file.attach(gaps.enteringNew(node, caller)) }
         return opening(file)

@@ -138,7 +138,9 @@ final class WritableFile: Sendable {
             state.closedEnd = min(state.closedEnd, size)
             state.excluded.cut(at: size)
             (state.filledEnd, state.isInGap) = (0, false)
-            state.partialReservation = state.partialReservation.flatMap { $0.lowerBound < size ? $0.lowerBound..<min($0.upperBound, size) : nil }
+            state.partialReservation = state.partialReservation.flatMap {
+                $0.lowerBound < size ? $0.lowerBound..<min($0.upperBound, size) : nil
+            }
             // Whoever makes a file longer that root has open must not spend root's reserve.
             if user != 0 { (state.isRootOnly, state.spendsRootReserve) = (false, false) }
             if state.user == 0 { state.user = user }
