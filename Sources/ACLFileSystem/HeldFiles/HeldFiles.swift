@@ -3,12 +3,12 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-/// Runs what may sleep on a held object, without a lock that others need and with a bound for the caller
+/// Runs system calls that may sleep on a held object, without a lock that other requests need and with a deadline for the caller
 /// (docs/decisions/0020-held-files.md). One for all mounts of a tree.
 final class HeldFiles: Sendable {
-    /// How long a caller waits.
+    /// How long a caller waits, in nanoseconds.
     struct Deadlines {
-        /// Nanoseconds until the object is free, and for each step from then on.
+        /// The wait until the object is free, and the wait for each step after that.
         var untilFree: UInt64
         var step: UInt64
 
@@ -21,22 +21,22 @@ final class HeldFiles: Sendable {
     private struct Use {
         var changes = 0
         var uses = 0
-        /// Callers that went away without a result: the object is held, and another thread would only sleep as well.
+        /// Callers that stopped waiting without a result. The object is held, and another thread would only sleep as well.
         var abandoned = 0
 
         var isUnused: Bool { changes == 0 && uses == 0 }
     }
-    /// How many at a time.
+    /// The most that may wait at a time.
     private struct Limit {
         var all: Int
         var perUser: Int
-        /// Beyond that, for users who have none.
+        /// How many more, for users that have none yet.
         var reserved = 0
 
-        /// Threads that sleep, or work.
+        /// Spare threads that sleep or work.
         static let threads = Limit(all: SpareThreads.most - 64, perUser: 64, reserved: 64)
-        /// Requests in their first moment, that wait for longer, that wait for an act, and that look themselves. In all fewer than the
-        /// threads that a session may have.
+        /// Requests in a short wait, in a long wait, in the wait for a step, and in a blocking call of their own thread. The sum is
+        /// less than the number of threads that a session may have.
         static let shortWait = Limit(all: 64, perUser: 48, reserved: 8)
         static let longWait = Limit(all: 16, perUser: 4, reserved: 4)
         static let step = Limit(all: 32, perUser: 24, reserved: 4)
@@ -44,7 +44,7 @@ final class HeldFiles: Sendable {
     }
     private struct Waiters {
         private var total = 0
-        /// Each with one at least: hardly ever more than one user, so they are gone through.
+        /// Users with at least one. There is rarely more than one user, so a linear search is enough.
         private var users: [(id: UInt32, count: Int)] = []
 
         var count: Int { total }
@@ -78,12 +78,12 @@ final class HeldFiles: Sendable {
     private let longWaiters = Lock(Waiters())
     private let stepWaiters = Lock(Waiters())
     private let blockingCalls = Lock(Waiters())
-    /// Those that look themselves and are not counted by user.
+    /// Blocking calls that are not counted for a user.
     private let uncountedCalls = Atomic<Int>(0)
     private static let mostUncountedCalls = 4
-    /// What is longer than this counts as waiting.
+    /// Nanoseconds. A longer wait counts as a long wait.
     static let shortWait: UInt64 = 100_000_000
-    /// Where others are at work on an object that is not known to be held, a caller that is one too many waits for so long.
+    /// Nanoseconds that a caller waits if too many callers wait for an object that is not known to be held.
     static let contendedWait: UInt64 = 1_000_000_000
     private static let mostUsesOfFile = 4
     private let report: @Sendable (String) -> Void
@@ -92,14 +92,14 @@ final class HeldFiles: Sendable {
     /// - Parameter report: writes a line for the administrator.
     init(report: @escaping @Sendable (String) -> Void = { _ in }) { self.report = report }
 
-    /// For `aclfs status`: objects that callers have waited for in vain, and threads that work or sleep.
+    /// For `aclfs status`: held objects, and spare threads in use.
     var heldCount: Int {
         guard useCount.load(ordering: .sequentiallyConsistent) > 0 else { return 0 }
         return uses.withLock { uses in uses.values.count { $0.abandoned > 0 } }
     }
     var threadCount: Int { threadUsers.withLock { $0.count } }
 
-    /// Whether a change of this object is under way on a spare thread.
+    /// Whether a change of this object is in flight on a spare thread.
     func isChanging(_ key: ObjectKey) -> Bool {
         guard useCount.load(ordering: .sequentiallyConsistent) > 0 else { return false }
         return uses.withLock { ($0[key]?.changes ?? 0) > 0 }
@@ -107,15 +107,16 @@ final class HeldFiles: Sendable {
 
     // MARK: Running
 
+    /// Runs a body on a spare thread and waits for its result.
     /// - Parameters:
     ///   - keys: the objects that may be held.
-    ///   - user: who asks.
+    ///   - user: the uid of the caller.
     ///   - changes: no other change of these objects runs meanwhile.
-    ///   - probes: of objects (O_PATH) that must be free before anything is done.
+    ///   - probes: descriptors (O_PATH) of objects that must be free before `body` starts.
     ///   - hasGates: `body` closes gates.
-    ///   - unwanted: takes back a result that comes too late.
-    ///   - body: is given what it calls after each step; whether to stop is the answer.
-    /// - Throws: `held` when the caller's time is over; and what `body` throws.
+    ///   - discard: undoes a result that comes after the caller stopped waiting.
+    ///   - body: calls its argument after each step, and stops if that returns true.
+    /// - Throws: `held` after the deadline; and what `body` throws.
     func run<Value: Sendable>(
         _ keys: [ObjectKey], for user: UInt32, _ deadlines: Deadlines, changes: Bool, probes: [SharedDescriptor] = [],
         hasGates: Bool = false, isInterrupted: (() -> Bool)? = nil, discard: @escaping @Sendable (Value) -> Void = { _ in },
@@ -151,7 +152,7 @@ final class HeldFiles: Sendable {
         if let result = limited(shortWaiters, .shortWait, user, { perhapsWaiting { result(within: Self.shortWait) } }) ?? nil {
             return try result.get()
         }
-        // An act that has begun waits for a disk, as a rule, and such may be more.
+        // A step that has begun waits for a disk as a rule, so more callers may wait for one.
         func lastResult() -> Result<Value, Errno>? { waiting { result(within: .max) } }
         let last = job.isActing ? limited(stepWaiters, .step, user, lastResult) : limited(longWaiters, .longWait, user, lastResult)
         if let last = last ?? nil { return try last.get() }
@@ -159,7 +160,7 @@ final class HeldFiles: Sendable {
         return try result.get()
     }
 
-    /// - Returns: nil if there are too many already.
+    /// - Returns: nil if too many wait already.
     private func limited<Value, Failure: Error>(
         _ waiters: borrowing Lock<Waiters>, _ limit: Limit, _ user: UInt32, _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value? {
@@ -168,8 +169,8 @@ final class HeldFiles: Sendable {
         return try body()
     }
 
-    /// Without anybody who waits; nothing is done if no thread can be had.
-    /// - Parameter body: done under the rules of `run`.
+    /// Runs a body on a spare thread without a caller that waits. Does nothing if there is no thread.
+    /// - Parameter body: follows the rules of `run`.
     func runUnobserved(_ key: ObjectKey, _ body: @escaping @Sendable () -> Void) {
         let isEntered = uses.withLock { uses in
             var use = uses[key] ?? Use()
@@ -187,36 +188,36 @@ final class HeldFiles: Sendable {
         if !isStarted { leave([key], changes: false) { true } }
     }
 
-    /// Whether a caller has waited for this object in vain, and its holder has not let go since.
+    /// Whether a caller has stopped waiting for this object, and its holder still holds it.
     func isKnownHeld(_ key: ObjectKey) -> Bool {
         guard useCount.load(ordering: .sequentiallyConsistent) > 0 else { return false }
         return uses.withLock { ($0[key]?.abandoned ?? 0) > 0 }
     }
 
-    /// Runs what waits for longer than a moment, as long as not too many do.
-    /// - Returns: nil if too many do.
+    /// Runs a body that waits for longer than `shortWait`.
+    /// - Returns: nil if too many wait already.
     func waitLong<Value>(for user: UInt32, _ body: () -> Value) -> Value? {
         guard longWaiters.withLock({ $0.add(user, .longWait) }) else { return nil }
         defer { longWaiters.withLock { $0.remove(user) } }
         return waiting(body)
     }
 
-    /// Runs what sleeps only as long as this user wants, on the thread that answers its request.
-    /// - Returns: nil if too many do.
+    /// Runs a system call that only this user can delay, on the thread of the request.
+    /// - Returns: nil if too many such calls run already.
     func runOnRequestThread<Value>(for user: UInt32, _ body: () throws(Errno) -> Value) throws(Errno) -> Value? {
-        // A few whoever they are: as a rule there is no other.
+        // A few calls are not counted by user, which is enough as a rule.
         defer { uncountedCalls.subtract(1, ordering: .relaxed) }
         if uncountedCalls.add(1, ordering: .relaxed).oldValue < Self.mostUncountedCalls { return try perhapsWaiting(body) }
         return try limited(blockingCalls, .blocking, user) { () throws(Errno) in try perhapsWaiting(body) }
     }
 
-    /// Returns when nobody holds the object: removing an attribute of a kind that no file system knows takes the lock of an inode
+    /// Returns when no holder has the object. Removing an attribute in a namespace that no file system knows takes the inode lock
     /// and changes nothing, not even the journal.
     private static func awaitFree(_ object: SharedDescriptor) {
         try? Syscall.removexattr(.any(object.rawValue), "aclfs.held")
     }
 
-    // MARK: Who is at an object
+    // MARK: Use of objects
 
     private func enter(_ keys: [ObjectKey], for user: UInt32, _ deadlines: Deadlines, changes: Bool) throws(Errno) {
         func enterAll(_ uses: inout [ObjectKey: Use]) -> Bool {
@@ -231,7 +232,7 @@ final class HeldFiles: Sendable {
         }
         func tryEnter(by deadline: UInt64) -> Bool { uses.wait(until: deadline) { enterAll(&$0) ? true : nil } == true }
         var isEntered = tryEnter(by: 0)
-        // Who knows that it is held does not wait for it.
+        // A caller does not wait for an object that is known to be held.
         if !isEntered, !keys.contains(where: isKnownHeld) {
             isEntered =
                 limited(shortWaiters, .shortWait, user) { perhapsWaiting { tryEnter(by: SystemTime.monotonic() + Self.shortWait) } }
@@ -243,7 +244,7 @@ final class HeldFiles: Sendable {
         useCount.add(1, ordering: .sequentiallyConsistent)
     }
 
-    /// - Parameter isTaken: hands the result over; false if the caller had gone before.
+    /// - Parameter isDelivered: hands the result over; false if the caller stopped waiting before.
     @discardableResult
     private func leave(_ keys: [ObjectKey], changes: Bool, _ isDelivered: () -> Bool) -> Bool {
         defer { useCount.subtract(1, ordering: .sequentiallyConsistent) }
