@@ -3,43 +3,42 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-/// A piece of a fill moves the file's time. While nobody can write it is set back at once, and whoever looks meanwhile is told
-/// the program's own. A close's pieces may meet a write of another process that shares the handle, which nobody could tell from
-/// them: the time is set back when the handle goes and this was its only close.
+/// Keeps st_mtime as the program set it, although the fill writes to the file (docs/zerofill.md "What else can be seen"). Without a
+/// writer each piece restores the time at once. After a close the RELEASE restores it, if that close was the only one.
 final class FillTimes: Sendable {
     private struct Moved {
-        /// What the program made it.
+        /// The time that the program set.
         let own: Timespec
-        /// What the last piece of a close made it; nil while one runs. Any other than this is somebody's write.
-        var ours: Timespec?
-        /// Nobody can write.
+        /// The time after the last piece of a close; nil while a piece runs. Any other time comes from a write.
+        var afterPiece: Timespec?
+        /// No handle can write.
         var hasNoWriter = false
-        /// When the close was over, on the monotonic clock; 0: not yet.
+        /// When the close ended, in monotonic nanoseconds; 0: not yet.
         var closedAt: UInt64 = 0
-        /// The handle is still there: another process has it.
+        /// No RELEASE came in time, so another process has the handle.
         var hasTimedOut = false
 
-        /// Between a close and the RELEASE that follows it, if it comes.
+        /// Whether a RELEASE may follow the close.
         var isReleaseInFlight: Bool { closedAt > 0 && !hasTimedOut && SystemTime.monotonic() - closedAt < FillTimes.longestRelease }
-        /// Whether the program's own time is shown. Once a close is over it may be another's write that moved it; but as long as it may
-        /// still be set back, no time is shown that would go back.
+        /// Whether stat(2) shows the program's time. After a close another program's write may have moved the time. But a time that
+        /// may still be restored is not shown, so that the shown time never goes back.
         var isHidden: Bool { hasNoWriter || closedAt == 0 || isReleaseInFlight }
     }
 
     private let moved = Lock<[ObjectKey: Moved]>([:])
-    /// How many.
+    /// The number of files in `moved`.
     private let count = Atomic<Int>(0)
     private let begun = Atomic<UInt64>(0)
     private let ended = Atomic<UInt64>(0)
-    /// When the last piece ended, on the monotonic clock; 0: none yet.
+    /// When the last piece ended, in monotonic nanoseconds; 0: none yet.
     private let lastEnd = Atomic<UInt64>(0)
-    /// In nanoseconds: how long RELEASE may be on its way after the last close.
+    /// Nanoseconds from the last close until its RELEASE must have arrived.
     private static let longestRelease: UInt64 = 50_000_000
-    /// How many may wait for one at a time.
+    /// The most requests that wait for a RELEASE at a time.
     private static let mostWaiting = 8
     private let waiters = Atomic<Int>(0)
 
-    /// Whether there is any file whose time may be set back.
+    /// Whether the time of any file may still be restored.
     var areAnyMoved: Bool { count.load(ordering: .sequentiallyConsistent) > 0 }
 
     private func change(_ key: ObjectKey, _ body: (inout Moved?) -> Void) {
@@ -49,24 +48,25 @@ final class FillTimes: Sendable {
         }
     }
 
+    /// Runs a piece and keeps the file's modification time. Call it under the file's exclusion.
     /// - Parameters:
-    ///   - status: of before. Run alone on the file.
-    ///   - isClose: there is a handle, so that setting back could undo what a write did to the time.
+    ///   - status: of the file, read before the piece.
+    ///   - isClose: a handle can write, so that restoring at once could undo the time of a write.
     func preserve<Value>(
         of key: ObjectKey, _ status: FileStatus, _ descriptor: Int32, isClose: Bool,
         during piece: () throws(Errno) -> Value
     ) throws(Errno) -> Value {
         var own = status.mtime
         change(key) { moved in
-            if let moved, moved.ours == own { own = moved.own }
-            moved = Moved(own: own, ours: nil, hasNoWriter: !isClose)
+            if let moved, moved.afterPiece == own { own = moved.own }
+            moved = Moved(own: own, afterPiece: nil, hasNoWriter: !isClose)
         }
         begun.add(1, ordering: .sequentiallyConsistent)
         defer {
             if isClose, let after = try? Syscall.statx(descriptor).mtime, after != own {
-                change(key) { $0 = Moved(own: own, ours: after) }
+                change(key) { $0 = Moved(own: own, afterPiece: after) }
             } else {
-                // The program's last change is what the file's time says, not ours.
+                // The file's time shows the last change of the program, not the fill.
                 if !isClose { try? Syscall.utimens(descriptor, access: .omit, modification: .set(own)) }
                 change(key) { $0 = nil }
             }
@@ -76,17 +76,17 @@ final class FillTimes: Sendable {
         return try piece()
     }
 
-    /// A close that may have moved the time is over.
+    /// Notes that a close which may have moved the time has ended.
     func noteClose(_ key: ObjectKey) {
         guard areAnyMoved else { return }
         change(key) { $0?.closedAt = SystemTime.monotonic() }
     }
 
-    /// The last handle that could write has gone. Run alone.
-    /// - Returns: whether the time was set back.
+    /// Restores the time after the last handle that could write was released. Call it under the file's exclusion.
+    /// - Returns: whether the time was restored.
     func restore(_ key: ObjectKey, _ descriptor: Int32) -> Bool {
         guard let last = moved.withLock({ $0[key] }) else { return false }
-        guard let now = try? Syscall.statx(descriptor), now.mtime == last.ours else {
+        guard let now = try? Syscall.statx(descriptor), now.mtime == last.afterPiece else {
             discard(key)
             return false
         }
@@ -94,13 +94,13 @@ final class FillTimes: Sendable {
         return true
     }
 
-    /// Somebody else can write, too: what he writes must move the time.
+    /// Forgets the program's time, because another handle can write and its writes must move the time.
     func discard(_ key: ObjectKey) {
         if areAnyMoved { change(key) { $0 = nil } }
     }
 
-    /// Waits for the RELEASE that follows a close. Where none comes, others have the handle: that is waited for once. Not to be
-    /// called under `metadataLock`.
+    /// Waits for the RELEASE that follows a close. If none comes, another process has the handle, and later calls do not wait. Call
+    /// it without the metadata lock.
     func awaitRelease(_ key: ObjectKey) {
         guard areAnyMoved, isReleaseInFlight(key) else { return }
         defer { waiters.subtract(1, ordering: .relaxed) }
@@ -120,13 +120,13 @@ final class FillTimes: Sendable {
         return isInFlight
     }
 
-    /// The program's own time of an object whose status was read lately, in the same request. Waits for nobody: GETATTR
-    /// does before it comes here, and other answers hold for no time.
+    /// The program's own modification time of an object whose status this request has read. It does not wait: GETATTR has waited
+    /// before, and other replies have timeout 0.
     func modification(of key: ObjectKey, _ status: FileStatus, _ descriptor: Int32) -> Timespec {
         guard mayHaveMoved else { return status.mtime }
         if let last = moved.withLock({ $0[key] }), last.isHidden { return last.own }
         var seen = status.mtime
-        // Other files' pieces look like this one's; none that ended meanwhile is this one's again and again.
+        // Pieces of other files count too. Four attempts are enough to read one time between pieces of this file.
         for _ in 0..<4 {
             let (before, done) = (begun.load(ordering: .sequentiallyConsistent), ended.load(ordering: .sequentiallyConsistent))
             guard let now = try? Syscall.statx(descriptor, flags: AtFlag.dontSync) else { return seen }
@@ -137,12 +137,12 @@ final class FillTimes: Sendable {
         return seen
     }
 
-    /// What is shown of its time changes without the kernel's knowledge.
+    /// Whether the shown time may change without the kernel's knowledge.
     func isTracked(_ key: ObjectKey) -> Bool {
         areAnyMoved && moved.withLock { $0[key] != nil }
     }
 
-    /// A request that takes longer than a second from reading a status to answering is not worth a look at each one's.
+    /// Whether a piece may have run since the request read the status. A request is assumed to take less than a second.
     private var mayHaveMoved: Bool {
         if areAnyMoved { return true }
         if begun.load(ordering: .relaxed) != ended.load(ordering: .relaxed) { return true }

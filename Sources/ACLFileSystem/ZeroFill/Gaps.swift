@@ -1,36 +1,35 @@
 import LinuxSystem
 import Synchronization
 
-/// Zeros to write from. Never changed, never freed.
+/// The zeros that are written. The buffer is never changed or freed.
 nonisolated(unsafe) private let zeros: UnsafeRawBufferPointer = {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(Gaps.largestPiece), alignment: 4096)
     buffer.initializeMemory(as: UInt8.self, repeating: 0)
     return UnsafeRawBufferPointer(buffer)
 }()
 
-/// What one step did.
+/// The result of one step.
 enum FillStep {
     case more
     case done
-    /// Somebody writes again: the rest is for his last close.
+    /// A handle can write again; its last close fills the rest.
     case hasWriter
-    /// Somebody can write who has no handle: nobody will tell when he has gone.
+    /// A program can write without a handle. The kernel does not tell when that ends.
     case blocked
-    /// As many zeros were written as may be at present.
+    /// The budget for zeros is spent at present.
     case overBudget
-    /// The file system cannot reserve, or the file must not be touched.
+    /// The file system cannot reserve, or the file must not be changed.
     case impossible
 }
 
-/// The gaps of one open backing file, found where they are and not by bookkeeping of writes: data also comes by ways
-/// that are not seen here.
+/// The gaps of one open backing file. They are found in the file, because not every write reaches the daemon.
 struct Gaps {
-    /// That is written at a time.
+    /// The bytes that one step writes.
     static let largestPiece: UInt64 = 256 << 10
 
     let descriptor: Int32
 
-    /// The first hole from `start` on, as far as it reaches before `end`.
+    /// The first hole in a range, cut at its end.
     func first(in range: Range<UInt64>) throws(Errno) -> Range<UInt64>? {
         guard !range.isEmpty else { return nil }
         guard let hole = try seek(range.lowerBound, Seek.hole), hole < range.upperBound else { return nil }
@@ -47,18 +46,18 @@ struct Gaps {
         }
     }
 
-    /// Whether the holes of a range need more than there is. Asked before anything is reserved, so that what cannot
-    /// be had does not fill the disk first.
+    /// Whether the holes of a range need more than the free space. Ask before anything is reserved, so that a request that must
+    /// fail does not fill the disk first.
     func exceedFreeSpace(in range: Range<UInt64>, excluding excluded: ByteRanges, forRoot: Bool) throws(Errno) -> Bool {
-        // A small part is tried at once.
+        // A small range is simply tried.
         guard range.upperBound - range.lowerBound > 16 << 20 else { return false }
         let status = try Syscall.fstatvfs(descriptor)
-        // Without a size, as tmpfs can be, there is no telling.
+        // The file system has no size, as tmpfs may, so its free space is unknown.
         guard status.blocks > 0 else { return false }
         let blocks = forRoot && FileSystemUser.restrictedID != nil ? status.bfree : status.bavail
         let space = blocks.multipliedReportingOverflow(by: max(status.frsize, 1)).partialValue
         var (start, needed) = (range.lowerBound, UInt64(0))
-        // Whoever made more of them is told by the piece that does not fit, and holds no thread here.
+        // Bounds the time of the request. For more holes the reservation itself fails with ENOSPC.
         for _ in 0..<4096 {
             guard let hole = try first(in: start..<range.upperBound) else { break }
             start = hole.upperBound
@@ -72,11 +71,11 @@ struct Gaps {
         return false
     }
 
-    /// Reserves one gap or a piece of it, or several small ones: each on its own, tens of thousands of them would hold a
-    /// close and its thread for seconds. Changes no byte and no size, so others may write meanwhile. Run alone.
+    /// Reserves one gap or a piece of it, or several small gaps together. Reserved singly, tens of thousands of gaps would hold a
+    /// close for seconds. It changes no byte and no size, so writes may run meanwhile. Call it under the file's exclusion.
     /// - Parameters:
-    ///   - end: gaps past it are not looked at.
-    ///   - movesTime: others can write, which moves it, too.
+    ///   - end: gaps past it are ignored.
+    ///   - movesTime: other handles can write, so that the modification time moves in any case.
     func reserveNext(
         _ writableFile: WritableFile, upTo end: UInt64, _ files: WritableFiles, asRoot: Bool, movesTime: Bool = false
     ) throws(Errno) -> FillStep {
@@ -90,14 +89,14 @@ struct Gaps {
             return end < range.upperBound ? .more : .done
         }
         writableFile.state.withLock { $0.hasGaps = true }
-        // Writing would take its capabilities away.
+        // Writing would remove the file's capabilities.
         guard !hasCapability else {
             writableFile.state.withLock { $0.examinedEnd = max($0.examinedEnd, limit) }
             return .impossible
         }
         var length = min(gap.upperBound - gap.lowerBound, state.pace.piece)
         if state.pieces >= ReservingPace.mostSingleGaps {
-            // On data it has no effect.
+            // Reserving has no effect on data.
             length = max(length, min(part.upperBound - gap.lowerBound, ReservingPace.least))
         }
         let began = SystemTime.monotonic()
@@ -132,8 +131,8 @@ struct Gaps {
         return .more
     }
 
-    /// Writes zeros over one gap or a piece of it. Run alone, and only while nobody can write:
-    /// what is a hole now is one until this returns.
+    /// Writes zeros over one gap or a piece of it. Call it under the file's exclusion and only while no program can write, so that
+    /// a hole stays a hole until the zeros are written.
     func writeNext(_ writableFile: WritableFile, _ files: WritableFiles, asRoot: Bool) throws(Errno) -> FillStep {
         let state = writableFile.state.withLock { $0 }
         guard state.writers == 0, let largest = state.largestWritten else { return .hasWriter }
@@ -146,7 +145,7 @@ struct Gaps {
             writableFile.state.withLock { ($0.filledEnd, $0.isInGap) = (hole.upperBound, false) }
             return .more
         }
-        // If a piece of it was written before, the rest is written as well.
+        // If a piece of the gap was written before, the rest is written too.
         let isRest = state.isInGap && gap.lowerBound == start
         if !isRest, gap.upperBound - gap.lowerBound > largest {
             writableFile.state.withLock { ($0.filledEnd, $0.isInGap) = (gap.upperBound, false) }
@@ -167,13 +166,13 @@ struct Gaps {
         return .more
     }
 
-    /// How many bytes `writeNext` would still write. Run alone.
+    /// The bytes that `writeNext` would still write. Call it under the file's exclusion.
     func unwritten(_ writableFile: WritableFile) -> UInt64 {
         let state = writableFile.state.withLock { $0 }
         guard let largest = state.largestWritten, let size = try? Syscall.statx(descriptor).size else { return 0 }
         let end = min(size, state.examinedEnd)
         var (start, isRest, bytes) = (max(state.filledEnd, state.oldEnd), state.isInGap, UInt64(0))
-        // Of more of them a part says enough.
+        // Bounds the time of the request. The sum of the first gaps is enough.
         for _ in 0..<4096 {
             guard start < end, let hole = try? first(in: start..<end) else { break }
             guard let gap = state.excluded.firstFree(in: hole) else {
@@ -187,8 +186,8 @@ struct Gaps {
         return bytes
     }
 
-    /// Gives back what was reserved in vain. Run alone, and only while nobody can write: a hole holds no data then,
-    /// reserved or not.
+    /// Releases space that was reserved before the reservation failed. Call it under the file's exclusion and only while no program
+    /// can write: a hole holds no data then, reserved or not.
     func releaseNext(_ writableFile: WritableFile, _ range: Range<UInt64>, _ files: WritableFiles) throws(Errno) {
         let state = writableFile.state.withLock { $0 }
         let status = try Syscall.statx(descriptor)

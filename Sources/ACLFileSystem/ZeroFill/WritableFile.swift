@@ -3,110 +3,110 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-/// A file that is open for writing, or was and still has gaps to be filled: how far it reached before, and what of
-/// the part that it grew by was seen to. One for all mounts of a tree, because each of them can write.
+/// What is known of a file that is open for writing, or was and has gaps that are not filled. One for all mounts of a tree, because
+/// a handle of any mount can write.
 final class WritableFile: Sendable {
     struct State {
-        /// Handles that can write; each counts until its RELEASE, so mappings count as well.
+        /// The number of handles that can write. Each counts until its RELEASE, and so do its mappings.
         var writers = 0
-        /// The end of the file before the first of these handles, or what it was cut to since. Holes before it are
-        /// not ours.
+        /// The end of the file before the first of these handles was opened, or a later truncation. Holes before it are no gaps.
         var oldEnd: UInt64 = 0
-        /// Between the old end and here all gaps were looked at, and room was reserved for them.
+        /// All gaps from the old end up to here are reserved.
         var examinedEnd: UInt64 = 0
-        /// What a program punched or reserved itself stays as it is.
+        /// Ranges that a program punched or reserved itself.
         var excluded = ByteRanges()
         var hasGaps = false
-        /// Only root opened it for writing or made it longer; then root may pay.
+        /// Only root opened the file for writing or extended it, so that root's reserve may be used.
         var isRootOnly = true
         var spendsRootReserve = false
-        /// Whose budget its zeros are written from: who closed it last with gaps, or opened it first. Root only where nobody
-        /// else could write: what a user leaves open for a program of root's is still the user's.
+        /// The uid whose budget pays for the zeros: the user of the last close with gaps, or of the first open. Root only if no
+        /// other user could write: a file that a user leaves open for a program of root's stays that user's.
         var user: UInt32 = 0
-        /// Gaps up to this size are written at the last close; nil: none.
+        /// The largest gap that is written after the last close, in bytes; nil: none.
         var largestWritten: UInt64?
-        /// How many bytes of zeros each user's gaps may cost in a minute; nil: any number.
+        /// The bytes of zeros that the gaps of one user may cost in a minute; nil: no limit.
         var budget: UInt64?
         var pace = ReservingPace()
-        /// How many gaps room was reserved for; when they were many, the next are taken together.
+        /// The number of gaps that were reserved. If it is large, the next gaps are reserved together.
         var pieces = 0
-        /// Here something may have been reserved before there was no more room: to be given back by the last close.
+        /// A range of which a part may be reserved although the rest did not fit. The fill releases it after the last close.
         var partialReservation: Range<UInt64>?
-        /// The end of the file when the last of them went: what it grows by later, without a handle, is no gap of
-        /// a handle's.
+        /// The end of the file at the last RELEASE. A later extension without a handle makes no gap.
         var closedEnd: UInt64 = 0
-        /// Zeros are written up to here, perhaps in the middle of a gap.
+        /// Zeros are written up to here, maybe within a gap.
         var filledEnd: UInt64 = 0
         var isInGap = false
-        /// Zeros are being written, or will be.
+        /// A job to write zeros exists.
         var isQueued = false
-        /// What the fill writes through; gone as soon as somebody opens the file for writing, of whom a mapping may be left.
+        /// The descriptor that the fill writes through. The next open for writing closes it, because a mapping of that handle may
+        /// remain.
         var fillDescriptor: SharedDescriptor?
-        /// The room that a close took moved st_mtime since the present writers came.
+        /// A reservation of a close has moved st_mtime since the present writers opened the file.
         var hasMovedTime = false
-        /// Closes since then: with a second one some process shares the handle.
+        /// The closes since then. A second one tells that several processes share a handle.
         var closes = 0
-        /// How often it was opened for writing.
+        /// How often the file was opened for writing.
         var opens: UInt64 = 0
     }
 
     let key: ObjectKey
-    /// Held for each act that must not meet zeros being written: opening for writing, changing attributes, and each
-    /// piece of the fill. Before the metadata lock, never after.
+    /// Held for each act that must not coincide with a piece of the fill: opens for writing, changes of attributes, the piece
+    /// itself. Taken before the metadata lock, never after it.
     private let exclusion = Lock(())
     private let waiters = Atomic<Int>(0)
-    /// Who runs alone is the fill, or what sets a time back behind a close.
+    /// The holder of `exclusion` is the fill, or restores a time after a close.
     private let isFilling = Atomic<Bool>(false)
     let state = Lock(State())
-    /// Who holds this value; changed only under the table's mutex.
+    /// The owners of this value. Changed only under the lock of `WritableFiles`.
     fileprivate nonisolated(unsafe) var references = 0
 
     fileprivate init(key: ObjectKey) { self.key = key }
 
-    /// Runs alone among such acts on the file. Waits for one piece of a fill, as a rule; an act on a held file may take as long
-    /// as its holder wants.
-    /// - Throws: `held` if others had it for too long; and what `body` throws.
+    /// Runs a body under the file's exclusion. As a rule it waits for one piece of the fill; an act on a held file may take any
+    /// time.
+    /// - Throws: `held` after the deadline; and what `body` throws.
     func exclusively<Value>(_ held: HeldFiles, for user: UInt32, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {
         defer { waiters.subtract(1, ordering: .relaxed) }
         if waiters.add(1, ordering: .relaxed).oldValue == 0 {
-            if let value = try perhapsWaiting({ () throws(Errno) in try withExclusion(until: HeldFiles.shortWait, body) }) { return value }
+            if let value = try perhapsWaiting({ () throws(Errno) in try withExclusion(within: HeldFiles.shortWait, body) }) { return value }
         } else if held.isKnownHeld(key) {
             throw .held
-        } else if let value = try waiting({ () throws(Errno) in try withExclusion(until: HeldFiles.shortWait, body) }) {
+        } else if let value = try waiting({ () throws(Errno) in try withExclusion(within: HeldFiles.shortWait, body) }) {
             return value
         }
         if held.isKnownHeld(key) { throw .held }
-        // A fill waits for a disk. Any other act may wait for a holder, and the kernel's lock on the file is held by who waits here.
+        // A fill waits for a disk. Another act may wait for a holder, while this request keeps the kernel's lock on the file.
         let time = isFilling.load(ordering: .relaxed) ? HeldFiles.Deadlines.data.untilFree : HeldFiles.Deadlines.change.untilFree
         let result =
-            held.waitLong(for: user) { Result { () throws(Errno) in try withExclusion(until: time, body) } }
-            ?? waiting { Result { () throws(Errno) in try withExclusion(until: HeldFiles.contendedWait, body) } }
+            held.waitLong(for: user) { Result { () throws(Errno) in try withExclusion(within: time, body) } }
+            ?? waiting { Result { () throws(Errno) in try withExclusion(within: HeldFiles.contendedWait, body) } }
         guard let value = try result.get() else { throw .held }
         return value
     }
 
-    /// As `alone`, without a caller.
-    /// - Returns: nil if others had it for so many nanoseconds.
+    /// Runs a body under the file's exclusion, without a caller.
+    /// - Parameter time: nanoseconds to wait at most.
+    /// - Returns: nil if the exclusion was not free in time.
     func tryExclusively<Value>(within time: UInt64, _ body: () throws(Errno) -> Value) throws(Errno) -> Value? {
         waiters.add(1, ordering: .relaxed)
         defer { waiters.subtract(1, ordering: .relaxed) }
-        return try withExclusion(until: time) { () throws(Errno) in
+        return try withExclusion(within: time) { () throws(Errno) in
             isFilling.store(true, ordering: .relaxed)
             defer { isFilling.store(false, ordering: .relaxed) }
             return try body()
         }
     }
 
-    private func withExclusion<Value>(until time: UInt64, _ body: () throws(Errno) -> Value) throws(Errno) -> Value? {
+    private func withExclusion<Value>(within time: UInt64, _ body: () throws(Errno) -> Value) throws(Errno) -> Value? {
         try exclusion.withLock(within: time) { _ throws(Errno) in try body() }
     }
 
-    /// Somebody waits for his turn: the fill lets him go first.
+    /// Whether a request waits for the exclusion. The fill then pauses.
     var hasWaiters: Bool { waiters.load(ordering: .relaxed) > 0 }
 
-    /// A handle that can write. Run alone, with the size after opening.
+    /// Notes a new handle that can write. Call it under the exclusion, with the size after the open.
     func noteOpen(size: UInt64, by user: UInt32) {
-        // Closed after the lock was let go.
+        // Closed after the lock is released.
         var fillDescriptor: SharedDescriptor?
         state.withLock { state in
             fillDescriptor = state.fillDescriptor
@@ -130,7 +130,7 @@ final class WritableFile: Sendable {
         withExtendedLifetime(fillDescriptor) {}
     }
 
-    /// A size was set. Run alone.
+    /// Notes a new size. Call it under the exclusion.
     func noteTruncation(to size: UInt64, by user: UInt32) {
         state.withLock { state in
             state.oldEnd = min(state.oldEnd, size)
@@ -141,13 +141,13 @@ final class WritableFile: Sendable {
             state.partialReservation = state.partialReservation.flatMap {
                 $0.lowerBound < size ? $0.lowerBound..<min($0.upperBound, size) : nil
             }
-            // Whoever makes a file longer that root has open must not spend root's reserve.
+            // A user who extends a file that root has open must not use root's reserve.
             if user != 0 { (state.isRootOnly, state.spendsRootReserve) = (false, false) }
             if state.user == 0 { state.user = user }
         }
     }
 
-    /// There was room for a part of this only.
+    /// Notes that the space was not enough for a range.
     func noteFailedReservation(_ range: Range<UInt64>) {
         state.withLock { state in
             let start = min(range.lowerBound, state.partialReservation?.lowerBound ?? .max)
@@ -155,22 +155,22 @@ final class WritableFile: Sendable {
         }
     }
 
-    /// A program reserved or punched this itself.
+    /// Excludes a range that a program reserved or punched itself.
     func exclude(_ range: Range<UInt64>) { state.withLock { $0.excluded.add(range) } }
 }
 
-/// The files that grow, and what was done about their gaps.
+/// All files that are open for writing or have gaps to fill, and counters of what was done.
 final class WritableFiles: Sendable {
     private let files = Lock<[ObjectKey: WritableFile]>([:])
     let reservedBytes = Atomic<UInt64>(0)
     let writtenBytes = Atomic<UInt64>(0)
-    /// Files in which a gap stays a hole: no room, or the backing file system cannot reserve.
+    /// Files of which a gap stays a hole: there was no space, or the backing file system cannot reserve.
     let leftWithHoles = Atomic<UInt64>(0)
     let filler = ZeroFiller()
     private let spending = Lock(ZeroFillSpending())
     let times = FillTimes()
 
-    /// To be given back by `drop`.
+    /// Each call needs one of `release`.
     func retain(_ key: ObjectKey) -> WritableFile {
         files.withLock { files in
             let writableFile = files[key] ?? WritableFile(key: key)
@@ -192,13 +192,14 @@ final class WritableFiles: Sendable {
         return writableFile?.state.withLock { $0.writers > 0 } ?? false
     }
 
-    /// Whether zeros may be written now; then they count.
+    /// Charges the budget with zeros.
+    /// - Returns: whether the budget allows them now.
     func spend(_ count: UInt64, _ state: WritableFile.State) -> Bool {
         if state.budget == nil { return true }
         return spending.withLock { $0.spend(count, for: state.user, of: state.budget, now: SystemTime.monotonic()) }
     }
 
-    /// Whether the next piece of so much may be written now.
+    /// Whether the budget allows the next piece of so many bytes now.
     func maySpend(_ count: UInt64, _ state: WritableFile.State) -> Bool {
         spending.withLock { spending in
             spending.allows(min(count, Gaps.largestPiece), for: state.user, of: state.budget, now: SystemTime.monotonic())

@@ -1,17 +1,15 @@
 import LinuxSystem
 
-/// How many bytes of zeros the gaps of each user, and of all together, may have made this daemon write lately (docs/zerofill.md
-/// "Budget"). A gap costs a program one byte, and filling it the whole gap.
-///
-/// What was spent is forgotten evenly, as much as the budget in each period. So each mount may have a budget of its own.
+/// The bytes of zeros that the gaps of each user, and of all users, cost lately (docs/zerofill.md "Budget"). They decay evenly, at
+/// the rate of the budget for each period, so that each mount may have a budget of its own.
 struct ZeroFillSpending: Sendable {
-    /// In nanoseconds: as much time as it takes until a whole budget may be spent anew.
+    /// Nanoseconds after which a whole budget is available again.
     static let period: UInt64 = 60_000_000_000
-    /// All users together have so many times what one has.
+    /// The budget of all users together is this many times that of one user.
     static let totalFactor: UInt64 = 4
-    /// Of more users than this the rest share one account: whoever has many ids has no memory of ours for each.
+    /// The most accounts. Further users share one account, so that memory is bounded.
     static let mostAccounts = 1024
-    /// The smallest hole there is, more or less: each takes a write of its own.
+    /// About the smallest hole. Each gap takes a write of its own.
     fileprivate static let leastCost: UInt64 = 4096
 
     private struct Account {
@@ -22,9 +20,9 @@ struct ZeroFillSpending: Sendable {
         mutating func decay(_ budget: UInt64, now: UInt64) {
             let time = now > at ? now - at : 0
             let (high, low) = budget.multipliedFullWidth(by: time)
-            // A budget is below 2^63 bytes, so only a long time makes the quotient too large.
+            // A budget is below 2^63 bytes, so the quotient overflows only after a long time.
             let forgotten = high >= ZeroFillSpending.period ? UInt64.max : ZeroFillSpending.period.dividingFullWidth((high, low)).quotient
-            // What is rounded off, each time, is lost: so not too often.
+            // Each call loses what is rounded off, so it applies only larger amounts.
             guard forgotten >= min(ZeroFillSpending.leastCost, budget), forgotten > 0 else { return }
             spent -= min(spent, forgotten)
             at = now
@@ -35,15 +33,18 @@ struct ZeroFillSpending: Sendable {
 
     private var users: [UInt32: Account] = [:]
     private var all = Account()
-    /// When all accounts were last looked at, in the hope that some are empty.
+    /// When empty accounts were last removed, in monotonic nanoseconds.
     private var sweptAt: UInt64 = 0
 
-    /// How many users something is remembered of.
+    /// The number of users with an account.
     var accounts: Int { users.count }
 
+    /// Charges a user's account.
     /// - Parameters:
-    ///   - budget: bytes for each user and period; nil: no limit, and nothing is remembered.
-    /// - Returns: whether these bytes may be written now; then they are spent.
+    ///   - count: bytes of zeros.
+    ///   - budget: bytes for each user and period; nil: no limit, and nothing is charged.
+    ///   - now: monotonic nanoseconds.
+    /// - Returns: whether the budget allows the bytes now.
     mutating func spend(_ count: UInt64, for user: UInt32, of budget: UInt64?, now: UInt64) -> Bool {
         guard let budget else { return true }
         guard allows(count, for: user, of: budget, now: now) else { return false }
@@ -53,7 +54,7 @@ struct ZeroFillSpending: Sendable {
         return true
     }
 
-    /// The same without spending them.
+    /// As `spend`, without charging anything.
     mutating func allows(_ count: UInt64, for user: UInt32, of budget: UInt64?, now: UInt64) -> Bool {
         guard let budget else { return true }
         let cost = max(count, Self.leastCost)
@@ -67,7 +68,7 @@ struct ZeroFillSpending: Sendable {
 
     private mutating func account(of user: UInt32, _ budget: UInt64, _ now: UInt64) -> UInt32 {
         if users[user] != nil || users.count < Self.mostAccounts { return user }
-        // Looking at all of them for each piece would be work for nothing.
+        // A sweep for each piece would cost more than it frees.
         guard now >= sweptAt + 1_000_000_000 else { return .max }
         sweptAt = now
         for other in Array(users.keys) {

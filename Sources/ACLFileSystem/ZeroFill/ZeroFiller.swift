@@ -2,25 +2,25 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-/// A file whose last writer has gone, and which may have gaps.
+/// A file that lost its last writer and may have gaps.
 struct FillJob: Sendable {
     let writableFile: WritableFile
     /// O_PATH.
     let pathDescriptor: SharedDescriptor
     let files: WritableFiles
     let dataPaths: DataPathTable
-    /// Whether a mapping of the backing file may live on without a handle. Asked again whenever somebody had it open.
+    /// Whether a mapping of the backing file may remain without a handle. Asked again after each open for writing.
     let mayBeMapped: @Sendable () -> Bool
     /// Tells the kernel that blocks and times have changed.
     let notifyChange: @Sendable () -> Void
-    /// How often the file had been opened for writing at the last step.
+    /// The count of opens for writing at the last step.
     fileprivate var seenOpens: UInt64?
     fileprivate var isSpaceChecked = false
-    /// While somebody else can write: when to look again.
+    /// When to try again while another program can write, in monotonic nanoseconds.
     fileprivate var retryAt: UInt64 = 0
     fileprivate var retryDelay: UInt64 = 0
     fileprivate var blockedSince: UInt64 = 0
-    /// What is left to be written while the budget is spent; 0: it is not.
+    /// The bytes that wait for the budget; 0: none.
     fileprivate var bytesOverBudget: UInt64 = 0
 
     init(
@@ -34,17 +34,17 @@ struct FillJob: Sendable {
     }
 
     fileprivate var isBlocked: Bool { retryDelay > 0 }
-    /// Who closed it.
+    /// The uid whose budget pays.
     fileprivate var user: UInt32 { writableFile.state.withLock { $0.user } }
 
-    /// Looks again after 1 ms, and up to a second later each time.
+    /// Tries again after 1 ms, then after twice the time, up to a second.
     fileprivate mutating func deferRetry() {
         if !isBlocked { blockedSince = SystemTime.monotonic() }
         retryDelay = min(max(retryDelay * 2, 1_000_000), 1_000_000_000)
         retryAt = SystemTime.monotonic() + retryDelay
     }
 
-    /// Waits until the budget allows more. Nothing is held open for writing meanwhile.
+    /// Waits until the budget allows more. The file is not kept open for writing meanwhile.
     fileprivate mutating func deferForBudget(_ gaps: Gaps) {
         if bytesOverBudget == 0 { blockedSince = SystemTime.monotonic() }
         bytesOverBudget = max(gaps.unwritten(writableFile), 1)
@@ -63,7 +63,7 @@ struct FillJob: Sendable {
     }
 }
 
-/// Writes zeros on a thread of its own, which lives while there is something to write. Files take turns.
+/// Writes zeros on a thread of its own, which ends when there is nothing to write. Files take turns.
 final class ZeroFiller: Sendable {
     private struct State {
         var jobs: [FillJob] = []
@@ -71,7 +71,8 @@ final class ZeroFiller: Sendable {
 
         var runnable: Int { jobs.count { !$0.isBlocked } }
 
-        /// One held-up job too many gives way, of whom has most: his mappings are no reason for others' files to do without.
+        /// Removes the oldest of the user with the most blocked jobs, if there are too many. So the mappings of one user keep no
+        /// file of others waiting.
         mutating func removeOldestBlocked() -> FillJob? {
             guard jobs.count - runnable > ZeroFiller.most else { return nil }
             let blocked = jobs.indices.filter { jobs[$0].isBlocked }
@@ -83,10 +84,10 @@ final class ZeroFiller: Sendable {
     }
     private let state = Monitor(State())
     private static let stepsAtOnce = 32
-    /// That can be worked on; and as many that are held up. Each holds descriptors.
+    /// The most jobs that can run, and the most that are blocked. Each has descriptors.
     private static let most = 256
 
-    /// Whoever comes when there is enough to do works himself, for one turn: what is larger stays reserved.
+    /// Adds a job. If there are too many, the calling thread works on it for one turn; the rest stays reserved.
     func add(_ job: FillJob) {
         if take(job) { return }
         guard let rest = work(on: job) else { return }
@@ -94,7 +95,7 @@ final class ZeroFiller: Sendable {
         rest.end(isFilled: true, always: true)
     }
 
-    /// - Returns: whether it was taken.
+    /// - Returns: false if there are too many jobs, or no thread.
     private func take(_ job: FillJob) -> Bool {
         state.withLock { state in
             guard state.runnable < Self.most else { return false }
@@ -111,10 +112,10 @@ final class ZeroFiller: Sendable {
         }
     }
 
-    /// Files that wait or are being filled.
+    /// The files that are filled or wait.
     var count: Int { state.withLock { $0.jobs.count } }
 
-    /// Those of them that wait for the budget, and what is left to be written of them.
+    /// The files of these that wait for the budget, and the bytes left to write.
     var overBudget: (files: Int, bytes: UInt64) {
         state.withLock { state in
             let waiting = state.jobs.filter { $0.bytesOverBudget > 0 }
@@ -122,7 +123,7 @@ final class ZeroFiller: Sendable {
         }
     }
 
-    /// Waits until all is written that can be, but not for long: what is not written is reserved and reads as zero.
+    /// Waits until every job is done or blocked, up to a time. What is not written stays reserved and reads as zero.
     func drain(milliseconds: UInt32) {
         let end = SystemTime.monotonic() + UInt64(milliseconds) * 1_000_000
         while state.withLock({ $0.jobs.contains { !$0.isBlocked } }), SystemTime.monotonic() < end {
@@ -142,7 +143,7 @@ final class ZeroFiller: Sendable {
             case .end: return
             case .job(let job):
                 let rest = work(on: job)
-                // It stays in its place while it is worked on, so that it counts.
+                // The job keeps its index while it is worked on, so that it counts.
                 let removed = state.withLock { state in
                     state.jobs.removeFirst()
                     if let rest { state.jobs.append(rest) }
@@ -154,7 +155,7 @@ final class ZeroFiller: Sendable {
         }
     }
 
-    /// The first file whose time has come, which then stands first; nil if none came to it while this waited.
+    /// The first job that is due, which then is at index 0; nil if none became due.
     private func nextTurn() -> Turn? {
         let next = state.withLock { $0.jobs.map(\.retryAt).min() ?? 0 }
         return state.wait(until: next) { state in
@@ -169,7 +170,7 @@ final class ZeroFiller: Sendable {
         }
     }
 
-    /// - Returns: what is left of the job.
+    /// - Returns: the job, if it is not done.
     private func work(on job: FillJob) -> FillJob? {
         var job = job
         for _ in 0..<Self.stepsAtOnce {
@@ -190,8 +191,9 @@ final class ZeroFiller: Sendable {
 }
 
 extension FillJob {
-    /// Opens the file for writing as soon as nobody else can write, nor has a lease against writers. A mapping may be left
-    /// of a handle that has gone: where the kernel maps the backing file itself, RELEASE does not wait for it.
+    /// Opens the file for writing once no other program can write or has a lease. A mapping may remain after RELEASE where the
+    /// kernel maps the backing file itself.
+    /// - Returns: nil if another program can still write.
     private mutating func openForFilling(_ state: WritableFile.State) throws(Errno) -> SharedDescriptor? {
         seenOpens = state.opens
         if let fillDescriptor = state.fillDescriptor { return fillDescriptor }
@@ -205,13 +207,13 @@ extension FillJob {
             opened = SharedDescriptor(
                 try Syscall.reopen(pathDescriptor.rawValue, OpenFlag.readWrite | OpenFlag.nonBlock | OpenFlag.noControllingTerminal))
         } catch {
-            // Somebody has a lease on it, which this breaks: he gives it up in his own time.
+            // Opening breaks the lease of another program, which releases it later.
             guard error == .again else { throw error }
             return nil
         }
         writableFile.state.withLock { $0.fillDescriptor = opened }
         retryDelay = 0
-        // What was read of a gap that is reserved is in the page cache, and would count as data.
+        // Pages of a gap that were read lie in the page cache, and SEEK_DATA would report them as data.
         if state.oldEnd < state.closedEnd {
             try? Syscall.dropCached(
                 opened.rawValue, offset: Int64(clamping: state.oldEnd), length: Int64(clamping: state.closedEnd - state.oldEnd))
@@ -219,7 +221,7 @@ extension FillJob {
         return opened
     }
 
-    /// One thread fills all files, so it never acts on one that a caller may hold.
+    /// The one fill thread must never sleep on a file that a caller holds.
     fileprivate mutating func stepExclusively() throws(Errno) -> FillStep {
         guard writableFile.state.withLock({ $0.writers == 0 }) else { return .hasWriter }
         if dataPaths.claim(writableFile.key, against: .any) {
@@ -235,12 +237,12 @@ extension FillJob {
         let state = writableFile.state.withLock { $0 }
         guard state.writers == 0 else { return .hasWriter }
         if bytesOverBudget > 0 {
-            // Removed while it waited: its space is wanted back.
+            // The file was removed meanwhile. Its space is needed.
             guard try Syscall.statx(pathDescriptor.rawValue, flags: AtFlag.dontSync).nlink > 0 else {
                 seenOpens = state.opens
                 return .done
             }
-            // Unless there is more to do than to write, it is not opened in vain.
+            // The file is opened only if there is more to do than to write.
             if state.opens == seenOpens, !files.maySpend(bytesOverBudget, state) {
                 retryInASecond()
                 return .overBudget
@@ -251,10 +253,10 @@ extension FillJob {
             return .blocked
         }
         let gaps = Gaps(descriptor: descriptor.rawValue)
-        // Nobody will see it again, and its space is wanted back.
+        // The file has no name any more. Its space is needed.
         guard try Syscall.statx(descriptor.rawValue).nlink > 0 else { return .done }
         if let range = state.partialReservation {
-            // close(2) has said that there is no room: the gap stays a hole.
+            // close(2) has failed with ENOSPC, so the gap stays a hole.
             isSpaceChecked = true
             writableFile.state.withLock { state in
                 state.closedEnd = min(state.closedEnd, range.lowerBound)
@@ -264,7 +266,7 @@ extension FillJob {
             if writableFile.state.withLock({ $0.partialReservation == nil }) { files.countFileWithHoles() }
             return .more
         }
-        // Written to after the last FLUSH, by who kept the file without a descriptor.
+        // The size at the last RELEASE. A mapping may have written after the last FLUSH.
         let end = state.closedEnd
         if state.examinedEnd < end {
             if !isSpaceChecked,
@@ -293,10 +295,11 @@ extension FillJob {
         return step
     }
 
+    /// Ends the job.
     /// - Parameters:
-    ///   - isFilled: nothing is left to be done about its gaps.
-    ///   - always: even if this job should go on.
-    /// - Returns: false: somebody came and went since the last step. He made no job of his own, so this one goes on.
+    ///   - isFilled: there is nothing left to do.
+    ///   - always: end it although the file was opened since.
+    /// - Returns: false if the file was opened and closed since the last step. That close made no job, so this one continues.
     @discardableResult
     fileprivate func end(isFilled: Bool, always: Bool = false) -> Bool {
         var fillDescriptor: SharedDescriptor?
