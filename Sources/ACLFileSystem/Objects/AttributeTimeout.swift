@@ -1,20 +1,22 @@
 import LinuxSystem
 import Synchronization
 
-/// Until when the kernel may hold a node's attributes to be good.
+/// Until when the kernel may answer with a node's attributes.
 struct AttributeTimeout: ~Copyable, Sendable {
-    /// Monotonic nanoseconds; 0 = it holds none to be good. With the lowest bit set: until when no time counts.
+    /// Monotonic nanoseconds; 0: the kernel has none. With the lowest bit set: until when timeouts of replies have no effect.
     private let end = Atomic<UInt64>(0)
     private static let isInvalidated: UInt64 = 1
-    /// Nanoseconds. The kernel counts from when it uses an answer.
+    /// Nanoseconds that a reply may be in flight. The kernel counts from when it processes the reply.
     private static let delay: UInt64 = 1_000_000_000
 
     private static func end(_ seconds: Double, _ now: UInt64) -> UInt64 {
         (now + UInt64(seconds * 1e9) + delay) & ~isInvalidated
     }
 
-    /// They are answered with a time.
-    /// - Parameter now: monotonic nanoseconds.
+    /// Notes a reply with a timeout.
+    /// - Parameters:
+    ///   - seconds: the timeout.
+    ///   - now: monotonic nanoseconds.
     func extend(seconds: Double, at now: UInt64) {
         let new = Self.end(seconds, now)
         var old = end.load(ordering: .relaxed)
@@ -25,18 +27,18 @@ struct AttributeTimeout: ~Copyable, Sendable {
         }
     }
 
-    /// The same with an answer that the kernel takes whatever was taken back meanwhile.
+    /// As `extend`, for a reply that the kernel takes even after an invalidation.
     func replace(seconds: Double, at now: UInt64) {
         end.store(seconds > 0 ? Self.end(seconds, now) : 0, ordering: .relaxed)
     }
 
-    /// Whether an answer without a time may come within the time of an earlier one.
+    /// Whether the timeout of an earlier reply may still run.
     func isRunning(at now: @autoclosure () -> UInt64) -> Bool {
         let end = end.load(ordering: .relaxed)
         return end & Self.isInvalidated == 0 && end != 0 && end > now()
     }
 
-    /// The kernel must take what it is answered next. What is answered now may be dropped, because it was asked before
-    /// attributes were taken back: so no time counts for a while.
+    /// Notes that the attributes are invalidated. The kernel discards replies to requests that it sent before, so timeouts have no
+    /// effect for a while.
     func invalidate(at now: UInt64) { end.store((now + Self.delay) | Self.isInvalidated, ordering: .relaxed) }
 }
