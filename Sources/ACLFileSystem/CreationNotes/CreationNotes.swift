@@ -2,11 +2,11 @@ import BackingStore
 import LinuxSystem
 import Synchronization
 
-/// Notes about the objects of one tree that are being created: after a crash the next mount of the tree finds and removes what is
-/// half made without looking through the tree (docs/decisions/0022-creation-notes.md). A note costs some stores to memory; the
-/// file behind it outlives the process.
+/// Notes about the objects of one tree that are being created (docs/decisions/0022-creation-notes.md). After a crash the next mount
+/// of the tree finds and removes half-made objects without a walk. A note costs some stores to memory; the file behind it outlives
+/// the process.
 public final class CreationNotes: Sendable {
-    /// So many creations can be noted at a time; those beyond are not.
+    /// The most notes at a time. Further creations have no note.
     static let capacity = 32
     static let headerSize = 4096
     static let size = headerSize + capacity * CreationNoteFormat.size
@@ -14,11 +14,11 @@ public final class CreationNotes: Sendable {
     private let file: SharedMemoryFile
     private let directory: SharedDescriptor
     private let name: String
-    /// Bits of the places that are taken.
+    /// Bits of the slots in use.
     private let taken = Atomic<UInt64>(0)
-    /// Handles do not lead back to the tree's directories for certain: names are noted, too.
+    /// File handles may not lead back to the tree's directories, so a note also has their names.
     private let needsPaths: Bool
-    /// As which user file systems see threads that act for root, and for others.
+    /// The uids that file systems see: of threads that act for root, and of the others.
     private let makers: (root: UInt32, others: UInt32)
 
     init(_ file: SharedMemoryFile, named name: String, in directory: SharedDescriptor, needsPaths: Bool) {
@@ -26,7 +26,7 @@ public final class CreationNotes: Sendable {
         makers = (FileSystemUser.owner, FileSystemUser.restrictedID ?? FileSystemUser.owner)
     }
 
-    /// Nothing is created any more.
+    /// Removes the file, if no creation is in flight.
     func end() {
         guard taken.load(ordering: .sequentiallyConsistent) == 0 else { return }
         try? FileSystemUser.asRoot { () throws(Errno) in try Syscall.unlinkat(directory.rawValue, name) }
@@ -34,14 +34,15 @@ public final class CreationNotes: Sendable {
 
     /// Notes that an object is about to be created.
     /// - Parameters:
-    ///   - mode: type bits and permissions that it is created with.
-    ///   - owner: whose it is to be.
-    /// - Returns: what `remove` is told when the object is finished or gone; nil if there was no room for the note.
+    ///   - mode: the type bits and permissions that it is created with.
+    ///   - owner: the uid of its future owner.
+    ///   - byRoot: the thread acts for root.
+    /// - Returns: the slot for `remove`, when the object is finished or gone; nil if there is no room for the note.
     func note(
         _ name: UnsafePointer<CChar>, in parent: ObjectState, of tree: BackingTree, mode: UInt32, owner: UInt32, byRoot: Bool
     ) -> Int? {
         var path: [[UInt8]]?
-        // A handle leads back on the tree's own file system only, and only where the daemon may open it.
+        // A file handle leads back only on the tree's own file system, and only if the daemon may open it.
         if needsPaths || parent.object.mayHoldDescriptor || parent.status.device != tree.root.key.device {
             path = tree.names(to: parent.descriptor, parent.status)
             if path == nil { return nil }
