@@ -4,31 +4,30 @@ import LinuxSystem
 import MountOptions
 import Synchronization
 
-/// What one connection's kernel may believe, and how it is taken back (docs/coherence.md).
-///
-/// Names are taken back all at once, by a bump of the epoch, and only if one was handed out below the directory in
-/// question since the last bump. So the present epoch is counted here too, and every hand-out is marked with it.
+/// What the kernel of one connection may answer by itself, and how that is invalidated (docs/coherence.md). It counts epochs as the
+/// kernel does and marks each exposure with one: a bump is sent only if an entry below the directory is exposed since the last
+/// bump.
 final class KernelCache: Sendable {
-    /// Why no names (and with `severalMounts` no attributes) are handed out for the time being, whatever the option says.
+    /// Why no entries (and with `severalMounts` no attributes) are cacheable at present, whatever the option says.
     struct Suspension: OptionSet, Sendable {
         let rawValue: UInt8
-        /// A bump would detach a mount that stands below ours.
+        /// Something is mounted below this mount, and a bump would detach it.
         static let mountsBelow = Suspension(rawValue: 1)
-        /// Another connection is about to show the same objects; what was handed out before it is being taken back.
+        /// Another connection is about to expose the same objects. Earlier exposures are being invalidated.
         static let severalMounts = Suspension(rawValue: 2)
-        /// What was handed out under another policy is being taken back.
+        /// Exposures under another policy are being invalidated.
         static let policyChange = Suspension(rawValue: 4)
     }
 
     private let state: Lock<KernelCacheState>
     let forgets = ForgetWaits()
     private let mode: MountOptions.CacheMode
-    /// A closure in a structure: a generic container that holds one bare wraps it anew at each access.
+    /// A generic container wraps a bare closure anew at each access, a structure not.
     private struct Alarm {
         var wake: (@Sendable () -> Void)?
     }
 
-    /// Rung when something falls due earlier than the clock thread knows.
+    /// Called when a deadline is earlier than the clock thread knows.
     private let alarm = Lock(Alarm())
 
     init(_ mode: MountOptions.CacheMode) {
@@ -36,14 +35,14 @@ final class KernelCache: Sendable {
         state = Lock(KernelCacheState(forgets: forgets))
     }
 
-    /// The way to the kernel, as soon as there is one.
+    /// Attaches the notifier. Call once, before the session loop starts.
     func attach(_ notifier: Notifier) { state.withLock { $0.notifier = notifier } }
 
     func onEarlierDeadline(_ body: @escaping @Sendable () -> Void) { alarm.withLock { $0.wake = body } }
 
     func wakeClock() { alarm.withLock { $0.wake }?() }
 
-    /// Changes what falls due, and wakes the clock thread if that is earlier than before.
+    /// Changes the state, and wakes the clock thread if a deadline became earlier.
     private func change<Result>(_ body: (inout KernelCacheState) -> Result) -> Result {
         let (result, hasEarlierDeadline) = state.withLock { state in
             let result = body(&state)
@@ -54,7 +53,7 @@ final class KernelCache: Sendable {
         return result
     }
 
-    /// From now on the option holds. Before, nothing is handed out.
+    /// Begins to expose entries and attributes, by the option.
     func begin(hasEpoch: Bool) {
         state.withLock { state in
             state.hasEpoch = hasEpoch
@@ -62,31 +61,32 @@ final class KernelCache: Sendable {
         }
     }
 
-    /// From now on bumps that can wait do, until what is mounted below has been looked at.
-    func watchMountTable(_ news: MountTableChanges) { state.withLock { $0.mountTable = news } }
+    /// Defers bumps without a revocation until the clock thread has read the mount table.
+    func watchMountTable(_ changes: MountTableChanges) { state.withLock { $0.mountTable = changes } }
 
-    /// By the clock's thread, right before it reads the mount table.
+    /// Called by the clock thread right before it reads the mount table.
     func beginMountTableRead() { state.withLock { $0.mountTable?.beginRead() } }
 
     func endMountTableRead() { state.withLock { $0.mountTable?.endRead() } }
 
-    /// Whether the clock's thread is to look at the mount table before it goes on.
+    /// Whether the clock thread must read the mount table first.
     var isMountTableReadDue: Bool { state.withLock { $0.mountTable?.isReadDue ?? false } }
 
-    /// Whether an entry may be dropped: it would take along what is mounted below it.
+    /// Whether entries may be invalidated singly. That would detach mounts below. If the mount table has changed, wakes the clock
+    /// thread to read it.
     func confirmMayInvalidate() -> Bool { change { $0.confirmMountTable() && !$0.suspension.contains(.mountsBelow) } }
 
-    /// Whether what is mounted below has been seen, and the names that a bump would have ended are taken back.
+    /// Whether the mount table is read, and no invalidation is in flight. If the table has changed, wakes the clock thread to read
+    /// it.
     func confirmInvalidated() -> Bool { change { $0.confirmMountTable() && $0.inFlight.isEmpty } }
 
-    /// What is allowed now.
+    /// The timeouts that count at present.
     var timeouts: CacheTimeouts { state.withLock { $0.timeouts } }
 
-    /// Seconds for the attributes that answer a SETATTR: kernels before the epoch apply them even if others were
-    /// taken back meanwhile (R12).
+    /// Seconds for the attributes in replies to SETATTR. Kernels without the epoch apply them even after an invalidation (R12).
     var timeoutOfChangedAttributes: Double { state.withLock { $0.hasEpoch ? $0.timeouts.attributes : 0 } }
 
-    /// For `aclfs status`: what is handed out now, why not more, and how often all names were taken back.
+    /// For `aclfs status`: the timeouts, why they are shorter than the option says, and the number of bumps.
     var members: [JSON.Member] {
         state.withLock { state in
             var reasons: [JSON] = []
@@ -103,10 +103,10 @@ final class KernelCache: Sendable {
     }
 }
 
-// MARK: Handing out
+// MARK: Exposure
 
 extension KernelCache {
-    /// A name is answered without a time.
+    /// Notes that an entry was answered uncacheable.
     func noteUncacheableEntry(_ node: Node) {
         state.withLock { state in
             guard state.hasEpoch, state.allowed.entry > 0 else { return }
@@ -114,18 +114,19 @@ extension KernelCache {
         }
     }
 
-    /// Whether the kernel looks a directory up although it was given a time since the last bump.
+    /// Whether the kernel looks up a directory although its entry was answered with a timeout since the last bump.
     func isUnexpectedLookup(_ directory: Node) -> Bool {
         let last = directory.lastCacheable.load(ordering: .relaxed)
         return last != 0 && state.withLock { $0.timeouts.entry > 0 && $0.isUnexpectedLookup(last) }
     }
 
-    /// Seconds for which a name below `parent` may be believed. The caller has seen that everybody may search it,
-    /// and holds the metadata lock, so that a change of that comes after the mark made here.
+    /// Exposes an entry. The caller knows that `search` on the parent is universal, and holds the metadata lock, so that a change
+    /// of that comes later than the mark that is set here.
     /// - Parameters:
-    ///   - ctime: of the directory, as it was before that was seen and before the name was looked for.
+    ///   - ctime: of the parent, from before its facts were read and the name was looked up.
     ///   - isListed: by a listing, for which the kernel holds the directory's lock.
-    ///   - isTold: whether any later change of the directory has another ctime.
+    ///   - stampsEveryChange: whether each later change of the parent will have another ctime.
+    /// - Returns: the timeout in seconds; 0: uncacheable.
     func expose(
         _ name: UnsafePointer<CChar>, _ child: NamedChild?, below parent: Node, at ctime: Timespec, isListed: Bool = false,
         stampsEveryChange: () -> Bool
@@ -151,12 +152,12 @@ extension KernelCache {
 }
 
 extension KernelCache {
-    /// Whether a listing may show objects: not where more would wait to be used than can be taken back in good time.
+    /// Whether a listing may have objects: not if more would be unused than can be invalidated singly in short time.
     var mayShowObjects: Bool {
         state.withLock { $0.timeouts.entry > 0 && $0.unusedBytes < UnusedListing.capacity }
     }
 
-    /// A listing is about to be made.
+    /// Notes that a listing is about to be made.
     /// - Returns: the epoch.
     func beginListing(of directory: Node) -> UInt64 {
         state.withLock { state in
@@ -168,43 +169,43 @@ extension KernelCache {
 
     func noteUnused(bytes: Int) { state.withLock { $0.unusedBytes += bytes } }
 
-    /// The kernel has used a listing. It stamped the names with the epoch of that moment, which may be a later one than
-    /// when the listing was made.
+    /// Notes that the kernel has used a listing. The kernel stamps the entries with the epoch of that moment, which may be later
+    /// than that of the listing.
     /// - Parameters:
-    ///   - names: what it showed.
-    ///   - epoch: in which it was begun.
-    ///   - isTakenBack: the names were among those that a suspension took back singly.
+    ///   - names: the entries in the listing.
+    ///   - epoch: in which the listing was begun.
+    ///   - isInvalidated: a suspension has invalidated these entries singly.
     func markListingUsed(of directory: Node, showing names: ExposedEntries, since epoch: UInt64, isInvalidated: Bool) {
         change { state in
             directory.unusedListings.subtract(1, ordering: .sequentiallyConsistent)
             state.unusedListings -= 1
             state.unusedBytes -= names.size
             guard !names.isEmpty else { return }
-            // Done with, and with them these.
+            // All invalidations are complete, and these entries were among them.
             if isInvalidated, state.suspension.contains(.mountsBelow), state.inFlight.isEmpty { return }
             if state.hasEpoch, epoch < state.epoch {
                 guard !state.exposed.isFull else { return state.bump() }
                 state.exposed.append(names)
                 state.markUncertainAndScheduleBump()
-                // No bump ends their epoch, and they were not among those that are taken back.
+                // No bump ends their epoch, and they were in no batch that is being invalidated.
                 if state.suspension.contains(.mountsBelow) { state.deferInvalidation(names) }
             }
             directory.lastExposure.store(state.epoch, ordering: .relaxed)
         }
     }
 
-    /// A name that may be believed is another one from now on.
+    /// An exposed entry has moved to another name.
     func move(_ child: NodeID?, from source: Node, to name: UnsafePointer<CChar>, below destination: Node) {
         change { state in
             let isListed = source.unusedListings.load(ordering: .sequentiallyConsistent) > 0
             guard state.hasEpoch, state.isAnythingExposed, isListed || source.lastExposure.load(ordering: .relaxed) >= state.epoch else {
                 return
             }
-            // Behind that it is believed by no name.
+            // The bump invalidates it under every name.
             guard !state.exposed.isFull else { return state.bump() }
             state.exposed.append(name, child, in: destination.id)
             if state.suspension.contains(.mountsBelow) {
-                // It may have gone before the name under which it was to be taken back.
+                // The entry may have moved before the invalidation of its old name.
                 var names = ExposedEntries()
                 names.append(name, child, in: destination.id)
                 state.deferInvalidation(names)
@@ -216,11 +217,11 @@ extension KernelCache {
     }
 }
 
-// MARK: Taking back
+// MARK: Invalidation
 
 extension KernelCache {
-    /// Makes the kernel ask again for every name, if it may believe one below this directory. After the change, before
-    /// the reply (R1, R2). Takes no lock of the kernel.
+    /// Bumps the epoch if an entry below this directory is exposed. Call it after the change and before the reply (R1, R2). It
+    /// takes no lock of the kernel.
     func invalidateEntries(below directory: Node) {
         change { state in
             let isListed = directory.unusedListings.load(ordering: .sequentiallyConsistent) > 0
@@ -230,41 +231,40 @@ extension KernelCache {
         }
     }
 
-    /// Before a directory's name is answered without a time below one that not everybody may search. The kernel may
-    /// use an old entry for it again, and stores the new stamp before the new time: for that moment the entry would
-    /// have its old time and be up to date (docs/coherence.md "Two stores"). After a bump the stamp is out of date
-    /// before it is stored. Once, for then the old time is gone.
+    /// Call it before a directory's entry is answered uncacheable below a directory without universal `search`. The bump makes the
+    /// stamp of a reused entry stale before the kernel stores it (docs/coherence.md "Two stores"). Once is enough, because the old
+    /// timeout is then gone.
     func invalidateOldTimeout(of directory: Node) {
         guard directory.lastCacheable.exchange(0, ordering: .relaxed) != 0 else { return }
         change { state in
-            // Its names are taken back one by one, and a bump would detach mounts.
+            // Entries are invalidated singly at present, and a bump would detach mounts.
             guard !state.suspension.contains(.mountsBelow) else { return }
             state.bump()
             if state.deferred.add(after: SystemTime.monotonic()) { state.hasEarlierDeadline = true }
         }
     }
 
-    /// Makes the kernel ask again for every name.
+    /// Bumps the epoch if any entry is exposed.
     func invalidateAllEntries() {
         change { state in
             if state.isAnythingExposed { state.bump() }
         }
     }
 
-    /// After the change, before the reply (R11). Takes no lock of the kernel.
+    /// Invalidates the attributes of a node. Call it after the change and before the reply (R11). It takes no lock of the kernel.
     func invalidateAttributes(of node: NodeID) {
         let notifier = state.withLock { $0.notifier }
         notifier?.invalidateAttributes(of: node)
     }
 
     /// As `invalidateAttributes`.
-    /// - Returns: false if the kernel does not know the object, or not yet.
+    /// - Returns: false if the kernel does not know the node yet.
     func invalidateKnownAttributes(of node: NodeID) -> Bool {
         let notifier = state.withLock { $0.notifier }
         return notifier?.invalidateAttributes(of: node) != Errno.noent.rawValue
     }
 
-    /// Has the kernel drop whatever it walks by next. By the clock, which looks first whether a bump would do harm.
+    /// Asks the clock thread for a bump. It bumps unless that would detach a mount.
     func requestBump() {
         change { state in
             guard state.hasEpoch, state.allowed.entry > 0 else { return }
@@ -273,20 +273,20 @@ extension KernelCache {
         }
     }
 
-    /// An object that the kernel is just learning of is another one than what it will learn. Where no name is handed
-    /// out it asks again by itself.
+    /// An object that the kernel does not know yet has changed after its reply. Without exposed entries the kernel looks it up
+    /// again.
     func invalidateUnknown() {
         change { state in
             if state.isAnythingExposed { state.bump() }
         }
     }
 
-    /// Nothing is handed out from now on.
+    /// Makes entries uncacheable.
     func suspend(_ reason: Suspension) { state.withLock { _ = $0.suspension.insert(reason) } }
 
-    /// The same because something is mounted below.
-    /// - Parameter unused: what listings show that the kernel has not used yet.
-    /// - Returns: what is to be taken back by name, before `finish`; nil if nothing was handed out already.
+    /// Makes entries uncacheable because something is mounted below.
+    /// - Parameter unused: the entries of listings that the kernel has not used yet.
+    /// - Returns: the entries to invalidate singly before `finish`; nil if the suspension was in force already.
     func suspendForMountsBelow(unused: ExposedEntries) -> NamesInFlight.Batch? {
         change { state in
             guard state.suspension.insert(.mountsBelow).inserted else { return nil }
@@ -297,11 +297,10 @@ extension KernelCache {
         }
     }
 
-    /// What the kernel may hold of names.
+    /// All exposed entries.
     var exposedEntries: ExposedEntries { state.withLock { $0.exposed } }
 
-    /// What has come to be believed since, or has another name, to be taken back likewise; soon, and not by a thread that
-    /// answers requests.
+    /// Takes entries that were exposed or moved meanwhile, to be invalidated singly, by a thread that answers no requests.
     func takeDeferredEntries() -> NamesInFlight.Batch? {
         state.withLock { state in
             defer { state.deferredBatch = nil }
@@ -311,7 +310,7 @@ extension KernelCache {
 
     func isInFlight(_ ticket: NamesInFlight.Ticket) -> Bool { state.withLock { $0.inFlight.contains(ticket) } }
 
-    /// These names are taken back. If no others are left, changes need no bump until something is handed out again.
+    /// Notes that a batch is invalidated. After the last one, changes need no bump until an entry is exposed again.
     func finish(_ ticket: NamesInFlight.Ticket) {
         change { state in
             guard state.inFlight.end(ticket), state.inFlight.isEmpty, !state.suspension.isEmpty else { return }
@@ -320,8 +319,8 @@ extension KernelCache {
         }
     }
 
-    /// Before the first name is handed out again there is a bump: names without a time, and those that were taken back
-    /// singly, may be asked about without a lock, and nothing else keeps the late answers apart.
+    /// Ends a suspension. A bump precedes the next exposure: the kernel may look up uncacheable or singly invalidated entries
+    /// without a lock, and only a bump makes their stale replies ineffective.
     func resume(_ reason: Suspension) {
         change { state in
             if reason == .mountsBelow, state.suspension.contains(reason), !state.confirmMountTable() { return }
@@ -333,10 +332,10 @@ extension KernelCache {
     }
 }
 
-// MARK: The clock
+// MARK: Deadlines
 
 extension KernelCache {
-    /// Monotonic nanoseconds of the next bump that time demands; nil if none does.
+    /// The earliest deadline of a bump, in monotonic nanoseconds; nil: none.
     var nextDeadline: UInt64? {
         state.withLock { state in
             let batch: UInt64? = state.deferredBatch == nil ? nil : 0
@@ -344,16 +343,18 @@ extension KernelCache {
         }
     }
 
-    /// Something has happened that no ctime tells: the next bump of what is handed out is not left out.
+    /// Notes a change that no ctime shows. The next periodic bump is then not left out.
     func markEntriesUncertain() {
         state.withLock { state in
             if !state.exposed.isEmpty { state.directories.markUncertain() }
         }
     }
 
-    /// Bumps if something is due: behind a revocation always, because of time alone only if a directory has changed
-    /// (docs/coherence.md "When time alone is no reason").
-    /// - Parameter areUnchanged: looks at the directories; called without a lock.
+    /// Bumps if a deadline has passed. A deferred bump after a revocation is never left out; a periodic bump is, if no directory
+    /// has changed (docs/coherence.md "When time alone is no reason").
+    /// - Parameters:
+    ///   - now: monotonic nanoseconds.
+    ///   - areUnchanged: reads the ctimes of the directories; called without a lock.
     func tick(_ now: UInt64, areUnchanged: (ExposedDirectories) -> Bool) {
         let unconfirmed = state.withLock { state -> (ExposedDirectories, epoch: UInt64)? in
             if let end = state.inFlightDeadline, end <= now {
@@ -361,9 +362,9 @@ extension KernelCache {
                 state.bump()
                 return nil
             }
-            // Else the clock's thread looks at the mount table and comes again.
+            // Otherwise the clock thread first reads the mount table and calls again.
             guard state.isBumpDue(now), state.confirmMountTable() else { return nil }
-            // Also if nothing is handed out: what would be ended is what nobody knows of.
+            // Also without exposed entries: a deferred bump ends entries that the daemon does not know of.
             if state.deferred.take(now), !state.suspension.contains(.mountsBelow) {
                 state.bump()
                 return nil

@@ -1,29 +1,28 @@
 import LinuxSystem
 
-/// What has changed in the mount table since the clock's thread last read it. A bump detaches what is mounted below ours, and
-/// that thread may be a while in getting there: so a bump that no taken right waits for is preceded by this question, and put
-/// off until the thread has looked (docs/coherence.md "The price of a bump").
+/// Whether the mount table has changed since the clock thread last read it (docs/coherence.md "The price of a bump"). A bump
+/// detaches what is mounted below. So a bump without a revocation waits until that thread has read the table.
 struct MountTableChanges: Sendable {
-    /// Nobody may put a bump off longer by mounting and unmounting without end, nanoseconds.
+    /// Nanoseconds that changes of the mount table can defer a bump, even if they never end.
     static let longestDelay: UInt64 = 100_000_000
 
-    /// Whether there was a change since this was last asked.
+    /// Whether the table has changed since the last call.
     private let hasChanged: @Sendable () -> Bool
-    /// The clock's thread is to look.
+    /// The clock thread must read the table.
     private(set) var isReadDue = true
     private var isReading = false
-    /// Since when bumps are put off one after the other, and when the last was, monotonic nanoseconds.
+    /// When bumps were first and last deferred, in monotonic nanoseconds.
     private var deferral: (since: UInt64, last: UInt64)?
 
     init(_ hasChanged: @escaping @Sendable () -> Bool) { self.hasChanged = hasChanged }
 
-    /// By a descriptor of its own: each remembers for itself what it has told.
+    /// Opens a descriptor of its own, because the kernel reports a change once for each descriptor.
     static func ofThisProcess() throws(Errno) -> MountTableChanges {
         let table = SharedDescriptor(try Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly))
         return MountTableChanges { Syscall.hasExceptionalNews(table.rawValue) }
     }
 
-    /// Whether the table has been read since its last change; or a bump was put off for so long that it is made all the same.
+    /// Whether the table was read since its last change, or a bump was deferred for the longest time. Otherwise notes the deferral.
     mutating func confirmRead(_ now: UInt64) -> Bool {
         if hasChanged() { isReadDue = true }
         guard isReadDue || isReading else {
@@ -36,12 +35,12 @@ struct MountTableChanges: Sendable {
         return now >= since + Self.longestDelay
     }
 
-    /// The table is read next: what changes from here on is news.
+    /// Notes that the table is read next. A later change counts as new.
     mutating func beginRead() {
         _ = hasChanged()
         (isReadDue, isReading) = (false, true)
     }
 
-    /// What follows from the table is in force.
+    /// Notes that the consequences of the table are in force.
     mutating func endRead() { isReading = false }
 }
