@@ -1,6 +1,6 @@
 import LinuxSystem
 
-/// An open directory and where its descriptor stands.
+/// An open directory with its descriptor.
 final class OpenDirectory: Sendable {
     let node: Node
     let descriptor: SharedDescriptor

@@ -4,16 +4,16 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-/// An open file: what was granted when it was opened.
+/// An open file, with what was granted at the open.
 final class OpenFile: Sendable {
     let node: Node
     /// O_PATH.
     let pathDescriptor: SharedDescriptor
-    /// Which way its data goes, together with all others that have the object open.
+    /// How its data travels, the same as for other handles of the object.
     let dataPath: DataPathReference
     let isReadable: Bool
     let isWritable: Bool
-    /// Only `append` was granted, or the object was append-only: bytes may be added at the end, none changed.
+    /// Only `append` was granted, or the object was append-only. The handle may add bytes at the end and change none.
     let isAppendOnly: Bool
     var mode: HandleMode {
         var mode: HandleMode = isReadable ? .readable : []
@@ -21,20 +21,20 @@ final class OpenFile: Sendable {
         if isAppendOnly { mode.insert(.appendOnly) }
         return mode
     }
-    /// Of the file while this handle can write: what is known about its gaps.
+    /// What is known of the file's gaps, while this handle can write.
     var writableFile: WritableFile? { additions.withLock { $0.writableFile } }
-    /// Opened with the handle, unless it is for reading and its data does not come here.
+    /// Opened with the handle. nil for a handle that only reads and whose data bypasses the daemon.
     private let opened: SharedDescriptor?
     private let times: AccessTimes
     private let additions = Lock(Additions())
     private let charge: HandleQuota.Charge
     var openedBy: UInt32 { charge.uid }
 
-    /// What a handle gets after it was granted.
+    /// What the handle gets after the open was granted.
     private struct Additions {
         var writableFile: WritableFile?
         var descriptor: SharedDescriptor?
-        /// Opened O_APPEND on first use; on it, positions do not count.
+        /// Opened with O_APPEND at the first use; offsets have no effect on it.
         var appender: (SharedDescriptor, HandleQuota.Charge)?
     }
 
@@ -49,10 +49,10 @@ final class OpenFile: Sendable {
         self.isAppendOnly = isAppendOnly
     }
 
-    /// Before the handle is known to anybody else.
+    /// Call it before the handle is in the table.
     func attach(_ writableFile: WritableFile?) { additions.withLock { $0.writableFile = writableFile } }
 
-    /// Of the backing file, with the access mode of the handle.
+    /// A descriptor of the backing file with the access mode of the handle.
     func descriptor() throws(Errno) -> SharedDescriptor {
         if let opened { return opened }
         return try additions.withLock { additions throws(Errno) in
@@ -65,7 +65,7 @@ final class OpenFile: Sendable {
         }
     }
 
-    /// O_TRUNC, which a handle that only reads may ask for as well.
+    /// Performs O_TRUNC, which a handle that only reads may ask for too.
     func truncate() throws(Errno) {
         if isWritable, let opened { return try Syscall.ftruncate(opened.rawValue, size: 0) }
         try Syscall.truncate(pathDescriptor.rawValue, size: 0)
