@@ -1,22 +1,18 @@
-/// Which decisions become lines of the log, in which order, and what is left out (docs/audit.md "Limits").
-///
-/// Each user has queues and counts of its own, and the users take turns. What one user causes fills that user's queues alone, so it
-/// delays the lines of others and never removes one. A user's new (object, operation) goes before what the log has already.
-///
-/// Everything here is bounded: users, lines that wait, what is remembered of each user. It is told the time, and knows no clock.
+/// Chooses the decisions that become lines of the log, and their order (docs/audit.md "Limits"). Each user has bounded queues, and
+/// users take turns, so that no user removes the lines of another. The caller passes the time.
 struct FairLines<Line> {
     struct Limits {
         /// Lines in a second.
         var all: UInt32
-        /// Of one user in a second.
+        /// Lines of one user in a second.
         var ofUser: UInt32
 
         /// Repeated lines of one user about one object in a second.
         var ofObject: UInt32 { max(1, ofUser / 2) }
-        /// New ones of one user that may wait.
+        /// New lines of one user that may wait.
         var newWaiting: Int { min(16 * Int(ofUser), FairLinesBound.waiting) }
 
-        /// What is allowed takes half, so that it crowds no denial out.
+        /// Grants get half of the limit, so that they displace no denial.
         func most(_ limit: UInt32, allowed isAllowed: Bool) -> UInt32 { isAllowed ? max(1, limit / 2) : limit }
     }
     /// What a decision is about.
@@ -26,7 +22,7 @@ struct FairLines<Line> {
         var operation: String
         var isAllowed = false
     }
-    /// Of one user, or of those for whom there was no room (`uid` is nil).
+    /// The decisions of one user that became no line, or (uid nil) of the users without a queue.
     struct LeftOut {
         var uid: UInt32?
         var all: Int64 = 0
@@ -49,7 +45,7 @@ struct FairLines<Line> {
     private let limits: Limits
     private var users: [User] = []
     private var indexByUser: [UInt32: Int] = [:]
-    /// Places of the users with lines that wait, the next one first.
+    /// Indices of the users with waiting lines, in the order of their turns.
     private var turns: [Int] = []
     private var count = FairCount()
     private var waiting = 0
@@ -59,19 +55,19 @@ struct FairLines<Line> {
     init(_ limits: Limits) { self.limits = limits }
 }
 
-/// How much is kept, whatever is asked.
+/// Bounds that no option changes.
 enum FairLinesBound {
     static let users = 1024
-    /// Lines that wait to be written, of all users.
+    /// Waiting lines of all users.
     static let waiting = 10_000
-    /// How long a line stands for its like, in seconds.
+    /// Seconds for which an equal decision counts as repeated.
     static let remembered: Int64 = 60
     /// Users whose summaries are written in one second.
     static let summaries = 100
 }
 
 extension FairLines {
-    /// A decision at a second of the wall clock. It waits for `take`, or is counted.
+    /// Adds a decision at a second of the wall clock. Its line waits for `take`, or is only counted.
     mutating func add(_ line: Line, _ event: Event, at second: Int64) {
         guard let index = index(of: event.uid) else {
             if others.all == 0 { othersSecond = second }
@@ -85,8 +81,8 @@ extension FairLines {
         waiting += 1
     }
 
-    /// The lines that may be written in this second: each user in turn gives one, until a limit is reached.
-    /// - Parameter isLast: nothing comes after; all that waits is returned.
+    /// Takes the lines for this second: one of each user in turn, up to the limits.
+    /// - Parameter isLast: takes all waiting lines.
     mutating func take(at second: Int64, isLast: Bool = false) -> [Line] {
         var taken: [Line] = []
         var hasTaken = true
@@ -108,8 +104,8 @@ extension FairLines {
         return taken
     }
 
-    /// What was left out in seconds that are over, of so many users at a time; what is not returned is kept.
-    /// - Parameter isLast: of this second, too, and of all.
+    /// Takes the counts of earlier seconds, of a bounded number of users. The others stay for the next call.
+    /// - Parameter isLast: takes all counts, of this second too.
     mutating func takeLeftOut(at second: Int64, isLast: Bool = false) -> [LeftOut] {
         var summaries: [LeftOut] = []
         if others.all > 0, isLast || othersSecond != second {
@@ -124,7 +120,7 @@ extension FairLines {
         return summaries
     }
 
-    /// Where all that may wait does, who has most of it loses the newest.
+    /// If the queues are full, the user with the most waiting lines loses the newest.
     private mutating func hasRoom(besides index: Int) -> Bool {
         guard waiting >= FairLinesBound.waiting else { return true }
         guard let longest = turns.max(by: { users[$0].waiting < users[$1].waiting }),
@@ -135,7 +131,7 @@ extension FairLines {
         return true
     }
 
-    /// nil if there is no room for one more user.
+    /// nil if there is no room for another user.
     private mutating func index(of uid: UInt32) -> Int? {
         if let index = indexByUser[uid] { return index }
         guard users.count >= FairLinesBound.users else {
@@ -143,7 +139,7 @@ extension FairLines {
             indexByUser[uid] = users.count - 1
             return users.count - 1
         }
-        // Each user with lines that wait has a turn.
+        // Each user with waiting lines has a turn.
         guard turns.count < users.count else { return nil }
         var oldest: Int?
         for index in users.indices where users[index].waiting == 0 {
@@ -172,7 +168,7 @@ extension FairLines {
 
     fileprivate struct User {
         let uid: UInt32
-        /// The last one with a decision.
+        /// The second of the last decision.
         private(set) var second: Int64 = 0
         var leftOut: LeftOut
         private(set) var leftOutSecond: Int64 = 0
@@ -183,7 +179,7 @@ extension FairLines {
 
         init(_ uid: UInt32) { (self.uid, leftOut) = (uid, LeftOut(uid: uid)) }
 
-        /// Where a decision waits; nil if it is one too many.
+        /// The queue for a decision; nil if it exceeds a limit.
         mutating func queue(for event: Event, _ limits: Limits, at second: Int64) -> Queue? {
             self.second = second
             let (isNew, ofObject) = recent.add(event.object, event.operation, event.isAllowed, at: second)
@@ -222,7 +218,7 @@ extension FairLines {
             return nil
         }
 
-        /// What waits and matters least is left out.
+        /// Leaves out the newest line of the last queue.
         mutating func removeNewest() -> Bool {
             for queue in Queue.allCases.reversed() {
                 guard let line = queues[queue.rawValue].removeLast() else { continue }
@@ -235,7 +231,7 @@ extension FairLines {
     }
 }
 
-/// Lines in one second; of another second there were none.
+/// The lines of one second; in any other second the count is 0.
 private struct FairCount {
     private var second = Int64.min
     private var all: UInt32 = 0
@@ -275,12 +271,12 @@ private struct FairQueue<Element> {
     mutating func removeLast() -> Element? { count > 0 ? elements.removeLast() : nil }
 }
 
-/// What was decided lately about one user: a small table in which the oldest makes room.
+/// Recent decisions about one user: a small set-associative table in which a new one replaces the oldest of its set.
 private struct RecentDecisions {
     private struct Seen {
         var mark: UInt64 = 0
         var second = Int64.min
-        /// Of an object in its second.
+        /// Decisions about one object in its second.
         var count: UInt32 = 0
     }
     private static let ways = 8
@@ -289,7 +285,8 @@ private struct RecentDecisions {
     private var decisions = [Seen](repeating: Seen(), count: ways * sets)
     private var objects = [Seen](repeating: Seen(), count: ways * objectSets)
 
-    /// - Returns: whether none like it was seen in the last minute, and how many decisions about the object there are in this second.
+    /// - Returns: whether no equal decision was made in the last minute, and the number of decisions about the object in this
+    ///   second.
     mutating func add(
         _ object: UInt64?, _ operation: String, _ isAllowed: Bool, at second: Int64
     ) -> (isNew: Bool, ofObject: UInt32) {
@@ -310,7 +307,7 @@ private struct RecentDecisions {
         return (isNew, objects[index].count)
     }
 
-    /// Where it is, or else the oldest of those that it may replace.
+    /// The index of a mark, or of the oldest element of its set.
     private static func index(of mark: UInt64, in table: inout [Seen], _ sets: Int) -> Int {
         let start = Int(mark % UInt64(sets)) * ways
         var oldest = start

@@ -1,10 +1,9 @@
-/// The last denials of a mount, each user's apart, in room that does not grow.
-///
-/// Where all is full, the user with the largest part loses its oldest. Who is refused again and again so loses denials of its own only.
+/// The last denials of a mount, in a queue for each user and with a bound for all. Beyond the bound the longest queue loses its
+/// oldest, so that a user who is denied often displaces only own denials.
 struct UserDenials {
     private struct Slot {
         var kept: DenialLog.Kept?
-        /// The next newer one of the same user, or the next free slot.
+        /// The next newer denial of the same user, or the next free slot.
         var next = -1
     }
     private struct Queue {
@@ -38,7 +37,7 @@ struct UserDenials {
         }
     }
 
-    /// Who has an equal part or more needs no search: its own oldest goes.
+    /// A user with at least an equal part loses an own denial; that needs no search.
     private func userToEvict(for uid: UInt32) -> UInt32 {
         let own = queues[uid]?.count ?? 0
         if own > 0, own >= capacity / queues.count { return uid }
