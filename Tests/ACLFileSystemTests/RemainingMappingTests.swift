@@ -22,7 +22,7 @@ import Testing
         let file = try Syscall.open(path, OpenFlag.path)
 
         var left = RemainingMappings(remembering: 2)
-        func isLeft() -> Bool { left.mayBeMapped(key(1), file.rawValue) }
+        func isLeft() -> Bool { left.confirmMapped(key(1), file.rawValue) }
         #expect(left.count == 0 && !isLeft(), "nobody asks of a file that never was left")
         left.insert(key(1))
         #expect(isLeft())

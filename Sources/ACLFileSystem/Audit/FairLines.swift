@@ -69,11 +69,11 @@ enum FairLinesBound {
 extension FairLines {
     /// Adds a decision at a second of the wall clock. Its line waits for `take`, or is only counted.
     mutating func add(_ line: Line, _ event: Event, at second: Int64) {
-        guard let index = index(of: event.uid) else {
+        guard let index = findOrAdd(event.uid) else {
             if others.all == 0 { othersSecond = second }
             return others.add(event)
         }
-        guard let queue = users[index].queue(for: event, limits, at: second), hasRoom(besides: index) else {
+        guard let queue = users[index].chooseQueue(for: event, limits, at: second), makeRoom(besides: index) else {
             return users[index].omit(event, at: second)
         }
         if users[index].waiting == 0 { turns.append(index) }
@@ -120,8 +120,9 @@ extension FairLines {
         return summaries
     }
 
-    /// If the queues are full, the user with the most waiting lines loses the newest.
-    private mutating func hasRoom(besides index: Int) -> Bool {
+    /// If the queues are full, leaves out the newest line of the user with the most waiting lines.
+    /// - Returns: false if that is the user of the new line.
+    private mutating func makeRoom(besides index: Int) -> Bool {
         guard waiting >= FairLinesBound.waiting else { return true }
         guard let longest = turns.max(by: { users[$0].waiting < users[$1].waiting }),
             users[longest].waiting > users[index].waiting, users[longest].removeNewest()
@@ -131,8 +132,9 @@ extension FairLines {
         return true
     }
 
-    /// nil if there is no room for another user.
-    private mutating func index(of uid: UInt32) -> Int? {
+    /// Finds the index of a user, or makes one.
+    /// - Returns: nil if there is no room for another user.
+    private mutating func findOrAdd(_ uid: UInt32) -> Int? {
         if let index = indexByUser[uid] { return index }
         guard users.count >= FairLinesBound.users else {
             users.append(User(uid))
@@ -179,8 +181,9 @@ extension FairLines {
 
         init(_ uid: UInt32) { (self.uid, leftOut) = (uid, LeftOut(uid: uid)) }
 
-        /// The queue for a decision; nil if it exceeds a limit.
-        mutating func queue(for event: Event, _ limits: Limits, at second: Int64) -> Queue? {
+        /// Remembers a decision and chooses its queue.
+        /// - Returns: nil if the decision exceeds a limit.
+        mutating func chooseQueue(for event: Event, _ limits: Limits, at second: Int64) -> Queue? {
             self.second = second
             let (isNew, ofObject) = recent.add(event.object, event.operation, event.isAllowed, at: second)
             if isNew {

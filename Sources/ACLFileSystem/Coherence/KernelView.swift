@@ -108,7 +108,7 @@ extension KernelView {
     func suspendForMountsBelow() {
         // With the lock, nobody stands between a look at the old times and the note of a name. What listings show that are
         // not used yet the kernel stamps when it uses them, in whatever epoch it was looked for.
-        let batch = share.lock.withWriteLock { cache.suspendForMountsBelow(unused: handles.unusedNames) }
+        let batch = share.lock.withWriteLock { cache.suspendForMountsBelow(unused: handles.takeUnusedNames()) }
         batch.map(invalidateSingly)
     }
 

@@ -129,7 +129,7 @@ final class DataPathTable: Sendable {
             var demand = demand
             // Requests that reach the daemon do not hold the backing file while a change is in flight.
             if isClaimed { (demand.allowsPassthrough, demand.mustReachDaemon) = (false, true) }
-            var file = state.files[key] ?? first(&state, key, demand, on: mount, everyMount: everyMount, descriptor)
+            var file = state.files[key] ?? makeFile(&state, key, demand, on: mount, everyMount: everyMount, descriptor)
             let path = try Self.path(in: &file, key, demand, on: mount, descriptor)
             let reference = DataPathReference(self, key, mount, path, demand, mayChangeUnnoticed: file.isPassthrough)
             file.opens += 1
@@ -160,7 +160,7 @@ final class DataPathTable: Sendable {
     }
 
     /// Chooses the path of an object that has no handle.
-    private func first(
+    private func makeFile(
         _ state: inout State, _ key: ObjectKey, _ demand: DataDemand, on mount: BackingIDs, everyMount: Bool,
         _ descriptor: Int32
     ) -> File {
@@ -169,7 +169,7 @@ final class DataPathTable: Sendable {
             return File(isPassthrough: true, registrations: [Registration(mount: mount, id: id)])
         }
         // A mapping may still change the file, so the kernel may keep no pages.
-        let isMapped = state.remainingMappings.mayBeMapped(key, descriptor)
+        let isMapped = state.remainingMappings.confirmMapped(key, descriptor)
         return File(isPassthrough: isMapped, registrations: isMapped ? [Registration(mount: mount, id: nil)] : [])
     }
 
@@ -267,7 +267,7 @@ final class DataPathTable: Sendable {
         let changes = try? withShard(of: key) { state throws(Errno) in
             if state.files[key]?.wasMappable == true { return true }
             // A handle that cannot map the file does not end the mappings of others.
-            return state.remainingMappings.mayBeMapped(key, descriptor)
+            return state.remainingMappings.confirmMapped(key, descriptor)
         }
         return changes ?? true
     }

@@ -22,7 +22,7 @@ struct RemainingMappings {
 
     /// Asks whether a file may still be mapped, and forgets it if not.
     /// - Parameter descriptor: of the object, a regular file without a handle; O_PATH is enough.
-    mutating func mayBeMapped(_ key: ObjectKey, _ descriptor: Int32) -> Bool {
+    mutating func confirmMapped(_ key: ObjectKey, _ descriptor: Int32) -> Bool {
         guard remaining.contains(key) || hasForgotten && !cleared.contains(key) else { return false }
         // An error counts as yes.
         guard let isOpen = try? Syscall.isOpenForWriting(descriptor), !isOpen else { return true }

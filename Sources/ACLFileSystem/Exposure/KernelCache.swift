@@ -72,8 +72,8 @@ final class KernelCache: Sendable {
     /// Whether the clock thread must read the mount table first.
     var isMountTableReadDue: Bool { state.withLock { $0.mountTable?.isReadDue ?? false } }
 
-    /// Whether entries may be invalidated singly. That would detach mounts below. If the mount table has changed, wakes the clock
-    /// thread to read it.
+    /// Whether entries may be invalidated singly: not if something may be mounted below, which that would detach. If the mount table
+    /// has changed, wakes the clock thread to read it.
     func confirmMayInvalidate() -> Bool { change { $0.confirmMountTable() && !$0.suspension.contains(.mountsBelow) } }
 
     /// Whether the mount table is read, and no invalidation is in flight. If the table has changed, wakes the clock thread to read
@@ -194,7 +194,7 @@ extension KernelCache {
         }
     }
 
-    /// An exposed entry has moved to another name.
+    /// Notes that an exposed entry has moved to another name.
     func move(_ child: NodeID?, from source: Node, to name: UnsafePointer<CChar>, below destination: Node) {
         change { state in
             let isListed = source.unusedListings.load(ordering: .sequentiallyConsistent) > 0
@@ -273,8 +273,8 @@ extension KernelCache {
         }
     }
 
-    /// An object that the kernel does not know yet has changed after its reply. Without exposed entries the kernel looks it up
-    /// again.
+    /// Bumps because an object has changed before the kernel took the reply that tells of it. Without exposed entries the kernel looks
+    /// it up again.
     func invalidateUnknown() {
         change { state in
             if state.isAnythingExposed { state.bump() }

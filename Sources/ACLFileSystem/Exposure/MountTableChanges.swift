@@ -7,14 +7,14 @@ struct MountTableChanges: Sendable {
     static let longestDelay: UInt64 = 100_000_000
 
     /// Whether the table has changed since the last call.
-    private let hasChanged: @Sendable () -> Bool
+    private let takeChange: @Sendable () -> Bool
     /// The clock thread must read the table.
     private(set) var isReadDue = true
     private var isReading = false
     /// When bumps were first and last deferred, in monotonic nanoseconds.
     private var deferral: (since: UInt64, last: UInt64)?
 
-    init(_ hasChanged: @escaping @Sendable () -> Bool) { self.hasChanged = hasChanged }
+    init(_ takeChange: @escaping @Sendable () -> Bool) { self.takeChange = takeChange }
 
     /// Opens a descriptor of its own, because the kernel reports a change once for each descriptor.
     static func ofThisProcess() throws(Errno) -> MountTableChanges {
@@ -24,7 +24,7 @@ struct MountTableChanges: Sendable {
 
     /// Whether the table was read since its last change, or a bump was deferred for the longest time. Otherwise notes the deferral.
     mutating func confirmRead(_ now: UInt64) -> Bool {
-        if hasChanged() { isReadDue = true }
+        if takeChange() { isReadDue = true }
         guard isReadDue || isReading else {
             deferral = nil
             return true
@@ -37,7 +37,7 @@ struct MountTableChanges: Sendable {
 
     /// Notes that the table is read next. A later change counts as new.
     mutating func beginRead() {
-        _ = hasChanged()
+        _ = takeChange()
         (isReadDue, isReading) = (false, true)
     }
 

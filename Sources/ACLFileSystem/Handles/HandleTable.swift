@@ -13,8 +13,8 @@ final class HandleTable: Sendable {
     }
     private let state = Lock(State())
 
-    /// The names in listings that the kernel may not have used yet.
-    var unusedNames: ExposedEntries {
+    /// Takes the entries of listings that the kernel may not have used yet, to be invalidated singly.
+    func takeUnusedNames() -> ExposedEntries {
         let listings = state.withLock { state in
             state.entries.values.compactMap { entry -> UnusedListing? in
                 if case .directory(let directory) = entry { directory.listing } else { nil }

@@ -102,15 +102,15 @@ final class FillTimes: Sendable {
     /// Waits for the RELEASE that follows a close. If none comes, another process has the handle, and later calls do not wait. Call
     /// it without the metadata lock.
     func awaitRelease(_ key: ObjectKey) {
-        guard areAnyMoved, isReleaseInFlight(key) else { return }
+        guard areAnyMoved, checkRelease(key) else { return }
         defer { waiters.subtract(1, ordering: .relaxed) }
         guard waiters.add(1, ordering: .relaxed).newValue <= Self.mostWaiting else { return }
         waiting {
-            repeat { SystemTime.sleep(milliseconds: 1) } while isReleaseInFlight(key)
+            repeat { SystemTime.sleep(milliseconds: 1) } while checkRelease(key)
         }
     }
 
-    private func isReleaseInFlight(_ key: ObjectKey) -> Bool {
+    private func checkRelease(_ key: ObjectKey) -> Bool {
         var isInFlight = false
         change(key) { moved in
             guard let last = moved, last.closedAt > 0 else { return }

@@ -89,14 +89,14 @@ final class ZeroFiller: Sendable {
 
     /// Adds a job. If there are too many, the calling thread works on it for one turn; the rest stays reserved.
     func add(_ job: FillJob) {
-        if take(job) { return }
+        if enqueue(job) { return }
         guard let rest = work(on: job) else { return }
         rest.files.countFileWithHoles()
         rest.end(isFilled: true, always: true)
     }
 
     /// - Returns: false if there are too many jobs, or no thread.
-    private func take(_ job: FillJob) -> Bool {
+    private func enqueue(_ job: FillJob) -> Bool {
         state.withLock { state in
             guard state.runnable < Self.most else { return false }
             state.jobs.append(job)
