@@ -1,7 +1,6 @@
 import MountOptions
 
-/// The timeouts of the `cache` option, for answers that are the same for every caller, as far as this kernel can invalidate
-/// (docs/coherence.md R8 and R16).
+/// The timeouts of the `cache` option, for answers that are the same for every caller (docs/coherence.md R8 and R16).
 struct CacheTimeouts: Sendable, Equatable {
     /// Seconds for entries.
     var entry: Double

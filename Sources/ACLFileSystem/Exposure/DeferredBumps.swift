@@ -1,5 +1,5 @@
-/// Bumps 10 ms, 100 ms, 1 s, 10 s and 100 s after a revocation, one of each at a time. They end entries from stale replies, because
-/// the kernel does not tell when it uses a reply, and limit races that are unknown.
+/// Bumps 10 ms, 100 ms, 1 s, 10 s and 100 s after a revocation, one of each at a time. The kernel does not tell when it uses a
+/// reply. These bumps end entries from stale replies, and from races that are unknown.
 struct DeferredBumps: Sendable {
     private static let delays: [UInt64] = [10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000, 100_000_000_000]
     private var deadlines = [UInt64?](repeating: nil, count: delays.count)

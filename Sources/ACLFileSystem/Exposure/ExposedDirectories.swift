@@ -1,8 +1,7 @@
 import LinuxSystem
 
-/// Directories with exposed entries in the present epoch, each with its ctime before the first of them was looked up
-/// (docs/coherence.md "When time alone is no reason"). While no ctime changes, no name below them has changed, and no user has lost
-/// `search`.
+/// Directories with exposed entries in the present epoch (docs/coherence.md "When time alone is no reason"). Each has its ctime
+/// from before the first look-up. While no ctime changes, no name below has changed, and no user has lost `search`.
 struct ExposedDirectories: Sendable {
     /// Reading the ctimes of so many takes some milliseconds.
     static let capacity = 4096

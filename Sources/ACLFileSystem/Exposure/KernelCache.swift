@@ -120,8 +120,8 @@ extension KernelCache {
         return last != 0 && state.withLock { $0.timeouts.entry > 0 && $0.isUnexpectedLookup(last) }
     }
 
-    /// Exposes an entry. The caller knows that `search` on the parent is universal, and holds the metadata lock, so that a change
-    /// of that comes later than the mark that is set here.
+    /// Exposes an entry. The caller knows that `search` on the parent is universal, and holds the metadata lock. So a change of
+    /// that comes after the mark that is set here.
     /// - Parameters:
     ///   - ctime: of the parent, from before its facts were read and the name was looked up.
     ///   - isListed: by a listing, for which the kernel holds the directory's lock.

@@ -2,8 +2,8 @@ import BackingStore
 import LinuxSystem
 import Synchronization
 
-/// Directories whose names a spare thread is changing. unlink(2), rename(2) and link(2) may sleep with the lock of the backing
-/// directory, so operations that need it wait here, with a deadline (docs/decisions/0020-held-files.md "Names").
+/// Directories whose names a spare thread is changing (docs/decisions/0020-held-files.md "Names"). unlink(2), rename(2) and link(2)
+/// may sleep with the lock of the backing directory. Operations that need this lock wait here, with a deadline.
 final class NameGates: Sendable {
     enum Gate: Hashable {
         case directory(ObjectKey)

@@ -2,8 +2,8 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-/// The mark of R7. The kernel may look up the directory's name without the lock of its parent, so that a stale reply could restore
-/// an entry that was invalidated. A marked node is never answered with a timeout. The mark ends when the kernel forgets the node;
+/// The mark of R7. The kernel may look up the directory without the lock of its parent, so a stale reply could restore an
+/// invalidated entry. A marked node is never answered with a timeout. The mark ends when the kernel forgets the node;
 /// `ForgettingQueue` helps.
 struct Revalidation: ~Copyable, Sendable {
     /// One word, because each node has one. Two bits, then how often a FORGET may still be awaited, then the number of attempts.
