@@ -144,7 +144,7 @@ final class CreationNotesTests {
     @Test func anObjectOfAnotherMomentStays() throws {
         Self.file(source + "/d/new")
         let tree = try tree()
-        let leftovers = CreationLeftovers(tree, isServers: false)
+        let leftovers = CreationLeftovers(tree, isOnServer: false)
         let directory = try loaded(tree)
         var status = stat()
         #expect(lstat(source + "/d/new", &status) == 0)
@@ -170,7 +170,7 @@ final class CreationNotesTests {
         let note = CreationNote(
             time: Timespec(sec: 0, nsec: 0), mode: S_IFREG | 0o600, maker: 4_294_967_294, owner: 501, inode: directory.status.inode,
             handle: directory.object.key.handle, name: Array("new".utf8), path: nil)
-        #expect(try CreationLeftovers(tree, isServers: false).remove(note))
+        #expect(try CreationLeftovers(tree, isOnServer: false).remove(note))
         #expect(!exists("d/new"))
     }
 

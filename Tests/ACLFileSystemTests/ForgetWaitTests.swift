@@ -120,7 +120,7 @@ import Testing
         #expect(begun == 8)
         waits.end()
         #expect(waits.begin())
-        waits.noteLoss()
+        waits.noteInvalidation()
         #expect(waits.isAnyLikely)
     }
 }

@@ -89,7 +89,7 @@ public final class Judge: Sendable {
             remember(decision, of: operation, caller, object, named: name, in: directory, rule: rule)
             throw denial.errno
         }
-        if let audit, audit.takesAllowed {
+        if let audit, audit.logsAllowed {
             audit.add(line(kept(decision, operation, caller, object, name, directory, nil), caller))
         }
     }
@@ -159,7 +159,7 @@ public final class Judge: Sendable {
         return DenialLog.Kept(
             time: now.sec, nanoseconds: now.nsec, uid: caller.uid, operation: operation,
             inode: tree.shownInode(device: object.status.device, inode: object.status.inode),
-            subject: DeniedSubject(directory ?? object.object, name: name.map { Array($0.bytes) }), decision: decision,
+            denied: DeniedObject(directory ?? object.object, name: name.map { Array($0.bytes) }), decision: decision,
             rule: rule)
     }
 

@@ -2,21 +2,21 @@ import Authorization
 import LinuxSystem
 import Synchronization
 
-/// What `aclfs status` shows. Each number only grows in the life of a mount.
+/// Counters for `aclfs status`. A number never decreases in the life of a mount.
 public final class Counters: Sendable {
     private let allowed = Atomic<UInt64>(0)
     private let denied = Lock<[String: UInt64]>([:])
 
     let opensCached = Atomic<UInt64>(0)
     let opensPassthrough = Atomic<UInt64>(0)
-    let opensSeen = Atomic<UInt64>(0)
+    let opensDirect = Atomic<UInt64>(0)
 
-    /// An open file, by the way that its data goes.
+    /// Counts an open file by its data path.
     func count(_ path: DataPath) {
         switch path {
         case .cached: opensCached.add(1, ordering: .relaxed)
         case .passthrough: opensPassthrough.add(1, ordering: .relaxed)
-        case .direct, .seenPassthrough: opensSeen.add(1, ordering: .relaxed)
+        case .direct, .directWithMappings: opensDirect.add(1, ordering: .relaxed)
         }
     }
 
@@ -29,13 +29,14 @@ public final class Counters: Sendable {
         }
     }
 
+    /// The number of decisions that granted.
     public var decisionsAllowed: UInt64 { allowed.load(ordering: .relaxed) }
-    /// Denials by the stage that refused.
+    /// The number of denials by stage.
     public var denials: [String: UInt64] { denied.withLock { $0 } }
 }
 
 extension Stage {
-    /// The stage without its particulars, for counting.
+    /// The stage without details, as the key of a counter.
     var family: String {
         switch self {
         case .precondition: "precondition"

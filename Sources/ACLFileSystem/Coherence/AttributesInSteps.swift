@@ -19,10 +19,10 @@ extension KernelView {
     ///   - seconds: that they are good for.
     ///   - isForAll: everybody may see them.
     func prepareAnswer(_ object: ObjectState, of node: Node, goodFor seconds: Double, isForAll: Bool) {
-        if isSticky(object) || !isForAll && knowsAllChanges && node.attributeTime.isLeft(at: SystemTime.monotonic()) {
+        if isSticky(object) || !isForAll && knowsAllChanges && node.attributeTimeout.isRunning(at: SystemTime.monotonic()) {
             cache.invalidateAttributes(of: node.id)
         }
-        if seconds > 0 { node.attributeTime.give(seconds: seconds, at: SystemTime.monotonic()) }
+        if seconds > 0 { node.attributeTimeout.extend(seconds: seconds, at: SystemTime.monotonic()) }
     }
 
     /// Whether the kernel can do without the sizes, link counts and times in an answer, since all that changes them comes through it.

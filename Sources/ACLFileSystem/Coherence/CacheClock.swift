@@ -12,7 +12,7 @@ final class CacheClock: Sendable {
         let waiter = try Waiter()
         self.waiter = waiter
         let table = SharedDescriptor(try Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly))
-        if device != nil { kernel.cache.watchMounts(try .ofThisProcess()) }
+        if device != nil { kernel.cache.watchMountTable(try .ofThisProcess()) }
         kernel.cache.onEarlierDeadline { waiter.wake() }
         _ = try Thread.start(name: "aclfs-clock") { [self] in
             var inside = MountsInside()
@@ -20,15 +20,15 @@ final class CacheClock: Sendable {
                 if let device { Self.look(at: table, device, kernel, &inside) }
                 var news: Waiter.Reasons = []
                 // First what is mounted, then what has fallen due: a bump would detach what was mounted just now.
-                while !news.contains(.watched), !kernel.cache.isLookAtMountsDue, !isStopped.load(ordering: .relaxed) {
+                while !news.contains(.watched), !kernel.cache.isMountTableReadDue, !isStopped.load(ordering: .relaxed) {
                     let now = SystemTime.monotonic()
-                    if inside.areDoubtful(now) { kernel.cache.doubtNames() }
+                    if inside.areDoubtful(now) { kernel.cache.markEntriesUncertain() }
                     kernel.cache.tick(now, areUnchanged: kernel.areUnchanged)
                     kernel.invalidateLateEntries()
                     kernel.invalidateEndedGrants()
                     let marked = kernel.forgetting.take(now)
                     if !marked.isEmpty { Self.forget(marked, device, kernel) }
-                    let due = [kernel.cache.nextDue, kernel.forgetting.nextDue, kernel.loader.view?.nextExpiry]
+                    let due = [kernel.cache.nextDeadline, kernel.forgetting.nextDue, kernel.loader.view?.nextExpiry]
                         .compactMap { $0 }.min()
                     news = waiter.wait(watching: device == nil ? -1 : table.rawValue, until: due)
                 }
@@ -53,7 +53,7 @@ final class CacheClock: Sendable {
             if isHarmless, let used, !used.contains(inode) {
                 kernel.notices.drop(candidate)
             } else {
-                candidate.node.revalidation.attemptIsOver()
+                candidate.node.revalidation.endAttempt()
             }
         }
     }
@@ -61,7 +61,7 @@ final class CacheClock: Sendable {
     private static func look(
         at table: SharedDescriptor, _ device: UInt64, _ kernel: KernelView, _ inside: inout MountsInside
     ) {
-        kernel.cache.beginLookAtMounts()
+        kernel.cache.beginMountTableRead()
         var mayBeBelow = true
         // A table that cannot be read may hide a mount: as if there were one.
         if let mounts = try? MountInfo.read(table.rawValue) {
@@ -70,7 +70,7 @@ final class CacheClock: Sendable {
             mayBeBelow = kernel.mountsBelow.exist
         }
         if mayBeBelow { kernel.suspendForMountsBelow() }
-        kernel.cache.endLookAtMounts()
+        kernel.cache.endMountTableRead()
         if !mayBeBelow { kernel.cache.resume(.mountsBelow) }
     }
 }

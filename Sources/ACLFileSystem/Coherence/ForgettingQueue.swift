@@ -23,11 +23,11 @@ final class ForgettingQueue: Sendable {
 
     /// - Returns: whether it falls due earlier than all others; nothing happens if the node waits already.
     func add(_ node: Node, _ name: UnsafePointer<CChar>, in parent: NodeID) -> Bool {
-        guard let seconds = node.revalidation.nextAttempt() else { return false }
+        guard let seconds = node.revalidation.beginAttempt() else { return false }
         let due = (SystemTime.monotonic() / Self.raster + 1) * Self.raster + seconds * 1_000_000_000
         return candidates.withLock { candidates in
             guard candidates.count < Self.capacity else {
-                node.revalidation.attemptIsOver()
+                node.revalidation.endAttempt()
                 return false
             }
             let isEarliest = candidates.allSatisfy { $0.due > due }

@@ -36,7 +36,7 @@ final class KernelView: Sendable {
     /// Attaches the notifier. Call once, before the session loop starts.
     /// - Parameter device: of the mount, from the mount table; nil if it was not found there.
     func start(_ notifier: Notifier, device: UInt64?) throws(Errno) {
-        cache.connect(notifier)
+        cache.attach(notifier)
         try notices.start(notifier, loader.nodes, cache)
         do throws(Errno) {
             let made = try CacheClock(self, device: device)
@@ -78,7 +78,7 @@ extension KernelView {
         cache.invalidateAttributes(of: node.id)
         // It runs programs by what it knows of these.
         if let after, after.mode == object.facts.mode, after.owner == object.facts.owner, after.group == object.facts.group { return }
-        node.attributeTime.forget(at: SystemTime.monotonic())
+        node.attributeTimeout.invalidate(at: SystemTime.monotonic())
     }
 
     private func loses(_ rights: Rights, _ before: ObjectState, _ after: ObjectFacts?) -> Bool {
@@ -97,7 +97,7 @@ extension KernelView {
             invalidateView()
         }
         if judge.everybodyHolds(.search, on: destination) {
-            cache.move(loader.nodes.known(object.object)?.id, from: old, to: name, below: new)
+            cache.move(loader.nodes.node(of: object.object)?.id, from: old, to: name, below: new)
         } else {
             cache.invalidateEntries(below: old)
         }
@@ -108,12 +108,12 @@ extension KernelView {
     func suspendForMountsBelow() {
         // With the lock, nobody stands between a look at the old times and the note of a name. What listings show that are
         // not used yet the kernel stamps when it uses them, in whatever epoch it was looked for.
-        let batch = share.lock.withWriteLock { cache.suspendForMountsBelow(unused: handles.unusedNames) }
+        let batch = share.lock.withWriteLock { cache.suspendForMountsBelow(unused: handles.takeUnusedNames()) }
         batch.map(invalidateSingly)
     }
 
     /// On the clock's thread.
-    func invalidateLateEntries() { cache.takeLateNames().map(invalidateSingly) }
+    func invalidateLateEntries() { cache.takeDeferredEntries().map(invalidateSingly) }
 
     private func invalidateSingly(_ batch: NamesInFlight.Batch) {
         let orders = Notices.Orders(

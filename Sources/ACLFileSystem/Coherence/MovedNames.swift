@@ -21,11 +21,11 @@ extension TreeMounts {
             }
             return
         }
-        forEachPlace(of: object, named: name, in: source) { place, index in
-            let new = Place.Name(parent: destination.object, name: Array(newName.bytes))
-            place.names[index] = new
-            place.last = new
-            place.finding = nil
+        forEachPlace(of: object, named: name, in: source) { location, index in
+            let new = NodeLocation.Name(parent: destination.object, name: Array(newName.bytes))
+            location.names[index] = new
+            location.last = new
+            location.cachedZone = nil
         }
     }
 
@@ -41,11 +41,11 @@ extension TreeMounts {
             return
         }
         // What was found out stays: it says what a file is that has lost its last name.
-        forEachPlace(of: object, named: name, in: directory) { place, index in place.names.remove(at: index) }
+        forEachPlace(of: object, named: name, in: directory) { location, index in location.names.remove(at: index) }
     }
 
     private func forEachPlace(
-        of object: ObjectState, named name: UnsafePointer<CChar>, in directory: ObjectState, _ body: (inout Place, Int) -> Void
+        of object: ObjectState, named name: UnsafePointer<CChar>, in directory: ObjectState, _ body: (inout NodeLocation, Int) -> Void
     ) {
         let confined = confined
         guard !confined.isEmpty else { return }
@@ -53,12 +53,12 @@ extension TreeMounts {
         for mount in confined {
             guard let view = mount.loader.view else { continue }
             for node in mount.loader.nodes.all(of: object.object) {
-                view.places.withLock { places in
-                    guard var place = places[node.id],
-                        let index = place.names.firstIndex(where: { $0.isThis(name, in: directory.object) })
+                view.locations.withLock { locations in
+                    guard var location = locations[node.id],
+                        let index = location.names.firstIndex(where: { $0.isThis(name, in: directory.object) })
                     else { return }
-                    body(&place, index)
-                    places[node.id] = place
+                    body(&location, index)
+                    locations[node.id] = location
                 }
             }
         }

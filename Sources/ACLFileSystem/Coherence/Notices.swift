@@ -36,9 +36,9 @@ final class Notices: Sendable {
 
     private func forget(_ candidates: [ForgettingQueue.Candidate], _ notifier: Notifier, _ nodes: NodeTable, _ cache: KernelCache) {
         let dropped = candidates.filter { candidate in
-            guard cache.mayDropEntries else { return false }
-            candidate.node.revalidation.noteDrop()
-            cache.forgets.noteLoss()
+            guard cache.confirmMayInvalidate() else { return false }
+            candidate.node.revalidation.noteInvalidation()
+            cache.forgets.noteInvalidation()
             notifier.invalidateEntry(candidate.name, in: candidate.parent)
             return true
         }
@@ -48,12 +48,12 @@ final class Notices: Sendable {
             SystemTime.sleep(milliseconds: 10)
             let walked = dropped.filter { nodes.find($0.node.id) === $0.node && $0.node.revalidation.isEarlyAttempt }
             if !walked.isEmpty {
-                for candidate in walked { candidate.node.revalidation.noteDrop() }
-                cache.bumpSoon()
+                for candidate in walked { candidate.node.revalidation.noteInvalidation() }
+                cache.requestBump()
                 SystemTime.sleep(milliseconds: 40)
             }
         }
-        for candidate in candidates { candidate.node.revalidation.attemptIsOver() }
+        for candidate in candidates { candidate.node.revalidation.endAttempt() }
     }
 
     func stop() {
@@ -64,7 +64,7 @@ final class Notices: Sendable {
 
     /// Has the kernel forget a name, if it has time; what is not done now is asked for again later.
     func drop(_ candidate: ForgettingQueue.Candidate) {
-        if !queue.add(candidate) { candidate.node.revalidation.attemptIsOver() }
+        if !queue.add(candidate) { candidate.node.revalidation.endAttempt() }
     }
 
     /// Has the kernel read a file's bytes anew. On a thread of its own, which waits for reads that hold the file's

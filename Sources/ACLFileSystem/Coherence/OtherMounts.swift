@@ -26,7 +26,7 @@ extension KernelView {
 
     /// Attributes have changed without a request that would carry the new ones to the kernel.
     func invalidateAttributes(of node: Node) {
-        node.attributeTime.forget(at: SystemTime.monotonic())
+        node.attributeTimeout.invalidate(at: SystemTime.monotonic())
         cache.invalidateAttributes(of: node.id)
         tellOthers(of: node.object)
     }
@@ -71,11 +71,11 @@ extension KernelView {
     /// Whether attributes may change without our being told in time: somebody writes the file, perhaps through another
     /// mount, whose kernel keeps what it writes to itself.
     func changesElsewhere(_ object: BackingObject) -> Bool {
-        share.hasSeveralMounts && object.kind == .file && share.growing.isOpenForWriting(object.key)
+        share.hasSeveralMounts && object.kind == .file && share.writableFiles.isOpenForWriting(object.key)
     }
 
     /// Whether the kernel may just be learning of an object, so that it cannot be told that its attributes have changed.
-    func isNewHere(_ object: BackingObject) -> Bool { share.hasSeveralMounts && loader.nodes.known(object) == nil }
+    func isNewHere(_ object: BackingObject) -> Bool { share.hasSeveralMounts && loader.nodes.node(of: object) == nil }
 }
 
 extension KernelView {
@@ -84,7 +84,7 @@ extension KernelView {
     /// Never from a thread that answers requests, nor the clock's.
     func awaitSettledMounts() {
         let end = SystemTime.monotonic() + 500_000_000
-        while !cache.isSettled, SystemTime.monotonic() < end { SystemTime.sleep(milliseconds: 1) }
+        while !cache.confirmInvalidated(), SystemTime.monotonic() < end { SystemTime.sleep(milliseconds: 1) }
     }
 
     /// Nothing is handed out any more, and what was is taken back before this returns. Until then changes through the

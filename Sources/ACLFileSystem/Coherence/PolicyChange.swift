@@ -16,7 +16,7 @@ extension KernelView {
         guard let view = loader.view else { return }
         awaitSettledMounts()
         do throws(Errno) { try invalidateEverything() } catch {
-            view.repeatExpiry()
+            view.restoreExpiry()
             cache.wakeClock()
             throw error
         }
@@ -26,7 +26,7 @@ extension KernelView {
     func invalidateEndedGrants() {
         guard let view = loader.view, view.takeExpiry() else { return }
         // Not long: the clock has other things to do.
-        do { try invalidateEverything(milliseconds: 50) } catch { view.repeatExpiry() }
+        do { try invalidateEverything(milliseconds: 50) } catch { view.restoreExpiry() }
     }
 
     /// All that the kernel holds of this mount: after the change a barrier, then the bump, then attributes (R1, R4, R12).

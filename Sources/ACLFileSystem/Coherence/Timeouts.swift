@@ -49,14 +49,14 @@ extension KernelView {
     private func entryTime(
         _ node: Node, _ status: FileStatus, named name: UnsafePointer<CChar>, below parent: ObjectState, isListed: Bool
     ) -> Double {
-        guard let directory = parent.node, cache.times.entry > 0, judge.everybodyHolds(.search, on: parent),
+        guard let directory = parent.node, cache.timeouts.entry > 0, judge.everybodyHolds(.search, on: parent),
             judge.gate.rights(behind: node.object.kind) == nil
         else {
             if node.isDirectory {
                 node.revalidation.mark()
                 cache.invalidateOldTimeout(of: node)
             } else {
-                cache.answerWithoutTime(node)
+                cache.noteUncacheableEntry(node)
             }
             return 0
         }
@@ -64,7 +64,7 @@ extension KernelView {
             if forgetting.add(node, name, in: directory.id) { cache.wakeClock() }
             return 0
         }
-        let child = NamedChild(node: node, isElsewhere: status.mountID != parent.status.mountID)
+        let child = NamedChild(node: node, isOnOtherMount: status.mountID != parent.status.mountID)
         return cache.expose(name, child, below: directory, at: parent.status.ctime, isListed: isListed) { tellsEveryChange(parent) }
     }
 
@@ -104,9 +104,9 @@ extension KernelView {
     }
 
     func shownAfterChange(_ object: ObjectState) -> ShownAttributes {
-        let time = isForAll(object) && staysTrue(object) ? cache.timeOfChangedAttributes : 0
+        let time = isForAll(object) && staysTrue(object) ? cache.timeoutOfChangedAttributes : 0
         // Whatever was taken back meanwhile, the kernel takes these, with their time.
-        object.node?.attributeTime.replace(seconds: time, at: SystemTime.monotonic())
+        object.node?.attributeTimeout.replace(seconds: time, at: SystemTime.monotonic())
         return ShownAttributes(attributes: attributes(of: object), validFor: time)
     }
 
@@ -119,7 +119,7 @@ extension KernelView {
     /// Seconds that the attributes in an answer are good for.
     private func attributeTime(_ object: ObjectState, of node: Node) -> Double {
         let isForAll = isForAll(object)
-        let time = isForAll && staysTrue(object) ? cache.times.attributes : 0
+        let time = isForAll && staysTrue(object) ? cache.timeouts.attributes : 0
         prepareAnswer(object, of: node, goodFor: time, isForAll: isForAll)
         return time
     }
@@ -136,13 +136,13 @@ extension KernelView {
 
     /// Whether the kernel sees to it that attributes stay true.
     private func staysTrue(_ object: ObjectState) -> Bool {
-        !changesElsewhere(object.object) && !(object.status.isRegular && changesUnseen(object))
+        !changesElsewhere(object.object) && !(object.status.isRegular && mayChangeUnnoticed(object))
     }
 
     /// A file's data or times may change without the kernel's knowledge.
-    private func changesUnseen(_ object: ObjectState) -> Bool {
-        share.growing.times.isShown(object.object.key)
-            || share.dataPaths.changesUnseen(object.object.key, object.descriptor.rawValue)
+    private func mayChangeUnnoticed(_ object: ObjectState) -> Bool {
+        share.writableFiles.times.isTracked(object.object.key)
+            || share.dataPaths.mayChangeUnnoticed(object.object.key, object.descriptor.rawValue)
     }
 }
 
@@ -165,7 +165,7 @@ extension KernelView {
         let status = object.status
         let modification =
             object.object.kind == .file
-            ? share.growing.times.modification(of: object.object.key, status, object.descriptor.rawValue) : status.mtime
+            ? share.writableFiles.times.modification(of: object.object.key, status, object.descriptor.rawValue) : status.mtime
         return ObjectAttributes(
             ino: loader.tree.shownInode(device: status.device, inode: status.inode), mode: status.mode,
             nlink: status.nlink, uid: status.uid, gid: status.gid, size: status.size, blocks: status.blocks,

@@ -60,7 +60,7 @@ public final class TreeMounts: Sendable {
             share.setSeveralMounts(false)
             // What changed through the one that goes is still to be taken (AttributesInSteps.swift).
             let now = SystemTime.monotonic()
-            for mount in left { for node in mount.kernel.loader.nodes.all { node.attributeTime.forget(at: now) } }
+            for mount in left { for node in mount.kernel.loader.nodes.all { node.attributeTimeout.invalidate(at: now) } }
             return left
         }
         guard left.count <= 1 else { return }
@@ -85,7 +85,7 @@ public final class TreeMounts: Sendable {
 
     /// A file has lost its last name: no backing id may hold it.
     func dropBackingIDs(of object: BackingObject) {
-        for mount in members.withLock({ $0 }) { mount.backingIDs.drop(object.key) }
+        for mount in members.withLock({ $0 }) { mount.backingIDs.closeIdle(of: object.key) }
     }
 
     /// Whether a view of this mount has a file open for writing.

@@ -18,7 +18,7 @@ extension BackingTree {
     /// The path by which the object stands now, or the directory of the name; the last name, if there was one, is the one
     /// that was asked for. The path is told only if it leads there.
     func place(of denial: Denial) -> DenialPlace {
-        guard let subject = denial.subject, let object = subject.object else { return .unknown }
+        guard let denied = denial.denied, let object = denied.object else { return .unknown }
         do throws(Errno) {
             // What was removed and is open somewhere must not be kept by this question.
             defer { forgetDescriptorIfRemoved(object) }
@@ -28,7 +28,7 @@ extension BackingTree {
             guard let names = names(to: descriptor, status) else { return .unknown }
             let found = try self.object(at: names).status
             guard found.device == status.device, found.inode == status.inode else { return .unknown }
-            return .path(names + (subject.name.map { [$0] } ?? []))
+            return .path(names + (denied.name.map { [$0] } ?? []))
         } catch { return error == .noent ? .gone : .unknown }
     }
 }
@@ -41,7 +41,7 @@ extension Explainer {
         let place = loader.tree.place(of: denial)
         guard let credential else { return place }
         guard case .path(var directories) = place else { return .unknown }
-        if denial.subject?.name != nil { directories.removeLast() }
+        if denial.denied?.name != nil { directories.removeLast() }
         return mayFind(directories, credential) ? place : .unknown
     }
 

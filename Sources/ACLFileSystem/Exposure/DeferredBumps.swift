@@ -1,23 +1,25 @@
-/// Bumps some time after a revocation, against late answers, of which nothing tells when they are used, and against races that
-/// nobody thought of: 10 ms, 100 ms, 1 s, 10 s and 100 s behind it, one of each at a time.
+/// Bumps 10 ms, 100 ms, 1 s, 10 s and 100 s after a revocation, one of each at a time. The kernel does not tell when it uses a
+/// reply. These bumps end entries from stale replies, and from races that are unknown.
 struct DeferredBumps: Sendable {
     private static let delays: [UInt64] = [10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000, 100_000_000_000]
-    private var due = [UInt64?](repeating: nil, count: delays.count)
+    private var deadlines = [UInt64?](repeating: nil, count: delays.count)
 
-    var next: UInt64? { due.lazy.compactMap { $0 }.min() }
+    var next: UInt64? { deadlines.lazy.compactMap { $0 }.min() }
 
-    /// - Returns: whether something falls due earlier than before.
+    /// Adds bumps after a revocation.
+    /// - Returns: whether the next deadline is earlier than before.
     mutating func add(after now: UInt64) -> Bool {
         let before = next
-        for index in due.indices where due[index] == nil { due[index] = now + Self.delays[index] }
+        for index in deadlines.indices where deadlines[index] == nil { deadlines[index] = now + Self.delays[index] }
         return next != before
     }
 
-    /// Whether one was due; it is due no longer.
+    /// Removes deadlines that have passed.
+    /// - Returns: whether there was one.
     mutating func take(_ now: UInt64) -> Bool {
         var wasDue = false
-        for index in due.indices {
-            if let time = due[index], time <= now { (due[index], wasDue) = (nil, true) }
+        for index in deadlines.indices {
+            if let time = deadlines[index], time <= now { (deadlines[index], wasDue) = (nil, true) }
         }
         return wasDue
     }

@@ -1,13 +1,12 @@
 import LinuxSystem
 
-/// The directories below which the kernel may believe names in the present epoch, each with the ctime that it had before the
-/// first of them was looked for. While all keep it, no name below them has come, gone or moved and nobody has lost the
-/// right to search them behind our back (docs/coherence.md "When time alone is no reason").
+/// Directories with exposed entries in the present epoch (docs/coherence.md "When time alone is no reason"). Each has its ctime
+/// from before the first look-up. While no ctime changes, no name below has changed, and no user has lost `search`.
 struct ExposedDirectories: Sendable {
-    /// Looking at so many takes some milliseconds.
+    /// Reading the ctimes of so many takes some milliseconds.
     static let capacity = 4096
-    /// Looks without a hand-out in between; then the names are taken back, so that a mount that nobody uses rests.
-    private static let mostIdleLooks = 60
+    /// Checks without an exposure in between. Then the entries are invalidated, so that an unused mount needs no checks.
+    private static let mostIdleChecks = 60
     /// Nanoseconds (R8).
     private static let longestEpoch: UInt64 = 3_600_000_000_000
 
@@ -17,28 +16,32 @@ struct ExposedDirectories: Sendable {
     }
 
     private(set) var all: [Seen] = []
-    /// What the kernel believes goes beyond what looking at these directories can confirm.
-    private(set) var areDoubtful = false
-    private var idleLooks = 0
-    /// Monotonic nanoseconds; 0 before the first hand-out.
+    /// The ctimes cannot confirm all exposed entries.
+    private(set) var areUncertain = false
+    private var idleChecks = 0
+    /// Monotonic nanoseconds; 0 before the first exposure.
     private var beginning: UInt64 = 0
 
-    /// From now on a bump is due, in this epoch for the first time or again.
+    /// Notes that a periodic bump is scheduled.
     mutating func begin(_ now: UInt64) { if beginning == 0 { beginning = now } }
 
     mutating func removeAll() { self = ExposedDirectories() }
 
-    mutating func doubt() {
-        areDoubtful = true
+    mutating func markUncertain() {
+        areUncertain = true
         all.removeAll()
     }
 
-    /// A name was handed out below `directory`, in this epoch for the first time if `isFirst`.
-    mutating func note(_ directory: Node, at ctime: Timespec, isFirst: Bool, isTold: () -> Bool) {
-        idleLooks = 0
-        guard !areDoubtful else { return }
+    /// Notes that an entry below `directory` is exposed.
+    /// - Parameters:
+    ///   - ctime: of the directory, before the entry was looked up.
+    ///   - isFirst: it is the first entry of this directory in the epoch.
+    ///   - stampsEveryChange: whether each change of the directory will have another ctime.
+    mutating func note(_ directory: Node, at ctime: Timespec, isFirst: Bool, stampsEveryChange: () -> Bool) {
+        idleChecks = 0
+        guard !areUncertain else { return }
         if isFirst {
-            if all.count < Self.capacity, isTold() {
+            if all.count < Self.capacity, stampsEveryChange() {
                 directory.ctimeAtExposure = ctime
                 all.append(Seen(directory: directory, ctime: ctime))
                 return
@@ -46,14 +49,14 @@ struct ExposedDirectories: Sendable {
         } else if directory.ctimeAtExposure == ctime {
             return
         }
-        // A change of ours counts too: somebody else may have made another in the same moment.
-        doubt()
+        // A change by the daemon counts too: another program may have changed the directory in the same moment.
+        markUncertain()
     }
 
-    /// Whether it is worth looking, and right that the names stay for a period (milliseconds) more if nothing has changed.
-    func mayBeLookedAt(_ now: UInt64, _ period: UInt64) -> Bool {
-        !areDoubtful && idleLooks < Self.mostIdleLooks && now + period * 1_000_000 < beginning + Self.longestEpoch
+    /// Whether the ctimes can confirm the entries for another period, in milliseconds.
+    func mayBeConfirmed(_ now: UInt64, _ period: UInt64) -> Bool {
+        !areUncertain && idleChecks < Self.mostIdleChecks && now + period * 1_000_000 < beginning + Self.longestEpoch
     }
 
-    mutating func wereUnchanged() { idleLooks += 1 }
+    mutating func noteUnchanged() { idleChecks += 1 }
 }

@@ -1,35 +1,34 @@
 import FuseSession
 
-/// What a name that is handed out leads to.
+/// What an exposed entry leads to.
 struct NamedChild {
     var node: Node
-    /// On another mount than its directory, whose ctime then does not tell what the name leads to.
-    var isElsewhere: Bool
+    /// The object is on another mount than its directory. The directory's ctime then does not tell when the entry changes.
+    var isOnOtherMount: Bool
 }
 
-/// The names that the kernel may still believe in the present epoch, in the order in which they were given to it.
-/// Kept so that they can be taken back one by one where a bump would do harm (docs/coherence.md "The price of a
-/// bump"). One run of bytes, so that a name costs its length and eighteen bytes more.
+/// The entries that are exposed in the present epoch, in that order. They are kept to be invalidated singly where a bump would
+/// detach a mount (docs/coherence.md "The price of a bump"). One array of bytes: an entry costs its length and 17 bytes.
 struct ExposedEntries: Sendable {
     struct Name: Sendable {
         var parent: NodeID
-        /// nil where the kernel was told that there is no such name.
+        /// nil if the kernel was told that the name does not exist.
         var child: NodeID?
         /// Ends in NUL.
         var bytes: [CChar]
     }
 
-    /// 16 MiB of names are a few hundred thousand; then a bump makes room.
+    /// Bytes: a few hundred thousand entries. Then a bump makes room.
     static let capacity = 16 << 20
 
     private var bytes: [UInt8] = []
 
-    /// When something is mounted below, so many are taken back in a fraction of a second; until then a revocation bumps.
-    static let shortness = 1 << 20
+    /// Bytes that can be invalidated singly in a fraction of a second. Until that is done, a revocation bumps.
+    static let shortSize = 1 << 20
 
-    var isShort: Bool { bytes.count <= Self.shortness }
+    var isShort: Bool { bytes.count <= Self.shortSize }
     var isEmpty: Bool { bytes.isEmpty }
-    /// In bytes.
+    /// Bytes.
     var size: Int { bytes.count }
     var isFull: Bool { bytes.count >= Self.capacity }
 
@@ -44,7 +43,7 @@ struct ExposedEntries: Sendable {
 
     mutating func removeAll() { bytes.removeAll(keepingCapacity: bytes.count < 1 << 16) }
 
-    /// Calls `body` for each name.
+    /// Calls `body` for each entry.
     func forEach(_ body: (Name) -> Void) {
         var start = 0
         while start < bytes.count {

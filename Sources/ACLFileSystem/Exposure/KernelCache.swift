@@ -4,31 +4,30 @@ import LinuxSystem
 import MountOptions
 import Synchronization
 
-/// What one connection's kernel may believe, and how it is taken back (docs/coherence.md).
-///
-/// Names are taken back all at once, by a bump of the epoch, and only if one was handed out below the directory in
-/// question since the last bump. So the present epoch is counted here too, and every hand-out is marked with it.
+/// What the kernel of one connection may answer by itself, and how that is invalidated (docs/coherence.md). It counts epochs as the
+/// kernel does and marks each exposure with one: a bump is sent only if an entry below the directory is exposed since the last
+/// bump.
 final class KernelCache: Sendable {
-    /// Why no names (and with `severalMounts` no attributes) are handed out for the time being, whatever the option says.
+    /// Why no entries (and with `severalMounts` no attributes) are cacheable at present, whatever the option says.
     struct Suspension: OptionSet, Sendable {
         let rawValue: UInt8
-        /// A bump would detach a mount that stands below ours.
+        /// Something is mounted below this mount, and a bump would detach it.
         static let mountsBelow = Suspension(rawValue: 1)
-        /// Another connection is about to show the same objects; what was handed out before it is being taken back.
+        /// Another connection is about to expose the same objects. Earlier exposures are being invalidated.
         static let severalMounts = Suspension(rawValue: 2)
-        /// What was handed out under another policy is being taken back.
+        /// Exposures under another policy are being invalidated.
         static let policyChange = Suspension(rawValue: 4)
     }
 
     private let state: Lock<KernelCacheState>
     let forgets = ForgetWaits()
     private let mode: MountOptions.CacheMode
-    /// A closure in a structure: a generic container that holds one bare wraps it anew at each access.
+    /// A generic container wraps a bare closure anew at each access, a structure not.
     private struct Alarm {
-        var ring: (@Sendable () -> Void)?
+        var wake: (@Sendable () -> Void)?
     }
 
-    /// Rung when something falls due earlier than the clock thread knows.
+    /// Called when a deadline is earlier than the clock thread knows.
     private let alarm = Lock(Alarm())
 
     init(_ mode: MountOptions.CacheMode) {
@@ -36,57 +35,58 @@ final class KernelCache: Sendable {
         state = Lock(KernelCacheState(forgets: forgets))
     }
 
-    /// The way to the kernel, as soon as there is one.
-    func connect(_ notifier: Notifier) { state.withLock { $0.notifier = notifier } }
+    /// Attaches the notifier. Call once, before the session loop starts.
+    func attach(_ notifier: Notifier) { state.withLock { $0.notifier = notifier } }
 
-    func onEarlierDeadline(_ body: @escaping @Sendable () -> Void) { alarm.withLock { $0.ring = body } }
+    func onEarlierDeadline(_ body: @escaping @Sendable () -> Void) { alarm.withLock { $0.wake = body } }
 
-    func wakeClock() { alarm.withLock { $0.ring }?() }
+    func wakeClock() { alarm.withLock { $0.wake }?() }
 
-    /// Changes what falls due, and wakes the clock thread if that is earlier than before.
+    /// Changes the state, and wakes the clock thread if a deadline became earlier.
     private func change<Result>(_ body: (inout KernelCacheState) -> Result) -> Result {
-        let (result, isEarlier) = state.withLock { state in
+        let (result, hasEarlierDeadline) = state.withLock { state in
             let result = body(&state)
-            defer { state.isEarlier = false }
-            return (result, state.isEarlier)
+            defer { state.hasEarlierDeadline = false }
+            return (result, state.hasEarlierDeadline)
         }
-        if isEarlier { wakeClock() }
+        if hasEarlierDeadline { wakeClock() }
         return result
     }
 
-    /// From now on the option holds. Before, nothing is handed out.
+    /// Begins to expose entries and attributes, by the option.
     func begin(hasEpoch: Bool) {
         state.withLock { state in
             state.hasEpoch = hasEpoch
-            state.allowed = CacheTimes(mode, hasEpoch: hasEpoch)
+            state.allowed = CacheTimeouts(mode, hasEpoch: hasEpoch)
         }
     }
 
-    /// From now on bumps that can wait do, until what is mounted below has been looked at.
-    func watchMounts(_ news: MountTableNews) { state.withLock { $0.mountTable = news } }
+    /// Defers bumps without a revocation until the clock thread has read the mount table.
+    func watchMountTable(_ changes: MountTableChanges) { state.withLock { $0.mountTable = changes } }
 
-    /// By the clock's thread, right before it reads the mount table.
-    func beginLookAtMounts() { state.withLock { $0.mountTable?.beginLook() } }
+    /// Called by the clock thread right before it reads the mount table.
+    func beginMountTableRead() { state.withLock { $0.mountTable?.beginRead() } }
 
-    func endLookAtMounts() { state.withLock { $0.mountTable?.endLook() } }
+    func endMountTableRead() { state.withLock { $0.mountTable?.endRead() } }
 
-    /// Whether the clock's thread is to look at the mount table before it goes on.
-    var isLookAtMountsDue: Bool { state.withLock { $0.mountTable?.isLookDue ?? false } }
+    /// Whether the clock thread must read the mount table first.
+    var isMountTableReadDue: Bool { state.withLock { $0.mountTable?.isReadDue ?? false } }
 
-    /// Whether an entry may be dropped: it would take along what is mounted below it.
-    var mayDropEntries: Bool { change { $0.knowsMounts() && !$0.suspension.contains(.mountsBelow) } }
+    /// Whether entries may be invalidated singly: not if something may be mounted below, which that would detach. If the mount table
+    /// has changed, wakes the clock thread to read it.
+    func confirmMayInvalidate() -> Bool { change { $0.confirmMountTable() && !$0.suspension.contains(.mountsBelow) } }
 
-    /// Whether what is mounted below has been seen, and the names that a bump would have ended are taken back.
-    var isSettled: Bool { change { $0.knowsMounts() && $0.inFlight.isEmpty } }
+    /// Whether the mount table is read, and no invalidation is in flight. If the table has changed, wakes the clock thread to read
+    /// it.
+    func confirmInvalidated() -> Bool { change { $0.confirmMountTable() && $0.inFlight.isEmpty } }
 
-    /// What is allowed now.
-    var times: CacheTimes { state.withLock { $0.times } }
+    /// The timeouts that count at present.
+    var timeouts: CacheTimeouts { state.withLock { $0.timeouts } }
 
-    /// Seconds for the attributes that answer a SETATTR: kernels before the epoch apply them even if others were
-    /// taken back meanwhile (R12).
-    var timeOfChangedAttributes: Double { state.withLock { $0.hasEpoch ? $0.times.attributes : 0 } }
+    /// Seconds for the attributes in replies to SETATTR. Kernels without the epoch apply them even after an invalidation (R12).
+    var timeoutOfChangedAttributes: Double { state.withLock { $0.hasEpoch ? $0.timeouts.attributes : 0 } }
 
-    /// For `aclfs status`: what is handed out now, why not more, and how often all names were taken back.
+    /// For `aclfs status`: the timeouts, why they are shorter than the option says, and the number of bumps.
     var members: [JSON.Member] {
         state.withLock { state in
             var reasons: [JSON] = []
@@ -95,55 +95,56 @@ final class KernelCache: Sendable {
             if state.suspension.contains(.policyChange) { reasons.append(.string("grants are changing")) }
             if !state.inFlight.isEmpty { reasons.append(.string("names are being taken back")) }
             return [
-                .init("entry_timeout", .integer(Int64(state.times.entry))),
-                .init("attribute_timeout", .integer(Int64(state.times.attributes))),
+                .init("entry_timeout", .integer(Int64(state.timeouts.entry))),
+                .init("attribute_timeout", .integer(Int64(state.timeouts.attributes))),
                 .init("suspended", .array(reasons)), .init("epoch_bumps", .integer(Int64(clamping: state.bumps))),
             ]
         }
     }
 }
 
-// MARK: Handing out
+// MARK: Exposure
 
 extension KernelCache {
-    /// A name is answered without a time.
-    func answerWithoutTime(_ node: Node) {
+    /// Notes that an entry was answered uncacheable.
+    func noteUncacheableEntry(_ node: Node) {
         state.withLock { state in
             guard state.hasEpoch, state.allowed.entry > 0 else { return }
-            node.lastWithoutTime.store(state.bumps + 1, ordering: .relaxed)
+            node.lastUncacheable.store(state.bumps + 1, ordering: .relaxed)
         }
     }
 
-    /// Whether the kernel looks a directory up although it was given a time since the last bump.
-    func isAskedAgain(_ directory: Node) -> Bool {
-        let last = directory.lastWithTime.load(ordering: .relaxed)
-        return last != 0 && state.withLock { $0.times.entry > 0 && $0.isAskedAgain(last) }
+    /// Whether the kernel looks up a directory although its entry was answered with a timeout since the last bump.
+    func isUnexpectedLookup(_ directory: Node) -> Bool {
+        let last = directory.lastCacheable.load(ordering: .relaxed)
+        return last != 0 && state.withLock { $0.timeouts.entry > 0 && $0.isUnexpectedLookup(last) }
     }
 
-    /// Seconds for which a name below `parent` may be believed. The caller has seen that everybody may search it,
-    /// and holds the metadata lock, so that a change of that comes after the mark made here.
+    /// Exposes an entry. The caller knows that `search` on the parent is universal, and holds the metadata lock. So a change of
+    /// that comes after the mark that is set here.
     /// - Parameters:
-    ///   - ctime: of the directory, as it was before that was seen and before the name was looked for.
+    ///   - ctime: of the parent, from before its facts were read and the name was looked up.
     ///   - isListed: by a listing, for which the kernel holds the directory's lock.
-    ///   - isTold: whether any later change of the directory has another ctime.
+    ///   - stampsEveryChange: whether each later change of the parent will have another ctime.
+    /// - Returns: the timeout in seconds; 0: uncacheable.
     func expose(
         _ name: UnsafePointer<CChar>, _ child: NamedChild?, below parent: Node, at ctime: Timespec, isListed: Bool = false,
-        isTold: () -> Bool
+        stampsEveryChange: () -> Bool
     ) -> Double {
         change { state in
             guard state.suspension.isEmpty, state.allowed.entry > 0 else { return 0.0 }
             if state.exposed.isFull, state.hasEpoch {
-                guard state.knowsMounts() else { return 0 }
+                guard state.confirmMountTable() else { return 0 }
                 state.bump()
             }
             if state.hasEpoch {
-                if let child, !state.mayHaveTime(child.node, isListed: isListed) { return 0 }
+                if let child, !state.admitToCache(child.node, isListed: isListed) { return 0 }
                 state.exposed.append(name, child?.node.id, in: parent.id)
-                if child?.isElsewhere == true { state.directories.doubt() }
+                if child?.isOnOtherMount == true { state.directories.markUncertain() }
                 let isFirst = parent.lastExposure.load(ordering: .relaxed) < state.epoch
                 parent.lastExposure.store(state.epoch, ordering: .relaxed)
-                state.directories.note(parent, at: ctime, isFirst: isFirst, isTold: isTold)
-                state.bumpWithinPeriod()
+                state.directories.note(parent, at: ctime, isFirst: isFirst, stampsEveryChange: stampsEveryChange)
+                state.schedulePeriodicBump()
             }
             return state.allowed.entry
         }
@@ -151,12 +152,12 @@ extension KernelCache {
 }
 
 extension KernelCache {
-    /// Whether a listing may show objects: not where more would wait to be used than can be taken back in good time.
+    /// Whether a listing may have objects: not if more would be unused than can be invalidated singly in short time.
     var mayShowObjects: Bool {
-        state.withLock { $0.times.entry > 0 && $0.unusedBytes < UnusedListing.capacity }
+        state.withLock { $0.timeouts.entry > 0 && $0.unusedBytes < UnusedListing.capacity }
     }
 
-    /// A listing is about to be made.
+    /// Notes that a listing is about to be made.
     /// - Returns: the epoch.
     func beginListing(of directory: Node) -> UInt64 {
         state.withLock { state in
@@ -168,228 +169,228 @@ extension KernelCache {
 
     func noteUnused(bytes: Int) { state.withLock { $0.unusedBytes += bytes } }
 
-    /// The kernel has used a listing. It stamped the names with the epoch of that moment, which may be a later one than
-    /// when the listing was made.
+    /// Notes that the kernel has used a listing. The kernel stamps the entries with the epoch of that moment, which may be later
+    /// than that of the listing.
     /// - Parameters:
-    ///   - names: what it showed.
-    ///   - epoch: in which it was begun.
-    ///   - isTakenBack: the names were among those that a suspension took back singly.
-    func useListing(of directory: Node, showing names: ExposedEntries, since epoch: UInt64, isInvalidated: Bool) {
+    ///   - names: the entries in the listing.
+    ///   - epoch: in which the listing was begun.
+    ///   - isInvalidated: a suspension has invalidated these entries singly.
+    func markListingUsed(of directory: Node, showing names: ExposedEntries, since epoch: UInt64, isInvalidated: Bool) {
         change { state in
             directory.unusedListings.subtract(1, ordering: .sequentiallyConsistent)
             state.unusedListings -= 1
             state.unusedBytes -= names.size
             guard !names.isEmpty else { return }
-            // Done with, and with them these.
+            // All invalidations are complete, and these entries were among them.
             if isInvalidated, state.suspension.contains(.mountsBelow), state.inFlight.isEmpty { return }
             if state.hasEpoch, epoch < state.epoch {
                 guard !state.exposed.isFull else { return state.bump() }
                 state.exposed.append(names)
-                state.doubtWithinPeriod()
-                // No bump ends their epoch, and they were not among those that are taken back.
-                if state.suspension.contains(.mountsBelow) { state.noteLate(names) }
+                state.markUncertainAndScheduleBump()
+                // No bump ends their epoch, and they were in no batch that is being invalidated.
+                if state.suspension.contains(.mountsBelow) { state.deferInvalidation(names) }
             }
             directory.lastExposure.store(state.epoch, ordering: .relaxed)
         }
     }
 
-    /// A name that may be believed is another one from now on.
+    /// Notes that an exposed entry has moved to another name.
     func move(_ child: NodeID?, from source: Node, to name: UnsafePointer<CChar>, below destination: Node) {
         change { state in
             let isListed = source.unusedListings.load(ordering: .sequentiallyConsistent) > 0
-            guard state.hasEpoch, state.isAnythingBelieved, isListed || source.lastExposure.load(ordering: .relaxed) >= state.epoch else {
+            guard state.hasEpoch, state.isAnythingExposed, isListed || source.lastExposure.load(ordering: .relaxed) >= state.epoch else {
                 return
             }
-            // Behind that it is believed by no name.
+            // The bump invalidates it under every name.
             guard !state.exposed.isFull else { return state.bump() }
             state.exposed.append(name, child, in: destination.id)
             if state.suspension.contains(.mountsBelow) {
-                // It may have gone before the name under which it was to be taken back.
+                // The entry may have moved before the invalidation of its old name.
                 var names = ExposedEntries()
                 names.append(name, child, in: destination.id)
-                state.noteLate(names)
+                state.deferInvalidation(names)
             }
             destination.lastExposure.store(state.epoch, ordering: .relaxed)
             // Both directories have changed.
-            state.directories.doubt()
+            state.directories.markUncertain()
         }
     }
 }
 
-// MARK: Taking back
+// MARK: Invalidation
 
 extension KernelCache {
-    /// Makes the kernel ask again for every name, if it may believe one below this directory. After the change, before
-    /// the reply (R1, R2). Takes no lock of the kernel.
+    /// Bumps the epoch if an entry below this directory is exposed. Call it after the change and before the reply (R1, R2). It
+    /// takes no lock of the kernel.
     func invalidateEntries(below directory: Node) {
         change { state in
             let isListed = directory.unusedListings.load(ordering: .sequentiallyConsistent) > 0
-            guard state.isAnythingBelieved, isListed || directory.lastExposure.load(ordering: .relaxed) >= state.epoch else { return }
+            guard state.isAnythingExposed, isListed || directory.lastExposure.load(ordering: .relaxed) >= state.epoch else { return }
             state.bump()
-            if state.trailing.add(after: SystemTime.monotonic()) { state.isEarlier = true }
+            if state.deferred.add(after: SystemTime.monotonic()) { state.hasEarlierDeadline = true }
         }
     }
 
-    /// Before a directory's name is answered without a time below one that not everybody may search. The kernel may
-    /// use an old entry for it again, and stores the new stamp before the new time: for that moment the entry would
-    /// have its old time and be up to date (docs/coherence.md "Two stores"). After a bump the stamp is out of date
-    /// before it is stored. Once, for then the old time is gone.
+    /// Call it before a directory's entry is answered uncacheable below a directory without universal `search`. The bump makes the
+    /// stamp of a reused entry stale before the kernel stores it (docs/coherence.md "Two stores"). Once is enough, because the old
+    /// timeout is then gone.
     func invalidateOldTimeout(of directory: Node) {
-        guard directory.lastWithTime.exchange(0, ordering: .relaxed) != 0 else { return }
+        guard directory.lastCacheable.exchange(0, ordering: .relaxed) != 0 else { return }
         change { state in
-            // Its names are taken back one by one, and a bump would detach mounts.
+            // Entries are invalidated singly at present, and a bump would detach mounts.
             guard !state.suspension.contains(.mountsBelow) else { return }
             state.bump()
-            if state.trailing.add(after: SystemTime.monotonic()) { state.isEarlier = true }
+            if state.deferred.add(after: SystemTime.monotonic()) { state.hasEarlierDeadline = true }
         }
     }
 
-    /// Makes the kernel ask again for every name.
+    /// Bumps the epoch if any entry is exposed.
     func invalidateAllEntries() {
         change { state in
-            if state.isAnythingBelieved { state.bump() }
+            if state.isAnythingExposed { state.bump() }
         }
     }
 
-    /// After the change, before the reply (R11). Takes no lock of the kernel.
+    /// Invalidates the attributes of a node. Call it after the change and before the reply (R11). It takes no lock of the kernel.
     func invalidateAttributes(of node: NodeID) {
         let notifier = state.withLock { $0.notifier }
         notifier?.invalidateAttributes(of: node)
     }
 
     /// As `invalidateAttributes`.
-    /// - Returns: false if the kernel does not know the object, or not yet.
+    /// - Returns: false if the kernel does not know the node yet.
     func invalidateKnownAttributes(of node: NodeID) -> Bool {
         let notifier = state.withLock { $0.notifier }
         return notifier?.invalidateAttributes(of: node) != Errno.noent.rawValue
     }
 
-    /// Has the kernel drop whatever it walks by next. By the clock, which looks first whether a bump would do harm.
-    func bumpSoon() {
+    /// Asks the clock thread for a bump. It bumps unless that would detach a mount.
+    func requestBump() {
         change { state in
             guard state.hasEpoch, state.allowed.entry > 0 else { return }
-            state.soonDue = SystemTime.monotonic()
-            state.isEarlier = true
+            state.requestedBump = SystemTime.monotonic()
+            state.hasEarlierDeadline = true
         }
     }
 
-    /// An object that the kernel is just learning of is another one than what it will learn. Where no name is handed
-    /// out it asks again by itself.
+    /// Bumps because an object has changed before the kernel took the reply that tells of it. Without exposed entries the kernel looks
+    /// it up again.
     func invalidateUnknown() {
         change { state in
-            if state.isAnythingBelieved { state.bump() }
+            if state.isAnythingExposed { state.bump() }
         }
     }
 
-    /// Nothing is handed out from now on.
+    /// Makes entries uncacheable.
     func suspend(_ reason: Suspension) { state.withLock { _ = $0.suspension.insert(reason) } }
 
-    /// The same because something is mounted below.
-    /// - Parameter unused: what listings show that the kernel has not used yet.
-    /// - Returns: what is to be taken back by name, before `finish`; nil if nothing was handed out already.
+    /// Makes entries uncacheable because something is mounted below.
+    /// - Parameter unused: the entries of listings that the kernel has not used yet.
+    /// - Returns: the entries to invalidate singly before `finish`; nil if the suspension was in force already.
     func suspendForMountsBelow(unused: ExposedEntries) -> NamesInFlight.Batch? {
         change { state in
             guard state.suspension.insert(.mountsBelow).inserted else { return nil }
             var names = state.exposed
             names.append(unused)
-            state.isEarlier = true
+            state.hasEarlierDeadline = true
             return state.inFlight.begin(names, at: SystemTime.monotonic())
         }
     }
 
-    /// What the kernel may hold of names.
+    /// All exposed entries.
     var exposedEntries: ExposedEntries { state.withLock { $0.exposed } }
 
-    /// What has come to be believed since, or has another name, to be taken back likewise; soon, and not by a thread that
-    /// answers requests.
-    func takeLateNames() -> NamesInFlight.Batch? {
+    /// Takes entries that were exposed or moved meanwhile, to be invalidated singly, by a thread that answers no requests.
+    func takeDeferredEntries() -> NamesInFlight.Batch? {
         state.withLock { state in
-            defer { state.late = nil }
-            return state.late
+            defer { state.deferredBatch = nil }
+            return state.deferredBatch
         }
     }
 
     func isInFlight(_ ticket: NamesInFlight.Ticket) -> Bool { state.withLock { $0.inFlight.contains(ticket) } }
 
-    /// These names are taken back. If no others are left, changes need no bump until something is handed out again.
+    /// Notes that a batch is invalidated. After the last one, changes need no bump until an entry is exposed again.
     func finish(_ ticket: NamesInFlight.Ticket) {
         change { state in
             guard state.inFlight.end(ticket), state.inFlight.isEmpty, !state.suspension.isEmpty else { return }
             state.beginEpoch()
-            state.trailing = DeferredBumps()
+            state.deferred = DeferredBumps()
         }
     }
 
-    /// Before the first name is handed out again there is a bump: names without a time, and those that were taken back
-    /// singly, may be asked about without a lock, and nothing else keeps the late answers apart.
+    /// Ends a suspension. A bump precedes the next exposure: the kernel may look up uncacheable or singly invalidated entries
+    /// without a lock, and only a bump makes their stale replies ineffective.
     func resume(_ reason: Suspension) {
         change { state in
-            if reason == .mountsBelow, state.suspension.contains(reason), !state.knowsMounts() { return }
+            if reason == .mountsBelow, state.suspension.contains(reason), !state.confirmMountTable() { return }
             guard state.suspension.remove(reason) != nil, state.suspension.isEmpty else { return }
             state.inFlight.removeAll()
-            state.late = nil
+            state.deferredBatch = nil
             if state.allowed.entry > 0 { state.bump() }
         }
     }
 }
 
-// MARK: The clock
+// MARK: Deadlines
 
 extension KernelCache {
-    /// Monotonic nanoseconds of the next bump that time demands; nil if none does.
-    var nextDue: UInt64? {
+    /// The earliest deadline of a bump, in monotonic nanoseconds; nil: none.
+    var nextDeadline: UInt64? {
         state.withLock { state in
-            let late: UInt64? = state.late == nil ? nil : 0
-            return [late, state.bumpDue, state.soonDue, state.trailing.next, state.endOfPatience].compactMap { $0 }.min()
+            let batch: UInt64? = state.deferredBatch == nil ? nil : 0
+            return [batch, state.periodicBump, state.requestedBump, state.deferred.next, state.inFlightDeadline].compactMap { $0 }.min()
         }
     }
 
-    /// Something has happened that no ctime tells: the next bump of what is handed out is not left out.
-    func doubtNames() {
+    /// Notes a change that no ctime shows. The next periodic bump is then not left out.
+    func markEntriesUncertain() {
         state.withLock { state in
-            if !state.exposed.isEmpty { state.directories.doubt() }
+            if !state.exposed.isEmpty { state.directories.markUncertain() }
         }
     }
 
-    /// Bumps if something is due: behind a revocation always, because of time alone only if a directory has changed
-    /// (docs/coherence.md "When time alone is no reason").
-    /// - Parameter areUnchanged: looks at the directories; called without a lock.
+    /// Bumps if a deadline has passed. A deferred bump after a revocation is never left out; a periodic bump is, if no directory
+    /// has changed (docs/coherence.md "When time alone is no reason").
+    /// - Parameters:
+    ///   - now: monotonic nanoseconds.
+    ///   - areUnchanged: reads the ctimes of the directories; called without a lock.
     func tick(_ now: UInt64, areUnchanged: (ExposedDirectories) -> Bool) {
-        let doubtful = state.withLock { state -> (ExposedDirectories, epoch: UInt64)? in
-            if let end = state.endOfPatience, end <= now {
+        let unconfirmed = state.withLock { state -> (ExposedDirectories, epoch: UInt64)? in
+            if let end = state.inFlightDeadline, end <= now {
                 state.inFlight.restart(at: now)
                 state.bump()
                 return nil
             }
-            // Else the clock's thread looks at the mount table and comes again.
-            guard state.isBumpDue(now), state.knowsMounts() else { return nil }
-            // Also if nothing is handed out: what would be ended is what nobody knows of.
-            if state.trailing.take(now), !state.suspension.contains(.mountsBelow) {
+            // Otherwise the clock thread first reads the mount table and calls again.
+            guard state.isBumpDue(now), state.confirmMountTable() else { return nil }
+            // Also without exposed entries: a deferred bump ends entries that the daemon does not know of.
+            if state.deferred.take(now), !state.suspension.contains(.mountsBelow) {
                 state.bump()
                 return nil
             }
-            if let due = state.soonDue, due <= now {
-                state.soonDue = nil
+            if let due = state.requestedBump, due <= now {
+                state.requestedBump = nil
                 if state.suspension.isEmpty {
                     state.bump()
                     return nil
                 }
             }
-            guard state.bumpDue.map({ $0 <= now }) ?? false, state.mayBump() else { return nil }
-            guard let period = state.allowed.period, state.mayLook(now, period) else {
+            guard state.periodicBump.map({ $0 <= now }) ?? false, state.confirmBump() else { return nil }
+            guard let period = state.allowed.period, state.mayExtend(now, period) else {
                 state.bump()
                 return nil
             }
             return (state.directories, state.epoch)
         }
-        guard let doubtful else { return }
-        let areUnchanged = areUnchanged(doubtful.0)
+        guard let unconfirmed else { return }
+        let areUnchanged = areUnchanged(unconfirmed.0)
         state.withLock { state in
-            guard state.epoch == doubtful.epoch, state.mayBump() else { return }
-            if areUnchanged, let period = state.allowed.period, state.mayLook(now, period) {
-                state.directories.wereUnchanged()
-                state.bumpDue = now + period * 1_000_000
-            } else if state.knowsMounts() {
+            guard state.epoch == unconfirmed.epoch, state.confirmBump() else { return }
+            if areUnchanged, let period = state.allowed.period, state.mayExtend(now, period) {
+                state.directories.noteUnchanged()
+                state.periodicBump = now + period * 1_000_000
+            } else if state.confirmMountTable() {
                 state.bump()
             }
         }

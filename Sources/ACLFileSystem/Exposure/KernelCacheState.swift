@@ -3,148 +3,147 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-/// What a `KernelCache` knows, under its lock: the present epoch, what was handed out in it, and when that ends.
+/// The state of a `KernelCache` under its lock: the present epoch, what is exposed in it, and the deadlines of bumps.
+///
+/// It has many stored properties: each bump and each exposure reads and changes most of them in one step.
 struct KernelCacheState {
     let forgets: ForgetWaits
     var notifier: Notifier?
-    /// nil if what is mounted below cannot be seen.
-    var mountTable: MountTableNews?
+    /// nil if the daemon cannot watch the mount table.
+    var mountTable: MountTableChanges?
     var hasEpoch = false
-    var allowed = CacheTimes.none
+    var allowed = CacheTimeouts.none
     var suspension: KernelCache.Suspension = []
-    /// Never less than the kernel's own: raised before the kernel is told.
+    /// Never less than the kernel's epoch, because it is raised first.
     var epoch: UInt64 = 1
     var exposed = ExposedEntries()
     var directories = ExposedDirectories()
-    /// Something falls due earlier than the clock thread knows.
-    var isEarlier = false
+    /// A deadline is earlier than the clock thread knows.
+    var hasEarlierDeadline = false
     /// READDIRPLUS replies that the kernel may not have used yet, of all directories.
     var unusedListings = 0
-    /// What they show.
+    /// The bytes of their entries.
     var unusedBytes = 0
-    var bumpDue: UInt64?
-    /// When a bump is due because directories that were to be forgotten are known still.
-    var soonDue: UInt64?
-    var trailing = DeferredBumps()
+    var periodicBump: UInt64?
+    /// The deadline of a bump that `requestBump` asked for.
+    var requestedBump: UInt64?
+    var deferred = DeferredBumps()
     var bumps: UInt64 = 0
     var inFlight = NamesInFlight()
-    /// What listings of earlier epochs showed that were used while something was mounted below. Not yet taken back.
-    var late: NamesInFlight.Batch?
-    /// When a bump was last made for the sake of names that were answered without a time.
-    var recovered: UInt64 = 0
+    /// Entries of listings of earlier epochs that the kernel used while something was mounted below. They are not invalidated yet.
+    var deferredBatch: NamesInFlight.Batch?
+    /// When a bump was last made to make uncacheable entries cacheable again, in monotonic nanoseconds.
+    var lastRecoveryBump: UInt64 = 0
 
-    var times: CacheTimes {
-        var times = allowed
-        if !suspension.isEmpty { (times.entry, times.period) = (0, nil) }
-        if !suspension.isDisjoint(with: [.severalMounts, .policyChange]) { times.attributes = 0 }
-        return times
+    var timeouts: CacheTimeouts {
+        var timeouts = allowed
+        if !suspension.isEmpty { (timeouts.entry, timeouts.period) = (0, nil) }
+        if !suspension.isDisjoint(with: [.severalMounts, .policyChange]) { timeouts.attributes = 0 }
+        return timeouts
     }
 
     mutating func bump() {
-        // Ours first: a hand-out that runs meanwhile is marked with an epoch that is never behind its stamp.
+        // Raised before the kernel's epoch, so that the mark of an exposure is never older than its stamp.
         beginEpoch()
         bumps += 1
-        forgets.noteLoss()
+        forgets.noteInvalidation()
         if hasEpoch { notifier?.increaseEpoch() }
     }
 
-    /// Whether a bump that no taken right waits for may be made: not while something may be mounted below that nobody has seen.
-    mutating func knowsMounts() -> Bool {
-        guard mountTable?.isTableRead(SystemTime.monotonic()) == false else { return true }
-        isEarlier = true
+    /// Whether the mount table is read, so that a bump without a revocation may be made. Otherwise wakes the clock thread to read
+    /// it.
+    mutating func confirmMountTable() -> Bool {
+        guard mountTable?.confirmRead(SystemTime.monotonic()) == false else { return true }
+        hasEarlierDeadline = true
         return false
     }
 
-    /// Whether names are due to be taken back because time has passed.
-    func isBumpDue(_ now: UInt64) -> Bool { [trailing.next, soonDue, bumpDue].contains { $0.map { $0 <= now } ?? false } }
+    /// Whether the deadline of a bump has passed.
+    func isBumpDue(_ now: UInt64) -> Bool { [deferred.next, requestedBump, periodicBump].contains { $0.map { $0 <= now } ?? false } }
 
-    /// Whether a name that was handed out may still be believed. None is while something is mounted below, once all that
-    /// were have been taken back.
-    var isAnythingBelieved: Bool {
+    /// Whether the kernel may hold an entry of this epoch. While something is mounted below, only until all are invalidated.
+    var isAnythingExposed: Bool {
         guard !suspension.contains(.mountsBelow) else { return !exposed.isEmpty || !inFlight.isEmpty }
         return allowed.entry > 0
     }
 
-    /// What was handed out counts no longer.
+    /// Begins an epoch, in which nothing is exposed yet.
     mutating func beginEpoch() {
         epoch += 1
         exposed.removeAll()
         directories.removeAll()
-        (bumpDue, soonDue) = (nil, nil)
+        (periodicBump, requestedBump) = (nil, nil)
         guard unusedListings > 0 else { return }
-        // Used from now on, it is stamped with this epoch, and what it shows was looked for in an earlier one.
-        doubtWithinPeriod()
+        // A listing that is used from now on has the stamp of this epoch, but its entries were looked up in an earlier one.
+        markUncertainAndScheduleBump()
     }
 
-    mutating func doubtWithinPeriod() {
-        directories.doubt()
-        bumpWithinPeriod()
+    mutating func markUncertainAndScheduleBump() {
+        directories.markUncertain()
+        schedulePeriodicBump()
     }
 
-    /// Whether the kernel may believe a name, and no bump would do harm. If not, none is due any more.
-    mutating func mayBump() -> Bool {
-        if suspension.isEmpty, !exposed.isEmpty || directories.areDoubtful { return true }
-        bumpDue = nil
+    /// Whether a periodic bump is needed and would detach nothing. If not, cancels it.
+    mutating func confirmBump() -> Bool {
+        if suspension.isEmpty, !exposed.isEmpty || directories.areUncertain { return true }
+        periodicBump = nil
         return false
     }
 
-    /// Whether names may stay for a period (milliseconds) more if their directories have not changed.
-    func mayLook(_ now: UInt64, _ period: UInt64) -> Bool {
-        exposed.isShort && directories.mayBeLookedAt(now, period)
+    /// Whether the ctimes of the directories may confirm the entries for another period, in milliseconds.
+    func mayExtend(_ now: UInt64, _ period: UInt64) -> Bool {
+        exposed.isShort && directories.mayBeConfirmed(now, period)
     }
 
-    /// Whoever holds a directory back may not keep what its names lead to: then all are taken back at once, and what was
-    /// mounted below a moment ago may be detached.
-    var endOfPatience: UInt64? {
+    /// The deadline of the invalidations in flight. A program can keep a directory locked, so a bump then invalidates all entries,
+    /// although it may detach a mount.
+    var inFlightDeadline: UInt64? {
         guard let oldest = inFlight.oldest, let period = allowed.period else { return nil }
-        return oldest + min(period, Self.longestPatience) * 1_000_000
+        return oldest + min(period, Self.longestInFlight) * 1_000_000
     }
 
     /// Milliseconds.
-    static let longestPatience: UInt64 = 1000
+    static let longestInFlight: UInt64 = 1000
 
-    mutating func noteLate(_ names: ExposedEntries) {
-        if late == nil {
-            late = inFlight.begin(names, at: SystemTime.monotonic())
-            isEarlier = true
-        } else if late?.names.isFull == true {
+    mutating func deferInvalidation(_ names: ExposedEntries) {
+        if deferredBatch == nil {
+            deferredBatch = inFlight.begin(names, at: SystemTime.monotonic())
+            hasEarlierDeadline = true
+        } else if deferredBatch?.names.isFull == true {
             bump()
         } else {
-            late?.names.append(names)
+            deferredBatch?.names.append(names)
         }
     }
 
-    /// Whether a name may have a time. Where the kernel asks without a lock, a late answer would bring back what was taken.
-    ///
-    /// A directory's name that was given a time since the last bump is not asked for again, but by a walk that trusts nothing
-    /// (LOOKUP_REVAL, behind somebody's ESTALE), by mkdir(2) or rename(2) onto it, or if the kernel has lost it. Then it has
-    /// the mark of R7. Another's that was answered without a time has one again behind a bump; one is made for that, not
-    /// more often than each second.
-    mutating func mayHaveTime(_ node: Node, isListed: Bool) -> Bool {
+    /// Decides whether an entry may be cacheable (docs/coherence.md "A walk that trusts nothing"). A directory that is looked up
+    /// unexpectedly gets the mark of R7. Another object that was answered uncacheable is cacheable after a bump, at most one each
+    /// second.
+    mutating func admitToCache(_ node: Node, isListed: Bool) -> Bool {
         if node.isDirectory {
-            if !isListed, isAskedAgain(node.lastWithTime.load(ordering: .relaxed)) {
+            if !isListed, isUnexpectedLookup(node.lastCacheable.load(ordering: .relaxed)) {
                 node.revalidation.mark()
                 return false
             }
-            node.lastWithTime.store(bumps + 1, ordering: .relaxed)
+            node.lastCacheable.store(bumps + 1, ordering: .relaxed)
             return true
         }
-        guard node.lastWithoutTime.load(ordering: .relaxed) > bumps else { return true }
+        guard node.lastUncacheable.load(ordering: .relaxed) > bumps else { return true }
         let now = SystemTime.monotonic()
-        guard now >= recovered + 1_000_000_000, knowsMounts() else { return false }
-        recovered = now
+        guard now >= lastRecoveryBump + 1_000_000_000, confirmMountTable() else { return false }
+        lastRecoveryBump = now
         bump()
         return true
     }
 
-    /// - Parameter lastWithTime: of a directory that is looked up.
-    func isAskedAgain(_ lastWithTime: UInt64) -> Bool { lastWithTime > bumps }
+    /// - Parameter lastCacheable: of the directory that is looked up.
+    func isUnexpectedLookup(_ lastCacheable: UInt64) -> Bool { lastCacheable > bumps }
 
-    mutating func bumpWithinPeriod() {
-        guard bumpDue == nil, let period = allowed.period else { return }
+    mutating func schedulePeriodicBump() {
+        guard periodicBump == nil, let period = allowed.period else { return }
         let now = SystemTime.monotonic()
-        bumpDue = now + period * 1_000_000
+        periodicBump = now + period * 1_000_000
         directories.begin(now)
-        isEarlier = true
+        hasEarlierDeadline = true
     }
 }

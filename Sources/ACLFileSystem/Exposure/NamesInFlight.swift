@@ -1,5 +1,5 @@
-/// What is being taken back name by name because a bump would do harm: each batch from when it is begun until the
-/// kernel has taken the lock of every directory in it (docs/coherence.md "The price of a bump").
+/// Batches of entries that are invalidated singly because a bump would detach a mount (docs/coherence.md "The price of a bump"). A
+/// batch is in flight until the kernel has taken the lock of each of its directories.
 struct NamesInFlight: Sendable {
     struct Ticket: Hashable, Sendable {
         fileprivate let number: UInt64
@@ -10,7 +10,7 @@ struct NamesInFlight: Sendable {
         let ticket: Ticket
     }
 
-    /// Since when, monotonic nanoseconds.
+    /// When each batch was begun, in monotonic nanoseconds.
     private var begun: [Ticket: UInt64] = [:]
     private var count: UInt64 = 0
 
@@ -26,12 +26,12 @@ struct NamesInFlight: Sendable {
         return Batch(names: names, ticket: ticket)
     }
 
-    /// - Returns: false if it counted no longer.
+    /// - Returns: false if the batch was no longer in flight.
     mutating func end(_ ticket: Ticket) -> Bool { begun.removeValue(forKey: ticket) != nil }
 
     mutating func removeAll() { begun.removeAll() }
 
-    /// A bump has ended what was in flight. What a listing shows that is still held counts anew from when it is used.
+    /// Notes a bump, which ends the entries in flight. Entries of listings that are still unused get a new deadline.
     mutating func restart(at now: UInt64) {
         for ticket in begun.keys { begun[ticket] = now }
     }

@@ -1,36 +1,36 @@
 import FuseSession
 import LinuxSystem
 
-/// The last READDIRPLUS reply of a handle, as long as it may wait to be used by the kernel (R5). Counted in the directory's
-/// node.
+/// The last READDIRPLUS reply of a handle, until the kernel has used it (R5). The node of the directory counts it.
 final class UnusedListing: Sendable {
-    /// What all of a mount show together; beyond that objects are left out of listings.
+    /// The bytes of all unused listings of a mount. Beyond that, listings have no objects.
     static let capacity = ExposedEntries.capacity
 
     private let node: Node
     private let cache: KernelCache
     private struct State {
         var isOutstanding = false
-        /// When it was begun.
+        /// The epoch in which the listing was begun.
         var epoch: UInt64 = 0
         var names = ExposedEntries()
-        /// Its names are being taken back singly. That waits for the directory's lock, so until the kernel has used it.
+        /// Its entries are being invalidated singly, which waits for the directory's lock and so until the kernel has used the
+        /// listing.
         var isInvalidated = false
     }
     private let state = Lock(State())
 
     init(of node: Node, _ cache: KernelCache) { (self.node, self.cache) = (node, cache) }
-    deinit { isUsed() }
+    deinit { markUsed() }
 
-    /// A new one is about to be made; what was shown before has been used.
-    func isMade() {
+    /// Notes that a new listing is about to be made.
+    func begin() {
         state.withLock { state in
             if !state.isOutstanding { state.epoch = cache.beginListing(of: node) }
             state.isOutstanding = true
         }
     }
 
-    func shows(_ name: UnsafePointer<CChar>, _ child: NodeID) {
+    func append(_ name: UnsafePointer<CChar>, _ child: NodeID) {
         state.withLock { state in
             let before = state.names.size
             state.names.append(name, child, in: node.id)
@@ -38,7 +38,7 @@ final class UnusedListing: Sendable {
         }
     }
 
-    /// What the kernel may yet use, to be taken back singly.
+    /// The entries that the kernel may still use, to be invalidated singly.
     func takeUnused() -> ExposedEntries {
         state.withLock { state in
             state.isInvalidated = true
@@ -46,11 +46,11 @@ final class UnusedListing: Sendable {
         }
     }
 
-    /// What was shown before has been used.
-    func isUsed() {
+    /// Notes that the kernel has used the listing.
+    func markUsed() {
         state.withLock { state in
             if state.isOutstanding {
-                cache.useListing(of: node, showing: state.names, since: state.epoch, isInvalidated: state.isInvalidated)
+                cache.markListingUsed(of: node, showing: state.names, since: state.epoch, isInvalidated: state.isInvalidated)
             }
             state.isOutstanding = false
             state.isInvalidated = false

@@ -45,12 +45,12 @@ extension DataPaths {
     /// The flags of the mount have changed. Files that are open keep what they have.
     func changeAccessTimes(_ rule: AccessTimeRule) {
         accessTimes.change(to: rule)
-        backingIDs.dropIdle()
+        backingIDs.closeAllIdle()
     }
 
     /// What a handle about to be made asks of its path.
     func demand(
-        _ intent: OpenIntent, of object: ObjectState, isAppendOnly: Bool, clearsSetID: Bool, mayComeAgain: Bool = false,
+        _ intent: OpenIntent, of object: ObjectState, isAppendOnly: Bool, clearsSetID: Bool, mayRetry: Bool = false,
         _ caller: Caller
     ) -> DataDemand {
         let writes = intent.contains(.write)
@@ -59,11 +59,11 @@ extension DataPaths {
         return DataDemand(
             allowsPassthrough: object.facts.leavesNothingToJudge, isUncached: clearsSetID,
             // Once O_APPEND is cleared (fcntl(2)) the kernel would still add at the end of the backing file.
-            isSeen: writes
+            mustReachDaemon: writes
                 && (intent.contains(.append) || caller.uid == 0 && (hasSetID || mayNeedReserve(object.descriptor))),
             mustNotBeMapped: isAppendOnly, isMappable: writes && intent.contains(.read),
             // Only executing opens for neither, and that reads.
-            reads: intent.contains(.read) || !writes, writes: writes, user: caller.uid, mayComeAgain: mayComeAgain)
+            reads: intent.contains(.read) || !writes, writes: writes, user: caller.uid, mayRetry: mayRetry)
     }
 
     /// Root may use what the file system keeps for it, but a backing id has one user for all who open the file, and that
@@ -77,12 +77,12 @@ extension DataPaths {
 
     /// Joins the way of an object's data.
     /// - Throws: `busy` as `DataPathTable.join` does.
-    func joinDataPath(_ object: ObjectState, _ demand: DataDemand) throws(Errno) -> DataPathShare {
-        let way = try share.dataPaths.join(
+    func acquireDataPath(_ object: ObjectState, _ demand: DataDemand) throws(Errno) -> DataPathReference {
+        let dataPath = try share.dataPaths.acquire(
             object.object.key, demand, on: backingIDs, everyMount: mounts.everyMountPasses(backingIDs),
             object.descriptor.rawValue)
         if object.status.nlink == 0 { share.dataPaths.noteRemoval(of: object.object.key) }
-        return way
+        return dataPath
     }
 
     /// Once: it is no answer that a program expects of open(2).
@@ -101,7 +101,7 @@ extension Opening {
     init(_ handle: HandleID, _ path: DataPath, noFlush: Bool) {
         var flags: Flags = noFlush ? .noFlush : []
         switch path {
-        case .direct, .seenPassthrough: flags.insert(.directIO)
+        case .direct, .directWithMappings: flags.insert(.directIO)
         case .cached, .passthrough: break
         }
         self.init(handle: handle, flags: flags, backingID: path.backingID)
@@ -115,7 +115,7 @@ extension DataPaths {
         return [
             .init("opens_passthrough", number(judge.counters.opensPassthrough.load(ordering: .relaxed))),
             .init("opens_cached", number(judge.counters.opensCached.load(ordering: .relaxed))),
-            .init("opens_uncached", number(judge.counters.opensSeen.load(ordering: .relaxed))),
+            .init("opens_uncached", number(judge.counters.opensDirect.load(ordering: .relaxed))),
             .init("backing_ids_opened", number(backingIDs.opened.load(ordering: .relaxed))),
             .init("backing_ids_idle", number(UInt64(backingIDs.idleCount))),
             .init("backing_ids_closed", number(backingIDs.closed.load(ordering: .relaxed))),

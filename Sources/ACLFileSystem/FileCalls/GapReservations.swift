@@ -34,41 +34,41 @@ extension GapReservations {
     func flush(_ id: HandleID, _ caller: Caller, isInterrupted: () -> Bool) throws(Errno) {
         guard options.zeroFill != .off else { return }
         let file = try handles.file(id)
-        guard let growth = file.growth else { return }
+        guard let writableFile = file.writableFile else { return }
         let descriptor = try file.descriptor()
         let gaps = Gaps(descriptor: descriptor.rawValue)
         let size = try Syscall.statx(gaps.descriptor).size
-        let (closes, examinedEnd) = growth.state.withLock { state in
-            state.payerIsRoot = state.isRoots && caller.uid == 0
-            if size > state.examinedEnd, caller.uid != 0 || state.isRoots { state.user = caller.uid }
+        let (closes, examinedEnd) = writableFile.state.withLock { state in
+            state.spendsRootReserve = state.isRootOnly && caller.uid == 0
+            if size > state.examinedEnd, caller.uid != 0 || state.isRootOnly { state.user = caller.uid }
             state.closes += 1
             return (state.closes, state.examinedEnd)
         }
-        if closes > 1 { share.growing.times.leaveMoved(growth.key) }
-        guard size > examinedEnd else { return wantZeros(growth) }
+        if closes > 1 { share.writableFiles.times.discard(writableFile.key) }
+        guard size > examinedEnd else { return wantZeros(writableFile) }
         defer {
-            share.growing.times.close(growth.key)
-            wantZeros(growth)
-            if growth.state.withLock({ $0.hasGaps }) { kernel.invalidateAttributes(of: file.node) }
+            share.writableFiles.times.noteClose(writableFile.key)
+            wantZeros(writableFile)
+            if writableFile.state.withLock({ $0.hasGaps }) { kernel.invalidateAttributes(of: file.node) }
         }
         // The kernel may move data by this very handle, and hold the file meanwhile. For what one user holds nobody else waits,
         // as long as it holds no more than a few threads; what others may hold is looked at on a spare one.
-        switch share.dataPaths.claimUnlessOthersHold(growth.key, caller.uid) {
-        case .nobody: return try reserve(file, growth, gaps, upTo: size, caller, isInterrupted)
+        switch share.dataPaths.claimUnlessOthersHold(writableFile.key, caller.uid) {
+        case .noUser: return try reserve(file, writableFile, gaps, upTo: size, caller, isInterrupted)
         case .others: break
         case .thisUser:
-            defer { share.dataPaths.unclaim(growth.key) }
-            let isReserved: Void? = try share.held.risking(for: caller.uid) { () throws(Errno) in
-                try reserve(file, growth, gaps, upTo: size, caller, isInterrupted)
+            defer { share.dataPaths.unclaim(writableFile.key) }
+            let isReserved: Void? = try share.held.runOnRequestThread(for: caller.uid) { () throws(Errno) in
+                try reserve(file, writableFile, gaps, upTo: size, caller, isInterrupted)
             }
             if isReserved != nil { return }
         }
         try withoutActuallyEscaping(isInterrupted) { isInterrupted in
             Result { () throws(Errno) in
                 try share.held.run(
-                    [growth.key], for: caller.uid, .change, changes: false, isInterrupted: isInterrupted
+                    [writableFile.key], for: caller.uid, .change, changes: false, isInterrupted: isInterrupted
                 ) { [self] (step) throws(Errno) in
-                    try reserve(file, growth, Gaps(descriptor: descriptor.rawValue), upTo: size, caller, step)
+                    try reserve(file, writableFile, Gaps(descriptor: descriptor.rawValue), upTo: size, caller, step)
                 }
             }
         }.get()
@@ -76,25 +76,25 @@ extension GapReservations {
 
     /// Reserves room for the gaps that were not looked at yet.
     private func reserve(
-        _ file: OpenFile, _ growth: Growth, _ gaps: Gaps, upTo size: UInt64, _ caller: Caller, _ isInterrupted: () -> Bool
+        _ file: OpenFile, _ writableFile: WritableFile, _ gaps: Gaps, upTo size: UInt64, _ caller: Caller, _ isInterrupted: () -> Bool
     ) throws(Errno) {
-        let state = growth.state.withLock { $0 }
+        let state = writableFile.state.withLock { $0 }
         guard size > state.examinedEnd else { return }
         // What does not fit is found out before anything is taken.
         try checkRoom(gaps, state.examinedEnd..<size, state)
         // What is stored through a mapping is neither seen nor announced by a close.
         let movesTime =
             state.writers > 1 || state.closes > 1 || file.isReadable
-            || share.dataPaths.changesUnseen(growth.key, file.place.rawValue)
+            || share.dataPaths.mayChangeUnnoticed(writableFile.key, file.pathDescriptor.rawValue)
         func reserveNext() throws(Errno) -> FillStep {
             do throws(Errno) {
-                return try growth.alone(share.held, for: caller.uid) { () throws(Errno) in
+                return try writableFile.exclusively(share.held, for: caller.uid) { () throws(Errno) in
                     // What somebody appends meanwhile is for his own close.
                     try gaps.reserveNext(
-                        growth, upTo: size, share.growing, asRoot: state.payerIsRoot, movesTime: movesTime)
+                        writableFile, upTo: size, share.writableFiles, asRoot: state.spendsRootReserve, movesTime: movesTime)
                 }
             } catch {
-                if error != .held { growth.reservedInVain(state.examinedEnd..<size) }
+                if error != .held { writableFile.noteFailedReservation(state.examinedEnd..<size) }
                 throw error
             }
         }
@@ -112,26 +112,26 @@ extension GapReservations {
             }
         }
         if step == .impossible {
-            if zeroFill(of: growth.key) == .allocate { share.growing.countLeft() }
+            if zeroFill(of: writableFile.key) == .allocate { share.writableFiles.countFileWithHoles() }
         } else {
-            growth.state.withLock { $0.inVain = nil }
+            writableFile.state.withLock { $0.partialReservation = nil }
         }
     }
 
-    private func checkRoom(_ gaps: Gaps, _ range: Range<UInt64>, _ state: Growth.State) throws(Errno) {
+    private func checkRoom(_ gaps: Gaps, _ range: Range<UInt64>, _ state: WritableFile.State) throws(Errno) {
         for _ in 0..<20 {
-            guard try gaps.exceedRoom(in: range, state.leftAlone, forRoot: state.payerIsRoot) else { return }
+            guard try gaps.exceedFreeSpace(in: range, excluding: state.excluded, forRoot: state.spendsRootReserve) else { return }
             // A file that was removed while its gaps are filled has its room until the next look at it.
-            guard share.growing.filler.count > 0 else { break }
+            guard share.writableFiles.filler.count > 0 else { break }
             waiting { SystemTime.sleep(milliseconds: 5) }
         }
         throw .nospc
     }
 
-    private func wantZeros(_ growth: Growth) {
-        guard zeroFill(of: growth.key) == .write else { return }
-        growth.state.withLock { state in
-            state.writtenUpTo = max(state.writtenUpTo ?? 0, options.zeroFillMax)
+    private func wantZeros(_ writableFile: WritableFile) {
+        guard zeroFill(of: writableFile.key) == .write else { return }
+        writableFile.state.withLock { state in
+            state.largestWritten = max(state.largestWritten ?? 0, options.zeroFillMax)
             state.budget = options.zeroFillBudget
         }
     }
@@ -140,61 +140,61 @@ extension GapReservations {
     func release(_ id: HandleID) {
         let file = try? handles.file(id)
         handles.remove(id)
-        guard let file, let growth = file.growth else { return }
-        let size = (try? Syscall.statx(file.place.rawValue).size) ?? 0
-        if options.zeroFill != .off { wantZeros(growth) }
-        setTimeBackUnlessHeld(growth, file)
-        let isDue = growth.state.withLock { state in
+        guard let file, let writableFile = file.writableFile else { return }
+        let size = (try? Syscall.statx(file.pathDescriptor.rawValue).size) ?? 0
+        if options.zeroFill != .off { wantZeros(writableFile) }
+        setTimeBackUnlessHeld(writableFile, file)
+        let isDue = writableFile.state.withLock { state in
             state.writers -= 1
             state.closedEnd = size
             guard state.writers == 0 else { return false }
             let isLate = options.zeroFill != .off && size > state.examinedEnd
-            let isDue = isLate || state.inVain != nil || state.hasGaps && state.writtenUpTo != nil
+            let isDue = isLate || state.partialReservation != nil || state.hasGaps && state.largestWritten != nil
             if !isDue { state.hasGaps = false }
             if isDue { state.hasGaps = true }
             guard isDue, !state.isQueued else { return false }
             state.isQueued = true
             return true
         }
-        guard isDue else { return share.growing.drop(growth) }
+        guard isDue else { return share.writableFiles.release(writableFile) }
         // Not the handle itself: it could write, and would never be alone.
         let node = file.node
         let job = FillJob(
-            growth: growth, place: file.place, files: share.growing, dataPaths: share.dataPaths,
-            mayBeMapped: { [share] in share.dataPaths.hasPassed }
+            writableFile: writableFile, pathDescriptor: file.pathDescriptor, files: share.writableFiles, dataPaths: share.dataPaths,
+            mayBeMapped: { [share] in share.dataPaths.hasUsedPassthrough }
         ) { [self] in kernel.invalidateAttributes(of: node) }
         // The job holds the growth from here on.
-        share.growing.filler.add(job)
+        share.writableFiles.filler.add(job)
     }
 
     /// The time that the file's close moved. The handle itself moves no data any more; readers may hold the file.
-    private func setTimeBackUnlessHeld(_ growth: Growth, _ file: OpenFile) {
-        guard growth.state.withLock({ $0.writers == 1 && $0.hasMovedTime }) else { return }
-        if share.dataPaths.claim(growth.key, against: .request(from: backingIDs)) {
-            defer { share.dataPaths.unclaim(growth.key) }
-            return setTimeBack(growth, file)
+    private func setTimeBackUnlessHeld(_ writableFile: WritableFile, _ file: OpenFile) {
+        guard writableFile.state.withLock({ $0.writers == 1 && $0.hasMovedTime }) else { return }
+        if share.dataPaths.claim(writableFile.key, against: .request(from: backingIDs)) {
+            defer { share.dataPaths.unclaim(writableFile.key) }
+            return setTimeBack(writableFile, file)
         }
         // The count of writers goes on without it: a time that another writer moved is not set back.
-        let held = share.growing.hold(growth.key)
-        let (place, node, times) = (file.place, file.node, share.growing.times)
-        let entered = growth.state.withLock { $0.entered }
-        share.held.runUnobserved(growth.key) { [self] in
-            defer { share.growing.drop(held) }
-            let isSet = try? held.alone(within: 1_000_000_000) { () throws(Errno) in
-                guard held.state.withLock({ $0.writers == 0 && $0.entered == entered }) else { return false }
-                return times.setBack(held.key, place.rawValue)
+        let held = share.writableFiles.retain(writableFile.key)
+        let (pathDescriptor, node, times) = (file.pathDescriptor, file.node, share.writableFiles.times)
+        let opens = writableFile.state.withLock { $0.opens }
+        share.held.runUnobserved(writableFile.key) { [self] in
+            defer { share.writableFiles.release(held) }
+            let isSet = try? held.tryExclusively(within: 1_000_000_000) { () throws(Errno) in
+                guard held.state.withLock({ $0.writers == 0 && $0.opens == opens }) else { return false }
+                return times.restore(held.key, pathDescriptor.rawValue)
             }
             if isSet == true { kernel.invalidateAttributes(of: node) }
         }
     }
 
-    private func setTimeBack(_ growth: Growth, _ file: OpenFile) {
-        let times = share.growing.times
-        let isSet = try? growth.alone(within: 100_000_000) { () throws(Errno) in
-            if growth.state.withLock({ $0.writers == 1 && $0.closes == 1 }) {
-                return times.setBack(growth.key, file.place.rawValue)
+    private func setTimeBack(_ writableFile: WritableFile, _ file: OpenFile) {
+        let times = share.writableFiles.times
+        let isSet = try? writableFile.tryExclusively(within: 100_000_000) { () throws(Errno) in
+            if writableFile.state.withLock({ $0.writers == 1 && $0.closes == 1 }) {
+                return times.restore(writableFile.key, file.pathDescriptor.rawValue)
             }
-            times.leaveMoved(growth.key)
+            times.discard(writableFile.key)
             return false
         }
         if isSet == true { kernel.invalidateAttributes(of: file.node) }
@@ -202,18 +202,18 @@ extension GapReservations {
 
     /// Runs what opens a file for writing: zeros are not written meanwhile, nor until its RELEASE.
     func openingForWriting(
-        _ node: Node, _ caller: Caller, _ open: (Growth) throws(Errno) -> Opening
+        _ node: Node, _ caller: Caller, _ open: (WritableFile) throws(Errno) -> Opening
     ) throws(Errno) -> Opening {
-        let growth = share.growing.hold(node.object.key)
-        share.growing.times.awaitRelease(node.object.key)
+        let writableFile = share.writableFiles.retain(node.object.key)
+        share.writableFiles.times.awaitRelease(node.object.key)
         do throws(Errno) {
-            let opening = try growth.alone(share.held, for: caller.uid) { () throws(Errno) in try open(growth) }
-            if (try? handles.file(opening.handle))?.growth == nil { share.growing.drop(growth) }
+            let opening = try writableFile.exclusively(share.held, for: caller.uid) { () throws(Errno) in try open(writableFile) }
+            if (try? handles.file(opening.handle))?.writableFile == nil { share.writableFiles.release(writableFile) }
             // What is written from now on need not come to our knowledge.
             kernel.tellOthers(of: node.object)
             return opening
         } catch {
-            share.growing.drop(growth)
+            share.writableFiles.release(writableFile)
             throw error
         }
     }
@@ -221,22 +221,22 @@ extension GapReservations {
     /// A handle is being opened, alone; O_TRUNC has done its work.
     /// - Parameter size: since this runs alone. Who can write already may have made it longer, which counts for nothing.
     /// - Returns: what is known of the file, if the handle can write.
-    func entering(_ growth: Growth?, size: UInt64, _ intent: OpenIntent, _ caller: Caller) throws(Errno) -> Growth? {
-        guard let growth else { return nil }
-        share.growing.times.leaveMoved(growth.key)
+    func entering(_ writableFile: WritableFile?, size: UInt64, _ intent: OpenIntent, _ caller: Caller) throws(Errno) -> WritableFile? {
+        guard let writableFile else { return nil }
+        share.writableFiles.times.discard(writableFile.key)
         guard intent.contains(.write) else {
-            growth.truncated(to: size, by: caller.uid)
+            writableFile.noteTruncation(to: size, by: caller.uid)
             return nil
         }
-        growth.enter(size: size, by: caller.uid)
-        return growth
+        writableFile.noteOpen(size: size, by: caller.uid)
+        return writableFile
     }
 
     /// The handle that creating gives. Nothing can be in its way, and names are held, so it must not wait.
-    func enteringNew(_ node: Node, _ caller: Caller) -> Growth {
-        let growth = share.growing.hold(node.object.key)
-        growth.enter(size: 0, by: caller.uid)
-        return growth
+    func enteringNew(_ node: Node, _ caller: Caller) -> WritableFile {
+        let writableFile = share.writableFiles.retain(node.object.key)
+        writableFile.noteOpen(size: 0, by: caller.uid)
+        return writableFile
     }
 
     /// Runs what changes a size, a time or a capability, which the fill would trample on.
@@ -245,28 +245,28 @@ extension GapReservations {
     ) throws(Errno) -> Value {
         let node = try loader.node(id)
         guard node.object.kind == .file else { return try body() }
-        let growth = share.growing.hold(node.object.key)
-        defer { share.growing.drop(growth) }
-        return try growth.alone(share.held, for: caller.uid) { () throws(Errno) in
+        let writableFile = share.writableFiles.retain(node.object.key)
+        defer { share.writableFiles.release(writableFile) }
+        return try writableFile.exclusively(share.held, for: caller.uid) { () throws(Errno) in
             let value = try body()
-            if let size = changes?.size { growth.truncated(to: size, by: caller.uid) }
+            if let size = changes?.size { writableFile.noteTruncation(to: size, by: caller.uid) }
             return value
         }
     }
 
     /// What a program reserves or punches itself is no gap.
-    func leaveAlone(_ file: OpenFile, mode: Int32, offset: Int64, length: Int64, size: UInt64) {
-        guard let growth = file.growth, offset >= 0, length > 0 else { return }
+    func exclude(_ file: OpenFile, mode: Int32, offset: Int64, length: Int64, size: UInt64) {
+        guard let writableFile = file.writableFile, offset >= 0, length > 0 else { return }
         let start = UInt64(offset)
         var end = start + UInt64(length)
         // Beyond the end there is nothing to punch.
         if mode & AllocateFlag.punchHole != 0 { end = min(end, size) }
-        if start < end { growth.leaveAlone(start..<end) }
+        if start < end { writableFile.exclude(start..<end) }
     }
 
     /// For `aclfs status`.
     var members: [JSON.Member] {
-        let files = share.growing
+        let files = share.writableFiles
         let overBudget = files.filler.overBudget
         return [
             .init("reserved_bytes", .integer(Int64(clamping: files.reservedBytes.load(ordering: .relaxed)))),
@@ -274,7 +274,7 @@ extension GapReservations {
             .init("files_waiting", .integer(Int64(files.filler.count))),
             .init("files_over_budget", .integer(Int64(overBudget.files))),
             .init("bytes_over_budget", .integer(Int64(clamping: overBudget.bytes))),
-            .init("files_left_with_holes", .integer(Int64(clamping: files.left.load(ordering: .relaxed)))),
+            .init("files_left_with_holes", .integer(Int64(clamping: files.leftWithHoles.load(ordering: .relaxed)))),
         ]
     }
 

@@ -84,12 +84,12 @@ extension HeldCalls {
     /// Runs an operation that changes an object's facts or its size on a spare thread.
     /// - Parameter unwanted: takes back a result that comes too late.
     func changingHeld<Value: Sendable>(
-        _ id: NodeID, _ caller: Caller, unwanted: @escaping @Sendable (Value) -> Void = { _ in },
+        _ id: NodeID, _ caller: Caller, discard: @escaping @Sendable (Value) -> Void = { _ in },
         _ body: @escaping @Sendable () throws(Errno) -> Value
     ) throws(Errno) -> Value {
         let object = try loader.node(id).object
         let probe = try loader.tree.descriptor(of: object)
-        return try share.held.run([object.key], for: caller.uid, .change, changes: true, probes: [probe], unwanted: unwanted) {
+        return try share.held.run([object.key], for: caller.uid, .change, changes: true, probes: [probe], discard: discard) {
             _ throws(Errno) in
             try body()
         }
@@ -104,11 +104,11 @@ extension HeldCalls {
     func passingGates<Value>(_ caller: Caller, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {
         do throws(Errno) { return try body() } catch { guard error == .nameHeld else { throw error } }
         let gates = share.held.gates
-        let end = SystemTime.monotonic() + HeldFiles.Patience.name.free
+        let end = SystemTime.monotonic() + HeldFiles.Deadlines.name.untilFree
         while SystemTime.monotonic() < end {
             let openings = gates.openings
             do throws(Errno) { return try body() } catch { guard error == .nameHeld else { throw error } }
-            guard share.held.patiently(for: caller.uid, { gates.awaitOpening(since: openings, until: end) }) != nil else { break }
+            guard share.held.waitLong(for: caller.uid, { gates.awaitOpening(since: openings, until: end) }) != nil else { break }
         }
         throw .held
     }
@@ -130,7 +130,7 @@ extension HeldCalls {
     ///   - unwanted: takes back a result that comes too late.
     ///   - find: what the operation is about, now.
     func changingHeldNames<Value: Sendable>(
-        _ caller: Caller, unwanted: @escaping @Sendable (Value) -> Void = { _ in },
+        _ caller: Caller, discard: @escaping @Sendable (Value) -> Void = { _ in },
         _ find: () throws(Errno) -> HeldNames, _ body: @escaping @Sendable () throws(Errno) -> Value
     ) throws(Errno) -> Value {
         let names = try passingGates(caller, find)
@@ -140,9 +140,9 @@ extension HeldCalls {
         let held = share.held
         return try held.run(
             (names.objects + names.directories).map(\.key), for: caller.uid, .name, changes: true, probes: probes, hasGates: true,
-            unwanted: unwanted
+            discard: discard
         ) { _ throws(Errno) in
-            guard held.gates.close(gates, until: SystemTime.monotonic() + HeldFiles.Patience.name.free) else { throw .held }
+            guard held.gates.close(gates, until: SystemTime.monotonic() + HeldFiles.Deadlines.name.untilFree) else { throw .held }
             defer { held.gates.open(gates) }
             return try body()
         }
@@ -210,7 +210,7 @@ extension HeldCalls {
         _ body: @escaping @Sendable (_ step: @Sendable () -> Bool) throws(Errno) -> Value
     ) throws(Errno) -> Value {
         try share.held.run(
-            files.map(\.node.object.key), for: caller.uid, .data, changes: false, probes: files.map(\.place),
+            files.map(\.node.object.key), for: caller.uid, .data, changes: false, probes: files.map(\.pathDescriptor),
             isInterrupted: isInterrupted, body)
     }
 }

@@ -13,8 +13,8 @@ final class HandleTable: Sendable {
     }
     private let state = Lock(State())
 
-    /// The names in listings that the kernel may not have used yet.
-    var unusedNames: ExposedEntries {
+    /// Takes the entries of listings that the kernel may not have used yet, to be invalidated singly.
+    func takeUnusedNames() -> ExposedEntries {
         let listings = state.withLock { state in
             state.entries.values.compactMap { entry -> UnusedListing? in
                 if case .directory(let directory) = entry { directory.listing } else { nil }
@@ -48,7 +48,7 @@ final class HandleTable: Sendable {
         return directory
     }
 
-    /// The node of a handle of either kind.
+    /// The node of a handle of a file or directory.
     func node(_ id: HandleID) throws(Errno) -> Node {
         switch state.withLock({ $0.entries[id] }) {
         case .file(let file): return file.node
@@ -66,7 +66,7 @@ final class HandleTable: Sendable {
         }
     }
 
-    /// Whether somebody has a file open for writing.
+    /// Whether any file is open for writing.
     var hasWritableFile: Bool {
         state.withLock { state in
             state.entries.values.contains { entry in

@@ -4,16 +4,16 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-/// An open file: what was granted when it was opened.
+/// An open file, with what was granted at the open.
 final class OpenFile: Sendable {
     let node: Node
     /// O_PATH.
-    let place: SharedDescriptor
-    /// Which way its data goes, together with all others that have the object open.
-    let way: DataPathShare
+    let pathDescriptor: SharedDescriptor
+    /// How its data travels, the same as for other handles of the object.
+    let dataPath: DataPathReference
     let isReadable: Bool
     let isWritable: Bool
-    /// Only `append` was granted, or the object was append-only: bytes may be added at the end, none changed.
+    /// Only `append` was granted, or the object was append-only. The handle may add bytes at the end and change none.
     let isAppendOnly: Bool
     var mode: HandleMode {
         var mode: HandleMode = isReadable ? .readable : []
@@ -21,63 +21,63 @@ final class OpenFile: Sendable {
         if isAppendOnly { mode.insert(.appendOnly) }
         return mode
     }
-    /// Of the file while this handle can write: what is known about its gaps.
-    var growth: Growth? { later.withLock { $0.growth } }
-    /// Opened with the handle, unless it is for reading and its data does not come here.
+    /// What is known of the file's gaps, while this handle can write.
+    var writableFile: WritableFile? { additions.withLock { $0.writableFile } }
+    /// Opened with the handle. nil for a handle that only reads and whose data bypasses the daemon.
     private let opened: SharedDescriptor?
     private let times: AccessTimes
-    private let later = Lock(Later())
-    private let portion: HandleQuota.Portion
-    var openedBy: UInt32 { portion.uid }
+    private let additions = Lock(Additions())
+    private let charge: HandleQuota.Charge
+    var openedBy: UInt32 { charge.uid }
 
-    /// What a handle gets after it was granted.
-    private struct Later {
-        var growth: Growth?
+    /// What the handle gets after the open was granted.
+    private struct Additions {
+        var writableFile: WritableFile?
         var descriptor: SharedDescriptor?
-        /// Opened O_APPEND on first use; on it, positions do not count.
-        var appender: (SharedDescriptor, HandleQuota.Portion)?
+        /// Opened with O_APPEND at the first use; offsets have no effect on it.
+        var appender: (SharedDescriptor, HandleQuota.Charge)?
     }
 
     init(
-        node: Node, place: SharedDescriptor, descriptor: SharedDescriptor?, _ times: AccessTimes, _ portion: HandleQuota.Portion,
-        _ way: DataPathShare, isReadable: Bool, isWritable: Bool, isAppendOnly: Bool
+        node: Node, pathDescriptor: SharedDescriptor, descriptor: SharedDescriptor?, _ times: AccessTimes, _ charge: HandleQuota.Charge,
+        _ dataPath: DataPathReference, isReadable: Bool, isWritable: Bool, isAppendOnly: Bool
     ) {
-        (self.node, self.place, self.portion, self.way) = (node, place, portion, way)
+        (self.node, self.pathDescriptor, self.charge, self.dataPath) = (node, pathDescriptor, charge, dataPath)
         (opened, self.times) = (descriptor, times)
         self.isReadable = isReadable
         self.isWritable = isWritable
         self.isAppendOnly = isAppendOnly
     }
 
-    /// Before the handle is known to anybody else.
-    func enter(_ growth: Growth?) { later.withLock { $0.growth = growth } }
+    /// Call it before the handle is in the table.
+    func attach(_ writableFile: WritableFile?) { additions.withLock { $0.writableFile = writableFile } }
 
-    /// Of the backing file, with the access mode of the handle.
+    /// A descriptor of the backing file with the access mode of the handle.
     func descriptor() throws(Errno) -> SharedDescriptor {
         if let opened { return opened }
-        return try later.withLock { later throws(Errno) in
-            if let descriptor = later.descriptor { return descriptor }
+        return try additions.withLock { additions throws(Errno) in
+            if let descriptor = additions.descriptor { return descriptor }
             let descriptor = SharedDescriptor(
                 try times.open(
-                    place.rawValue, OpenFlag.readOnly | OpenFlag.nonBlock | OpenFlag.noControllingTerminal))
-            later.descriptor = descriptor
+                    pathDescriptor.rawValue, OpenFlag.readOnly | OpenFlag.nonBlock | OpenFlag.noControllingTerminal))
+            additions.descriptor = descriptor
             return descriptor
         }
     }
 
-    /// O_TRUNC, which a handle that only reads may ask for as well.
-    func cut() throws(Errno) {
+    /// Performs O_TRUNC, which a handle that only reads may ask for too.
+    func truncate() throws(Errno) {
         if isWritable, let opened { return try Syscall.ftruncate(opened.rawValue, size: 0) }
-        try Syscall.truncate(place.rawValue, size: 0)
+        try Syscall.truncate(pathDescriptor.rawValue, size: 0)
     }
 
     func appendingDescriptor() throws(Errno) -> SharedDescriptor {
-        try later.withLock { later throws(Errno) in
-            if let appender = later.appender { return appender.0 }
-            let second = try portion.another()
+        try additions.withLock { additions throws(Errno) in
+            if let appender = additions.appender { return appender.0 }
+            let secondCharge = try charge.chargeAnother()
             let descriptor = SharedDescriptor(
-                try Syscall.reopen(place.rawValue, OpenFlag.writeOnly | OpenFlag.append))
-            later.appender = (descriptor, second)
+                try Syscall.reopen(pathDescriptor.rawValue, OpenFlag.writeOnly | OpenFlag.append))
+            additions.appender = (descriptor, secondCharge)
             return descriptor
         }
     }

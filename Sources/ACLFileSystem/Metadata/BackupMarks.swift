@@ -55,7 +55,7 @@ extension MetadataChanges {
 
     /// The flags as every reader sees them: with UF_NODUMP if any mark says so, or the object's place in a container.
     func shownFlags(_ object: ObjectState) throws(Errno) -> FileFlags {
-        if object.location.isLeftOutOfBackups { return object.facts.flags.union(.noDump) }
+        if object.location.isExcludedFromBackup { return object.facts.flags.union(.noDump) }
         return try markedFlags(object)
     }
 

@@ -61,7 +61,7 @@ extension MetadataChanges {
         shown.flags = try markedFlags(object)
         var requested = requested
         // Shown because of where it is, so that it comes with every change of another flag.
-        if object.location.isLeftOutOfBackups, !shown.flags.contains(.noDump) { requested.subtract(.noDump) }
+        if object.location.isExcludedFromBackup, !shown.flags.contains(.noDump) { requested.subtract(.noDump) }
         try judge.permit(.chflags(requested), Operands(object: object).with(shown), caller, about: object)
         let flags = AttributeEffect.flags(after: requested, on: shown)
         if flags == shown.flags { return }

@@ -14,7 +14,7 @@ import Synchronization
 /// An operation takes four steps: find the objects, authorize on their state, perform on the same
 /// objects, reply. `RequestDispatch.swift` connects the kernel's requests to them.
 ///
-/// Lock order: a file's growth (`ZeroFillGrowth.swift`), `metadataLock`, a view's `choosing`, then the mutexes of tables and
+/// Lock order: a file's exclusion (`WritableFile.swift`), `metadataLock`, a view's `choosing`, then the mutexes of tables and
 /// caches; never the other way round. The metadata lock is
 /// held for reading from the decision to the act, and for writing by whatever changes what decisions
 /// read (mode, owner, flags, ACL), so that the state that was judged is the state that is acted on
@@ -62,7 +62,7 @@ public final class FileSystem: Sendable {
     /// Attaches the notifier. Call once, before the session loop starts.
     /// - Parameter device: of the mount, from the mount table; nil if it was not found there.
     public func connect(_ notifier: Notifier, device: UInt64?) throws(Errno) {
-        data.backingIDs.connect(notifier)
+        data.backingIDs.attach(notifier)
         try kernel.start(notifier, device: device)
         do throws(Errno) { try join() } catch {
             // Joining failed. Disconnect, or the notifier's threads keep the descriptor open.
@@ -78,7 +78,7 @@ public final class FileSystem: Sendable {
     /// The kernel has introduced itself.
     func begin(_ negotiated: Negotiated) {
         kernel.begin(negotiated)
-        if negotiated.passthrough { data.backingIDs.begin() }
+        if negotiated.passthrough { data.backingIDs.enable() }
     }
 
     /// The mount is gone.
@@ -86,9 +86,9 @@ public final class FileSystem: Sendable {
         leave()
         judge.end()
         if base == nil { creationNotes?.end() }
-        mounts.share.growing.filler.settle(milliseconds: 1000)
+        mounts.share.writableFiles.filler.drain(milliseconds: 1000)
         kernel.stop()
-        data.backingIDs.end()
+        data.backingIDs.closeAll()
     }
 
     /// The administrator has moved the log of decisions away.

@@ -5,31 +5,30 @@ import LinuxSystem
 import SandboxPolicy
 import Synchronization
 
-// Z1 to Z4 (docs/sandbox-zones.md): an object is judged by where it is. A directory's place is asked of the kernel, a
-// file's is its name in a directory. What was found out counts until a directory moves or the policy changes, and for
-// 50 ms because of changes behind the mount.
+// Z1 to Z4 (docs/sandbox-zones.md): an object is judged by its effective location. The kernel tells the path of a directory; a file
+// is found by its names in directories. A zone counts until a directory moves, the policy changes, or 50 ms have passed.
 
 extension ObjectLoader {
-    /// Where a node stands now. All under the metadata lock, so that no directory moves meanwhile.
+    /// The effective location of a node. Call it under the metadata lock, so that no directory moves meanwhile.
     func location(of node: Node, _ descriptor: SharedDescriptor, _ status: FileStatus) -> EffectiveLocation {
         guard let view else { return .unconfined }
         let policy = view.policy
         if node.id == .root || node.object === tree.root { return EffectiveLocation(.top, policy) }
-        let place = view.places.withLock { $0[node.id] } ?? Place()
-        if let finding = place.finding, finding.policy === policy {
-            if !node.isDirectory, place.names.isEmpty {
-                // Nothing has a name any more: it stays what it was when it lost the last.
-                if status.nlink == 0 { return EffectiveLocation(finding.zone, policy) }
-            } else if finding.moves == share.moves.load(ordering: .sequentiallyConsistent),
-                finding.until == .max || SystemTime.monotonic() < finding.until
+        let known = view.locations.withLock { $0[node.id] } ?? NodeLocation()
+        if let cachedZone = known.cachedZone, cachedZone.policy === policy {
+            if !node.isDirectory, known.names.isEmpty {
+                // A file without a name keeps the zone of its last name.
+                if status.nlink == 0 { return EffectiveLocation(cachedZone.zone, policy) }
+            } else if cachedZone.moves == share.moves.load(ordering: .sequentiallyConsistent),
+                cachedZone.expiry == .max || SystemTime.monotonic() < cachedZone.expiry
             {
-                return EffectiveLocation(finding.zone, policy)
+                return EffectiveLocation(cachedZone.zone, policy)
             }
         }
         let zone =
             node.isDirectory
-            ? zone(ofDirectory: descriptor, status, policy) : zone(ofFile: place, status, policy)
-        note(zone, policy, of: node)
+            ? zone(ofDirectory: descriptor, status, policy) : zone(ofFile: known, status, policy)
+        cacheZone(zone, policy, of: node)
         return EffectiveLocation(zone, policy)
     }
 
@@ -41,9 +40,9 @@ extension ObjectLoader {
         tree.names(to: descriptor, status)?.reduce(ZoneID.top) { policy.table.zone(of: $1, below: $0) }
     }
 
-    /// By all names that it still has; if they do not agree, by the one that lets least pass.
-    private func zone(ofFile place: Place, _ status: FileStatus, _ policy: CompiledPolicy) -> ZoneID? {
-        func zoneOf(_ name: Place.Name) -> ZoneID? {
+    /// Uses all names that the file still has. If their zones differ, the one with the fewest rights counts.
+    private func zone(ofFile location: NodeLocation, _ status: FileStatus, _ policy: CompiledPolicy) -> ZoneID? {
+        func zoneOf(_ name: NodeLocation.Name) -> ZoneID? {
             guard let descriptor = try? tree.descriptor(of: name.parent),
                 let parent = try? Syscall.statx(descriptor.rawValue)
             else { return nil }
@@ -51,8 +50,8 @@ extension ObjectLoader {
             if name.name.isEmpty { return policy.table.zone(ofUnnamedBelow: above) }
             return policy.table.zone(of: name.name, below: above)
         }
-        if status.nlink == 0 { return place.last.flatMap(zoneOf) }
-        let there = place.names.filter { tree.isNamed($0.name, in: $0.parent, status) }
+        if status.nlink == 0 { return location.last.flatMap(zoneOf) }
+        let there = location.names.filter { tree.isNamed($0.name, in: $0.parent, status) }
         guard let first = there.first, var least = zoneOf(first) else { return nil }
         for name in there.dropFirst() {
             guard let other = zoneOf(name) else { return nil }
@@ -61,7 +60,7 @@ extension ObjectLoader {
         return least
     }
 
-    /// Of a name in a directory that was loaded through any mount of the tree.
+    /// The zone of a name, in a directory that was loaded through any mount of the tree.
     func zone(of name: UnsafePointer<CChar>, in directory: ObjectState) -> ZoneID? {
         guard let view else { return .top }
         let policy = view.policy
@@ -69,22 +68,22 @@ extension ObjectLoader {
         return above.map { policy.table.zone(of: name.bytes, below: $0) }
     }
 
-    private func note(_ zone: ZoneID?, _ policy: CompiledPolicy, of node: Node) {
+    private func cacheZone(_ zone: ZoneID?, _ policy: CompiledPolicy, of node: Node) {
         guard let view else { return }
         let now = SystemTime.monotonic()
-        let finding = Place.Finding(
+        let cachedZone = NodeLocation.CachedZone(
             policy: policy, moves: share.moves.load(ordering: .sequentiallyConsistent),
-            until: view.trust == .max ? .max : now + view.trust, zone: zone)
-        view.places.withLock { $0[node.id, default: Place()].finding = finding }
-        // It may have been forgotten meanwhile.
+            expiry: view.lifetime == .max ? .max : now + view.lifetime, zone: zone)
+        view.locations.withLock { $0[node.id, default: NodeLocation()].cachedZone = cachedZone }
+        // The kernel may have forgotten the node meanwhile.
         if nodes.find(node.id) == nil { view.forget(node.id) }
     }
 
-    /// The node by which an object is shown under a name; counts one look-up. A file has a node for each zone in which it
-    /// has a name: what may be done with it under one says nothing about another.
+    /// Returns the node for an object under a name, and counts one look-up. A file has one node for each zone in which it has a
+    /// name, because each zone leaves other rights.
     func enter(_ child: ObjectState, named name: UnsafePointer<CChar>?, below parent: ObjectState) -> Node {
         let node = chosenNode(of: child, named: name, below: parent)
-        if node.object.mayHoldDescriptor { note(name, below: parent, of: node, child.descriptor) }
+        if node.object.mayHoldDescriptor { noteName(name, below: parent, of: node, child.descriptor) }
         return node
     }
 
@@ -92,51 +91,51 @@ extension ObjectLoader {
         guard let view, let policy = child.location.policy else { return nodes.enter(child.object) }
         guard child.facts.kind != .directory else {
             let node = nodes.enter(child.object)
-            note(child.location.zone, policy, of: node)
+            cacheZone(child.location.zone, policy, of: node)
             return node
         }
         return view.choosing.withLock { _ in
             let known = nodes.all(of: child.object).first { node in
                 let there = location(of: node, child.descriptor, child.status)
-                return there.policy === policy && there.zone == child.location.zone && nodes.enter(node)
+                return there.policy === policy && there.zone == child.location.zone && nodes.countLookup(of: node)
             }
             let node = known ?? nodes.enterAnother(child.object)
-            let place = Place.Name(parent: parent.object, name: name.map { Array($0.bytes) } ?? [])
-            view.places.withLock { places in
+            let newName = NodeLocation.Name(parent: parent.object, name: name.map { Array($0.bytes) } ?? [])
+            view.locations.withLock { locations in
                 if name == nil {
-                    places[node.id, default: Place()].last = place
+                    locations[node.id, default: NodeLocation()].last = newName
                 } else {
-                    places[node.id, default: Place()].add(place)
+                    locations[node.id, default: NodeLocation()].add(newName)
                 }
             }
-            note(child.location.zone, policy, of: node)
+            cacheZone(child.location.zone, policy, of: node)
             return node
         }
     }
 }
 
 extension ObjectLoader {
-    /// What had no name, or has this zone already, stands under its new one as well.
+    /// Adds a new name to a node that had no name, or that is in the zone of the new name.
     func giveName(_ name: UnsafePointer<CChar>, in directory: ObjectState, to node: Node) {
         guard let view, let policy = directory.location.policy else { return }
         let zone = directory.location.below(name).zone
-        view.places.withLock { places in
-            var place = places[node.id] ?? Place()
-            let isHere = place.finding.map { $0.policy === policy && $0.zone == zone } ?? false
-            guard place.names.isEmpty || isHere else { return }
-            place.add(Place.Name(parent: directory.object, name: Array(name.bytes)))
-            place.finding = nil
-            places[node.id] = place
+        view.locations.withLock { locations in
+            var known = locations[node.id] ?? NodeLocation()
+            let isHere = known.cachedZone.map { $0.policy === policy && $0.zone == zone } ?? false
+            guard known.names.isEmpty || isHere else { return }
+            known.add(NodeLocation.Name(parent: directory.object, name: Array(name.bytes)))
+            known.cachedZone = nil
+            locations[node.id] = known
         }
     }
 }
 
-// Where handles cannot be opened, as in an ordinary user's daemon, an object is found again by the name that it was shown
-// by last (`Reopening.swift`): what the kernel is shown, moves and removes is noted here.
+// An ordinary user's daemon cannot open file handles. It finds an object by its last exposed name (`Reopening.swift`), so names that
+// are exposed, moved and removed are noted here.
 
 extension ObjectLoader {
-    /// - Parameter name: nil for an object that has none yet.
-    func note(_ name: UnsafePointer<CChar>?, below directory: ObjectState, of node: Node, _ descriptor: SharedDescriptor) {
+    /// - Parameter name: nil for an object without a name.
+    func noteName(_ name: UnsafePointer<CChar>?, below directory: ObjectState, of node: Node, _ descriptor: SharedDescriptor) {
         if let name {
             node.object.rememberName(name, in: directory.object)
         } else {

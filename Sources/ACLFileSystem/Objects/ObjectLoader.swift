@@ -3,13 +3,12 @@ import BackingStore
 import FuseSession
 import LinuxSystem
 
-/// Finds objects: a node id, or a directory and a name, becomes the object with the facts that a decision reads.
-///
-/// It decides nothing and changes nothing. All of it runs under the metadata lock.
+/// Loads objects: turns a node id, or a directory and a name, into the object with the facts that a decision reads. It decides
+/// nothing and changes nothing. All of it runs under the metadata lock.
 final class ObjectLoader: Sendable {
     let tree: BackingTree
     let nodes: NodeTable
-    /// What confines everything that comes through this mount; nil: nothing.
+    /// What confines this mount; nil: nothing.
     let view: View?
     let share: Share
 
@@ -19,7 +18,7 @@ final class ObjectLoader: Sendable {
     }
 
     func node(_ id: NodeID) throws(Errno) -> Node {
-        // Not ESTALE: the kernel would repeat the walk under other rules (docs/coherence.md R9).
+        // ESTALE would make the kernel repeat the walk under other rules (docs/coherence.md R9).
         guard let node = nodes.find(id) else { throw .io }
         return node
     }
@@ -36,8 +35,8 @@ final class ObjectLoader: Sendable {
             location: location(of: node, descriptor, status), node: node)
     }
 
-    /// An object after a change of our own.
-    /// - Parameter keepsRecord: the change left what is stored with it alone.
+    /// Loads an object again after a change by the daemon.
+    /// - Parameter keepsRecord: the change did not touch the stored record.
     func reload(_ object: ObjectState, keepsRecord: Bool) throws(Errno) -> ObjectState {
         let status = try Syscall.statx(object.descriptor.rawValue)
         if keepsRecord, !ThreadMark.isSet {
@@ -48,10 +47,10 @@ final class ObjectLoader: Sendable {
             facts: try tree.facts(object.object, object.descriptor, status), location: object.location, node: object.node)
     }
 
-    /// After a change of our own that left alone what is stored with an object, but moved its ctime: names made, moved
-    /// or removed in a directory, and the object that was moved.
+    /// Keeps the cached record after a change by the daemon that moved only the ctime: of a directory in which names changed, or of
+    /// the object that was moved.
     func keepRecord(of object: ObjectState) {
-        // On a spare thread others may have changed it while no lock was held.
+        // On a spare thread no lock was held, so another change may have come first.
         if ThreadMark.isSet { return }
         guard let status = try? Syscall.statx(object.descriptor.rawValue, flags: AtFlag.dontSync) else { return }
         tree.keepRecord(of: object.object, before: object.status, after: status, object.descriptor)
@@ -63,7 +62,7 @@ final class ObjectLoader: Sendable {
             facts: try tree.facts(resolved), location: location)
     }
 
-    /// The object that a name means now, with its facts.
+    /// Resolves a name in a directory and loads its object.
     func child(_ name: UnsafePointer<CChar>, of parent: ObjectState) throws(Errno) -> ObjectState {
         try requireOpenGate(of: parent.object)
         return try load(tree.resolve(name, in: parent.descriptor, parent.status), parent.location.below(name))
@@ -77,7 +76,7 @@ final class ObjectLoader: Sendable {
         }
     }
 
-    /// The nodes of a file that a confined mount shows as several: a change through one is a change of the others.
+    /// The nodes of a file that has several on a confined mount. A change through one of them concerns all.
     func nodesIfSeveral(of object: BackingObject) -> [Node] {
         guard view != nil, object.kind != .directory else { return [] }
         let all = nodes.all(of: object)
@@ -86,7 +85,7 @@ final class ObjectLoader: Sendable {
 
     func forEachNode(of object: BackingObject, _ body: (Node) -> Void) {
         guard view != nil else {
-            if let node = nodes.known(object) { body(node) }
+            if let node = nodes.node(of: object) { body(node) }
             return
         }
         for node in nodes.all(of: object) { body(node) }

@@ -4,19 +4,19 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-/// An object as one operation sees it: descriptor, status and facts read together.
+/// An object as one operation sees it: descriptor, status and facts that were read together.
 struct ObjectState {
     let object: BackingObject
     let descriptor: SharedDescriptor
     let status: FileStatus
     let facts: ObjectFacts
-    /// What its place lets pass.
+    /// Where a confined mount judges it.
     let location: EffectiveLocation
-    /// If it was asked for by its node.
+    /// The node, if the request named it.
     var node: Node?
-    /// Of a file that was just created: for reading and writing.
+    /// Of a file that was just created: a descriptor for reading and writing.
     var opened: SharedDescriptor?
 
-    /// Nothing can be made, found or listed in a directory that something else is mounted on.
+    /// Something is mounted on this directory. No name in it can be created, found or listed.
     var isOvermounted: Bool { object.isOvermounted.load(ordering: .relaxed) }
 }

@@ -2,17 +2,16 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-/// The mark of R7: the kernel may ask about this directory's name without holding its parent's lock, so that a late
-/// answer could bring back what was taken away. While it is set, the name is never handed out; it goes when the
-/// kernel has forgotten the node, to which `ForgettingQueue` helps.
+/// The mark of R7. The kernel may look up the directory without the lock of its parent, so a stale reply could restore an
+/// invalidated entry. A marked node is never answered with a timeout. The mark ends when the kernel forgets the node;
+/// `ForgettingQueue` helps.
 struct Revalidation: ~Copyable, Sendable {
-    /// In a word, because every object that the kernel remembers has one: two bits, how often a FORGET may still be waited for,
-    /// and the attempts above that.
+    /// One word, because each node has one. Two bits, then how often a FORGET may still be awaited, then the number of attempts.
     private let state = Atomic<UInt64>(0)
     private static let possible: UInt64 = 1
     private static let queued: UInt64 = 2
     private static let oneWait: UInt64 = 4
-    /// Each walker that is under way at a drop waits once in vain.
+    /// Each walk that is in flight at an invalidation waits once in vain.
     private static let allWaits: UInt64 = 7 * oneWait
     private static let oneAttempt: UInt64 = 32
 
@@ -20,9 +19,9 @@ struct Revalidation: ~Copyable, Sendable {
 
     func mark() { state.bitwiseOr(Self.possible, ordering: .acquiringAndReleasing) }
 
-    /// Whether the node should be queued now; then it counts as queued.
-    /// - Returns: seconds until the next attempt, more after each that failed because somebody uses the node.
-    func nextAttempt() -> UInt64? {
+    /// Begins an attempt to make the kernel forget the node.
+    /// - Returns: seconds until the attempt, doubled after each failure; nil if the node is queued or not marked.
+    func beginAttempt() -> UInt64? {
         var old = state.load(ordering: .acquiring)
         while old & Self.possible != 0, old & Self.queued == 0 {
             let (exchanged, now) = state.weakCompareExchange(
@@ -33,11 +32,12 @@ struct Revalidation: ~Copyable, Sendable {
         return nil
     }
 
-    /// The name is about to be dropped, or was just now.
-    func noteDrop() { state.bitwiseOr(Self.allWaits, ordering: .acquiringAndReleasing) }
+    /// Notes that the entry is being invalidated.
+    func noteInvalidation() { state.bitwiseOr(Self.allWaits, ordering: .acquiringAndReleasing) }
 
-    /// Whether the name was dropped, and a look-up may wait for the FORGET; counts it.
-    func mayAwaitForget() -> Bool {
+    /// Uses one of the waits for a FORGET.
+    /// - Returns: false if the entry was not invalidated, or all waits are used.
+    func takeForgetWait() -> Bool {
         var old = state.load(ordering: .acquiring)
         while old & Self.allWaits != 0 {
             let (exchanged, now) = state.weakCompareExchange(
@@ -48,9 +48,9 @@ struct Revalidation: ~Copyable, Sendable {
         return false
     }
 
-    /// Whether a bump is worth while for this attempt. Whoever is in a directory for long is there after any bump.
+    /// Whether a bump may help this attempt. A program that stays in a directory is still there after any bump.
     var isEarlyAttempt: Bool { state.load(ordering: .relaxed) / Self.oneAttempt <= 4 }
 
-    /// What was not waited for until now will not come.
-    func attemptIsOver() { state.bitwiseAnd(~(Self.queued | Self.allWaits), ordering: .acquiringAndReleasing) }
+    /// Ends the attempt. A FORGET that has not arrived yet will not come.
+    func endAttempt() { state.bitwiseAnd(~(Self.queued | Self.allWaits), ordering: .acquiringAndReleasing) }
 }

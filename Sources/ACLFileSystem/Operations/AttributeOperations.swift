@@ -32,7 +32,7 @@ extension AttributeOperations {
     ///   for what the caller may not do any more. fstat(2) comes without one.
     func status(_ id: NodeID, _ handle: HandleID?, _ caller: Caller) throws(Errno) -> ShownAttributes {
         // An entry's attributes that are not good for any time are followed by this question.
-        if share.growing.times.areMoved { share.growing.times.awaitRelease(try loader.node(id).object.key) }
+        if share.writableFiles.times.areAnyMoved { share.writableFiles.times.awaitRelease(try loader.node(id).object.key) }
         return try share.lock.withReadLock { () throws(Errno) in
             let object = try loader.load(id)
             let parts = Operands(object: object)
@@ -59,7 +59,7 @@ extension AttributeOperations {
             let object = try loader.load(id)
             try judge.permit(.readLink, Operands(object: object), caller, about: object)
             // Bound, so that it outlives the call.
-            let place = accessTimes.place(of: object.descriptor.rawValue) ?? object.descriptor
+            let place = accessTimes.descriptorOnMountCopy(of: object.descriptor.rawValue) ?? object.descriptor
             return try Syscall.readlinkat(place.rawValue)
         }
     }
@@ -148,7 +148,7 @@ extension AttributeOperations {
                     try Syscall.truncate(object.descriptor.rawValue, size: Int64(bitPattern: size))
                 }
             }
-            share.growing.times.leaveMoved(object.object.key)
+            share.writableFiles.times.discard(object.object.key)
             return try share.lock.withReadLock { () throws(Errno) in kernel.shownAfterChange(try loader.load(id)) }
         } catch {
             if error != .mayBeHeld, let node = object.node { kernel.invalidateAttributes(of: node) }
@@ -204,7 +204,7 @@ extension AttributeOperations {
                     try Syscall.truncate(descriptor, size: Int64(bitPattern: size))
                 }
             }
-            share.growing.times.leaveMoved(object.object.key)
+            share.writableFiles.times.discard(object.object.key)
         }
         if let mode = changes.mode {
             let stored = AttributeEffect.storedMode(FileMode(rawValue: UInt16(mode & 0o7777)), on: judge.volume)
@@ -218,7 +218,7 @@ extension AttributeOperations {
                     descriptor, access: times.access.change, modification: times.modification.change)
             }
             // What somebody sets stays, whatever he set it to.
-            if changes.modificationTime != nil { share.growing.times.leaveMoved(object.object.key) }
+            if changes.modificationTime != nil { share.writableFiles.times.discard(object.object.key) }
         }
     }
 

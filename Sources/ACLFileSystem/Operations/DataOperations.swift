@@ -36,7 +36,7 @@ extension DataOperations {
         try judge.permit(.read, through: file)
         let descriptor = try file.descriptor()
         // Where no data goes past us nobody holds the file.
-        guard file.way.mustKeepNoPages else { return try read(descriptor, into: buffer, offset: offset) }
+        guard file.dataPath.mustKeepNoPages else { return try read(descriptor, into: buffer, offset: offset) }
         defer { kernel.notices.dropContent(of: file.node.id) }
         let key = file.node.object.key
         if share.dataPaths.claim(key, against: .any) {
@@ -83,7 +83,7 @@ extension DataOperations {
         if clearsSetID { try clearSetIDBeforeWriting(to: file, caller) }
         let position: Int64? = file.isAppendOnly || appends ? nil : offset
         let descriptor = try position == nil ? file.appendingDescriptor() : file.descriptor()
-        guard file.way.mustKeepNoPages else { return try write(bytes, to: descriptor, at: position, caller) }
+        guard file.dataPath.mustKeepNoPages else { return try write(bytes, to: descriptor, at: position, caller) }
         let key = file.node.object.key
         if share.dataPaths.claim(key, against: .request(from: backingIDs)) {
             defer { share.dataPaths.unclaim(key) }
@@ -110,7 +110,7 @@ extension DataOperations {
     }
 
     private func isEnd(_ offset: Int64, of file: OpenFile) throws(Errno) -> Bool {
-        let size = try Syscall.statx(file.place.rawValue).size
+        let size = try Syscall.statx(file.pathDescriptor.rawValue).size
         return offset >= 0 && UInt64(offset) == size
     }
 
@@ -134,7 +134,7 @@ extension DataOperations {
 
     /// Set-id bits go when somebody other than root writes (docs/authorization.md 6.7); the kernel says when.
     private func clearSetIDBeforeWriting(to file: OpenFile, _ caller: Caller) throws(Errno) {
-        if try Syscall.statx(file.place.rawValue, flags: AtFlag.dontSync).mode & 0o6000 == 0 { return }
+        if try Syscall.statx(file.pathDescriptor.rawValue, flags: AtFlag.dontSync).mode & 0o6000 == 0 { return }
         if try held.unlessHeld(caller, { () throws(Errno) in try clearSetIDNow(of: file) }) != nil { return }
         try held.changingHeld(file.node.id, caller) { [self] () throws(Errno) in try clearSetIDNow(of: file) }
     }
@@ -197,7 +197,7 @@ extension DataOperations {
                 }
             }
         }
-        gaps.leaveAlone(file, mode: mode, offset: offset, length: length, size: size)
+        gaps.exclude(file, mode: mode, offset: offset, length: length, size: size)
     }
 
     /// - Returns: the size of the file.

@@ -32,13 +32,13 @@ extension DirectoryOperations {
             let object = try loader.load(node)
             try judge.permit(.list, Operands(object: object), caller, about: object)
             guard object.facts.kind == .directory else { throw .notdir }
-            let portion = try share.handleQuota.take(caller.uid)
+            let charge = try share.handleQuota.charge(caller.uid)
             let descriptor = SharedDescriptor(
                 try accessTimes.open(
                     object.descriptor.rawValue,
                     OpenFlag.readOnly | OpenFlag.directory | OpenFlag.nonBlock))
             return Opening(
-                handle: handles.add(OpenDirectory(node: node, descriptor: descriptor, portion, cache: kernel.cache)),
+                handle: handles.add(OpenDirectory(node: node, descriptor: descriptor, charge, cache: kernel.cache)),
                 flags: listingFlags(object))
         }
     }
@@ -47,7 +47,7 @@ extension DirectoryOperations {
     /// It asks for the attributes before it believes them, in the name of whoever lists, who must get them; and forgets
     /// the names when the directory's mtime has moved, so that must tell every change. A confined mount may be asked anew for each part of a listing.
     private func listingFlags(_ directory: ObjectState) -> Opening.Flags {
-        guard loader.view == nil, kernel.cache.times.entry > 0, !directory.isOvermounted, !accessTimes.areStrict,
+        guard loader.view == nil, kernel.cache.timeouts.entry > 0, !directory.isOvermounted, !accessTimes.areStrict,
             // Of such a directory the kernel takes no mtime (AttributesInSteps.swift).
             !kernel.isSticky(directory),
             loader.tree.stampsEveryChange(directory.status, directory.descriptor),
@@ -61,8 +61,8 @@ extension DirectoryOperations {
     /// listing is kept: an mtime can be set back.
     private func areShownLately(in directory: ObjectState) -> Bool {
         guard let node = directory.node else { return false }
-        let age = SystemTime.monotonic() &- node.lastShown.load(ordering: .relaxed)
-        return Double(age) < 0.7 * 1e9 * kernel.cache.times.attributes
+        let age = SystemTime.monotonic() &- node.lastListed.load(ordering: .relaxed)
+        return Double(age) < 0.7 * 1e9 * kernel.cache.timeouts.attributes
     }
 
     /// Fills the reply with names from `offset` on.
@@ -71,8 +71,8 @@ extension DirectoryOperations {
     ) throws(Errno) {
         let directory = try handles.directory(id)
         // A listing that follows says that the kernel has used the one before (R5).
-        directory.listing.isUsed()
-        if offset == 0 { directory.node.lastShown.store(SystemTime.monotonic(), ordering: .relaxed) }
+        directory.listing.markUsed()
+        if offset == 0 { directory.node.lastListed.store(SystemTime.monotonic(), ordering: .relaxed) }
         try held.passingGates(caller) { () throws(Errno) in
             // A gate that is open stays so as long as the lock is held.
             try share.lock.withReadLock { () throws(Errno) in
@@ -92,8 +92,8 @@ extension DirectoryOperations {
         _ id: HandleID, offset: UInt64, into reply: inout DirectoryReply, _ caller: Caller
     ) throws(Errno) -> [NodeID] {
         let directory = try handles.directory(id)
-        directory.listing.isUsed()
-        directory.listing.isMade()
+        directory.listing.markUsed()
+        directory.listing.begin()
         let now = SystemTime.monotonic()
         var shown: [NodeID] = []
         do throws(Errno) {
@@ -103,7 +103,7 @@ extension DirectoryOperations {
             for node in shown { lookups.forgetLookups(of: node, 1) }
             throw error
         }
-        if offset == 0 { directory.node.lastShown.store(now, ordering: .relaxed) }
+        if offset == 0 { directory.node.lastListed.store(now, ordering: .relaxed) }
         return shown
     }
 
@@ -139,7 +139,7 @@ extension DirectoryOperations {
             if showsEntries, !name.isDot, let entry = listedEntry(name.name, below: parent) {
                 if reply.add(name: name.name, entry: entry, offset: offset) {
                     shown.append(entry.node)
-                    directory.listing.shows(name.name, entry.node)
+                    directory.listing.append(name.name, entry.node)
                     return true
                 }
                 lookups.forgetLookups(of: entry.node, 1)
@@ -158,7 +158,7 @@ extension DirectoryOperations {
             !child.location.rights.isEmpty
         else { return nil }
         // A marked directory is left out, even here (R7).
-        if let known = loader.nodes.known(child.object), known.isDirectory, known.revalidation.isPossible { return nil }
+        if let known = loader.nodes.node(of: child.object), known.isDirectory, known.revalidation.isPossible { return nil }
         let entry = kernel.entry(child, named: name, below: parent, isListed: true)
         if entry.entryValidFor > 0 { return entry }
         lookups.forgetLookups(of: entry.node, 1)

@@ -54,7 +54,7 @@ extension LookupOperations {
     func forgetLookups(of id: NodeID, _ count: UInt64) {
         // A removed file that is looked at while it is open is in the tree's cache again.
         let object = loader.nodes.forget(id, count)
-        if let object, !loader.tree.forgetDescriptorIfRemoved(object) { backingIDs.drop(object.key) }
+        if let object, !loader.tree.forgetDescriptorIfRemoved(object) { backingIDs.closeIdle(of: object.key) }
         if let view = loader.view, loader.nodes.find(id) == nil { view.forget(id) }
     }
 
@@ -88,9 +88,9 @@ extension LookupOperations {
             guard let directory = try? loader.load(parent), !directory.isOvermounted, judge.everybodyHolds(.search, on: directory),
                 judge.decide(.lookup, Operands(finding: name, in: directory), caller).isAllowed,
                 let found = try? loader.child(name, of: directory), found.object.kind == .directory,
-                let node = loader.nodes.known(found.object)
+                let node = loader.nodes.node(of: found.object)
             else { return nil }
-            let isLikely = node.revalidation.isPossible ? node.revalidation.mayAwaitForget() : kernel.cache.isAskedAgain(node)
+            let isLikely = node.revalidation.isPossible ? node.revalidation.takeForgetWait() : kernel.cache.isUnexpectedLookup(node)
             return isLikely ? node : nil
         }
     }

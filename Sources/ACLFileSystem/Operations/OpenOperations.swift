@@ -51,94 +51,94 @@ extension OpenOperations {
         let node = try loader.node(id)
         // Who closed it may have done so a moment ago: RELEASE comes behind close(2). And a change that is under way is over soon.
         for pause: UInt32 in [1, 2, 5, 10] {
-            do throws(Errno) { return try open(node, flags: flags, mayComeAgain: true, caller) } catch {
+            do throws(Errno) { return try open(node, flags: flags, mayRetry: true, caller) } catch {
                 guard error == .busy || error == .claimed else { throw error }
                 SystemTime.sleep(milliseconds: pause)
             }
         }
-        do throws(Errno) { return try open(node, flags: flags, mayComeAgain: false, caller) } catch {
+        do throws(Errno) { return try open(node, flags: flags, mayRetry: false, caller) } catch {
             if error == .busy { data.noteBusy(node) }
             throw error
         }
     }
 
-    private func open(_ node: Node, flags: Int32, mayComeAgain: Bool, _ caller: Caller) throws(Errno) -> Opening {
+    private func open(_ node: Node, flags: Int32, mayRetry: Bool, _ caller: Caller) throws(Errno) -> Opening {
         guard OpenIntent(flags: flags).contains(.write) || flags & OpenFlag.truncate != 0 else {
-            return try open(node, flags: flags, mayComeAgain: mayComeAgain, nil, caller)
+            return try open(node, flags: flags, mayRetry: mayRetry, nil, caller)
         }
         func perform() throws(Errno) -> Opening {
-            try gaps.openingForWriting(node, caller) { (growth) throws(Errno) in
-                try open(node, flags: flags, mayComeAgain: mayComeAgain, growth, caller)
+            try gaps.openingForWriting(node, caller) { (writableFile) throws(Errno) in
+                try open(node, flags: flags, mayRetry: mayRetry, writableFile, caller)
             }
         }
         if let opening = try held.unlessHeld(caller, perform) { return opening }
         // Set-id bits are to be cleared on a file that may be held.
-        return try held.changingHeld(node.id, caller, unwanted: { [self] in gaps.release($0.handle) }) { [self] () throws(Errno) in
-            try gaps.openingForWriting(node, caller) { (growth) throws(Errno) in
-                try open(node, flags: flags, mayComeAgain: mayComeAgain, growth, caller)
+        return try held.changingHeld(node.id, caller, discard: { [self] in gaps.release($0.handle) }) { [self] () throws(Errno) in
+            try gaps.openingForWriting(node, caller) { (writableFile) throws(Errno) in
+                try open(node, flags: flags, mayRetry: mayRetry, writableFile, caller)
             }
         }
     }
 
     /// Decides and opens under the lock; cutting a large file may take long, so it comes after, on what was granted.
     private func open(
-        _ node: Node, flags: Int32, mayComeAgain: Bool, _ growth: Growth?, _ caller: Caller
+        _ node: Node, flags: Int32, mayRetry: Bool, _ writableFile: WritableFile?, _ caller: Caller
     ) throws(Errno) -> Opening {
         let intent = OpenIntent(flags: flags)
         let (object, opened) = try share.lock.withReadLock { () throws(Errno) in
             let object = try loader.load(node)
-            return (object, try grant(node, object, intent, flags: flags, mayComeAgain: mayComeAgain, caller))
+            return (object, try grant(node, object, intent, flags: flags, mayRetry: mayRetry, caller))
         }
         var size = object.status.size
         if intent.contains(.truncate) {
             defer { kernel.contentChanged(node.object) }
-            try held.usingData(of: [opened], caller, against: .any) { () throws(Errno) in try opened.cut() }
+            try held.usingData(of: [opened], caller, against: .any) { () throws(Errno) in try opened.truncate() }
             size = 0
         }
-        opened.enter(try gaps.entering(growth, size: size, intent, caller))
-        if opened.way.isMappable, kernel.cache.times.attributes > 0 { kernel.cache.invalidateAttributes(of: node.id) }
+        opened.attach(try gaps.entering(writableFile, size: size, intent, caller))
+        if opened.dataPath.isMappable, kernel.cache.timeouts.attributes > 0 { kernel.cache.invalidateAttributes(of: node.id) }
         return opening(opened)
     }
 
     /// What a caller may have of an object, opened.
     private func grant(
-        _ node: Node, _ object: ObjectState, _ intent: OpenIntent, flags: Int32, mayComeAgain: Bool, _ caller: Caller
+        _ node: Node, _ object: ObjectState, _ intent: OpenIntent, flags: Int32, mayRetry: Bool, _ caller: Caller
     ) throws(Errno) -> OpenFile {
         let executes = flags & openForExecution != 0
         try judge.permit(executes ? .execute : .open(intent), Operands(object: object), caller, about: object)
         // The kernel opens the others itself; only files have data here.
         guard object.facts.kind == .file else { throw .io }
-        let portion = try share.handleQuota.take(caller.uid)
+        let charge = try share.handleQuota.charge(caller.uid)
         let isWritable = intent.contains(.write)
         let isAppendOnly = bindsToEnd(intent, object, caller)
         // Writing clears set-id bits (docs/authorization.md 6.7), but the kernel does not tell of writing to a mapping. Without
         // the page cache there is none; where mappings cannot be kept away, opening for writing clears them.
         let clearsSetID =
             isWritable && caller.uid != 0 && !object.facts.mode.isDisjoint(with: [.setUser, .setGroup])
-        let way = try data.joinDataPath(
+        let dataPath = try data.acquireDataPath(
             object,
             data.demand(
-                intent, of: object, isAppendOnly: isAppendOnly, clearsSetID: clearsSetID, mayComeAgain: mayComeAgain, caller))
-        if way.path.backingID != nil, flags & OpenFlag.direct != 0 {
+                intent, of: object, isAppendOnly: isAppendOnly, clearsSetID: clearsSetID, mayRetry: mayRetry, caller))
+        if dataPath.path.backingID != nil, flags & OpenFlag.direct != 0 {
             // The kernel could only say EIO where the backing file system knows no O_DIRECT.
             _ = try Syscall.reopen(object.descriptor.rawValue, backingFlags(flags) | OpenFlag.direct)
         }
         // A reader whose data does not come here may never need it.
-        let isNeeded = isWritable || way.path.backingID == nil
+        let isNeeded = isWritable || dataPath.path.backingID == nil
         let descriptor =
             isNeeded ? SharedDescriptor(try data.accessTimes.open(object.descriptor.rawValue, backingFlags(flags))) : nil
-        if intent.contains(.truncate) || clearsSetID && way.path.backingID != nil {
+        if intent.contains(.truncate) || clearsSetID && dataPath.path.backingID != nil {
             try metadata.clearSetID(object, caller, holding: .reading)
         }
         return OpenFile(
-            node: node, place: object.descriptor, descriptor: descriptor, data.accessTimes, portion, way,
+            node: node, pathDescriptor: object.descriptor, descriptor: descriptor, data.accessTimes, charge, dataPath,
             isReadable: intent.contains(.read) || executes, isWritable: isWritable, isAppendOnly: isAppendOnly)
     }
 
     private func opening(_ file: OpenFile) -> Opening {
-        judge.counters.count(file.way.path)
+        judge.counters.count(file.dataPath.path)
         // At close(2) there is nothing to do but to see to gaps.
-        return Opening(handles.add(file), file.way.path, noFlush: !file.isWritable || gaps.options.zeroFill == .off)
+        return Opening(handles.add(file), file.dataPath.path, noFlush: !file.isWritable || gaps.options.zeroFill == .off)
     }
 
     /// Whether a handle may only add at the end: the object is append-only, or it was opened for
@@ -175,7 +175,7 @@ extension OpenOperations {
     ) throws(Errno) -> (Entry, Opening?) {
         let directory = try loader.load(parent)
         // Before anything is made, so that a refusal leaves nothing.
-        let portion = try share.handleQuota.take(caller.uid)
+        let charge = try share.handleQuota.charge(caller.uid)
         let made: ObjectState
         do throws(Errno) { made = try names.create(.file, name, in: directory, mode: mode, caller) } catch {
             guard error == .exist, flags & OpenFlag.exclusive == 0 else { throw error }
@@ -187,7 +187,7 @@ extension OpenOperations {
             return (kernel.entry(found, named: name, below: directory), nil)
         }
         return try showing(kernel.entry(made, named: name, below: directory)) { (node) throws(Errno) in
-            try openCreated(made, node, portion, flags: flags, caller)
+            try openCreated(made, node, charge, flags: flags, caller)
         }
     }
 
@@ -200,7 +200,7 @@ extension OpenOperations {
             let opening = try open(node)
             var entry = entry
             // Opening may have made its attributes such as the kernel must not keep.
-            if let file = try? handles.file(opening.handle), file.way.isMappable { kernel.takeTime(from: &entry) }
+            if let file = try? handles.file(opening.handle), file.dataPath.isMappable { kernel.takeTime(from: &entry) }
             return (entry, opening)
         } catch {
             lookups.forgetLookups(of: entry.node, 1)
@@ -219,7 +219,7 @@ extension OpenOperations {
     private func openUnnamedNow(
         in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> (Entry, Opening) {
-        let portion = try share.handleQuota.take(caller.uid)
+        let charge = try share.handleQuota.charge(caller.uid)
         let directory = try loader.load(parent)
         let descriptor = try names.createUnnamed(in: directory, mode: mode, caller)
         // O_PATH: what the tree keeps must not count as a writer.
@@ -227,30 +227,31 @@ extension OpenOperations {
         var made = try loader.load(loader.tree.adopt(SharedDescriptor(place)), directory.location.unnamedBelow)
         made.opened = descriptor
         return try showing(kernel.unnamedEntry(made, in: directory)) { (node) throws(Errno) in
-            try openCreated(made, node, portion, flags: flags, caller)
+            try openCreated(made, node, charge, flags: flags, caller)
         }
     }
 
     /// The handle that creating gives. No right on the new object is asked (docs/authorization.md 2.2), so that
     /// O_WRONLY with mode 0444 works.
     private func openCreated(
-        _ made: ObjectState, _ node: Node, _ portion: HandleQuota.Portion, flags: Int32, _ caller: Caller
+        _ made: ObjectState, _ node: Node, _ charge: HandleQuota.Charge, flags: Int32, _ caller: Caller
     ) throws(Errno) -> Opening {
         let intent = OpenIntent(flags: flags)
-        let way = try data.joinDataPath(
+        let dataPath = try data.acquireDataPath(
             made, data.demand(intent, of: made, isAppendOnly: false, clearsSetID: false, caller))
-        if way.path.backingID != nil, flags & OpenFlag.direct != 0 {
+        if dataPath.path.backingID != nil, flags & OpenFlag.direct != 0 {
             _ = try Syscall.reopen(made.descriptor.rawValue, backingFlags(flags) | OpenFlag.direct)
         }
         // Creating opened it already, for more than the handle may do, which is ours to say.
         var descriptor = intent.contains(.write) ? made.opened : nil
-        if descriptor == nil, way.path.backingID == nil {
+        if descriptor == nil, dataPath.path.backingID == nil {
             descriptor = SharedDescriptor(try data.accessTimes.open(made.descriptor.rawValue, backingFlags(flags)))
         }
         let file = OpenFile(
-            node: node, place: made.descriptor, descriptor: descriptor, data.accessTimes, portion, way, isReadable: intent.contains(.read),
+            node: node, pathDescriptor: made.descriptor, descriptor: descriptor, data.accessTimes, charge, dataPath,
+            isReadable: intent.contains(.read),
             isWritable: intent.contains(.write), isAppendOnly: false)
-        if file.isWritable { file.enter(gaps.enteringNew(node, caller)) }
+        if file.isWritable { file.attach(gaps.enteringNew(node, caller)) }
         return opening(file)
     }
 }

@@ -37,7 +37,7 @@ extension NameOperations {
             let destination = parent == newParent ? source : try loader.load(newParent)
             let object = try loader.child(name, of: source)
             let target = try loader.childIfThere(newName, of: destination)
-            if parent != newParent { try loader.requireOpenGate(.crossing) }
+            if parent != newParent { try loader.requireOpen(.crossing) }
             try loader.requireOpenGate(of: object.object)
             if let target { try loader.requireOpenGate(of: target.object) }
             if exchanges, target == nil { throw .noent }
@@ -87,7 +87,7 @@ extension NameOperations {
         if let linked { return linked }
         let copy = name.copied
         return try held.changingHeldNames(
-            caller, unwanted: { [self] in lookups.forgetLookups(of: $0.node, 1) },
+            caller, discard: { [self] in lookups.forgetLookups(of: $0.node, 1) },
             { () throws(Errno) in try held.heldNames([(copy, parent)], besides: id) }
         ) { [self] () throws(Errno) in
             try copy.asName { (name) throws(Errno) in try linkNow(id, as: name, in: parent, caller) }

@@ -6,7 +6,7 @@ import Testing
 @testable import BackingStore
 
 /// A mapping that outlives its handle is known as long as it is there, however many files were closed since.
-@Suite struct LeftMappingTests {
+@Suite struct RemainingMappingTests {
     private func key(_ inode: UInt64) -> ObjectKey { ObjectKey(device: 1, inode: inode, handle: nil) }
 
     @Test func noneIsForgotten() throws {
@@ -21,8 +21,8 @@ import Testing
         close(made)
         let file = try Syscall.open(path, OpenFlag.path)
 
-        var left = LeftMappings(remembering: 2)
-        func isLeft() -> Bool { left.mayBeMapped(key(1), file.rawValue) }
+        var left = RemainingMappings(remembering: 2)
+        func isLeft() -> Bool { left.confirmMapped(key(1), file.rawValue) }
         #expect(left.count == 0 && !isLeft(), "nobody asks of a file that never was left")
         left.insert(key(1))
         #expect(isLeft())

@@ -1,25 +1,24 @@
 import MountOptions
 
-/// How long the kernel may answer by itself where everybody would get the same answer: the `cache` option, as far
-/// as the kernel can be made to forget (docs/coherence.md R8 and R16).
-struct CacheTimes: Sendable, Equatable {
-    /// Seconds that a name is good for.
+/// The timeouts of the `cache` option, for answers that are the same for every caller (docs/coherence.md R8 and R16).
+struct CacheTimeouts: Sendable, Equatable {
+    /// Seconds for entries.
     var entry: Double
-    /// Seconds that attributes are good for.
+    /// Seconds for attributes.
     var attributes: Double
-    /// Milliseconds after which all names are taken back, whether anything changed or not; nil if never.
+    /// Milliseconds until a periodic bump; nil: never.
     var period: UInt64?
 
-    static let none = CacheTimes(entry: 0, attributes: 0, period: nil)
-    /// R8: longer than any period, so that an entry is out of date by its stamp before it is by its time.
+    static let none = CacheTimeouts(entry: 0, attributes: 0, period: nil)
+    /// Longer than any period, so that an entry is stale by its stamp before its timeout ends (R8).
     private static let outlasting: Double = 7200
 
     init(entry: Double, attributes: Double, period: UInt64?) {
         (self.entry, self.attributes, self.period) = (entry, attributes, period)
     }
 
-    /// - Parameter hasEpoch: names can be taken back at once. Without that only the user's own choice of a window
-    ///   lets the kernel keep names; attributes can be taken back on every kernel.
+    /// - Parameter hasEpoch: the kernel can invalidate all entries at once. Without that, entries are cacheable only if the user
+    ///   chose a time. Attributes can be invalidated on every kernel.
     init(_ mode: MountOptions.CacheMode, hasEpoch: Bool) {
         switch mode {
         case .strict, .seconds(0): self = .none

@@ -1,36 +1,37 @@
 import BackingStore
 import SandboxPolicy
 
-/// Where one node stands, as far as it was found out.
-struct Place {
+/// What is known of the location of one node.
+struct NodeLocation {
     struct Name {
         var parent: BackingObject
         var name: [UInt8]
 
         func isThis(_ name: [UInt8], in parent: BackingObject) -> Bool {
-            // Of trees one inside the other only one knows the inner root by its handle.
+            // If one tree lies in the other, only one of them has a file handle for the inner root. So keys are compared without
+            // it.
             self.name == name && self.parent.key.device == parent.key.device
                 && self.parent.key.inode == parent.key.inode
         }
     }
 
-    /// What was found out, and how long it may be believed.
-    struct Finding {
+    /// The zone of a node, and until when it counts.
+    struct CachedZone {
         var policy: CompiledPolicy
-        /// Of the share: how many directories had moved.
+        /// The share's count of moved directories when the zone was found.
         var moves: UInt64
         /// Monotonic nanoseconds.
-        var until: UInt64
+        var expiry: UInt64
         var zone: ZoneID?
     }
 
-    /// Of what is no directory: the names by which it was found in this zone.
+    /// The names of a file in this zone. Empty for a directory.
     var names: [Name] = []
-    /// Its last name, or the directory that it was made in without one.
+    /// The last name, or for a file without a name the directory in which it was made.
     var last: Name?
-    var finding: Finding?
+    var cachedZone: CachedZone?
 
-    /// More names than these are not kept; a file that loses all of them is refused until it is looked up again.
+    /// Further names replace the oldest. A file whose names are all unknown is denied until the next look-up.
     static let mostNames = 16
 
     mutating func add(_ name: Name) {

@@ -1,6 +1,6 @@
-/// Parts of a file, in order and apart from one another.
+/// Ranges of a file, in order and without overlap.
 struct ByteRanges: Sendable {
-    /// Past this many the nearest are taken as one: memory is bounded, and some gap may stay.
+    /// The most ranges. Beyond it the two nearest become one, so a gap between them may stay a hole.
     static let most = 1024
 
     private(set) var ranges: [Range<UInt64>] = []
@@ -28,14 +28,14 @@ struct ByteRanges: Sendable {
         ranges.remove(at: index + 1)
     }
 
-    /// Nothing at or past `end` any more.
+    /// Removes everything at or past `end`.
     mutating func cut(at end: UInt64) {
         ranges = ranges.compactMap { range in
             range.lowerBound >= end ? nil : range.lowerBound..<min(range.upperBound, end)
         }
     }
 
-    /// The first part of a range that none of these touches; nil if they cover it, or if it is empty.
+    /// The first part of a range that is free of these ranges; nil if there is none.
     func firstFree(in range: Range<UInt64>) -> Range<UInt64>? {
         guard !range.isEmpty else { return nil }
         var start = range.lowerBound

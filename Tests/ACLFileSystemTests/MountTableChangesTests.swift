@@ -10,7 +10,7 @@ import Testing
 
 /// What was mounted a moment ago, and is not seen yet, is not detached by a bump that can wait (docs/coherence.md "The price of
 /// a bump").
-struct MountTableNewsTests {
+struct MountTableChangesTests {
     private static let second: UInt64 = 1_000_000_000
     private let cache = KernelCache(.auto)
     private let directory: Node
@@ -27,19 +27,19 @@ struct MountTableNewsTests {
         let descriptor = try tree.descriptor(of: tree.root)
         file = Node(id: NodeID(3), object: try tree.resolve("passwd", in: descriptor, Syscall.statx(descriptor.rawValue)).object)
         cache.begin(hasEpoch: true)
-        cache.watchMounts(MountTableNews { [hasNews] in hasNews.flag.exchange(false, ordering: .relaxed) })
+        cache.watchMountTable(MountTableChanges { [hasNews] in hasNews.flag.exchange(false, ordering: .relaxed) })
         look()
     }
 
     private func look() {
-        cache.beginLookAtMounts()
-        cache.endLookAtMounts()
+        cache.beginMountTableRead()
+        cache.endMountTableRead()
     }
 
     private func mount() { hasNews.flag.store(true, ordering: .relaxed) }
 
     @discardableResult private func expose() -> Double {
-        cache.expose("name", NamedChild(node: file, isElsewhere: false), below: directory, at: Timespec(sec: 7, nsec: 7)) { true }
+        cache.expose("name", NamedChild(node: file, isOnOtherMount: false), below: directory, at: Timespec(sec: 7, nsec: 7)) { true }
     }
 
     private var bumps: Int64? { cache.members.first { $0.name == "epoch_bumps" }?.value.integer }
@@ -53,13 +53,13 @@ struct MountTableNewsTests {
         mount()
         tick()
         #expect(bumps == 0)
-        #expect(cache.isLookAtMountsDue)
+        #expect(cache.isMountTableReadDue)
         tick()
         #expect(bumps == 0, "still nobody has looked")
-        cache.beginLookAtMounts()
+        cache.beginMountTableRead()
         tick()
         #expect(bumps == 0, "somebody is looking")
-        cache.endLookAtMounts()
+        cache.endMountTableRead()
         tick()
         #expect(bumps == 1)
     }
@@ -72,7 +72,7 @@ struct MountTableNewsTests {
             return false
         }
         #expect(bumps == 0)
-        #expect(cache.nextDue != nil, "it is due still")
+        #expect(cache.nextDeadline != nil, "it is due still")
         look()
         tick()
         #expect(bumps == 1)
@@ -89,7 +89,7 @@ struct MountTableNewsTests {
         tick()
         #expect(bumps == 2)
         expose()
-        cache.bumpSoon()
+        cache.requestBump()
         mount()
         tick(after: 0)
         #expect(bumps == 2)
@@ -118,64 +118,64 @@ struct MountTableNewsTests {
     }
 
     @Test func aDirectoryIsNotDroppedThen() {
-        #expect(cache.mayDropEntries)
+        #expect(cache.confirmMayInvalidate())
         mount()
-        #expect(!cache.mayDropEntries)
+        #expect(!cache.confirmMayInvalidate())
         look()
-        #expect(cache.mayDropEntries)
+        #expect(cache.confirmMayInvalidate())
         #expect(cache.suspendForMountsBelow(unused: ExposedEntries()) != nil)
-        #expect(!cache.mayDropEntries)
+        #expect(!cache.confirmMayInvalidate())
     }
 
     @Test func settledIsWhatWasSeenAndTakenBack() throws {
-        #expect(cache.isSettled)
+        #expect(cache.confirmInvalidated())
         expose()
         mount()
-        #expect(!cache.isSettled)
-        cache.beginLookAtMounts()
-        #expect(!cache.isSettled)
+        #expect(!cache.confirmInvalidated())
+        cache.beginMountTableRead()
+        #expect(!cache.confirmInvalidated())
         let batch = try #require(cache.suspendForMountsBelow(unused: ExposedEntries()))
-        cache.endLookAtMounts()
-        #expect(!cache.isSettled)
+        cache.endMountTableRead()
+        #expect(!cache.confirmInvalidated())
         cache.finish(batch.ticket)
-        #expect(cache.isSettled)
+        #expect(cache.confirmInvalidated())
     }
 
     @Test func theClockIsWokenToLook() {
         let rung = Atomic(0)
         cache.onEarlierDeadline { rung.add(1, ordering: .relaxed) }
         mount()
-        _ = cache.isSettled
+        _ = cache.confirmInvalidated()
         #expect(rung.load(ordering: .relaxed) == 1)
     }
 
     /// Whoever mounts and unmounts without end puts nothing off for longer than a moment.
     @Test func nobodyPutsABumpOffForLong() {
-        var news = MountTableNews { true }
+        var news = MountTableChanges { true }
         let begin = SystemTime.monotonic()
         var now = begin
-        while !news.isTableRead(now), now < begin + Self.second {
-            news.beginLook()
-            news.endLook()
+        while !news.confirmRead(now), now < begin + Self.second {
+            news.beginRead()
+            news.endRead()
             now += 1_000_000
         }
-        #expect(now == begin + MountTableNews.longestDelay)
+        #expect(now == begin + MountTableChanges.longestDelay)
         // What was put off long ago does not count.
         now += Self.second
-        let isRead = news.isTableRead(now)
+        let isRead = news.confirmRead(now)
         #expect(!isRead)
     }
 
     @Test func theKernelTells() throws {
-        var news = try MountTableNews.ofThisProcess()
-        news.beginLook()
-        news.endLook()
+        var news = try MountTableChanges.ofThisProcess()
+        news.beginRead()
+        news.endRead()
         // Others mount on the same machine: quiet at some moment is enough.
         var isQuiet = false
         for _ in 0..<1000 where !isQuiet {
-            news.beginLook()
-            news.endLook()
-            isQuiet = news.isTableRead(SystemTime.monotonic())
+            news.beginRead()
+            news.endRead()
+            isQuiet = news.confirmRead(SystemTime.monotonic())
         }
         #expect(isQuiet)
     }

@@ -1,36 +1,35 @@
 import LinuxSystem
 import Synchronization
 
-/// Zeros to write from. Never changed, never freed.
+/// The zeros that are written. The buffer is never changed or freed.
 nonisolated(unsafe) private let zeros: UnsafeRawBufferPointer = {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(Gaps.largestPiece), alignment: 4096)
     buffer.initializeMemory(as: UInt8.self, repeating: 0)
     return UnsafeRawBufferPointer(buffer)
 }()
 
-/// What one step did.
+/// The result of one step.
 enum FillStep {
     case more
     case done
-    /// Somebody writes again: the rest is for his last close.
-    case giveWay
-    /// Somebody can write who has no handle: nobody will tell when he has gone.
-    case heldUp
-    /// As many zeros were written as may be at present.
+    /// A handle can write again; its last close fills the rest.
+    case hasWriter
+    /// A program can write without a handle. The kernel does not tell when that ends.
+    case blocked
+    /// The budget for zeros is spent at present.
     case overBudget
-    /// The file system cannot reserve, or the file must not be touched.
+    /// The file system cannot reserve, or the file must not be changed.
     case impossible
 }
 
-/// The gaps of one open backing file, found where they are and not by bookkeeping of writes: data also comes by ways
-/// that are not seen here.
+/// The gaps of one open backing file. They are found in the file, because not every write reaches the daemon.
 struct Gaps {
-    /// That is written at a time.
+    /// The bytes that one step writes.
     static let largestPiece: UInt64 = 256 << 10
 
     let descriptor: Int32
 
-    /// The first hole from `start` on, as far as it reaches before `end`.
+    /// The first hole in a range, cut at its end.
     func first(in range: Range<UInt64>) throws(Errno) -> Range<UInt64>? {
         guard !range.isEmpty else { return nil }
         guard let hole = try seek(range.lowerBound, Seek.hole), hole < range.upperBound else { return nil }
@@ -47,62 +46,62 @@ struct Gaps {
         }
     }
 
-    /// Whether the holes of a range need more than there is. Asked before anything is reserved, so that what cannot
-    /// be had does not fill the disk first.
-    func exceedRoom(in range: Range<UInt64>, _ leftAlone: ByteRanges, forRoot: Bool) throws(Errno) -> Bool {
-        // A small part is tried at once.
+    /// Whether the holes of a range need more than the free space. Ask before anything is reserved, so that a request that must
+    /// fail does not fill the disk first.
+    func exceedFreeSpace(in range: Range<UInt64>, excluding excluded: ByteRanges, forRoot: Bool) throws(Errno) -> Bool {
+        // A small range is simply tried.
         guard range.upperBound - range.lowerBound > 16 << 20 else { return false }
         let status = try Syscall.fstatvfs(descriptor)
-        // Without a size, as tmpfs can be, there is no telling.
+        // The file system has no size, as tmpfs may, so its free space is unknown.
         guard status.blocks > 0 else { return false }
         let blocks = forRoot && FileSystemUser.restrictedID != nil ? status.bfree : status.bavail
-        let room = blocks.multipliedReportingOverflow(by: max(status.frsize, 1)).partialValue
+        let space = blocks.multipliedReportingOverflow(by: max(status.frsize, 1)).partialValue
         var (start, needed) = (range.lowerBound, UInt64(0))
-        // Whoever made more of them is told by the piece that does not fit, and holds no thread here.
+        // Bounds the time of the request. For more holes the reservation itself fails with ENOSPC.
         for _ in 0..<4096 {
             guard let hole = try first(in: start..<range.upperBound) else { break }
             start = hole.upperBound
             var rest = hole
-            while let free = leftAlone.firstFree(in: rest) {
+            while let free = excluded.firstFree(in: rest) {
                 needed += free.upperBound - free.lowerBound
                 rest = free.upperBound..<hole.upperBound
             }
-            if needed > room { return true }
+            if needed > space { return true }
         }
         return false
     }
 
-    /// Reserves one gap or a piece of it, or several small ones: each on its own, tens of thousands of them would hold a
-    /// close and its thread for seconds. Changes no byte and no size, so others may write meanwhile. Run alone.
+    /// Reserves one gap or a piece of it, or several small gaps together. Reserved singly, tens of thousands of gaps would hold a
+    /// close for seconds. It changes no byte and no size, so writes may run meanwhile. Call it under the file's exclusion.
     /// - Parameters:
-    ///   - end: gaps past it are not looked at.
-    ///   - movesTime: others can write, which moves it, too.
+    ///   - end: gaps past it are ignored.
+    ///   - movesTime: other handles can write, so that the modification time moves in any case.
     func reserveNext(
-        _ growth: Growth, upTo end: UInt64, _ files: GrowingFiles, asRoot: Bool, movesTime: Bool = false
+        _ writableFile: WritableFile, upTo end: UInt64, _ files: WritableFiles, asRoot: Bool, movesTime: Bool = false
     ) throws(Errno) -> FillStep {
-        let state = growth.state.withLock { $0 }
+        let state = writableFile.state.withLock { $0 }
         let status = try Syscall.statx(descriptor)
         let limit = min(status.size, end)
         let range = state.examinedEnd..<max(limit, state.examinedEnd)
-        guard let part = state.leftAlone.firstFree(in: range), let gap = try first(in: part) else {
-            let end = state.leftAlone.firstFree(in: range)?.upperBound ?? range.upperBound
-            growth.state.withLock { $0.examinedEnd = max($0.examinedEnd, end) }
+        guard let part = state.excluded.firstFree(in: range), let gap = try first(in: part) else {
+            let end = state.excluded.firstFree(in: range)?.upperBound ?? range.upperBound
+            writableFile.state.withLock { $0.examinedEnd = max($0.examinedEnd, end) }
             return end < range.upperBound ? .more : .done
         }
-        growth.state.withLock { $0.hasGaps = true }
-        // Writing would take its capabilities away.
+        writableFile.state.withLock { $0.hasGaps = true }
+        // Writing would remove the file's capabilities.
         guard !hasCapability else {
-            growth.state.withLock { $0.examinedEnd = max($0.examinedEnd, limit) }
+            writableFile.state.withLock { $0.examinedEnd = max($0.examinedEnd, limit) }
             return .impossible
         }
         var length = min(gap.upperBound - gap.lowerBound, state.pace.piece)
-        if state.pieces >= ReservingPace.single {
-            // On data it has no effect.
+        if state.pieces >= ReservingPace.mostSingleGaps {
+            // Reserving has no effect on data.
             length = max(length, min(part.upperBound - gap.lowerBound, ReservingPace.least))
         }
         let began = SystemTime.monotonic()
         func reserve() throws(Errno) {
-            try spend(asRoot) { () throws(Errno) in
+            try run(asRoot) { () throws(Errno) in
                 try Syscall.fallocate(
                     descriptor, mode: AllocateFlag.keepSize, offset: Int64(gap.lowerBound), length: Int64(length))
             }
@@ -112,50 +111,50 @@ struct Gaps {
                 try reserve()
             } else {
                 let isClose = state.writers > 0
-                if isClose { growth.state.withLock { $0.hasMovedTime = true } }
-                try files.times.kept(of: growth.key, status, descriptor, isClose: isClose) { () throws(Errno) in try reserve() }
+                if isClose { writableFile.state.withLock { $0.hasMovedTime = true } }
+                try files.times.preserve(of: writableFile.key, status, descriptor, isClose: isClose) { () throws(Errno) in try reserve() }
             }
         } catch {
             if error == .intr { return .more }
             guard error == .opnotsupp || error == .nosys else { throw error }
-            growth.state.withLock { $0.examinedEnd = max($0.examinedEnd, limit) }
+            writableFile.state.withLock { $0.examinedEnd = max($0.examinedEnd, limit) }
             return .impossible
         }
         let took = SystemTime.monotonic() - began
         let blocks = (try? Syscall.statx(descriptor).blocks) ?? status.blocks
         if blocks > status.blocks { files.reservedBytes.add((blocks - status.blocks) * 512, ordering: .relaxed) }
-        growth.state.withLock { state in
+        writableFile.state.withLock { state in
             state.examinedEnd = gap.lowerBound + length
             state.pieces += 1
-            state.pace.took(took, for: length)
+            state.pace.record(took, for: length)
         }
         return .more
     }
 
-    /// Writes zeros over one gap or a piece of it. Run alone, and only while nobody can write:
-    /// what is a hole now is one until this returns.
-    func writeNext(_ growth: Growth, _ files: GrowingFiles, asRoot: Bool) throws(Errno) -> FillStep {
-        let state = growth.state.withLock { $0 }
-        guard state.writers == 0, let largest = state.writtenUpTo else { return .giveWay }
+    /// Writes zeros over one gap or a piece of it. Call it under the file's exclusion and only while no program can write, so that
+    /// a hole stays a hole until the zeros are written.
+    func writeNext(_ writableFile: WritableFile, _ files: WritableFiles, asRoot: Bool) throws(Errno) -> FillStep {
+        let state = writableFile.state.withLock { $0 }
+        guard state.writers == 0, let largest = state.largestWritten else { return .hasWriter }
         let status = try Syscall.statx(descriptor)
         guard !hasCapability else { return .impossible }
         let end = min(status.size, state.examinedEnd)
         let start = max(state.filledEnd, state.oldEnd)
         guard start < end, let hole = try first(in: start..<end) else { return .done }
-        guard let gap = state.leftAlone.firstFree(in: hole) else {
-            growth.state.withLock { ($0.filledEnd, $0.isInGap) = (hole.upperBound, false) }
+        guard let gap = state.excluded.firstFree(in: hole) else {
+            writableFile.state.withLock { ($0.filledEnd, $0.isInGap) = (hole.upperBound, false) }
             return .more
         }
-        // If a piece of it was written before, the rest is written as well.
+        // If a piece of the gap was written before, the rest is written too.
         let isRest = state.isInGap && gap.lowerBound == start
         if !isRest, gap.upperBound - gap.lowerBound > largest {
-            growth.state.withLock { ($0.filledEnd, $0.isInGap) = (gap.upperBound, false) }
+            writableFile.state.withLock { ($0.filledEnd, $0.isInGap) = (gap.upperBound, false) }
             return .more
         }
         let length = Int(min(gap.upperBound - gap.lowerBound, Self.largestPiece))
         guard files.spend(UInt64(length), state) else { return .overBudget }
-        let count = try files.times.kept(of: growth.key, status, descriptor, isClose: false) { () throws(Errno) in
-            try spend(asRoot) { () throws(Errno) in
+        let count = try files.times.preserve(of: writableFile.key, status, descriptor, isClose: false) { () throws(Errno) in
+            try run(asRoot) { () throws(Errno) in
                 try Syscall.pwrite(
                     descriptor, UnsafeRawBufferPointer(rebasing: zeros[..<length]), offset: Int64(gap.lowerBound))
             }
@@ -163,20 +162,20 @@ struct Gaps {
         guard count > 0 else { return .impossible }
         files.writtenBytes.add(UInt64(count), ordering: .relaxed)
         let filled = gap.lowerBound + UInt64(count)
-        growth.state.withLock { ($0.filledEnd, $0.isInGap) = (filled, filled < gap.upperBound) }
+        writableFile.state.withLock { ($0.filledEnd, $0.isInGap) = (filled, filled < gap.upperBound) }
         return .more
     }
 
-    /// How many bytes `writeNext` would still write. Run alone.
-    func unwritten(_ growth: Growth) -> UInt64 {
-        let state = growth.state.withLock { $0 }
-        guard let largest = state.writtenUpTo, let size = try? Syscall.statx(descriptor).size else { return 0 }
+    /// The bytes that `writeNext` would still write. Call it under the file's exclusion.
+    func unwritten(_ writableFile: WritableFile) -> UInt64 {
+        let state = writableFile.state.withLock { $0 }
+        guard let largest = state.largestWritten, let size = try? Syscall.statx(descriptor).size else { return 0 }
         let end = min(size, state.examinedEnd)
         var (start, isRest, bytes) = (max(state.filledEnd, state.oldEnd), state.isInGap, UInt64(0))
-        // Of more of them a part says enough.
+        // Bounds the time of the request. The sum of the first gaps is enough.
         for _ in 0..<4096 {
             guard start < end, let hole = try? first(in: start..<end) else { break }
-            guard let gap = state.leftAlone.firstFree(in: hole) else {
+            guard let gap = state.excluded.firstFree(in: hole) else {
                 (start, isRest) = (hole.upperBound, false)
                 continue
             }
@@ -187,36 +186,36 @@ struct Gaps {
         return bytes
     }
 
-    /// Gives back what was reserved in vain. Run alone, and only while nobody can write: a hole holds no data then,
-    /// reserved or not.
-    func giveBackNext(_ growth: Growth, _ range: Range<UInt64>, _ files: GrowingFiles) throws(Errno) {
-        let state = growth.state.withLock { $0 }
+    /// Releases space that was reserved before the reservation failed. Call it under the file's exclusion and only while no program
+    /// can write: a hole holds no data then, reserved or not.
+    func releaseNext(_ writableFile: WritableFile, _ range: Range<UInt64>, _ files: WritableFiles) throws(Errno) {
+        let state = writableFile.state.withLock { $0 }
         let status = try Syscall.statx(descriptor)
         let end = min(range.upperBound, status.size)
         guard let hole = try first(in: range.lowerBound..<max(end, range.lowerBound)) else {
-            growth.state.withLock { $0.inVain = nil }
+            writableFile.state.withLock { $0.partialReservation = nil }
             return
         }
-        guard let gap = state.leftAlone.firstFree(in: hole) else {
-            growth.state.withLock { $0.inVain = hole.upperBound..<max(hole.upperBound, range.upperBound) }
+        guard let gap = state.excluded.firstFree(in: hole) else {
+            writableFile.state.withLock { $0.partialReservation = hole.upperBound..<max(hole.upperBound, range.upperBound) }
             return
         }
         let length = min(gap.upperBound - gap.lowerBound, state.pace.piece)
         let began = SystemTime.monotonic()
-        try files.times.kept(of: growth.key, status, descriptor, isClose: false) { () throws(Errno) in
+        try files.times.preserve(of: writableFile.key, status, descriptor, isClose: false) { () throws(Errno) in
             try Syscall.fallocate(
                 descriptor, mode: AllocateFlag.keepSize | AllocateFlag.punchHole, offset: Int64(gap.lowerBound),
                 length: Int64(length))
         }
         let took = SystemTime.monotonic() - began
         let rest = gap.lowerBound + length
-        growth.state.withLock { state in
-            state.inVain = rest < range.upperBound ? rest..<range.upperBound : nil
-            state.pace.took(took, for: length)
+        writableFile.state.withLock { state in
+            state.partialReservation = rest < range.upperBound ? rest..<range.upperBound : nil
+            state.pace.record(took, for: length)
         }
     }
 
-    private func spend<Value>(_ asRoot: Bool, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {
+    private func run<Value>(_ asRoot: Bool, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {
         asRoot ? try FileSystemUser.asRoot(body) : try body()
     }
 
