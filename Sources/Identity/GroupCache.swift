@@ -81,7 +81,7 @@ public final class GroupCache: Sendable {
     /// Before a request of this user takes any lock: may wait for the directory service.
     public func prepare(uid: UInt32) { directory?.learn(uid) }
 
-    /// What a list says about a group. A number that stands for groups without a name in our user namespace
+    /// What a list says about a group. A number that stands for groups without a name in the user namespace of the daemon
     /// proves nothing.
     func contains(_ groups: [UInt32], _ gid: UInt32) -> Bool? {
         gid == unmapped && groups.contains(gid) ? nil : groups.contains(gid)
