@@ -76,21 +76,21 @@ public final class Judge: Sendable {
     ///   - object: that a denial is remembered by.
     ///   - name: the name that was asked for, in `directory`.
     func permit(
-        _ operation: Operation, _ objects: borrowing Operands, _ caller: Caller, about object: ObjectState,
+        _ operation: Operation, _ operands: borrowing Operands, _ caller: Caller, about object: ObjectState,
         named name: UnsafePointer<CChar>? = nil, in directory: BackingObject? = nil
     ) throws(Errno) {
-        let decision = decide(operation, objects, caller)
+        let decision = decide(operation, operands, caller)
         // Granted a moment ago, before it was found that the object may be held: counted once.
         if ThreadMark.isSet, decision.isAllowed { return }
         counters.count(decision)
         if let denial = decision.denial {
             var rule: String?
-            if case .sandbox(let role) = decision.stage { rule = objects.rule(on: role) }
-            remember(decision, of: operation, caller, object, named: name, in: directory, rule: rule)
+            if case .sandbox(let role) = decision.stage { rule = operands.rule(on: role) }
+            record(decision, of: operation, caller, object, named: name, in: directory, rule: rule)
             throw denial.errno
         }
         if let audit, audit.takesAllowed {
-            audit.add(line(kept(decision, operation, caller, object, name, directory, nil), caller))
+            audit.add(auditLine(logEntry(decision, operation, caller, object, name, directory, nil), caller))
         }
     }
 
@@ -102,19 +102,19 @@ public final class Judge: Sendable {
     }
 
     /// Asks the authorizer without counting: for questions that shape an operation instead of refusing it.
-    func decide(_ operation: Operation, _ objects: borrowing Operands, _ caller: Caller) -> Decision {
+    func decide(_ operation: Operation, _ operands: borrowing Operands, _ caller: Caller) -> Decision {
         // Only access(2) comes with ids that need not be those the thread acts under (docs/authorization.md 9a.2).
         let asksByRealIDs = if case .access = operation { true } else { false }
-        var volume = volume
+        var settings = volume
         // The system is asked only where it would matter.
-        volume.protectsHardLinks = true
+        settings.protectsHardLinks = true
         var inquiry = Inquiry(
-            credential(caller, realIDsCount: asksByRealIDs), on: volume, sandbox: objects.confinement, observer: NoObserver())
-        let decision = inquiry.authorize(operation, objects.nodes)
+            credential(caller, realIDsCount: asksByRealIDs), on: settings, sandbox: operands.confinement, observer: NoObserver())
+        let decision = inquiry.authorize(operation, operands.facts)
         guard case .precondition(.protectedLink) = decision.stage, !KernelSettings.protectsHardLinks else { return decision }
-        volume.protectsHardLinks = false
-        inquiry = Inquiry(credential(caller), on: volume, sandbox: objects.confinement, observer: NoObserver())
-        return inquiry.authorize(operation, objects.nodes)
+        settings.protectsHardLinks = false
+        inquiry = Inquiry(credential(caller), on: settings, sandbox: operands.confinement, observer: NoObserver())
+        return inquiry.authorize(operation, operands.facts)
     }
 
     /// Asks the gate about what a look-up has found.
@@ -125,7 +125,7 @@ public final class Judge: Sendable {
             let answer = gate.decide(Operands(object: found), credential(caller), on: volume), let denial = answer.decision.denial
         else { return }
         counters.count(answer.decision)
-        remember(answer.decision, of: .lookup, caller, found, named: name, in: directory, rule: answer.rule)
+        record(answer.decision, of: .lookup, caller, found, named: name, in: directory, rule: answer.rule)
         throw denial.errno
     }
 
@@ -151,7 +151,7 @@ public final class Judge: Sendable {
 
     // MARK: Remembering
 
-    private func kept(
+    private func logEntry(
         _ decision: Decision, _ operation: Operation, _ caller: Caller, _ object: ObjectState,
         _ name: UnsafePointer<CChar>?, _ directory: BackingObject?, _ rule: String?
     ) -> DenialLog.Kept {
@@ -163,20 +163,20 @@ public final class Judge: Sendable {
             rule: rule)
     }
 
-    private func line(_ kept: DenialLog.Kept, _ caller: Caller) -> AuditLog.Line {
-        AuditLog.Line(kept: kept, tid: caller.tid, tree: tree, profile: profile)
+    private func auditLine(_ entry: DenialLog.Kept, _ caller: Caller) -> AuditLog.Line {
+        AuditLog.Line(kept: entry, tid: caller.tid, tree: tree, profile: profile)
     }
 
-    private func remember(
+    private func record(
         _ decision: Decision, of operation: Operation, _ caller: Caller, _ object: ObjectState,
         named name: UnsafePointer<CChar>?, in directory: BackingObject?, rule: String?
     ) {
-        var kept = kept(decision, operation, caller, object, name, directory, rule)
-        denials.add(kept)
-        audit?.add(line(kept, caller))
+        var entry = logEntry(decision, operation, caller, object, name, directory, rule)
+        denials.add(entry)
+        audit?.add(auditLine(entry, caller))
         // Nobody else can ask the mount of a confined command.
         guard let base else { return }
-        kept.view = number
-        base.denials.add(kept)
+        entry.view = number
+        base.denials.add(entry)
     }
 }

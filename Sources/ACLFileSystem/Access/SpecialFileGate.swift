@@ -33,12 +33,12 @@ struct SpecialFileGate: Sendable {
     }
 
     /// - Returns: nil if the gate does not ask, or asks no further because the subject owns the object.
-    func decide(_ objects: borrowing Operands, _ credential: some Credential, on volume: VolumeState) -> Answer? {
-        guard let kind = objects.nodes.object?.kind, let rights = rights(behind: kind) else { return nil }
-        var inquiry = Inquiry(credential, on: volume, sandbox: objects.confinement, observer: NoObserver())
-        if inquiry.authorize(.rights(.writeSecurity), objects.nodes).stage == .ownerRight { return nil }
-        let decision = inquiry.authorize(.rights(rights), objects.nodes)
-        if case .sandbox(let role) = decision.stage { return Answer(decision: decision, rule: objects.rule(on: role), rights: rights) }
+    func decide(_ operands: borrowing Operands, _ credential: some Credential, on volume: VolumeState) -> Answer? {
+        guard let kind = operands.facts.object?.kind, let rights = rights(behind: kind) else { return nil }
+        var inquiry = Inquiry(credential, on: volume, sandbox: operands.confinement, observer: NoObserver())
+        if inquiry.authorize(.rights(.writeSecurity), operands.facts).stage == .ownerRight { return nil }
+        let decision = inquiry.authorize(.rights(rights), operands.facts)
+        if case .sandbox(let role) = decision.stage { return Answer(decision: decision, rule: operands.rule(on: role), rights: rights) }
         return Answer(decision: decision.isAllowed ? .allow(.special) : .deny(.EACCES, .special), rights: rights)
     }
 }

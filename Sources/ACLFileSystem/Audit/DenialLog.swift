@@ -19,7 +19,7 @@ public struct Denial: Sendable {
     var subject: DeniedSubject?
 }
 
-/// What was refused, kept so that its path can be found when somebody asks (`DenialPlace.swift`): requests carry none.
+/// What was refused, kept so that its path can be found when somebody asks (`DenialLocation.swift`): requests carry none.
 struct DeniedSubject {
     /// The directory of the name that was asked for; the object itself where no name was.
     private let kept: BackingObject?

@@ -18,17 +18,17 @@ extension KernelView {
     /// - Parameters:
     ///   - seconds: that they are good for.
     ///   - isForAll: everybody may see them.
-    func prepareAnswer(_ object: ObjectState, of node: Node, goodFor seconds: Double, isForAll: Bool) {
-        if isSticky(object) || !isForAll && knowsAllChanges && node.attributeTime.isLeft(at: SystemTime.monotonic()) {
+    func prepareAnswer(_ object: ObjectState, of node: Node, timeout: Double, isForEverybody: Bool) {
+        if isStickyDirectory(object) || !isForEverybody && knowsAllChanges && node.attributeTime.isLeft(at: SystemTime.monotonic()) {
             cache.invalidateAttributes(of: node.id)
         }
-        if seconds > 0 { node.attributeTime.give(seconds: seconds, at: SystemTime.monotonic()) }
+        if timeout > 0 { node.attributeTime.give(seconds: timeout, at: SystemTime.monotonic()) }
     }
 
     /// Whether the kernel can do without the sizes, link counts and times in an answer, since all that changes them comes through it.
     private var knowsAllChanges: Bool { !share.hasSeveralMounts }
 
-    func isSticky(_ object: ObjectState) -> Bool {
+    func isStickyDirectory(_ object: ObjectState) -> Bool {
         object.facts.kind == .directory && object.facts.mode.contains(.sticky)
     }
 }

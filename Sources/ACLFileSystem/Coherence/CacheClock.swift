@@ -17,17 +17,17 @@ final class CacheClock: Sendable {
         _ = try Thread.start(name: "aclfs-clock") { [self] in
             var inside = MountsInside()
             while !isStopped.load(ordering: .relaxed) {
-                if let device { Self.look(at: table, device, kernel, &inside) }
+                if let device { Self.readMountTable(table, device, kernel, &inside) }
                 var news: Waiter.News = []
                 // First what is mounted, then what has fallen due: a bump would detach what was mounted just now.
                 while !news.contains(.watched), !kernel.cache.isLookAtMountsDue, !isStopped.load(ordering: .relaxed) {
                     let now = SystemTime.monotonic()
-                    if inside.areDoubtful(now) { kernel.cache.doubtNames() }
+                    if inside.mayStillChangeNames(now) { kernel.cache.doubtNames() }
                     kernel.cache.tick(now, areUnchanged: kernel.areUnchanged)
-                    kernel.invalidateLateEntries()
+                    kernel.invalidateDeferredEntries()
                     kernel.invalidateEndedGrants()
-                    let marked = kernel.forgetting.take(now)
-                    if !marked.isEmpty { Self.forget(marked, device, kernel) }
+                    let marked = kernel.forgetting.takeDue(now)
+                    if !marked.isEmpty { Self.invalidateMarked(marked, device, kernel) }
                     let due = [kernel.cache.nextDue, kernel.forgetting.nextDue, kernel.loader.view?.nextExpiry]
                         .compactMap { $0 }.min()
                     news = waiter.wait(watching: device == nil ? -1 : table.rawValue, until: due)
@@ -42,7 +42,7 @@ final class CacheClock: Sendable {
     }
 
     /// Has the kernel forget directories, unless a name that was dropped could be missed.
-    private static func forget(
+    private static func invalidateMarked(
         _ marked: [ForgettingQueue.Candidate], _ device: UInt64?, _ kernel: KernelView
     ) {
         let isHarmless = !kernel.mountsBelow.exist
@@ -51,21 +51,21 @@ final class CacheClock: Sendable {
             let key = candidate.node.object.key
             let inode = kernel.loader.tree.shownInode(device: key.device, inode: key.inode)
             if isHarmless, let used, !used.contains(inode) {
-                kernel.notices.drop(candidate)
+                kernel.notifications.invalidateEntry(candidate)
             } else {
                 candidate.node.revalidation.attemptIsOver()
             }
         }
     }
 
-    private static func look(
-        at table: SharedDescriptor, _ device: UInt64, _ kernel: KernelView, _ inside: inout MountsInside
+    private static func readMountTable(
+        _ table: SharedDescriptor, _ device: UInt64, _ kernel: KernelView, _ inside: inout MountsInside
     ) {
         kernel.cache.beginLookAtMounts()
         var mayBeBelow = true
         // A table that cannot be read may hide a mount: as if there were one.
         if let mounts = try? MountInfo.read(table.rawValue) {
-            if inside.see(kernel.loader.tree.mountsInside(mounts)) { kernel.loader.tree.forgetDescriptors() }
+            if inside.update(kernel.loader.tree.mountsInside(mounts)) { kernel.loader.tree.forgetDescriptors() }
             kernel.mountsBelow.update(mounts, device: device, tree: kernel.loader.tree)
             mayBeBelow = kernel.mountsBelow.exist
         }
@@ -81,18 +81,20 @@ private struct MountsInside {
     private static let longestLookup: UInt64 = 10_000_000_000
 
     /// nil if it cannot be told, and before the first look.
-    private var places: [MountPlace]?
+    private var known: [MountPlace]?
     private var changed: UInt64?
 
     /// - Returns: whether they may be others than before.
-    mutating func see(_ there: [MountPlace]?) -> Bool {
-        let areOthers = there == nil || there != places
-        if there != places { changed = SystemTime.monotonic() }
-        places = there
-        return areOthers
+    mutating func update(_ found: [MountPlace]?) -> Bool {
+        let mayDiffer = found == nil || found != known
+        if found != known { changed = SystemTime.monotonic() }
+        known = found
+        return mayDiffer
     }
 
-    func areDoubtful(_ now: UInt64) -> Bool {
-        places == nil || changed.map { now < $0 + Self.longestLookup } ?? false
+    /// Whether a look-up in flight may still return an object that a mount has covered or uncovered.
+    /// - Parameter now: monotonic nanoseconds.
+    func mayStillChangeNames(_ now: UInt64) -> Bool {
+        known == nil || changed.map { now < $0 + Self.longestLookup } ?? false
     }
 }

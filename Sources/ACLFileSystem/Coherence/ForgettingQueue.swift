@@ -18,13 +18,13 @@ final class ForgettingQueue: Sendable {
 
     private static let capacity = 4096
     /// Nanoseconds. What falls due in between waits, because a bump may follow.
-    private static let raster: UInt64 = 500_000_000
+    private static let granularity: UInt64 = 500_000_000
     private let candidates = Lock<[Candidate]>([])
 
     /// - Returns: whether it falls due earlier than all others; nothing happens if the node waits already.
     func add(_ node: Node, _ name: UnsafePointer<CChar>, in parent: NodeID) -> Bool {
         guard let seconds = node.revalidation.nextAttempt() else { return false }
-        let due = (SystemTime.monotonic() / Self.raster + 1) * Self.raster + seconds * 1_000_000_000
+        let due = (SystemTime.monotonic() / Self.granularity + 1) * Self.granularity + seconds * 1_000_000_000
         return candidates.withLock { candidates in
             guard candidates.count < Self.capacity else {
                 node.revalidation.attemptIsOver()
@@ -39,7 +39,7 @@ final class ForgettingQueue: Sendable {
     var nextDue: UInt64? { candidates.withLock { $0.lazy.map { $0.due }.min() } }
 
     /// Those that are due, taken out.
-    func take(_ now: UInt64) -> [Candidate] {
+    func takeDue(_ now: UInt64) -> [Candidate] {
         candidates.withLock { candidates in
             let due = candidates.filter { $0.due <= now }
             if !due.isEmpty { candidates.removeAll { $0.due <= now } }

@@ -16,7 +16,7 @@ final class KernelView: Sendable {
     let handles: HandleTable
     let cache: KernelCache
     let mountsBelow = MountsBelow()
-    let notices = Notices()
+    let notifications = BlockingNotifications()
     let forgetting = ForgettingQueue()
     private let clock = Lock<CacheClock?>(nil)
     private let agreed = Lock<Negotiated?>(nil)
@@ -37,12 +37,12 @@ final class KernelView: Sendable {
     /// - Parameter device: of the mount, from the mount table; nil if it was not found there.
     func start(_ notifier: Notifier, device: UInt64?) throws(Errno) {
         cache.connect(notifier)
-        try notices.start(notifier, loader.nodes, cache)
+        try notifications.start(notifier, loader.nodes, cache)
         do throws(Errno) {
-            let made = try CacheClock(self, device: device)
-            clock.withLock { $0 = made }
+            let started = try CacheClock(self, device: device)
+            clock.withLock { $0 = started }
         } catch {
-            notices.stop()
+            notifications.stop()
             throw error
         }
     }
@@ -54,12 +54,12 @@ final class KernelView: Sendable {
     }
 
     /// Whether clearing set-id bits is ours alone.
-    var leavesSetID: Bool { agreed.withLock { $0?.killPriv2 ?? true } }
+    var leavesSetIDToDaemon: Bool { agreed.withLock { $0?.killPriv2 ?? true } }
 
     /// The mount is gone.
     func stop() {
         clock.withLock { $0.take() }?.stop()
-        notices.stop()
+        notifications.stop()
     }
 }
 
@@ -71,9 +71,9 @@ extension KernelView {
     ///   - after: nil if it cannot be told any more.
     ///   - repliesWithAttributes: the kernel learns the new attributes from the reply itself.
     func invalidate(_ object: ObjectState, after: ObjectFacts?, repliesWithAttributes: Bool = false) {
-        defer { tellOthers(of: object.object) }
+        defer { invalidateElsewhere(object.object) }
         guard let node = object.node else { return }
-        if loses(.search, object, after), node.isDirectory { cache.invalidateEntries(below: node) }
+        if isNoLongerUniversal(.search, object, after), node.isDirectory { cache.invalidateEntries(below: node) }
         if repliesWithAttributes { return }
         cache.invalidateAttributes(of: node.id)
         // It runs programs by what it knows of these.
@@ -81,16 +81,17 @@ extension KernelView {
         node.attributeTime.forget(at: SystemTime.monotonic())
     }
 
-    private func loses(_ rights: Rights, _ before: ObjectState, _ after: ObjectFacts?) -> Bool {
+    /// Whether the rights were universal before a change and are not after it.
+    private func isNoLongerUniversal(_ rights: Rights, _ before: ObjectState, _ after: ObjectFacts?) -> Bool {
         guard judge.everybodyHolds(rights, on: before) else { return false }
         guard let after else { return true }
         return !judge.everybodyHolds(rights, on: after, before.location)
     }
 
     /// An object has moved to a new name; it keeps the time that it was given under the old one (R2).
-    func invalidateMoved(_ object: ObjectState, from source: ObjectState, to name: UnsafePointer<CChar>, in destination: ObjectState) {
-        tellOthers(ofNameIn: source, object.object)
-        tellOthers(ofNameIn: destination, nil)
+    func invalidateMovedName(_ object: ObjectState, from source: ObjectState, to name: UnsafePointer<CChar>, in destination: ObjectState) {
+        invalidateNameElsewhere(in: source, object.object)
+        invalidateNameElsewhere(in: destination, nil)
         guard let old = source.node, let new = destination.node else { return }
         // Below a directory that moves between zones other rights hold.
         if object.location.zone != destination.location.below(name).zone, object.facts.kind == .directory {
@@ -109,16 +110,16 @@ extension KernelView {
         // With the lock, nobody stands between a look at the old times and the note of a name. What listings show that are
         // not used yet the kernel stamps when it uses them, in whatever epoch it was looked for.
         let batch = share.lock.withWriteLock { cache.suspendForMountsBelow(unused: handles.unusedNames) }
-        batch.map(invalidateSingly)
+        batch.map(invalidateOneByOne)
     }
 
     /// On the clock's thread.
-    func invalidateLateEntries() { cache.takeLateNames().map(invalidateSingly) }
+    func invalidateDeferredEntries() { cache.takeLateNames().map(invalidateOneByOne) }
 
-    private func invalidateSingly(_ batch: NamesInFlight.Batch) {
-        let orders = Notices.Orders(
-            isWanted: { [cache] in cache.isInFlight(batch.ticket) },
-            isDropped: { [self] name in
+    private func invalidateOneByOne(_ batch: NamesInFlight.Batch) {
+        let invalidation = BlockingNotifications.EntryInvalidation(
+            isInFlight: { [cache] in cache.isInFlight(batch.ticket) },
+            removesEntry: { [self] name in
                 guard let child = name.child, let node = loader.nodes.find(child) else { return false }
                 // A directory's entry is used again under whatever name it is found, so it has the mark (R7).
                 guard !node.isDirectory else {
@@ -128,10 +129,10 @@ extension KernelView {
                 // A late answer then meets an entry that nobody finds any more. Not where something is mounted on a file.
                 guard let parent = loader.nodes.find(name.parent) else { return false }
                 return !name.bytes.withUnsafeBufferPointer { bytes in
-                    bytes.baseAddress.map { mountsBelow.guards($0, in: parent.object) } ?? true
+                    bytes.baseAddress.map { mountsBelow.areReached(by: $0, in: parent.object) } ?? true
                 }
             },
-            then: { [cache] in cache.finish(batch.ticket) })
-        notices.invalidate(batch.names, orders)
+            whenDone: { [cache] in cache.finish(batch.ticket) })
+        notifications.invalidateEntries(batch.names, invalidation)
     }
 }

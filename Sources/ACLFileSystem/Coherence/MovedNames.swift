@@ -9,19 +9,19 @@ import Synchronization
 extension TreeMounts {
     /// A name has moved, through whichever mount: confined mounts judge by the new one from now on. With the lock held for
     /// writing.
-    func hasMoved(
-        _ object: ObjectState, from source: ObjectState, _ name: UnsafePointer<CChar>, to destination: ObjectState,
+    func recordMove(
+        of object: ObjectState, from source: ObjectState, _ name: UnsafePointer<CChar>, to destination: ObjectState,
         _ newName: UnsafePointer<CChar>, through kernel: KernelView
     ) {
-        noteMove(of: object, to: newName, in: destination)
+        setName(of: object, to: newName, in: destination)
         guard object.facts.kind != .directory else {
             share.moves.wrappingAdd(1, ordering: .sequentiallyConsistent)
             for mount in confined where mount !== kernel {
-                mount.hasMovedElsewhere(from: source, name, to: destination, newName)
+                mount.invalidateIfZoneChanges(from: source, name, to: destination, newName)
             }
             return
         }
-        forEachPlace(of: object, named: name, in: source) { place, index in
+        updatePlaces(of: object, named: name, in: source) { place, index in
             let new = Place.Name(parent: destination.object, name: Array(newName.bytes))
             place.names[index] = new
             place.last = new
@@ -30,8 +30,8 @@ extension TreeMounts {
     }
 
     /// A name has gone.
-    func hasRemoved(_ object: ObjectState, _ name: UnsafePointer<CChar>, from directory: ObjectState) {
-        noteRemoval(of: object)
+    func recordRemoval(of object: ObjectState, _ name: UnsafePointer<CChar>, from directory: ObjectState) {
+        clearName(of: object)
         if object.status.isRegular, object.status.nlink <= 1 {
             share.dataPaths.noteRemoval(of: object.object.key)
             dropBackingIDs(of: object.object)
@@ -41,16 +41,16 @@ extension TreeMounts {
             return
         }
         // What was found out stays: it says what a file is that has lost its last name.
-        forEachPlace(of: object, named: name, in: directory) { place, index in place.names.remove(at: index) }
+        updatePlaces(of: object, named: name, in: directory) { place, index in place.names.remove(at: index) }
     }
 
-    private func forEachPlace(
+    private func updatePlaces(
         of object: ObjectState, named name: UnsafePointer<CChar>, in directory: ObjectState, _ body: (inout Place, Int) -> Void
     ) {
-        let confined = confined
-        guard !confined.isEmpty else { return }
+        let views = confined
+        guard !views.isEmpty else { return }
         let name = Array(name.bytes)
-        for mount in confined {
+        for mount in views {
             guard let view = mount.loader.view else { continue }
             for node in mount.loader.nodes.all(of: object.object) {
                 view.places.withLock { places in
@@ -64,7 +64,7 @@ extension TreeMounts {
         }
     }
 
-    private func noteMove(of object: ObjectState, to newName: UnsafePointer<CChar>, in directory: ObjectState) {
+    private func setName(of object: ObjectState, to newName: UnsafePointer<CChar>, in directory: ObjectState) {
         guard object.object.mayHoldDescriptor else { return }
         object.object.isNamed(newName, in: directory.object)
         forEach { mount in
@@ -73,7 +73,7 @@ extension TreeMounts {
     }
 
     /// Who has it open goes on using it; it may have other names, of which nothing is known.
-    private func noteRemoval(of object: ObjectState) {
+    private func clearName(of object: ObjectState) {
         guard object.object.mayHoldDescriptor else { return }
         forEach { mount in
             for node in mount.loader.nodes.all(of: object.object) { node.object.hasNoName(object.descriptor) }

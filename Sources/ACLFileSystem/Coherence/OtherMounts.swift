@@ -10,17 +10,17 @@ import Synchronization
 
 extension KernelView {
     /// Facts or attributes of an object are others now.
-    func tellOthers(of object: BackingObject) {
-        mounts.forEachOther(than: self) { $0.wasChangedElsewhere(object) }
+    func invalidateElsewhere(_ object: BackingObject) {
+        mounts.forEachOther(than: self) { $0.invalidateAfterChangeElsewhere(of: object) }
         for node in loader.nodesIfSeveral(of: object) { cache.invalidateAttributes(of: node.id) }
     }
 
     /// A name in this directory means another object than before, or none.
-    func tellOthers(ofNameIn directory: ObjectState, _ child: BackingObject?) {
+    func invalidateNameElsewhere(in directory: ObjectState, _ child: BackingObject?) {
         mounts.forEachOther(than: self) { other in
-            other.wasChangedElsewhere(directory.object)
+            other.invalidateAfterChangeElsewhere(of: directory.object)
             // How many names it has is an attribute of its own.
-            if let child { other.wasChangedElsewhere(child) }
+            if let child { other.invalidateAfterChangeElsewhere(of: child) }
         }
     }
 
@@ -28,11 +28,11 @@ extension KernelView {
     func invalidateAttributes(of node: Node) {
         node.attributeTime.forget(at: SystemTime.monotonic())
         cache.invalidateAttributes(of: node.id)
-        tellOthers(of: node.object)
+        invalidateElsewhere(node.object)
     }
 
     /// No lock of our kernel's was held (R12, R14).
-    private func wasChangedElsewhere(_ object: BackingObject) {
+    private func invalidateAfterChangeElsewhere(of object: BackingObject) {
         loader.forEachNode(of: object) { node in
             if node.isDirectory { cache.invalidateEntries(below: node) }
             if !cache.invalidateKnownAttributes(of: node.id) {
@@ -44,7 +44,7 @@ extension KernelView {
 
     /// A directory has moved through another mount. If it has left its zone, all that is below it has, and how far that
     /// goes only the backing directory knows.
-    func hasMovedElsewhere(
+    func invalidateIfZoneChanges(
         from source: ObjectState, _ name: UnsafePointer<CChar>, to destination: ObjectState, _ newName: UnsafePointer<CChar>
     ) {
         guard loader.zone(of: name, in: source) != loader.zone(of: newName, in: destination) else { return }
@@ -60,22 +60,22 @@ extension KernelView {
 
     /// Bytes of a file have changed through this mount. The others' kernels may hold pages of it; they are dropped, but
     /// not before the reply, because that waits for reads which may wait for us.
-    func contentChanged(_ object: BackingObject) {
+    func invalidateContent(of object: BackingObject) {
         mounts.forEachOther(than: self) { other in
-            other.loader.forEachNode(of: object) { other.notices.dropContent(of: $0.id) }
+            other.loader.forEachNode(of: object) { other.notifications.invalidateContent(of: $0.id) }
         }
-        for node in loader.nodesIfSeveral(of: object) { notices.dropContent(of: node.id) }
-        tellOthers(of: object)
+        for node in loader.nodesIfSeveral(of: object) { notifications.invalidateContent(of: node.id) }
+        invalidateElsewhere(object)
     }
 
     /// Whether attributes may change without our being told in time: somebody writes the file, perhaps through another
     /// mount, whose kernel keeps what it writes to itself.
-    func changesElsewhere(_ object: BackingObject) -> Bool {
+    func mayChangeElsewhere(_ object: BackingObject) -> Bool {
         share.hasSeveralMounts && object.kind == .file && share.growing.isOpenForWriting(object.key)
     }
 
     /// Whether the kernel may just be learning of an object, so that it cannot be told that its attributes have changed.
-    func isNewHere(_ object: BackingObject) -> Bool { share.hasSeveralMounts && loader.nodes.known(object) == nil }
+    func mayBeUnknownToKernel(_ object: BackingObject) -> Bool { share.hasSeveralMounts && loader.nodes.known(object) == nil }
 }
 
 extension KernelView {
@@ -94,7 +94,7 @@ extension KernelView {
         share.lock.withWriteLock { cache.suspend(.severalMounts) }
         // Listings that were answered but not yet used would be stamped after the bump (R4).
         let listed = loader.nodes.all.filter { $0.unusedListings.load(ordering: .sequentiallyConsistent) > 0 }
-        if !listed.isEmpty { try notices.awaitListings(of: listed.map { $0.id }) }
+        if !listed.isEmpty { try notifications.awaitListings(of: listed.map { $0.id }) }
         cache.invalidateAllEntries()
         for node in loader.nodes.all { cache.invalidateAttributes(of: node.id) }
     }

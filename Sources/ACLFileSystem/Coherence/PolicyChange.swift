@@ -34,7 +34,7 @@ extension KernelView {
         share.lock.withWriteLock { cache.suspend(.policyChange) }
         let listed = loader.nodes.all.filter { $0.unusedListings.load(ordering: .sequentiallyConsistent) > 0 }
         if !listed.isEmpty {
-            do throws(Errno) { try notices.awaitListings(of: listed.map { $0.id }, milliseconds: milliseconds) } catch {
+            do throws(Errno) { try notifications.awaitListings(of: listed.map { $0.id }, milliseconds: milliseconds) } catch {
                 // What takes no lock of the kernel goes at once, for whoever else uses the mount.
                 cache.invalidateAllEntries()
                 for node in loader.nodes.all { cache.invalidateAttributes(of: node.id) }

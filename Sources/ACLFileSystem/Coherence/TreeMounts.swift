@@ -27,11 +27,11 @@ public final class TreeMounts: Sendable {
     func join(_ kernel: KernelView, _ backingIDs: BackingIDs, base: KernelView?) throws(Errno) {
         // One after the other: the second relies on what the first has invalidated.
         try joining.withLock { _ throws(Errno) in
-            try joinNext(Member(kernel: kernel, backingIDs: backingIDs, base: base))
+            try joinLocked(Member(kernel: kernel, backingIDs: backingIDs, base: base))
         }
     }
 
-    private func joinNext(_ member: Member) throws(Errno) {
+    private func joinLocked(_ member: Member) throws(Errno) {
         let all = members.withLock { members in
             members.append(member)
             return members
@@ -69,7 +69,7 @@ public final class TreeMounts: Sendable {
 
     /// Whether the kernels of all mounts can reach backing files by themselves.
     /// - Parameter own: of the mount that asks.
-    func everyMountPasses(_ own: BackingIDs) -> Bool {
+    func everyMountHasPassthrough(_ own: BackingIDs) -> Bool {
         guard share.hasSeveralMounts else { return own.areUsable }
         return members.withLock { $0 }.allSatisfy { $0.backingIDs.areUsable }
     }

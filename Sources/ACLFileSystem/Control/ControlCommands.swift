@@ -112,7 +112,7 @@ extension ControlServer {
         guard (request.pathSize(name) ?? 0) <= Self.longestPath else { throw ControlFailure(.nametoolong) }
         guard let bytes = request.path(name) else { throw ControlFailure(.inval, "no \(name)") }
         let names = bytes.pathNames
-        guard bytes.count <= Self.longestPath, names.count <= ExplainRequest.mostNames, names.allSatisfy({ $0.count <= 255 }) else {
+        guard bytes.count <= Self.longestPath, names.count <= ExplainRequest.maximumNames, names.allSatisfy({ $0.count <= 255 }) else {
             throw ControlFailure(.nametoolong)
         }
         guard names.allSatisfy({ $0 != [0x2E] && $0 != [0x2E, 0x2E] }) else {
@@ -176,7 +176,7 @@ extension ControlServer {
         guard limit > 0 else { throw ControlFailure(.inval, "count must be a positive number") }
         var end = request["before"]?.integer.map { UInt64(clamping: $0) } ?? .max
         let credential = isMaster(peer) ? nil : credential(peer)
-        if credential != nil, end != .max { end = DenialNumber.unveiled(end) }
+        if credential != nil, end != .max { end = DenialNumber.decrypted(end) }
         var answer: [JSON] = []
         // Paths may be long, and one message is to hold the answer.
         var room = JSONText.maximumSize - 1024
@@ -185,8 +185,8 @@ extension ControlServer {
         for denial in fileSystem.judge.denials.last(
             Int(clamping: limit), of: isMaster(peer) ? nil : peer.uid, before: end
         ).prefix(300) {
-            let number = credential == nil ? denial.sequence : DenialNumber.veiled(denial.sequence)
-            let shown = json(denial, number, fileSystem.explainer.place(of: denial, seenBy: credential))
+            let number = credential == nil ? denial.sequence : DenialNumber.encrypted(denial.sequence)
+            let shown = json(denial, number, fileSystem.explainer.location(of: denial, visibleTo: credential))
             room -= JSONText.write(shown).count + 1
             if room < 0 { break }
             answer.append(shown)
@@ -195,7 +195,7 @@ extension ControlServer {
         return .array(answer)
     }
 
-    private func json(_ denial: Denial, _ number: UInt64, _ place: DenialPlace) -> JSON {
+    private func json(_ denial: Denial, _ number: UInt64, _ location: DenialLocation) -> JSON {
         .object(
             [
                 .init("number", .integer(Int64(clamping: number))), .init("time", .integer(denial.time)),
@@ -203,7 +203,7 @@ extension ControlServer {
                 // Beyond 63 bits no reader of JSON agrees; these are numbers of mounts below.
                 .init("inode", denial.inode.map { .string(String($0)) } ?? .null),
                 .init("errno", .string(denial.errno)), .init("stage", .string(denial.stage)),
-            ] + (denial.rule.map { [.init("rule", .string($0))] } ?? []) + place.members)
+            ] + (denial.rule.map { [.init("rule", .string($0))] } ?? []) + location.members)
     }
 
     private var sandbox: JSON {

@@ -6,13 +6,13 @@ enum DenialNumber {
     private static let mask: UInt64 = 1 << half - 1
     private static let key = UInt64.random(in: 0...(.max))
 
-    static func veiled(_ sequence: UInt64) -> UInt64 {
+    static func encrypted(_ sequence: UInt64) -> UInt64 {
         var (left, right) = (sequence >> half & mask, sequence & mask)
         for round in 0..<4 { (left, right) = (right, left ^ mixed(right, round)) }
         return left << half | right
     }
 
-    static func unveiled(_ number: UInt64) -> UInt64 {
+    static func decrypted(_ number: UInt64) -> UInt64 {
         var (left, right) = (number >> half & mask, number & mask)
         for round in (0..<4).reversed() { (left, right) = (right ^ mixed(left, round), left) }
         return left << half | right

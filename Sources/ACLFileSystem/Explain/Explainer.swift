@@ -10,7 +10,7 @@ public struct ExplainRequest: Sendable {
     public var path: [[UInt8]]
     public var secondPath: [[UInt8]]?
     /// Names in a path that is asked about.
-    static let mostNames = 256
+    static let maximumNames = 256
 
     public init(_ asked: AskedOperation, path: [[UInt8]], secondPath: [[UInt8]]? = nil) {
         (self.asked, self.path, self.secondPath) = (asked, path, secondPath)
@@ -59,7 +59,7 @@ public struct Explainer: Sendable {
     func mayReach(_ path: [[UInt8]], credential: some Credential) -> Bool {
         if path.isEmpty { return true }
         var run = ExplainRun(explainer: self, credential: credential)
-        return share.lock.withReadLock { run.isOpen(path) }
+        return share.lock.withReadLock { run.walk(path) }
     }
 
     /// Every right of a caller, each asked by itself, after the search on the way.
@@ -72,7 +72,7 @@ public struct Explainer: Sendable {
             let run = try judged(request, credential: credential)
             answers.append(run.explanation(names: accounts.identityNames()))
             // The same for every right.
-            if run.isWayClosed { break }
+            if run.isPathClosed { break }
         }
         return answers
     }
@@ -80,19 +80,19 @@ public struct Explainer: Sendable {
     /// Whether somebody may learn what others may do here: search on the way, then readattr and readsecurity.
     public func mayInspect(_ request: ExplainRequest, credential: some Credential) -> Bool {
         for path in [request.path, request.secondPath].compactMap({ $0 }) {
-            var places = [path]
+            var paths = [path]
             if request.asked.asksDirectory || request.asked.call?.takesSecondPath == true {
-                places.append(Array(path.dropLast()))
+                paths.append(Array(path.dropLast()))
             }
-            for place in places {
+            for checked in paths {
                 do {
-                    if try !explain(ExplainRequest(.call(.stat), path: place), credential: credential).isAllowed {
+                    if try !explain(ExplainRequest(.call(.stat), path: checked), credential: credential).isAllowed {
                         return false
                     }
                 } catch {
                     // What is to be made, or replaced by a rename, need not be there; its directory is asked.
                     let mayMiss = request.asked.call?.creates == true || request.asked.call?.takesSecondPath == true
-                    if error.errno != .noent || !mayMiss || place.count < path.count { return false }
+                    if error.errno != .noent || !mayMiss || checked.count < path.count { return false }
                 }
             }
         }

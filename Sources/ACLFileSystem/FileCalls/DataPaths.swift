@@ -27,7 +27,7 @@ final class DataPaths: Sendable {
     let backingIDs: BackingIDs
     let accessTimes: AccessTimes
     private let report: @Sendable (String) -> Void
-    private let hasSaidBusy = Atomic<Bool>(false)
+    private let hasReportedBusy = Atomic<Bool>(false)
 
     /// - Parameters:
     ///   - isShared: other hosts share the files.
@@ -49,8 +49,8 @@ extension DataPaths {
     }
 
     /// What a handle about to be made asks of its path.
-    func demand(
-        _ intent: OpenIntent, of object: ObjectState, isAppendOnly: Bool, clearsSetID: Bool, mayComeAgain: Bool = false,
+    func makeDemand(
+        _ intent: OpenIntent, of object: ObjectState, isAppendOnly: Bool, clearsSetID: Bool, mayRetry: Bool = false,
         _ caller: Caller
     ) -> DataDemand {
         let writes = intent.contains(.write)
@@ -63,7 +63,7 @@ extension DataPaths {
                 && (intent.contains(.append) || caller.uid == 0 && (hasSetID || mayNeedReserve(object.descriptor))),
             mustNotBeMapped: isAppendOnly, isMappable: writes && intent.contains(.read),
             // Only executing opens for neither, and that reads.
-            reads: intent.contains(.read) || !writes, writes: writes, user: caller.uid, mayComeAgain: mayComeAgain)
+            reads: intent.contains(.read) || !writes, writes: writes, user: caller.uid, mayComeAgain: mayRetry)
     }
 
     /// Root may use what the file system keeps for it, but a backing id has one user for all who open the file, and that
@@ -78,16 +78,16 @@ extension DataPaths {
     /// Joins the way of an object's data.
     /// - Throws: `busy` as `DataPathTable.join` does.
     func joinDataPath(_ object: ObjectState, _ demand: DataDemand) throws(Errno) -> DataPathShare {
-        let way = try share.dataPaths.join(
-            object.object.key, demand, on: backingIDs, everyMount: mounts.everyMountPasses(backingIDs),
+        let path = try share.dataPaths.join(
+            object.object.key, demand, on: backingIDs, everyMount: mounts.everyMountHasPassthrough(backingIDs),
             object.descriptor.rawValue)
         if object.status.nlink == 0 { share.dataPaths.noteRemoval(of: object.object.key) }
-        return way
+        return path
     }
 
     /// Once: it is no answer that a program expects of open(2).
     func noteBusy(_ node: Node) {
-        if hasSaidBusy.exchange(true, ordering: .relaxed) { return }
+        if hasReportedBusy.exchange(true, ordering: .relaxed) { return }
         report(
             "inode \(node.object.key.inode): opened for reading and appending only while other programs hold it open in a "
                 + "way by which it could be changed through a mapping (EBUSY); it can be opened so when they have closed it")

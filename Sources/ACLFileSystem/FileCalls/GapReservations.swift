@@ -45,10 +45,10 @@ extension GapReservations {
             return (state.closes, state.examinedEnd)
         }
         if closes > 1 { share.growing.times.leaveMoved(growth.key) }
-        guard size > examinedEnd else { return wantZeros(growth) }
+        guard size > examinedEnd else { return requestZeros(of: growth) }
         defer {
             share.growing.times.close(growth.key)
-            wantZeros(growth)
+            requestZeros(of: growth)
             if growth.state.withLock({ $0.hasGaps }) { kernel.invalidateAttributes(of: file.node) }
         }
         // The kernel may move data by this very handle, and hold the file meanwhile. For what one user holds nobody else waits,
@@ -81,7 +81,7 @@ extension GapReservations {
         let state = growth.state.withLock { $0 }
         guard size > state.examinedEnd else { return }
         // What does not fit is found out before anything is taken.
-        try checkRoom(gaps, state.examinedEnd..<size, state)
+        try requireSpace(gaps, state.examinedEnd..<size, state)
         // What is stored through a mapping is neither seen nor announced by a close.
         let movesTime =
             state.writers > 1 || state.closes > 1 || file.isReadable
@@ -118,7 +118,8 @@ extension GapReservations {
         }
     }
 
-    private func checkRoom(_ gaps: Gaps, _ range: Range<UInt64>, _ state: Growth.State) throws(Errno) {
+    /// - Throws: `nospc` if the gaps do not fit.
+    private func requireSpace(_ gaps: Gaps, _ range: Range<UInt64>, _ state: Growth.State) throws(Errno) {
         for _ in 0..<20 {
             guard try gaps.exceedRoom(in: range, state.leftAlone, forRoot: state.payerIsRoot) else { return }
             // A file that was removed while its gaps are filled has its room until the next look at it.
@@ -128,7 +129,8 @@ extension GapReservations {
         throw .nospc
     }
 
-    private func wantZeros(_ growth: Growth) {
+    /// Notes that zeros are to be written when no handle can write any more.
+    private func requestZeros(of growth: Growth) {
         guard zeroFill(of: growth.key) == .write else { return }
         growth.state.withLock { state in
             state.writtenUpTo = max(state.writtenUpTo ?? 0, options.zeroFillMax)
@@ -142,14 +144,14 @@ extension GapReservations {
         handles.remove(id)
         guard let file, let growth = file.growth else { return }
         let size = (try? Syscall.statx(file.place.rawValue).size) ?? 0
-        if options.zeroFill != .off { wantZeros(growth) }
-        setTimeBackUnlessHeld(growth, file)
+        if options.zeroFill != .off { requestZeros(of: growth) }
+        restoreTimeUnlessHeld(growth, file)
         let isDue = growth.state.withLock { state in
             state.writers -= 1
             state.closedEnd = size
             guard state.writers == 0 else { return false }
-            let isLate = options.zeroFill != .off && size > state.examinedEnd
-            let isDue = isLate || state.inVain != nil || state.hasGaps && state.writtenUpTo != nil
+            let isUnreserved = options.zeroFill != .off && size > state.examinedEnd
+            let isDue = isUnreserved || state.inVain != nil || state.hasGaps && state.writtenUpTo != nil
             if !isDue { state.hasGaps = false }
             if isDue { state.hasGaps = true }
             guard isDue, !state.isQueued else { return false }
@@ -168,27 +170,27 @@ extension GapReservations {
     }
 
     /// The time that the file's close moved. The handle itself moves no data any more; readers may hold the file.
-    private func setTimeBackUnlessHeld(_ growth: Growth, _ file: OpenFile) {
+    private func restoreTimeUnlessHeld(_ growth: Growth, _ file: OpenFile) {
         guard growth.state.withLock({ $0.writers == 1 && $0.hasMovedTime }) else { return }
         if share.dataPaths.claim(growth.key, against: .request(from: backingIDs)) {
             defer { share.dataPaths.unclaim(growth.key) }
-            return setTimeBack(growth, file)
+            return restoreTime(growth, file)
         }
         // The count of writers goes on without it: a time that another writer moved is not set back.
-        let held = share.growing.hold(growth.key)
+        let retained = share.growing.hold(growth.key)
         let (place, node, times) = (file.place, file.node, share.growing.times)
         let entered = growth.state.withLock { $0.entered }
         share.held.runUnobserved(growth.key) { [self] in
-            defer { share.growing.drop(held) }
-            let isSet = try? held.alone(within: 1_000_000_000) { () throws(Errno) in
-                guard held.state.withLock({ $0.writers == 0 && $0.entered == entered }) else { return false }
-                return times.setBack(held.key, place.rawValue)
+            defer { share.growing.drop(retained) }
+            let isSet = try? retained.alone(within: 1_000_000_000) { () throws(Errno) in
+                guard retained.state.withLock({ $0.writers == 0 && $0.entered == entered }) else { return false }
+                return times.setBack(retained.key, place.rawValue)
             }
             if isSet == true { kernel.invalidateAttributes(of: node) }
         }
     }
 
-    private func setTimeBack(_ growth: Growth, _ file: OpenFile) {
+    private func restoreTime(_ growth: Growth, _ file: OpenFile) {
         let times = share.growing.times
         let isSet = try? growth.alone(within: 100_000_000) { () throws(Errno) in
             if growth.state.withLock({ $0.writers == 1 && $0.closes == 1 }) {
@@ -201,16 +203,16 @@ extension GapReservations {
     }
 
     /// Runs what opens a file for writing: zeros are not written meanwhile, nor until its RELEASE.
-    func openingForWriting(
-        _ node: Node, _ caller: Caller, _ open: (Growth) throws(Errno) -> Opening
+    func openForWriting(
+        _ node: Node, _ caller: Caller, _ body: (Growth) throws(Errno) -> Opening
     ) throws(Errno) -> Opening {
         let growth = share.growing.hold(node.object.key)
         share.growing.times.awaitRelease(node.object.key)
         do throws(Errno) {
-            let opening = try growth.alone(share.held, for: caller.uid) { () throws(Errno) in try open(growth) }
+            let opening = try growth.alone(share.held, for: caller.uid) { () throws(Errno) in try body(growth) }
             if (try? handles.file(opening.handle))?.growth == nil { share.growing.drop(growth) }
             // What is written from now on need not come to our knowledge.
-            kernel.tellOthers(of: node.object)
+            kernel.invalidateElsewhere(node.object)
             return opening
         } catch {
             share.growing.drop(growth)
@@ -221,7 +223,7 @@ extension GapReservations {
     /// A handle is being opened, alone; O_TRUNC has done its work.
     /// - Parameter size: since this runs alone. Who can write already may have made it longer, which counts for nothing.
     /// - Returns: what is known of the file, if the handle can write.
-    func entering(_ growth: Growth?, size: UInt64, _ intent: OpenIntent, _ caller: Caller) throws(Errno) -> Growth? {
+    func enterHandle(_ growth: Growth?, size: UInt64, _ intent: OpenIntent, _ caller: Caller) throws(Errno) -> Growth? {
         guard let growth else { return nil }
         share.growing.times.leaveMoved(growth.key)
         guard intent.contains(.write) else {
@@ -233,14 +235,14 @@ extension GapReservations {
     }
 
     /// The handle that creating gives. Nothing can be in its way, and names are held, so it must not wait.
-    func enteringNew(_ node: Node, _ caller: Caller) -> Growth {
+    func enterNewHandle(_ node: Node, _ caller: Caller) -> Growth {
         let growth = share.growing.hold(node.object.key)
         growth.enter(size: 0, by: caller.uid)
         return growth
     }
 
     /// Runs what changes a size, a time or a capability, which the fill would trample on.
-    func undisturbed<Value>(
+    func withoutFill<Value>(
         _ id: NodeID, _ caller: Caller, _ changes: SetAttributes? = nil, _ body: () throws(Errno) -> Value
     ) throws(Errno) -> Value {
         let node = try loader.node(id)
@@ -255,7 +257,7 @@ extension GapReservations {
     }
 
     /// What a program reserves or punches itself is no gap.
-    func leaveAlone(_ file: OpenFile, mode: Int32, offset: Int64, length: Int64, size: UInt64) {
+    func excludeRange(of file: OpenFile, mode: Int32, offset: Int64, length: Int64, size: UInt64) {
         guard let growth = file.growth, offset >= 0, length > 0 else { return }
         let start = UInt64(offset)
         var end = start + UInt64(length)

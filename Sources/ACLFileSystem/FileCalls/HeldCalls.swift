@@ -33,7 +33,7 @@ extension HeldCalls {
     ///   - other: the same.
     ///   - hold: how the caller holds the metadata lock.
     /// - Throws: `mayBeHeld` if it could sleep here; and what `body` throws.
-    func acting<Value: ~Copyable>(
+    func makeCall<Value: ~Copyable>(
         on object: ObjectState, and other: ObjectState? = nil, holding hold: MetadataHold = .writing, _ body: () throws(Errno) -> Value
     ) throws(Errno) -> Value {
         if let mark = ActMark.current {
@@ -74,8 +74,8 @@ extension HeldCalls {
     }
 
     /// - Returns: nil where the operation must run on a spare thread.
-    func unlessHeld<Value>(_ caller: Caller, _ body: () throws(Errno) -> Value) throws(Errno) -> Value? {
-        do throws(Errno) { return try passingGates(caller, body) } catch {
+    func runUnlessHeld<Value>(_ caller: Caller, _ body: () throws(Errno) -> Value) throws(Errno) -> Value? {
+        do throws(Errno) { return try passGates(caller, body) } catch {
             guard error == .mayBeHeld, !ThreadMark.isSet else { throw error }
             return nil
         }
@@ -83,7 +83,7 @@ extension HeldCalls {
 
     /// Runs an operation that changes an object's facts or its size on a spare thread.
     /// - Parameter unwanted: takes back a result that comes too late.
-    func changingHeld<Value: Sendable>(
+    func runHeldChange<Value: Sendable>(
         _ id: NodeID, _ caller: Caller, unwanted: @escaping @Sendable (Value) -> Void = { _ in },
         _ body: @escaping @Sendable () throws(Errno) -> Value
     ) throws(Errno) -> Value {
@@ -101,7 +101,8 @@ extension HeldCalls {
 extension HeldCalls {
     /// Runs what needs the names of directories; where they are being changed on a spare thread it waits a moment.
     /// - Parameter body: has done nothing when it throws `nameHeld`.
-    func passingGates<Value>(_ caller: Caller, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {
+    /// - Throws: `held` at the deadline; and what `body` throws.
+    func passGates<Value>(_ caller: Caller, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {
         do throws(Errno) { return try body() } catch { guard error == .nameHeld else { throw error } }
         let gates = share.held.gates
         let end = SystemTime.monotonic() + HeldFiles.Patience.name.free
@@ -129,11 +130,11 @@ extension HeldCalls {
     /// - Parameters:
     ///   - unwanted: takes back a result that comes too late.
     ///   - find: what the operation is about, now.
-    func changingHeldNames<Value: Sendable>(
+    func runHeldNameChange<Value: Sendable>(
         _ caller: Caller, unwanted: @escaping @Sendable (Value) -> Void = { _ in },
         _ find: () throws(Errno) -> HeldNames, _ body: @escaping @Sendable () throws(Errno) -> Value
     ) throws(Errno) -> Value {
-        let names = try passingGates(caller, find)
+        let names = try passGates(caller, find)
         let gates = names.gates
         var probes: [SharedDescriptor] = []
         for object in names.objects { probes.append(try loader.tree.descriptor(of: object)) }
@@ -149,7 +150,7 @@ extension HeldCalls {
     }
 
     /// The objects and directories of an operation on names, for `changingNames`.
-    func heldNames(_ pairs: [(name: [CChar], parent: NodeID)], besides node: NodeID? = nil) throws(Errno) -> HeldNames {
+    func findHeldNames(_ pairs: [(name: [CChar], parent: NodeID)], besides node: NodeID? = nil) throws(Errno) -> HeldNames {
         var names = HeldNames(objects: [], directories: [])
         if let node { names.objects.append(try loader.node(node).object) }
         try share.withNamesHeld { () throws(Errno) in
@@ -188,7 +189,7 @@ extension HeldCalls {
     /// - Parameters:
     ///   - hold: who could be in the way.
     ///   - body: refers to nothing that ends with the request.
-    func usingData<Value: Sendable>(
+    func makeDataCall<Value: Sendable>(
         of files: [OpenFile], _ caller: Caller, against hold: DataHold,
         _ body: @escaping @Sendable () throws(Errno) -> Value
     ) throws(Errno) -> Value {
@@ -198,14 +199,15 @@ extension HeldCalls {
         for file in files {
             let key = file.node.object.key
             guard share.dataPaths.claim(key, against: hold) else {
-                return try onSpareThread(files, caller) { _ throws(Errno) in try body() }
+                return try runOnSpareThread(files, caller) { _ throws(Errno) in try body() }
             }
             claimed.append(key)
         }
         return try body()
     }
 
-    func onSpareThread<Value: Sendable>(
+    /// Makes a system call on the bytes of open files on a spare thread.
+    func runOnSpareThread<Value: Sendable>(
         _ files: [OpenFile], _ caller: Caller, isInterrupted: (() -> Bool)? = nil,
         _ body: @escaping @Sendable (_ step: @Sendable () -> Bool) throws(Errno) -> Value
     ) throws(Errno) -> Value {

@@ -54,7 +54,7 @@ extension MetadataChanges {
     }
 
     /// The flags as every reader sees them: with UF_NODUMP if any mark says so, or the object's place in a container.
-    func shownFlags(_ object: ObjectState) throws(Errno) -> FileFlags {
+    func visibleFlags(_ object: ObjectState) throws(Errno) -> FileFlags {
         if object.location.isLeftOutOfBackups { return object.facts.flags.union(.noDump) }
         return try markedFlags(object)
     }
@@ -94,9 +94,9 @@ extension MetadataChanges {
         let isThere = marks.value(of: mark) != nil
         if isThere, flags == XattrFlag.create { throw .exist }
         if !isThere, flags == XattrFlag.replace { throw .nodata }
-        if isInclusion { return try clear(marks, of: object, caller) }
+        if isInclusion { return try removeMarks(marks, of: object, caller) }
         if object.facts.takesUserAttributes {
-            do throws(Errno) { return try store(mark.storedName, value, 0, object, caller) } catch {
+            do throws(Errno) { return try storeXattr(mark.storedName, value, 0, object, caller) } catch {
                 // A backing without attributes for users may still keep the record.
                 if error != .opnotsupp { throw error }
             }
@@ -109,19 +109,19 @@ extension MetadataChanges {
     func removeBackupMark(_ mark: BackupMark, of object: ObjectState, _ caller: Caller) throws(Errno) {
         try judge.permit(.removeXattr(isProtected: false), Operands(object: object), caller, about: object)
         let marks = try backupMarks(object)
-        try clear(marks, of: object, caller)
-        if marks.stored[mark] != nil, !marks.excluding.contains(mark) { try drop(mark.storedName, object) }
+        try removeMarks(marks, of: object, caller)
+        if marks.stored[mark] != nil, !marks.excluding.contains(mark) { try removeXattr(mark.storedName, object) }
     }
 
     /// The object is excluded until the last one is gone, whatever happens in between.
-    private func clear(_ marks: BackupMarks, of object: ObjectState, _ caller: Caller) throws(Errno) {
+    private func removeMarks(_ marks: BackupMarks, of object: ObjectState, _ caller: Caller) throws(Errno) {
         if marks.flag { try setNoDump(false, on: object, caller) }
-        for mark in marks.excluding { try drop(mark.storedName, object) }
+        for mark in marks.excluding { try removeXattr(mark.storedName, object) }
     }
 
     /// What chflags asks for: without UF_NODUMP no other mark may remain.
-    func dropBackupMarks(_ object: ObjectState) throws(Errno) {
-        for mark in try backupMarks(object).excluding { try drop(mark.storedName, object) }
+    func removeStoredMarks(_ object: ObjectState) throws(Errno) {
+        for mark in try backupMarks(object).excluding { try removeXattr(mark.storedName, object) }
     }
 
     private func setNoDump(_ isSet: Bool, on object: ObjectState, _ caller: Caller) throws(Errno) {

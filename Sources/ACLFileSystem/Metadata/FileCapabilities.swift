@@ -16,14 +16,14 @@ extension XattrName {
 
 extension MetadataChanges {
     /// Root's removal, by itself or before a write of its own. Two writers at once are both told to remove what is there once.
-    func dropCapabilities(_ name: [UInt8], _ object: ObjectState) throws(Errno) {
-        do throws(Errno) { try drop(name, object) } catch {
+    func removeCapabilities(_ name: [UInt8], _ object: ObjectState) throws(Errno) {
+        do throws(Errno) { try removeXattr(name, object) } catch {
             guard error == .nodata, let node = object.node, handles.hasWritableFile(of: node, openedBy: 0) else { throw error }
         }
     }
 
     /// Where a change of the owner is accepted and discarded nothing reaches the backing file (docs/authorization.md Q1).
-    func dropCapabilitiesWithoutOwner(_ object: ObjectState) throws(Errno) {
+    func removeCapabilitiesOfFile(_ object: ObjectState) throws(Errno) {
         guard object.facts.kind == .file else { return }
         do throws(Errno) { try Syscall.removexattr(.any(object.descriptor.rawValue), capabilityName) } catch {
             // None, none possible, or an ordinary user's daemon, which may not.

@@ -6,14 +6,15 @@ import LinuxSystem
 // directory that several hosts share, a lock on the object does so against the others (docs/decisions/0023-shared-backings.md).
 extension MetadataChanges {
     /// Holds what decisions read still, and the record of this object, too, if `record` says that it may change.
-    func changing<Value>(
+    func withMetadataLocked<Value>(
         _ id: NodeID, record: Bool = true, _ body: () throws(Errno) -> Value
     ) throws(Errno) -> Value {
         guard record, loader.tree.hasSharedFileSystem else { return try share.lock.withWriteLock(body) }
-        return try changing(loader.node(id), body)
+        return try withMetadataLocked(loader.node(id), body)
     }
 
-    func changing<Value>(_ node: Node, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {
+    /// Runs a change under the metadata lock for writing, with the record of the object locked against other hosts.
+    func withMetadataLocked<Value>(_ node: Node, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {
         guard loader.tree.sharedFileSystem(of: node.object) != nil else { return try share.lock.withWriteLock(body) }
         // Before the metadata lock: another host may take its time. What is read under both is as it is now.
         let lock = try waiting { () throws(Errno) in try loader.tree.lockRecord(of: node.object) }

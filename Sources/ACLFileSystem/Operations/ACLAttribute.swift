@@ -22,7 +22,7 @@ extension XattrOperations {
     ) throws(Errno) {
         let acl: ACL
         do { acl = try ACLAttributeText.parse(Array(value), names: accounts.identityNames()) } catch { throw .inval }
-        try metadata.changing(id) { () throws(Errno) in
+        try metadata.withMetadataLocked(id) { () throws(Errno) in
             let object = try loader.load(id)
             try held.requireNoOtherChange(of: object)
             // Whether there is a list is told only to those who may change it, and to those who name it.

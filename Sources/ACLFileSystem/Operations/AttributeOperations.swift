@@ -30,19 +30,19 @@ final class AttributeOperations: Sendable {
 extension AttributeOperations {
     /// - Parameter handle: the kernel's own question on the way of a read or seek through an open file, which may not fail
     ///   for what the caller may not do any more. fstat(2) comes without one.
-    func status(_ id: NodeID, _ handle: HandleID?, _ caller: Caller) throws(Errno) -> ShownAttributes {
+    func status(_ id: NodeID, _ handle: HandleID?, _ caller: Caller) throws(Errno) -> AttributeAnswer {
         // An entry's attributes that are not good for any time are followed by this question.
         if share.growing.times.areMoved { share.growing.times.awaitRelease(try loader.node(id).object.key) }
         return try share.lock.withReadLock { () throws(Errno) in
             let object = try loader.load(id)
-            let parts = Operands(object: object)
+            let operands = Operands(object: object)
             if let handle, let file = try? handles.file(handle), file.node.id == id,
-                !judge.decide(.stat, parts, caller).isAllowed
+                !judge.decide(.stat, operands, caller).isAllowed
             {
-                return kernel.shownWithoutTime(object)
+                return kernel.uncacheableAttributes(of: object)
             }
-            try judge.permit(.stat, parts, caller, about: object)
-            return kernel.shown(object)
+            try judge.permit(.stat, operands, caller, about: object)
+            return kernel.cacheableAttributes(of: object)
         }
     }
 
@@ -82,28 +82,28 @@ extension AttributeOperations {
     }
 
     /// SETATTR while nothing else changes the file.
-    func changeUndisturbed(_ id: NodeID, _ changes: SetAttributes, _ caller: Caller) throws(Errno) -> ShownAttributes {
-        func perform() throws(Errno) -> ShownAttributes {
-            try gaps.undisturbed(id, caller, changes) { () throws(Errno) in try change(id, changes, caller) }
+    func setAttributes(_ id: NodeID, _ changes: SetAttributes, _ caller: Caller) throws(Errno) -> AttributeAnswer {
+        func performHere() throws(Errno) -> AttributeAnswer {
+            try gaps.withoutFill(id, caller, changes) { () throws(Errno) in try performSetAttributes(id, changes, caller) }
         }
-        if let shown = try held.unlessHeld(caller, perform) { return shown }
-        return try held.changingHeld(id, caller) { [self] () throws(Errno) in
-            try gaps.undisturbed(id, caller, changes) { () throws(Errno) in try change(id, changes, caller) }
+        if let answer = try held.runUnlessHeld(caller, performHere) { return answer }
+        return try held.runHeldChange(id, caller) { [self] () throws(Errno) in
+            try gaps.withoutFill(id, caller, changes) { () throws(Errno) in try performSetAttributes(id, changes, caller) }
         }
     }
 
     /// SETATTR in all combinations: everything is judged before anything is done, so that a request that
     /// fails has changed nothing.
-    func change(_ id: NodeID, _ changes: SetAttributes, _ caller: Caller) throws(Errno) -> ShownAttributes {
+    private func performSetAttributes(_ id: NodeID, _ changes: SetAttributes, _ caller: Caller) throws(Errno) -> AttributeAnswer {
         if let size = changes.size, changes.mode == nil, changes.uid == nil, changes.gid == nil {
             return try resize(id, to: size, through: changes.handle, caller)
         }
-        return try metadata.changing(id, record: changes.uid != nil || changes.gid != nil) { () throws(Errno) in
+        return try metadata.withMetadataLocked(id, record: changes.uid != nil || changes.gid != nil) { () throws(Errno) in
             let object = try loader.load(id)
             try held.requireNoOtherChange(of: object)
             let operands = Operands(object: object)
             let times = requestedTimes(changes)
-            if let mode = changes.mode, !isKernelsOwn(mode, changes, object, caller) {
+            if let mode = changes.mode, !isIssuedByKernel(mode, changes, object, caller) {
                 try judge.permit(.chmod(FileMode(rawValue: UInt16(mode & 0o7777))), operands, caller, about: object)
             }
             if changes.uid != nil || changes.gid != nil {
@@ -120,7 +120,7 @@ extension AttributeOperations {
                 try apply(changes, times, to: object, caller)
                 let after = try loader.reload(object, keepsRecord: changes.uid == nil && changes.gid == nil)
                 kernel.invalidate(object, after: after.facts, repliesWithAttributes: true)
-                return kernel.shownAfterChange(after)
+                return kernel.attributesAfterChange(of: after)
             } catch {
                 // It may be half done.
                 if error != .mayBeHeld { kernel.invalidate(object, after: nil) }
@@ -133,23 +133,23 @@ extension AttributeOperations {
     /// whoever takes the right away meanwhile is behind a call that began before.
     private func resize(
         _ id: NodeID, to size: UInt64, through handle: HandleID?, _ caller: Caller
-    ) throws(Errno) -> ShownAttributes {
+    ) throws(Errno) -> AttributeAnswer {
         let object = try share.lock.withReadLock { () throws(Errno) in
             let object = try loader.load(id)
             try held.requireNoOtherChange(of: object)
             try permitTruncation(object, handle, caller)
-            try metadata.clearSetID(object, caller, holding: .reading)
+            try metadata.clearSetIDUnlessRoot(of: object, caller, holding: .reading)
             return object
         }
         do throws(Errno) {
-            try held.acting(on: object, holding: .free) { () throws(Errno) in
-                try spending(for: caller) { () throws(Errno) in
-                    defer { kernel.contentChanged(object.object) }
+            try held.makeCall(on: object, holding: .free) { () throws(Errno) in
+                try allocateBlocks(for: caller) { () throws(Errno) in
+                    defer { kernel.invalidateContent(of: object.object) }
                     try Syscall.truncate(object.descriptor.rawValue, size: Int64(bitPattern: size))
                 }
             }
             share.growing.times.leaveMoved(object.object.key)
-            return try share.lock.withReadLock { () throws(Errno) in kernel.shownAfterChange(try loader.load(id)) }
+            return try share.lock.withReadLock { () throws(Errno) in kernel.attributesAfterChange(of: try loader.load(id)) }
         } catch {
             if error != .mayBeHeld, let node = object.node { kernel.invalidateAttributes(of: node) }
             throw error
@@ -159,12 +159,12 @@ extension AttributeOperations {
     /// Kernels that do not leave set-id bits to us clear them by a SETATTR of their own, in the name of whoever writes,
     /// truncates or changes the owner (docs/authorization.md 6.7). Nothing but these bits may differ, and the act that they
     /// go with must be in the request or in reach of a handle of his.
-    private func isKernelsOwn(
+    private func isIssuedByKernel(
         _ mode: UInt32, _ changes: SetAttributes, _ object: ObjectState, _ caller: Caller
     ) -> Bool {
-        guard !kernel.leavesSetID, object.facts.kind == .file else { return false }
-        let now = UInt32(object.facts.mode.rawValue)
-        guard mode & 0o7777 != now, (mode & 0o7777) | 0o6000 == now | 0o6000, mode & 0o6000 & ~now == 0 else {
+        guard !kernel.leavesSetIDToDaemon, object.facts.kind == .file else { return false }
+        let current = UInt32(object.facts.mode.rawValue)
+        guard mode & 0o7777 != current, (mode & 0o7777) | 0o6000 == current | 0o6000, mode & 0o6000 & ~current == 0 else {
             return false
         }
         if changes.size != nil || changes.uid != nil || changes.gid != nil { return true }
@@ -175,7 +175,7 @@ extension AttributeOperations {
     /// The kernel's request before somebody writes names nothing, and chown(2) without ids looks the same: who holds no
     /// handle to write through changes nothing by it, as on macOS (docs/authorization.md 6.3). RELEASE comes behind close(2), so a file
     /// that was closed a moment ago may count as open still: then the bits go, which is less access.
-    private func isBeforeWriting(_ changes: SetAttributes, to object: ObjectState, _ caller: Caller) -> Bool {
+    private func precedesWrite(_ changes: SetAttributes, to object: ObjectState, _ caller: Caller) -> Bool {
         guard changes.size == nil, changes.uid == nil, changes.gid == nil, let node = object.node else { return false }
         return handles.hasWritableFile(of: node, openedBy: caller.uid)
     }
@@ -194,13 +194,13 @@ extension AttributeOperations {
     ) throws(Errno) {
         let descriptor = object.descriptor.rawValue
         if changes.uid != nil || changes.gid != nil {
-            try metadata.changeOwner(of: object, uid: changes.uid, gid: changes.gid)
+            try metadata.changeIDs(of: object, uid: changes.uid, gid: changes.gid)
         }
         if let size = changes.size {
             if caller.uid != 0 { try metadata.clearSetID(of: object) }
-            try held.acting(on: object) { () throws(Errno) in
-                try spending(for: caller) { () throws(Errno) in
-                    defer { kernel.contentChanged(object.object) }
+            try held.makeCall(on: object) { () throws(Errno) in
+                try allocateBlocks(for: caller) { () throws(Errno) in
+                    defer { kernel.invalidateContent(of: object.object) }
                     try Syscall.truncate(descriptor, size: Int64(bitPattern: size))
                 }
             }
@@ -208,12 +208,12 @@ extension AttributeOperations {
         }
         if let mode = changes.mode {
             let stored = AttributeEffect.storedMode(FileMode(rawValue: UInt16(mode & 0o7777)), on: judge.volume)
-            try held.acting(on: object) { () throws(Errno) in try Syscall.fchmod(descriptor, mode: UInt32(stored.rawValue)) }
-        } else if changes.killSetID, caller.uid != 0, isBeforeWriting(changes, to: object, caller) {
+            try held.makeCall(on: object) { () throws(Errno) in try Syscall.fchmod(descriptor, mode: UInt32(stored.rawValue)) }
+        } else if changes.killSetID, caller.uid != 0, precedesWrite(changes, to: object, caller) {
             try metadata.clearSetID(of: object)
         }
         if let times {
-            try held.acting(on: object) { () throws(Errno) in
+            try held.makeCall(on: object) { () throws(Errno) in
                 try Syscall.utimens(
                     descriptor, access: times.access.change, modification: times.modification.change)
             }

@@ -34,17 +34,17 @@ extension NameOperations {
     func make(
         _ new: NewObject, _ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> Entry {
-        try held.passingGates(caller) { () throws(Errno) in
-            try share.withNamesHeld { () throws(Errno) in try makeNow(new, name, in: parent, mode: mode, caller) }
+        try held.passGates(caller) { () throws(Errno) in
+            try share.withNamesHeld { () throws(Errno) in try makeLocked(new, name, in: parent, mode: mode, caller) }
         }
     }
 
-    private func makeNow(
+    private func makeLocked(
         _ new: NewObject, _ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> Entry {
         let directory = try loader.load(parent)
         let made = try create(new, name, in: directory, mode: mode, caller)
-        return kernel.entry(made, named: name, below: directory)
+        return kernel.makeEntry(made, named: name, below: directory)
     }
 
     /// Creates an object in four steps after the decision: the object as nobody's and closed, its record,
@@ -55,11 +55,11 @@ extension NameOperations {
         _ new: NewObject, _ name: UnsafePointer<CChar>, in parent: ObjectState, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> ObjectState {
         let facts = try authorizeCreation(new.kind, name, in: parent, mode: mode, caller)
-        let made = try spending(for: caller) { () throws(Errno) in
+        let made = try allocateBlocks(for: caller) { () throws(Errno) in
             try perform(new, facts, name, in: parent, byRoot: caller.uid == 0)
         }
         loader.keepRecord(of: parent)
-        kernel.tellOthers(ofNameIn: parent, nil)
+        kernel.invalidateNameElsewhere(in: parent, nil)
         return made
     }
 
@@ -112,7 +112,7 @@ extension NameOperations {
     /// A file without a name: judged and made like one in that directory (docs/authorization.md 2.4).
     func createUnnamed(in parent: ObjectState, mode: UInt32, _ caller: Caller) throws(Errno) -> SharedDescriptor {
         let facts = try authorizeCreation(.file, nil, in: parent, mode: mode, caller)
-        return try spending(for: caller) { () throws(Errno) in
+        return try allocateBlocks(for: caller) { () throws(Errno) in
             let descriptor = SharedDescriptor(
                 try Syscall.openat(
                     parent.descriptor.rawValue, ".", OpenFlag.temporaryFile | OpenFlag.readWrite, mode: 0o600))

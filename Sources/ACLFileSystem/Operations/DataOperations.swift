@@ -37,14 +37,14 @@ extension DataOperations {
         let descriptor = try file.descriptor()
         // Where no data goes past us nobody holds the file.
         guard file.way.mustKeepNoPages else { return try read(descriptor, into: buffer, offset: offset) }
-        defer { kernel.notices.dropContent(of: file.node.id) }
+        defer { kernel.notifications.invalidateContent(of: file.node.id) }
         let key = file.node.object.key
         if share.dataPaths.claim(key, against: .any) {
             defer { share.dataPaths.unclaim(key) }
             return try read(descriptor, into: buffer, offset: offset)
         }
         let size = buffer.count
-        let bytes = try held.onSpareThread([file], caller) { [self] _ throws(Errno) in
+        let bytes = try held.runOnSpareThread([file], caller) { [self] _ throws(Errno) in
             var bytes = [UInt8](repeating: 0, count: size)
             let count = try bytes.withUnsafeMutableBytes { buffer in
                 Result { () throws(Errno) in try read(descriptor, into: buffer, offset: offset) }
@@ -79,7 +79,7 @@ extension DataOperations {
         var addsAtEnd = appends
         if !appends, file.isAppendOnly { addsAtEnd = try isEnd(offset, of: file) }
         try judge.permit(.write(addsAtEnd: addsAtEnd), through: file)
-        defer { kernel.contentChanged(file.node.object) }
+        defer { kernel.invalidateContent(of: file.node.object) }
         if clearsSetID { try clearSetIDBeforeWriting(to: file, caller) }
         let position: Int64? = file.isAppendOnly || appends ? nil : offset
         let descriptor = try position == nil ? file.appendingDescriptor() : file.descriptor()
@@ -90,7 +90,7 @@ extension DataOperations {
             return try write(bytes, to: descriptor, at: position, caller)
         }
         let copy = Array(bytes)
-        return try held.onSpareThread([file], caller) { [self] _ throws(Errno) in
+        return try held.runOnSpareThread([file], caller) { [self] _ throws(Errno) in
             try copy.withUnsafeBytes { bytes in
                 Result { () throws(Errno) in try write(bytes, to: descriptor, at: position, caller) }
             }.get()
@@ -102,7 +102,7 @@ extension DataOperations {
         _ bytes: UnsafeRawBufferPointer, to descriptor: SharedDescriptor, at position: Int64?, _ caller: Caller
     ) throws(Errno) -> Int {
         try writeAll(bytes) { (rest, done) throws(Errno) in
-            try spending(for: caller) { () throws(Errno) in
+            try allocateBlocks(for: caller) { () throws(Errno) in
                 guard let position else { return try Syscall.write(descriptor.rawValue, rest) }
                 return try Syscall.pwrite(descriptor.rawValue, rest, offset: position + Int64(done))
             }
@@ -135,11 +135,11 @@ extension DataOperations {
     /// Set-id bits go when somebody other than root writes (docs/authorization.md 6.7); the kernel says when.
     private func clearSetIDBeforeWriting(to file: OpenFile, _ caller: Caller) throws(Errno) {
         if try Syscall.statx(file.place.rawValue, flags: AtFlag.dontSync).mode & 0o6000 == 0 { return }
-        if try held.unlessHeld(caller, { () throws(Errno) in try clearSetIDNow(of: file) }) != nil { return }
-        try held.changingHeld(file.node.id, caller) { [self] () throws(Errno) in try clearSetIDNow(of: file) }
+        if try held.runUnlessHeld(caller, { () throws(Errno) in try performClearSetID(of: file) }) != nil { return }
+        try held.runHeldChange(file.node.id, caller) { [self] () throws(Errno) in try performClearSetID(of: file) }
     }
 
-    private func clearSetIDNow(of file: OpenFile) throws(Errno) {
+    private func performClearSetID(of file: OpenFile) throws(Errno) {
         try share.lock.withWriteLock { () throws(Errno) in
             let object = try loader.load(file.node)
             try held.requireNoOtherChange(of: object)
@@ -169,7 +169,7 @@ extension DataOperations {
         guard whence == Seek.data || whence == Seek.hole else { throw .inval }
         let file = try handles.file(id)
         let descriptor = try file.descriptor()
-        return try held.usingData(of: [file], caller, against: .request(from: backingIDs)) { () throws(Errno) in
+        return try held.makeDataCall(of: [file], caller, against: .request(from: backingIDs)) { () throws(Errno) in
             try Syscall.lseek(descriptor.rawValue, offset: offset, whence: whence)
         }
     }
@@ -181,23 +181,23 @@ extension DataOperations {
         _ id: HandleID, mode: Int32, offset: Int64, length: Int64, _ caller: Caller
     ) throws(Errno) {
         let file = try handles.file(id)
-        let known = try held.unlessHeld(caller) { () throws(Errno) in try permitAllocation(file, mode: mode, offset: offset, caller) }
+        let known = try held.runUnlessHeld(caller) { () throws(Errno) in try permitAllocation(file, mode: mode, offset: offset, caller) }
         let size =
             if let known { known } else {
-                try held.changingHeld(file.node.id, caller) { [self] () throws(Errno) in
+                try held.runHeldChange(file.node.id, caller) { [self] () throws(Errno) in
                     try permitAllocation(file, mode: mode, offset: offset, caller)
                 }
             }
         let descriptor = try file.descriptor()
-        defer { kernel.contentChanged(file.node.object) }
+        defer { kernel.invalidateContent(of: file.node.object) }
         try waiting { () throws(Errno) in
-            try held.usingData(of: [file], caller, against: .request(from: backingIDs)) { () throws(Errno) in
-                try spending(for: caller) { () throws(Errno) in
+            try held.makeDataCall(of: [file], caller, against: .request(from: backingIDs)) { () throws(Errno) in
+                try allocateBlocks(for: caller) { () throws(Errno) in
                     try Syscall.fallocate(descriptor.rawValue, mode: mode, offset: offset, length: length)
                 }
             }
         }
-        gaps.leaveAlone(file, mode: mode, offset: offset, length: length, size: size)
+        gaps.excludeRange(of: file, mode: mode, offset: offset, length: length, size: size)
     }
 
     /// - Returns: the size of the file.
@@ -209,7 +209,7 @@ extension DataOperations {
             let beyondEnd = adds && offset >= 0 && UInt64(offset) >= object.status.size
             try judge.permit(.allocate(addsBeyondEnd: beyondEnd), through: file, flags: object.facts.flags)
             if mode & (AllocateFlag.zeroRange | AllocateFlag.punchHole) != 0 || mode == 0 {
-                try metadata.clearSetID(object, caller, holding: .reading)
+                try metadata.clearSetIDUnlessRoot(of: object, caller, holding: .reading)
             }
             return object.status.size
         }
@@ -224,17 +224,17 @@ extension DataOperations {
         // WRITE, which adds at the end.
         if to.isAppendOnly { throw .opnotsupp }
         try judge.permit(.write(addsAtEnd: false), through: to)
-        defer { kernel.contentChanged(to.node.object) }
+        defer { kernel.invalidateContent(of: to.node.object) }
         if caller.uid != 0 { try clearSetIDBeforeWriting(to: to, caller) }
-        let (read, written) = (try from.descriptor(), try to.descriptor())
+        let (input, output) = (try from.descriptor(), try to.descriptor())
         let files = from.node.object.key == to.node.object.key ? [to] : [from, to]
         return try waiting { () throws(Errno) in
-            try held.usingData(of: files, caller, against: .any) { () throws(Errno) in
+            try held.makeDataCall(of: files, caller, against: .any) { () throws(Errno) in
                 // A piece that ends within the time that a caller may wait for a held file.
                 let most: UInt64 = ThreadMark.isSet ? 64 << 20 : 1 << 30
-                return try spending(for: caller) { () throws(Errno) in
+                return try allocateBlocks(for: caller) { () throws(Errno) in
                     try Syscall.copyFileRange(
-                        from: read.rawValue, offset: source.offset, to: written.rawValue, offset: destination.offset,
+                        from: input.rawValue, offset: source.offset, to: output.rawValue, offset: destination.offset,
                         length: Int(clamping: min(length, most)))
                 }
             }

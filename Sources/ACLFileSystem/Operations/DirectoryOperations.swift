@@ -32,13 +32,13 @@ extension DirectoryOperations {
             let object = try loader.load(node)
             try judge.permit(.list, Operands(object: object), caller, about: object)
             guard object.facts.kind == .directory else { throw .notdir }
-            let portion = try share.handleQuota.take(caller.uid)
+            let quota = try share.handleQuota.take(caller.uid)
             let descriptor = SharedDescriptor(
                 try accessTimes.open(
                     object.descriptor.rawValue,
                     OpenFlag.readOnly | OpenFlag.directory | OpenFlag.nonBlock))
             return Opening(
-                handle: handles.add(OpenDirectory(node: node, descriptor: descriptor, portion, cache: kernel.cache)),
+                handle: handles.add(OpenDirectory(node: node, descriptor: descriptor, quota, cache: kernel.cache)),
                 flags: listingFlags(object))
         }
     }
@@ -49,17 +49,17 @@ extension DirectoryOperations {
     private func listingFlags(_ directory: ObjectState) -> Opening.Flags {
         guard loader.view == nil, kernel.cache.times.entry > 0, !directory.isCovered, !accessTimes.areStrict,
             // Of such a directory the kernel takes no mtime (AttributesInSteps.swift).
-            !kernel.isSticky(directory),
+            !kernel.isStickyDirectory(directory),
             loader.tree.stampsEveryChange(directory.status, directory.descriptor),
             judge.everybodyHolds([.list, .search, .readAttributes, .readSecurity], on: directory)
         else { return [] }
         // Shown anew, the objects bring their attributes along; names that are kept leave each to be asked for.
-        return areShownLately(in: directory) ? [.cacheDirectory, .keepCache] : [.cacheDirectory]
+        return wasListedRecently(in: directory) ? [.cacheDirectory, .keepCache] : [.cacheDirectory]
     }
 
     /// Whether most of the time for which the attributes in the last listing are good is still to come. Longer than that no
     /// listing is kept: an mtime can be set back.
-    private func areShownLately(in directory: ObjectState) -> Bool {
+    private func wasListedRecently(in directory: ObjectState) -> Bool {
         guard let node = directory.node else { return false }
         let age = SystemTime.monotonic() &- node.lastShown.load(ordering: .relaxed)
         return Double(age) < 0.7 * 1e9 * kernel.cache.times.attributes
@@ -73,7 +73,7 @@ extension DirectoryOperations {
         // A listing that follows says that the kernel has used the one before (R5).
         directory.listing.isUsed()
         if offset == 0 { directory.node.lastShown.store(SystemTime.monotonic(), ordering: .relaxed) }
-        try held.passingGates(caller) { () throws(Errno) in
+        try held.passGates(caller) { () throws(Errno) in
             // A gate that is open stays so as long as the lock is held.
             try share.lock.withReadLock { () throws(Errno) in
                 if loader.view != nil { try permitListing(loader.load(directory.node), caller) }
@@ -95,16 +95,16 @@ extension DirectoryOperations {
         directory.listing.isUsed()
         directory.listing.isMade()
         let now = SystemTime.monotonic()
-        var shown: [NodeID] = []
+        var exposed: [NodeID] = []
         do throws(Errno) {
-            try listEntries(of: directory, from: offset, into: &reply, &shown, caller)
+            try listEntries(of: directory, from: offset, into: &reply, &exposed, caller)
         } catch {
             // The kernel will not learn of them.
-            for node in shown { lookups.forgetLookups(of: node, 1) }
+            for node in exposed { lookups.forgetLookups(of: node, 1) }
             throw error
         }
         if offset == 0 { directory.node.lastShown.store(now, ordering: .relaxed) }
-        return shown
+        return exposed
     }
 
     /// A handle keeps what it was given, but no place: where a directory has moved to, its names are listed only if they
@@ -115,30 +115,30 @@ extension DirectoryOperations {
     }
 
     private func listEntries(
-        of directory: OpenDirectory, from offset: UInt64, into reply: inout DirectoryReply, _ shown: inout [NodeID],
+        of directory: OpenDirectory, from offset: UInt64, into reply: inout DirectoryReply, _ exposed: inout [NodeID],
         _ caller: Caller
     ) throws(Errno) {
-        try held.passingGates(caller) { () throws(Errno) in
+        try held.passGates(caller) { () throws(Errno) in
             try share.lock.withReadLock { () throws(Errno) in
                 try loader.requireOpenGate(of: directory.node.object)
-                try listEntriesNow(of: directory, from: offset, into: &reply, &shown, caller)
+                try listEntriesLocked(of: directory, from: offset, into: &reply, &exposed, caller)
             }
         }
     }
 
-    private func listEntriesNow(
-        of directory: OpenDirectory, from offset: UInt64, into reply: inout DirectoryReply, _ shown: inout [NodeID],
+    private func listEntriesLocked(
+        of directory: OpenDirectory, from offset: UInt64, into reply: inout DirectoryReply, _ exposed: inout [NodeID],
         _ caller: Caller
     ) throws(Errno) {
         let parent = try loader.load(directory.node)
         try permitListing(parent, caller)
         // With several mounts no listing shows objects (R4).
-        let showsEntries = kernel.cache.mayShowObjects && !share.hasSeveralMounts && judge.everybodyHolds(.search, on: parent)
+        let exposesEntries = kernel.cache.mayShowObjects && !share.hasSeveralMounts && judge.everybodyHolds(.search, on: parent)
         try forEachName(of: directory, from: offset) { name, inode in
             let offset = UInt64(bitPattern: name.nextOffset)
-            if showsEntries, !name.isDot, let entry = listedEntry(name.name, below: parent) {
+            if exposesEntries, !name.isDot, let entry = listedEntry(name.name, below: parent) {
                 if reply.add(name: name.name, entry: entry, offset: offset) {
-                    shown.append(entry.node)
+                    exposed.append(entry.node)
                     directory.listing.shows(name.name, entry.node)
                     return true
                 }
@@ -159,7 +159,7 @@ extension DirectoryOperations {
         else { return nil }
         // A marked directory is left out, even here (R7).
         if let known = loader.nodes.known(child.object), known.isDirectory, known.revalidation.isPossible { return nil }
-        let entry = kernel.entry(child, named: name, below: parent, isListed: true)
+        let entry = kernel.makeEntry(child, named: name, below: parent, isListed: true)
         if entry.entryValidFor > 0 { return entry }
         lookups.forgetLookups(of: entry.node, 1)
         return nil

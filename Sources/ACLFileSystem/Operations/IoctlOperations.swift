@@ -56,35 +56,35 @@ extension IoctlOperations {
         try share.lock.withReadLock { () throws(Errno) in
             let object = try loader.load(node)
             try judge.permit(.readFlags, Operands(object: object), caller, about: object)
-            return try metadata.shownFlags(object)
+            return try metadata.visibleFlags(object)
         }
     }
 
     /// `i` and `a` stand for the system flags, and are shown also for the user flags; only a change of what
     /// is shown is a request, so that the user flags are neither set nor cleared from here.
     private func setFlags(
-        _ node: Node, _ caller: Caller, known: UInt32, _ bits: UInt32, _ shown: @escaping @Sendable (FileFlags) -> UInt32
+        _ node: Node, _ caller: Caller, known: UInt32, _ bits: UInt32, _ encode: @escaping @Sendable (FileFlags) -> UInt32
     ) throws(Errno) {
-        func perform() throws(Errno) { try setFlagsNow(node, caller, known: known, bits, shown) }
-        if try held.unlessHeld(caller, perform) != nil { return }
-        try held.changingHeld(node.id, caller) { [self] () throws(Errno) in
-            try setFlagsNow(node, caller, known: known, bits, shown)
+        func performHere() throws(Errno) { try performSetFlags(node, caller, known: known, bits, encode) }
+        if try held.runUnlessHeld(caller, performHere) != nil { return }
+        try held.runHeldChange(node.id, caller) { [self] () throws(Errno) in
+            try performSetFlags(node, caller, known: known, bits, encode)
         }
     }
 
-    private func setFlagsNow(
-        _ node: Node, _ caller: Caller, known: UInt32, _ bits: UInt32, _ shown: (FileFlags) -> UInt32
+    private func performSetFlags(
+        _ node: Node, _ caller: Caller, known: UInt32, _ bits: UInt32, _ encode: (FileFlags) -> UInt32
     ) throws(Errno) {
-        try metadata.changing(node) { () throws(Errno) in
+        try metadata.withMetadataLocked(node) { () throws(Errno) in
             let object = try loader.load(node)
             try held.requireNoOtherChange(of: object)
-            var flags = try metadata.shownFlags(object)
-            let changed = bits ^ shown(flags)
+            var flags = try metadata.visibleFlags(object)
+            let changed = bits ^ encode(flags)
             if changed & ~known != 0 { throw .opnotsupp }
             for (flag, user) in [
                 (FileFlags.systemImmutable, FileFlags.userImmutable), (.systemAppend, .userAppend), (.noDump, []),
             ] {
-                let bit = shown(flag)
+                let bit = encode(flag)
                 guard changed & bit != 0 else { continue }
                 if bits & bit != 0 {
                     flags.formUnion(flag)

@@ -22,12 +22,12 @@ extension LookupOperations {
         _ name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller
     ) throws(Errno) -> LookupAnswer {
         let awaited = awaitForget(of: name, in: parent, caller)
-        return try held.passingGates(caller) { () throws(Errno) in
-            try share.lock.withReadLock { () throws(Errno) in try lookupNow(name, in: parent, awaited, caller) }
+        return try held.passGates(caller) { () throws(Errno) in
+            try share.lock.withReadLock { () throws(Errno) in try lookupLocked(name, in: parent, awaited, caller) }
         }
     }
 
-    private func lookupNow(
+    private func lookupLocked(
         _ name: UnsafePointer<CChar>, in parent: NodeID, _ awaited: Node?, _ caller: Caller
     ) throws(Errno) -> LookupAnswer {
         let directory = try loader.load(parent)
@@ -36,17 +36,17 @@ extension LookupOperations {
             try judge.permit(
                 .lookup, Operands(finding: name, in: directory), caller, about: directory, named: name,
                 in: directory.object)
-            if directory.isCovered { return .absentForNow }
+            if directory.isCovered { return .absentUncacheable }
             let found = try loader.child(name, of: directory)
             try judge.permitFinding(found, named: name, in: directory.object, caller)
             // In vain: as if it had not waited, however many bumps there were meanwhile.
             if let awaited, isKnown(awaited) { awaited.revalidation.mark() }
-            return .found(kernel.entry(found, named: name, below: directory))
+            return .found(kernel.makeEntry(found, named: name, below: directory))
         } catch {
-            if error == .noent { return .absent(validFor: kernel.absenceTime(of: name, below: directory)) }
+            if error == .noent { return .absent(validFor: kernel.absenceTimeout(of: name, below: directory)) }
             if error == .nameHeld { throw error }
             // The one refusal after which the kernel keeps what is mounted there.
-            if kernel.mountsBelow.guards(name, in: directory.object) { throw .nomem }
+            if kernel.mountsBelow.areReached(by: name, in: directory.object) { throw .nomem }
             throw error
         }
     }
@@ -57,7 +57,6 @@ extension LookupOperations {
         if let object, !loader.tree.forgetDescriptorIfRemoved(object) { backingIDs.drop(object.key) }
         if let view = loader.view, loader.nodes.find(id) == nil { view.forget(id) }
     }
-
 }
 
 extension LookupOperations {
@@ -65,7 +64,7 @@ extension LookupOperations {
     /// hold that of the directory above.
     /// - Returns: the node for which it waited. If the kernel knows it still, the question may have been put without a lock (R7).
     func awaitForget(of name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller) -> Node? {
-        guard kernel.cache.forgets.isAnyLikely, let node = nodePerhapsForgotten(name, in: parent, caller), kernel.cache.forgets.begin()
+        guard kernel.cache.forgets.isAnyLikely, let node = nodeLikelyForgotten(name, in: parent, caller), kernel.cache.forgets.begin()
         else {
             return nil
         }
@@ -83,7 +82,7 @@ extension LookupOperations {
 
     /// The node of a directory that is looked up although the kernel should believe its name, or that has the mark and was just dropped.
     /// Decides for itself alone whether the caller may find it; what is answered is decided, and counted, behind the wait.
-    private func nodePerhapsForgotten(_ name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller) -> Node? {
+    private func nodeLikelyForgotten(_ name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller) -> Node? {
         share.lock.withReadLock {
             guard let directory = try? loader.load(parent), !directory.isCovered, judge.everybodyHolds(.search, on: directory),
                 judge.decide(.lookup, Operands(finding: name, in: directory), caller).isAllowed,

@@ -51,91 +51,91 @@ extension OpenOperations {
         let node = try loader.node(id)
         // Who closed it may have done so a moment ago: RELEASE comes behind close(2). And a change that is under way is over soon.
         for pause: UInt32 in [1, 2, 5, 10] {
-            do throws(Errno) { return try open(node, flags: flags, mayComeAgain: true, caller) } catch {
+            do throws(Errno) { return try attemptOpen(node, flags: flags, mayRetry: true, caller) } catch {
                 guard error == .busy || error == .claimed else { throw error }
                 SystemTime.sleep(milliseconds: pause)
             }
         }
-        do throws(Errno) { return try open(node, flags: flags, mayComeAgain: false, caller) } catch {
+        do throws(Errno) { return try attemptOpen(node, flags: flags, mayRetry: false, caller) } catch {
             if error == .busy { data.noteBusy(node) }
             throw error
         }
     }
 
-    private func open(_ node: Node, flags: Int32, mayComeAgain: Bool, _ caller: Caller) throws(Errno) -> Opening {
+    private func attemptOpen(_ node: Node, flags: Int32, mayRetry: Bool, _ caller: Caller) throws(Errno) -> Opening {
         guard OpenIntent(flags: flags).contains(.write) || flags & OpenFlag.truncate != 0 else {
-            return try open(node, flags: flags, mayComeAgain: mayComeAgain, nil, caller)
+            return try performOpen(node, flags: flags, mayRetry: mayRetry, nil, caller)
         }
-        func perform() throws(Errno) -> Opening {
-            try gaps.openingForWriting(node, caller) { (growth) throws(Errno) in
-                try open(node, flags: flags, mayComeAgain: mayComeAgain, growth, caller)
+        func performHere() throws(Errno) -> Opening {
+            try gaps.openForWriting(node, caller) { (growth) throws(Errno) in
+                try performOpen(node, flags: flags, mayRetry: mayRetry, growth, caller)
             }
         }
-        if let opening = try held.unlessHeld(caller, perform) { return opening }
+        if let opening = try held.runUnlessHeld(caller, performHere) { return opening }
         // Set-id bits are to be cleared on a file that may be held.
-        return try held.changingHeld(node.id, caller, unwanted: { [self] in gaps.release($0.handle) }) { [self] () throws(Errno) in
-            try gaps.openingForWriting(node, caller) { (growth) throws(Errno) in
-                try open(node, flags: flags, mayComeAgain: mayComeAgain, growth, caller)
+        return try held.runHeldChange(node.id, caller, unwanted: { [self] in gaps.release($0.handle) }) { [self] () throws(Errno) in
+            try gaps.openForWriting(node, caller) { (growth) throws(Errno) in
+                try performOpen(node, flags: flags, mayRetry: mayRetry, growth, caller)
             }
         }
     }
 
     /// Decides and opens under the lock; cutting a large file may take long, so it comes after, on what was granted.
-    private func open(
-        _ node: Node, flags: Int32, mayComeAgain: Bool, _ growth: Growth?, _ caller: Caller
+    private func performOpen(
+        _ node: Node, flags: Int32, mayRetry: Bool, _ growth: Growth?, _ caller: Caller
     ) throws(Errno) -> Opening {
         let intent = OpenIntent(flags: flags)
         let (object, opened) = try share.lock.withReadLock { () throws(Errno) in
             let object = try loader.load(node)
-            return (object, try grant(node, object, intent, flags: flags, mayComeAgain: mayComeAgain, caller))
+            return (object, try grant(node, object, intent, flags: flags, mayRetry: mayRetry, caller))
         }
         var size = object.status.size
         if intent.contains(.truncate) {
-            defer { kernel.contentChanged(node.object) }
-            try held.usingData(of: [opened], caller, against: .any) { () throws(Errno) in try opened.cut() }
+            defer { kernel.invalidateContent(of: node.object) }
+            try held.makeDataCall(of: [opened], caller, against: .any) { () throws(Errno) in try opened.cut() }
             size = 0
         }
-        opened.enter(try gaps.entering(growth, size: size, intent, caller))
+        opened.enter(try gaps.enterHandle(growth, size: size, intent, caller))
         if opened.way.isMappable, kernel.cache.times.attributes > 0 { kernel.cache.invalidateAttributes(of: node.id) }
-        return opening(opened)
+        return addHandle(opened)
     }
 
     /// What a caller may have of an object, opened.
     private func grant(
-        _ node: Node, _ object: ObjectState, _ intent: OpenIntent, flags: Int32, mayComeAgain: Bool, _ caller: Caller
+        _ node: Node, _ object: ObjectState, _ intent: OpenIntent, flags: Int32, mayRetry: Bool, _ caller: Caller
     ) throws(Errno) -> OpenFile {
         let executes = flags & openForExecution != 0
         try judge.permit(executes ? .execute : .open(intent), Operands(object: object), caller, about: object)
         // The kernel opens the others itself; only files have data here.
         guard object.facts.kind == .file else { throw .io }
-        let portion = try share.handleQuota.take(caller.uid)
+        let quota = try share.handleQuota.take(caller.uid)
         let isWritable = intent.contains(.write)
-        let isAppendOnly = bindsToEnd(intent, object, caller)
+        let isAppendOnly = isLimitedToEnd(intent, object, caller)
         // Writing clears set-id bits (docs/authorization.md 6.7), but the kernel does not tell of writing to a mapping. Without
         // the page cache there is none; where mappings cannot be kept away, opening for writing clears them.
         let clearsSetID =
             isWritable && caller.uid != 0 && !object.facts.mode.isDisjoint(with: [.setUser, .setGroup])
-        let way = try data.joinDataPath(
+        let dataPath = try data.joinDataPath(
             object,
-            data.demand(
-                intent, of: object, isAppendOnly: isAppendOnly, clearsSetID: clearsSetID, mayComeAgain: mayComeAgain, caller))
-        if way.path.backingID != nil, flags & OpenFlag.direct != 0 {
+            data.makeDemand(
+                intent, of: object, isAppendOnly: isAppendOnly, clearsSetID: clearsSetID, mayRetry: mayRetry, caller))
+        if dataPath.path.backingID != nil, flags & OpenFlag.direct != 0 {
             // The kernel could only say EIO where the backing file system knows no O_DIRECT.
             _ = try Syscall.reopen(object.descriptor.rawValue, backingFlags(flags) | OpenFlag.direct)
         }
         // A reader whose data does not come here may never need it.
-        let isNeeded = isWritable || way.path.backingID == nil
+        let isNeeded = isWritable || dataPath.path.backingID == nil
         let descriptor =
             isNeeded ? SharedDescriptor(try data.accessTimes.open(object.descriptor.rawValue, backingFlags(flags))) : nil
-        if intent.contains(.truncate) || clearsSetID && way.path.backingID != nil {
-            try metadata.clearSetID(object, caller, holding: .reading)
+        if intent.contains(.truncate) || clearsSetID && dataPath.path.backingID != nil {
+            try metadata.clearSetIDUnlessRoot(of: object, caller, holding: .reading)
         }
         return OpenFile(
-            node: node, place: object.descriptor, descriptor: descriptor, data.accessTimes, portion, way,
+            node: node, place: object.descriptor, descriptor: descriptor, data.accessTimes, quota, dataPath,
             isReadable: intent.contains(.read) || executes, isWritable: isWritable, isAppendOnly: isAppendOnly)
     }
 
-    private func opening(_ file: OpenFile) -> Opening {
+    private func addHandle(_ file: OpenFile) -> Opening {
         judge.counters.count(file.way.path)
         // At close(2) there is nothing to do but to see to gaps.
         return Opening(handles.add(file), file.way.path, noFlush: !file.isWritable || gaps.options.zeroFill == .off)
@@ -143,7 +143,7 @@ extension OpenOperations {
 
     /// Whether a handle may only add at the end: the object is append-only, or it was opened for
     /// appending by somebody who may not write (O_APPEND can be cleared after open: docs/data-path.md).
-    func bindsToEnd(_ intent: OpenIntent, _ object: ObjectState, _ caller: Caller) -> Bool {
+    func isLimitedToEnd(_ intent: OpenIntent, _ object: ObjectState, _ caller: Caller) -> Bool {
         guard intent.contains(.write) else { return false }
         if !object.facts.flags.isDisjoint(with: .appendOnly) { return true }
         guard intent.contains(.append) else { return false }
@@ -159,23 +159,23 @@ extension OpenOperations {
     func createAndOpen(
         _ name: UnsafePointer<CChar>, in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> (Entry, Opening) {
-        let (shown, opening) = try held.passingGates(caller) { () throws(Errno) in
+        let (entry, opening) = try held.passGates(caller) { () throws(Errno) in
             try share.withNamesHeld { () throws(Errno) in
-                try createAndOpenNow(name, in: parent, flags: flags, mode: mode, caller)
+                try createAndOpenLocked(name, in: parent, flags: flags, mode: mode, caller)
             }
         }
-        if let opening { return (shown, opening) }
+        if let opening { return (entry, opening) }
         // Not with names held: opening for writing may have to wait for zeros.
-        return try showing(shown) { (node) throws(Errno) in try open(node.id, flags: flags, caller) }
+        return try openEntry(entry) { (node) throws(Errno) in try open(node.id, flags: flags, caller) }
     }
 
     /// - Returns: without an opening if the name was there already.
-    private func createAndOpenNow(
+    private func createAndOpenLocked(
         _ name: UnsafePointer<CChar>, in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> (Entry, Opening?) {
         let directory = try loader.load(parent)
         // Before anything is made, so that a refusal leaves nothing.
-        let portion = try share.handleQuota.take(caller.uid)
+        let quota = try share.handleQuota.take(caller.uid)
         let made: ObjectState
         do throws(Errno) { made = try names.create(.file, name, in: directory, mode: mode, caller) } catch {
             guard error == .exist, flags & OpenFlag.exclusive == 0 else { throw error }
@@ -184,15 +184,15 @@ extension OpenOperations {
                 .lookup, Operands(finding: name, in: directory), caller, about: directory, named: name,
                 in: directory.object)
             let found = try loader.child(name, of: directory)
-            return (kernel.entry(found, named: name, below: directory), nil)
+            return (kernel.makeEntry(found, named: name, below: directory), nil)
         }
-        return try showing(kernel.entry(made, named: name, below: directory)) { (node) throws(Errno) in
-            try openCreated(made, node, portion, flags: flags, caller)
+        return try openEntry(kernel.makeEntry(made, named: name, below: directory)) { (node) throws(Errno) in
+            try openCreated(made, node, quota, flags: flags, caller)
         }
     }
 
     /// Opens what an entry shows; if that fails the entry is not shown after all.
-    private func showing(
+    private func openEntry(
         _ entry: Entry, _ open: (Node) throws(Errno) -> Opening
     ) throws(Errno) -> (Entry, Opening) {
         do throws(Errno) {
@@ -200,7 +200,7 @@ extension OpenOperations {
             let opening = try open(node)
             var entry = entry
             // Opening may have made its attributes such as the kernel must not keep.
-            if let file = try? handles.file(opening.handle), file.way.isMappable { kernel.takeTime(from: &entry) }
+            if let file = try? handles.file(opening.handle), file.way.isMappable { kernel.makeAttributesUncacheable(in: &entry) }
             return (entry, opening)
         } catch {
             lookups.forgetLookups(of: entry.node, 1)
@@ -211,46 +211,46 @@ extension OpenOperations {
     func openUnnamed(
         in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> (Entry, Opening) {
-        try held.passingGates(caller) { () throws(Errno) in
-            try share.withNamesHeld { () throws(Errno) in try openUnnamedNow(in: parent, flags: flags, mode: mode, caller) }
+        try held.passGates(caller) { () throws(Errno) in
+            try share.withNamesHeld { () throws(Errno) in try openUnnamedLocked(in: parent, flags: flags, mode: mode, caller) }
         }
     }
 
-    private func openUnnamedNow(
+    private func openUnnamedLocked(
         in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> (Entry, Opening) {
-        let portion = try share.handleQuota.take(caller.uid)
+        let quota = try share.handleQuota.take(caller.uid)
         let directory = try loader.load(parent)
         let descriptor = try names.createUnnamed(in: directory, mode: mode, caller)
         // O_PATH: what the tree keeps must not count as a writer.
         let place = try Syscall.reopen(descriptor.rawValue, OpenFlag.path)
         var made = try loader.load(loader.tree.adopt(SharedDescriptor(place)), directory.location.unnamedBelow)
         made.opened = descriptor
-        return try showing(kernel.unnamedEntry(made, in: directory)) { (node) throws(Errno) in
-            try openCreated(made, node, portion, flags: flags, caller)
+        return try openEntry(kernel.makeUnnamedEntry(made, in: directory)) { (node) throws(Errno) in
+            try openCreated(made, node, quota, flags: flags, caller)
         }
     }
 
     /// The handle that creating gives. No right on the new object is asked (docs/authorization.md 2.2), so that
     /// O_WRONLY with mode 0444 works.
     private func openCreated(
-        _ made: ObjectState, _ node: Node, _ portion: HandleQuota.Portion, flags: Int32, _ caller: Caller
+        _ made: ObjectState, _ node: Node, _ quota: HandleQuota.Portion, flags: Int32, _ caller: Caller
     ) throws(Errno) -> Opening {
         let intent = OpenIntent(flags: flags)
-        let way = try data.joinDataPath(
-            made, data.demand(intent, of: made, isAppendOnly: false, clearsSetID: false, caller))
-        if way.path.backingID != nil, flags & OpenFlag.direct != 0 {
+        let dataPath = try data.joinDataPath(
+            made, data.makeDemand(intent, of: made, isAppendOnly: false, clearsSetID: false, caller))
+        if dataPath.path.backingID != nil, flags & OpenFlag.direct != 0 {
             _ = try Syscall.reopen(made.descriptor.rawValue, backingFlags(flags) | OpenFlag.direct)
         }
         // Creating opened it already, for more than the handle may do, which is ours to say.
         var descriptor = intent.contains(.write) ? made.opened : nil
-        if descriptor == nil, way.path.backingID == nil {
+        if descriptor == nil, dataPath.path.backingID == nil {
             descriptor = SharedDescriptor(try data.accessTimes.open(made.descriptor.rawValue, backingFlags(flags)))
         }
         let file = OpenFile(
-            node: node, place: made.descriptor, descriptor: descriptor, data.accessTimes, portion, way, isReadable: intent.contains(.read),
-            isWritable: intent.contains(.write), isAppendOnly: false)
-        if file.isWritable { file.enter(gaps.enteringNew(node, caller)) }
-        return opening(file)
+            node: node, place: made.descriptor, descriptor: descriptor, data.accessTimes, quota, dataPath,
+            isReadable: intent.contains(.read), isWritable: intent.contains(.write), isAppendOnly: false)
+        if file.isWritable { file.enter(gaps.enterNewHandle(node, caller)) }
+        return addHandle(file)
     }
 }

@@ -50,7 +50,7 @@ extension XattrOperations {
             switch kind {
             case .flags:
                 try judge.permit(.readFlags, operands, caller, about: object)
-                return Array(FileFlagsText.attribute(try metadata.shownFlags(object)).utf8)
+                return Array(FileFlagsText.attribute(try metadata.visibleFlags(object)).utf8)
             case .ownerGUID:
                 try judge.permit(.readFlags, operands, caller, about: object)
                 return metadata.ownerText(object.facts)
@@ -83,31 +83,31 @@ extension XattrOperations {
     }
 
     /// Sets an attribute while nothing else changes the file.
-    func setXattrUndisturbed(
+    func setXattr(
         _ id: NodeID, _ name: UnsafePointer<CChar>, _ value: UnsafeRawBufferPointer, flags: Int32, _ caller: Caller
     ) throws(Errno) {
-        let isDone: Void? = try held.unlessHeld(caller) { () throws(Errno) in
-            try gaps.undisturbed(id, caller) { () throws(Errno) in try setXattr(id, name, value, flags: flags, caller) }
+        let isDone: Void? = try held.runUnlessHeld(caller) { () throws(Errno) in
+            try gaps.withoutFill(id, caller) { () throws(Errno) in try performSetXattr(id, name, value, flags: flags, caller) }
         }
         if isDone != nil { return }
         let (name, value) = (name.copied, Array(value))
-        try held.changingHeld(id, caller) { [self] () throws(Errno) in
-            try gaps.undisturbed(id, caller) { () throws(Errno) in
+        try held.runHeldChange(id, caller) { [self] () throws(Errno) in
+            try gaps.withoutFill(id, caller) { () throws(Errno) in
                 try name.asName { (name) throws(Errno) in
                     try value.withUnsafeBytes { value in
-                        Result { () throws(Errno) in try setXattr(id, name, value, flags: flags, caller) }
+                        Result { () throws(Errno) in try performSetXattr(id, name, value, flags: flags, caller) }
                     }.get()
                 }
             }
         }
     }
 
-    func setXattr(
+    private func performSetXattr(
         _ id: NodeID, _ name: UnsafePointer<CChar>, _ value: UnsafeRawBufferPointer, flags: Int32, _ caller: Caller
     ) throws(Errno) {
         let kind = XattrName(name)
         if kind == .acl { return try setACL(of: id, to: value, flags: flags, caller) }
-        try metadata.changing(id, record: kind.isOfRecord) { () throws(Errno) in
+        try metadata.withMetadataLocked(id, record: kind.isOfRecord) { () throws(Errno) in
             let object = try loader.load(id)
             try held.requireNoOtherChange(of: object)
             let operands = Operands(object: object)
@@ -119,11 +119,11 @@ extension XattrOperations {
             case .backup(let mark): try metadata.setBackupMark(mark, value, flags: flags, of: object, caller)
             case .user(let stored):
                 try judge.permit(.setXattr(isProtected: false), operands, caller, about: object)
-                try metadata.store(stored, value, flags, object, caller)
+                try metadata.storeXattr(stored, value, flags, object, caller)
             case .security(let stored), .trusted(let stored):
                 // These namespaces are root's, whatever the entries say.
                 try judge.permit(.setXattr(isProtected: caller.uid != 0), operands, caller, about: object)
-                try metadata.store(stored, value, flags, object, caller)
+                try metadata.storeXattr(stored, value, flags, object, caller)
             case .protected, .effective: try judge.permit(.setXattr(isProtected: true), operands, caller, about: object)
             case .ownerGUID:
                 if flags == XattrFlag.create { throw .exist }
@@ -140,12 +140,12 @@ extension XattrOperations {
     func removeXattr(_ id: NodeID, _ name: UnsafePointer<CChar>, _ caller: Caller) throws(Errno) {
         let kind = XattrName(name)
         if leavesToChange(kind, caller) { return }
-        if try held.unlessHeld(caller, { () throws(Errno) in try removeXattr(id, kind, caller) }) != nil { return }
-        try held.changingHeld(id, caller) { [self] () throws(Errno) in try removeXattr(id, kind, caller) }
+        if try held.runUnlessHeld(caller, { () throws(Errno) in try performRemoveXattr(id, kind, caller) }) != nil { return }
+        try held.runHeldChange(id, caller) { [self] () throws(Errno) in try performRemoveXattr(id, kind, caller) }
     }
 
-    private func removeXattr(_ id: NodeID, _ kind: XattrName, _ caller: Caller) throws(Errno) {
-        try metadata.changing(id, record: kind.isOfRecord) { () throws(Errno) in
+    private func performRemoveXattr(_ id: NodeID, _ kind: XattrName, _ caller: Caller) throws(Errno) {
+        try metadata.withMetadataLocked(id, record: kind.isOfRecord) { () throws(Errno) in
             let object = try loader.load(id)
             try held.requireNoOtherChange(of: object)
             let operands = Operands(object: object)
@@ -158,11 +158,11 @@ extension XattrOperations {
             case .backup(let mark): try metadata.removeBackupMark(mark, of: object, caller)
             case .user(let stored):
                 try judge.permit(.removeXattr(isProtected: false), operands, caller, about: object)
-                try metadata.drop(stored, object)
+                try metadata.removeXattr(stored, object)
             case .security(let stored), .trusted(let stored):
                 try judge.permit(.removeXattr(isProtected: caller.uid != 0), operands, caller, about: object)
-                if kind.isCapabilities { return try metadata.dropCapabilities(stored, object) }
-                try metadata.drop(stored, object)
+                if kind.isCapabilities { return try metadata.removeCapabilities(stored, object) }
+                try metadata.removeXattr(stored, object)
             case .protected, .effective: try judge.permit(.removeXattr(isProtected: true), operands, caller, about: object)
             case .ownerGUID: try metadata.removeOwnerGUID(of: object, caller)
             case .groupGUID: try metadata.removeGroupGUID(of: object, caller)

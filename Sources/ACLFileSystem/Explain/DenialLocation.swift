@@ -5,7 +5,7 @@ import Identity
 import LinuxSystem
 
 /// Where that which was refused stands when somebody asks.
-enum DenialPlace {
+enum DenialLocation {
     /// Names from the mount's top.
     case path([[UInt8]])
     /// The object, or the directory of the name, was removed.
@@ -17,7 +17,7 @@ enum DenialPlace {
 extension BackingTree {
     /// The path by which the object stands now, or the directory of the name; the last name, if there was one, is the one
     /// that was asked for. The path is told only if it leads there.
-    func place(of denial: Denial) -> DenialPlace {
+    func location(of denial: Denial) -> DenialLocation {
         guard let subject = denial.subject, let object = subject.object else { return .unknown }
         do throws(Errno) {
             // What was removed and is open somewhere must not be kept by this question.
@@ -37,12 +37,12 @@ extension Explainer {
     /// - Parameter credential: of a caller who may not know everything. What is told could be found out by listing directories; the
     ///   last name of a request the caller gave. Whether something was removed is not told: where it stood, and so who may know
     ///   that, is not kept.
-    func place(of denial: Denial, seenBy credential: RequestCredential?) -> DenialPlace {
-        let place = loader.tree.place(of: denial)
-        guard let credential else { return place }
-        guard case .path(var directories) = place else { return .unknown }
+    func location(of denial: Denial, visibleTo credential: RequestCredential?) -> DenialLocation {
+        let location = loader.tree.location(of: denial)
+        guard let credential else { return location }
+        guard case .path(var directories) = location else { return .unknown }
         if denial.subject?.name != nil { directories.removeLast() }
-        return mayFind(directories, credential) ? place : .unknown
+        return mayFind(directories, credential) ? location : .unknown
     }
 
     /// Whether each name of a path stands in a directory that somebody may list and search now. Which name led him there
@@ -50,7 +50,7 @@ extension Explainer {
     /// for needs no name.
     private func mayFind(_ path: [[UInt8]], _ credential: RequestCredential) -> Bool {
         // Deeper ones would take a walk for each name; `explain` knows none of them either.
-        guard path.count <= ExplainRequest.mostNames, mayReach(path, credential: credential) else { return false }
+        guard path.count <= ExplainRequest.maximumNames, mayReach(path, credential: credential) else { return false }
         return path.indices.allSatisfy { depth in
             let list = ExplainRequest(.right(.list), path: Array(path.prefix(depth)))
             guard let answer = try? explain(list, credential: credential) else { return false }
@@ -59,7 +59,7 @@ extension Explainer {
     }
 }
 
-extension DenialPlace {
+extension DenialLocation {
     var members: [JSON.Member] {
         switch self {
         case .path(let names): [JSON.path(Array(names.joined(separator: [0x2F])))]

@@ -4,12 +4,12 @@ import Synchronization
 
 /// The thread for notifications that take a lock of the kernel's on a directory. They wait for every unanswered
 /// request there, so no thread that answers requests may send them (R15).
-final class Notices: Sendable {
+final class BlockingNotifications: Sendable {
     private let queue = WorkQueue<ForgettingQueue.Candidate>(capacity: 1024)
     private let content = WorkQueue<NodeID>(capacity: .max)
-    private let contentQueued = Lock<Set<NodeID>>([])
+    private let queuedContent = Lock<Set<NodeID>>([])
     private let notifier = Lock<Notifier?>(nil)
-    private let expiring = Atomic(0)
+    private let expiryThreads = Atomic(0)
     private let isStopped = Atomic<Bool>(false)
 
     /// - Parameters:
@@ -21,7 +21,7 @@ final class Notices: Sendable {
         _ = try Thread.start(name: "aclfs-content") { [content, self] in
             while let node = content.next() {
                 // Taken out first: what is written while the pages go is dropped once more.
-                contentQueued.withLock { _ = $0.remove(node) }
+                queuedContent.withLock { _ = $0.remove(node) }
                 notifier.invalidateContent(of: node)
             }
         }
@@ -29,13 +29,15 @@ final class Notices: Sendable {
             while let candidate = queue.next() {
                 var candidates = [candidate]
                 while let another = queue.nextIfAny() { candidates.append(another) }
-                forget(candidates, notifier, nodes, cache)
+                invalidateEntries(of: candidates, notifier, nodes, cache)
             }
         }
     }
 
-    private func forget(_ candidates: [ForgettingQueue.Candidate], _ notifier: Notifier, _ nodes: NodeTable, _ cache: KernelCache) {
-        let dropped = candidates.filter { candidate in
+    private func invalidateEntries(
+        of candidates: [ForgettingQueue.Candidate], _ notifier: Notifier, _ nodes: NodeTable, _ cache: KernelCache
+    ) {
+        let invalidated = candidates.filter { candidate in
             guard cache.mayDropEntries else { return false }
             candidate.node.revalidation.noteDrop()
             cache.forgets.noteLoss()
@@ -46,9 +48,9 @@ final class Notices: Sendable {
         // finds it again. A bump makes the walkers drop it themselves, before they ask.
         if !isStopped.load(ordering: .relaxed) {
             SystemTime.sleep(milliseconds: 10)
-            let walked = dropped.filter { nodes.find($0.node.id) === $0.node && $0.node.revalidation.isEarlyAttempt }
-            if !walked.isEmpty {
-                for candidate in walked { candidate.node.revalidation.noteDrop() }
+            let remaining = invalidated.filter { nodes.find($0.node.id) === $0.node && $0.node.revalidation.isEarlyAttempt }
+            if !remaining.isEmpty {
+                for candidate in remaining { candidate.node.revalidation.noteDrop() }
                 cache.bumpSoon()
                 SystemTime.sleep(milliseconds: 40)
             }
@@ -63,52 +65,52 @@ final class Notices: Sendable {
     }
 
     /// Has the kernel forget a name, if it has time; what is not done now is asked for again later.
-    func drop(_ candidate: ForgettingQueue.Candidate) {
+    func invalidateEntry(_ candidate: ForgettingQueue.Candidate) {
         if !queue.add(candidate) { candidate.node.revalidation.attemptIsOver() }
     }
 
     /// Has the kernel read a file's bytes anew. On a thread of its own, which waits for reads that hold the file's
     /// pages; a file that waits already is not queued again.
-    func dropContent(of node: NodeID) {
-        if contentQueued.withLock({ $0.insert(node).inserted }) { content.add(node) }
+    func invalidateContent(of node: NodeID) {
+        if queuedContent.withLock({ $0.insert(node).inserted }) { content.add(node) }
     }
 
     /// How names are taken back.
-    struct Orders: Sendable {
+    struct EntryInvalidation: Sendable {
         /// If not, the rest is left out.
-        var isWanted: @Sendable () -> Bool
+        var isInFlight: @Sendable () -> Bool
         /// Whether the entry itself is to go, not only its time.
-        var isDropped: @Sendable (ExposedEntries.Name) -> Bool
+        var removesEntry: @Sendable (ExposedEntries.Name) -> Bool
         /// When all is done.
-        var then: @Sendable () -> Void
+        var whenDone: @Sendable () -> Void
     }
 
     /// Has each of these names looked up again, on several threads, so that a directory whose lock somebody holds keeps only
     /// its own names waiting. What can have no thread, because earlier ones wait, is never done.
     /// Not from a thread that answers requests, which may have taken on its caller's credentials.
-    func invalidate(_ names: ExposedEntries, _ orders: Orders) {
-        guard !names.isEmpty, let notifier = notifier.withLock({ $0 }) else { return orders.then() }
+    func invalidateEntries(_ names: ExposedEntries, _ invalidation: EntryInvalidation) {
+        guard !names.isEmpty, let notifier = notifier.withLock({ $0 }) else { return invalidation.whenDone() }
         // Even putting them in order takes its time.
         start { [self] in
-            let expiry = Expiry(names, orders)
+            let expiry = Expiry(names, invalidation)
             for _ in 1..<max(1, min(Expiry.threads, expiry.count)) where !start({ expiry.run(notifier) }) { break }
             expiry.run(notifier)
         }
     }
 
     @discardableResult private func start(_ body: @escaping @Sendable () -> Void) -> Bool {
-        guard expiring.add(1, ordering: .relaxed).newValue <= Expiry.threadsOfAll else {
-            expiring.subtract(1, ordering: .relaxed)
+        guard expiryThreads.add(1, ordering: .relaxed).newValue <= Expiry.maximumThreads else {
+            expiryThreads.subtract(1, ordering: .relaxed)
             return false
         }
         do throws(Errno) {
             _ = try Thread.start(name: "aclfs-expiry") { [self] in
                 body()
-                expiring.subtract(1, ordering: .relaxed)
+                expiryThreads.subtract(1, ordering: .relaxed)
             }
             return true
         } catch {
-            expiring.subtract(1, ordering: .relaxed)
+            expiryThreads.subtract(1, ordering: .relaxed)
             return false
         }
     }
@@ -116,32 +118,32 @@ final class Notices: Sendable {
     private final class Expiry: Sendable {
         static let threads = 8
         /// What was begun earlier may wait for ever.
-        static let threadsOfAll = 32
+        static let maximumThreads = 32
 
         let count: Int
         private let directories: Lock<[[ExposedEntries.Name]]>
         private let left: Atomic<Int>
-        private let orders: Orders
+        private let invalidation: EntryInvalidation
 
-        init(_ names: ExposedEntries, _ orders: Orders) {
+        init(_ names: ExposedEntries, _ invalidation: EntryInvalidation) {
             var byDirectory: [NodeID: [ExposedEntries.Name]] = [:]
             names.forEach { byDirectory[$0.parent, default: []].append($0) }
             count = byDirectory.count
             left = Atomic(count)
             directories = Lock(Array(byDirectory.values))
-            self.orders = orders
+            self.invalidation = invalidation
         }
 
         func run(_ notifier: Notifier) {
-            while orders.isWanted(), let names = directories.withLock({ $0.popLast() }) {
+            while invalidation.isInFlight(), let names = directories.withLock({ $0.popLast() }) {
                 for name in names {
-                    if orders.isDropped(name) {
+                    if invalidation.removesEntry(name) {
                         notifier.invalidateEntry(name.bytes, in: name.parent)
                     } else {
                         notifier.expireEntry(name.bytes, in: name.parent)
                     }
                 }
-                if left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { orders.then() }
+                if left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { invalidation.whenDone() }
             }
         }
     }
