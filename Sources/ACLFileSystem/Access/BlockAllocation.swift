@@ -1,8 +1,8 @@
 import FuseSession
 import LinuxSystem
 
-/// Runs what may allocate blocks. For root with root's reserve; for all others without, which is how the
-/// daemon's threads are anyway (docs/decisions/0005-space.md).
+/// Runs a call that may allocate blocks: for root with the blocks that the file system reserves for root, for all others without.
+/// The daemon's threads run without them by default (docs/decisions/0005-space.md).
 func allocateBlocks<Value: ~Copyable>(
     for caller: Caller, _ body: () throws(Errno) -> Value
 ) throws(Errno) -> Value {
@@ -11,7 +11,8 @@ func allocateBlocks<Value: ~Copyable>(
 }
 
 extension Caller {
-    /// Who pays for a write. The kernel sends pages of mappings later and as user 0, whoever wrote them.
+    /// The caller that blocks of a write are charged to. The kernel sends pages of mappings later and as user 0, whatever process
+    /// wrote them: these get no reserved blocks.
     func charged(for flags: WriteFlags) -> Caller {
         var charged = self
         if flags.contains(.fromCache) { charged.uid = .max }

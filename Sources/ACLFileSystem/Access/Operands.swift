@@ -1,17 +1,17 @@
 import Authorization
 import SandboxPolicy
 
-/// The objects of one operation by the part they play: what the authorizer reads of each, and what the sandbox lets pass
-/// on it (docs/sandbox-zones.md). How names and moves are judged stands in `ZoneRules.swift`.
+/// The objects of one operation by role: the facts that the authorizer reads of each, and the rights that the sandbox leaves on it
+/// (docs/sandbox-zones.md). The rules for names and moves are in `ZoneRules.swift`.
 struct Operands {
     private(set) var facts: FactsByRole
     private(set) var confinement = Confinement()
     private var locations:
         (object: EffectiveLocation, parent: EffectiveLocation, target: EffectiveLocation, targetParent: EffectiveLocation)
-    /// Why less passes than the places themselves would let pass.
+    /// Rules that leave less than the locations alone.
     private var limits: [Limit] = []
 
-    /// A rule about the operation as a whole, put as a loss of rights on one of its objects.
+    /// A rule about the operation as a whole, expressed as rights that one of its objects loses.
     struct Limit {
         var role: ObjectRole
         var rights: Rights
@@ -21,7 +21,7 @@ struct Operands {
         var reason: String
     }
 
-    // One for each set of parts: an optional `ObjectState` would be copied whole.
+    // One initializer for each set of roles: an optional `ObjectState` would be copied whole.
 
     init(object: ObjectState) {
         facts = FactsByRole(object: object.facts)
@@ -53,14 +53,14 @@ struct Operands {
         confinement.targetParent = directory.location.rights
     }
 
-    /// The same with other facts of the object.
+    /// A copy with other facts of the object.
     func replacingFacts(with objectFacts: ObjectFacts) -> Operands {
         var operands = self
         operands.facts.object = objectFacts
         return operands
     }
 
-    /// What may be added to a directory is what the new name's own place says, whatever the directory's does.
+    /// Sets what the sandbox lets the caller add to a directory: the location of the new name says it, not the directory's.
     mutating func setAddingRights(_ rights: Rights, on role: ObjectRole, by location: EffectiveLocation, _ reason: String = "") {
         let adding: Rights = [.addFile, .addSubdirectory]
         confinement[role].subtract(adding)
@@ -75,7 +75,7 @@ struct Operands {
 
     mutating func addRights(_ rights: Rights, on role: ObjectRole) { confinement[role].formUnion(rights) }
 
-    /// The rule by which the sandbox refused on account of one object.
+    /// The rule by which the sandbox denies, for the object with this role.
     func rule(on role: ObjectRole) -> String {
         if let limit = limits.last(where: { $0.role == role && !$0.rights.isEmpty }) {
             return limit.reason.isEmpty ? limit.location.rule : "\(limit.location.rule): \(limit.reason)"
