@@ -2,8 +2,8 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-/// The thread for notifications that take a lock of the kernel's on a directory. They wait for every unanswered
-/// request there, so no thread that answers requests may send them (R15).
+/// The threads for notifications that take a lock of the kernel on an object. These wait for every unanswered request there, so no
+/// thread that answers requests may send them (R15).
 final class BlockingNotifications: Sendable {
     private let queue = WorkQueue<ForgettingQueue.Candidate>(capacity: 1024)
     private let content = WorkQueue<NodeID>(capacity: .max)
@@ -12,15 +12,17 @@ final class BlockingNotifications: Sendable {
     private let expiryThreads = Atomic(0)
     private let isStopped = Atomic<Bool>(false)
 
+    /// Starts the threads. Call once.
     /// - Parameters:
-    ///   - notifier: to the kernel whose locks are taken.
+    ///   - notifier: to the kernel.
     ///   - nodes: that this kernel knows.
-    ///   - cache: of this kernel.
+    ///   - cache: what this kernel may hold.
+    /// - Throws: if no thread can be started.
     func start(_ notifier: Notifier, _ nodes: NodeTable, _ cache: KernelCache) throws(Errno) {
         self.notifier.withLock { $0 = notifier }
         _ = try Thread.start(name: "aclfs-content") { [content, self] in
             while let node = content.next() {
-                // Taken out first: what is written while the pages go is dropped once more.
+                // Removed first: a write during the notification queues the file again.
                 queuedContent.withLock { _ = $0.remove(node) }
                 notifier.invalidateContent(of: node)
             }
@@ -44,8 +46,8 @@ final class BlockingNotifications: Sendable {
             notifier.invalidateEntry(candidate.name, in: candidate.parent)
             return true
         }
-        // Whoever walked there in that moment keeps what was dropped, with what he has found below it, and the next look-up
-        // finds it again. A bump makes the walkers drop it themselves, before they ask.
+        // A walk in flight holds on to an invalidated entry and to what it finds below, and the next look-up finds it again. After a bump
+        // the walks discard the entry themselves.
         if !isStopped.load(ordering: .relaxed) {
             SystemTime.sleep(milliseconds: 10)
             let remaining = invalidated.filter { nodes.find($0.node.id) === $0.node && $0.node.revalidation.isEarlyAttempt }
@@ -64,33 +66,32 @@ final class BlockingNotifications: Sendable {
         content.close()
     }
 
-    /// Has the kernel forget a name, if it has time; what is not done now is asked for again later.
+    /// Invalidates the entry of a marked directory. If the queue is full, a later attempt follows.
     func invalidateEntry(_ candidate: ForgettingQueue.Candidate) {
         if !queue.add(candidate) { candidate.node.revalidation.attemptIsOver() }
     }
 
-    /// Has the kernel read a file's bytes anew. On a thread of its own, which waits for reads that hold the file's
-    /// pages; a file that waits already is not queued again.
+    /// Invalidates the pages of a file, on a thread of its own: the notification waits for reads that hold the pages. Does nothing if the
+    /// file is queued already.
     func invalidateContent(of node: NodeID) {
         if queuedContent.withLock({ $0.insert(node).inserted }) { content.add(node) }
     }
 
-    /// How names are taken back.
+    /// How a batch of entries is invalidated.
     struct EntryInvalidation: Sendable {
-        /// If not, the rest is left out.
+        /// If false, the rest of the batch is skipped.
         var isInFlight: @Sendable () -> Bool
-        /// Whether the entry itself is to go, not only its time.
+        /// Whether the entry is removed, and not only its timeout set to 0.
         var removesEntry: @Sendable (ExposedEntries.Name) -> Bool
-        /// When all is done.
+        /// Called when the batch is complete.
         var whenDone: @Sendable () -> Void
     }
 
-    /// Has each of these names looked up again, on several threads, so that a directory whose lock somebody holds keeps only
-    /// its own names waiting. What can have no thread, because earlier ones wait, is never done.
-    /// Not from a thread that answers requests, which may have taken on its caller's credentials.
+    /// Invalidates entries one by one, on several threads, so that a directory whose lock is held delays its own entries alone. If all
+    /// threads wait already, nothing is done. Never call it on a thread that answers requests: it may have its caller's credentials.
     func invalidateEntries(_ names: ExposedEntries, _ invalidation: EntryInvalidation) {
         guard !names.isEmpty, let notifier = notifier.withLock({ $0 }) else { return invalidation.whenDone() }
-        // Even putting them in order takes its time.
+        // Sorting by directory takes time as well, so it is done on the new thread.
         start { [self] in
             let expiry = Expiry(names, invalidation)
             for _ in 1..<max(1, min(Expiry.threads, expiry.count)) where !start({ expiry.run(notifier) }) { break }
@@ -117,7 +118,7 @@ final class BlockingNotifications: Sendable {
 
     private final class Expiry: Sendable {
         static let threads = 8
-        /// What was begun earlier may wait for ever.
+        /// Of all batches: earlier ones may wait without end.
         static let maximumThreads = 32
 
         let count: Int
@@ -148,15 +149,15 @@ final class BlockingNotifications: Sendable {
         }
     }
 
-    /// The barrier that is under way; it may wait for ever.
+    /// The barrier in flight; it may wait without end.
     private let barrier = Lock<Monitor<Bool>?>(nil)
 
-    /// Returns when the kernel has used every listing of these directories that was answered before (R4).
-    /// - Throws: `timedout`: whoever reads a listing into memory that never answers holds the directory's lock.
+    /// Waits until the kernel has used every listing of these directories that was answered before (R4).
+    /// - Throws: `timedout`. A caller that reads a listing into memory that never answers holds the directory's lock.
     func awaitListings(of directories: [NodeID], milliseconds: UInt64 = 5000) throws(Errno) {
         guard let notifier = notifier.withLock({ $0 }) else { return }
         let end = SystemTime.monotonic() + milliseconds * 1_000_000
-        // One at a time: each that waits in vain holds a thread.
+        // One at a time: a barrier that waits without end holds a thread.
         if let earlier = barrier.withLock({ $0 }), earlier.wait(until: end, for: { $0 ? true : nil }) == nil {
             throw .timedout
         }
@@ -164,7 +165,7 @@ final class BlockingNotifications: Sendable {
         barrier.withLock { $0 = isDone }
         do throws(Errno) {
             _ = try Thread.start(name: "aclfs-barrier") {
-                // A name that cannot exist: only the directory's lock is wanted.
+                // A name that cannot exist: the notification only has to take the directory's lock.
                 for directory in directories { notifier.expireEntry("/", in: directory) }
                 isDone.withLock { $0 = true }
             }

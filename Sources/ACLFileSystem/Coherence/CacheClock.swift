@@ -2,12 +2,15 @@ import BackingStore
 import LinuxSystem
 import Synchronization
 
-/// The thread that takes names back when their time has come, and watches what is mounted below.
+/// The thread that invalidates entries at their deadlines, and watches for mounts below.
 final class CacheClock: Sendable {
     private let waiter: Waiter
     private let isStopped = Atomic<Bool>(false)
 
-    /// - Parameter device: of our mount; nil if it is not known, then no mount below is seen.
+    /// - Parameters:
+    ///   - kernel: whose entries the thread invalidates.
+    ///   - device: of this mount; nil if unknown, and then mounts below are not noticed.
+    /// - Throws: if the mount table cannot be opened or no thread can be started.
     init(_ kernel: KernelView, device: UInt64?) throws(Errno) {
         let waiter = try Waiter()
         self.waiter = waiter
@@ -19,7 +22,7 @@ final class CacheClock: Sendable {
             while !isStopped.load(ordering: .relaxed) {
                 if let device { Self.readMountTable(table, device, kernel, &inside) }
                 var news: Waiter.News = []
-                // First what is mounted, then what has fallen due: a bump would detach what was mounted just now.
+                // The mount table comes before the deadlines: a bump would detach a mount that was made a moment ago.
                 while !news.contains(.watched), !kernel.cache.isLookAtMountsDue, !isStopped.load(ordering: .relaxed) {
                     let now = SystemTime.monotonic()
                     if inside.mayStillChangeNames(now) { kernel.cache.doubtNames() }
@@ -41,7 +44,8 @@ final class CacheClock: Sendable {
         waiter.wake()
     }
 
-    /// Has the kernel forget directories, unless a name that was dropped could be missed.
+    /// Invalidates the entries of marked directories, so that the kernel forgets their nodes. Leaves out a directory that is the working
+    /// directory of a process, and all of them while something is mounted below.
     private static func invalidateMarked(
         _ marked: [ForgettingQueue.Candidate], _ device: UInt64?, _ kernel: KernelView
     ) {
@@ -63,7 +67,7 @@ final class CacheClock: Sendable {
     ) {
         kernel.cache.beginLookAtMounts()
         var mayBeBelow = true
-        // A table that cannot be read may hide a mount: as if there were one.
+        // A table that cannot be read may hide a mount, so it counts as one.
         if let mounts = try? MountInfo.read(table.rawValue) {
             if inside.update(kernel.loader.tree.mountsInside(mounts)) { kernel.loader.tree.forgetDescriptors() }
             kernel.mountsBelow.update(mounts, device: device, tree: kernel.loader.tree)
@@ -75,16 +79,17 @@ final class CacheClock: Sendable {
     }
 }
 
-/// What is mounted inside of the backing directory, of which no ctime tells.
+/// The mounts inside the backing directory. A mount changes what names lead to, but no ctime.
 private struct MountsInside {
-    /// A look-up that found a name as it was before takes less, nanoseconds.
+    /// Nanoseconds. A look-up that began before a mount takes less.
     private static let longestLookup: UInt64 = 10_000_000_000
 
-    /// nil if it cannot be told, and before the first look.
+    /// nil if unknown, and before the table is first read.
     private var known: [MountPlace]?
     private var changed: UInt64?
 
-    /// - Returns: whether they may be others than before.
+    /// - Parameter found: the mounts in the table; nil if unknown.
+    /// - Returns: true if they may differ from those of the last update.
     mutating func update(_ found: [MountPlace]?) -> Bool {
         let mayDiffer = found == nil || found != known
         if found != known { changed = SystemTime.monotonic() }

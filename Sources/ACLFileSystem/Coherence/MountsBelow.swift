@@ -2,8 +2,8 @@ import BackingStore
 import LinuxSystem
 import Synchronization
 
-/// The mounts that stand on directories of ours. A bump of the epoch, or refusing a look-up that the kernel made to
-/// check a name on their way, would detach them (docs/coherence.md "The price of a bump").
+/// The mounts on objects of this mount. The kernel detaches them at a bump of the epoch, and when the daemon refuses to revalidate a name on
+/// the path to them (docs/coherence.md "The price of a bump").
 final class MountsBelow: Sendable {
     private struct NameOnPath: Hashable {
         var device: UInt64
@@ -16,7 +16,7 @@ final class MountsBelow: Sendable {
 
     var exist: Bool { isNonEmpty.load(ordering: .relaxed) }
 
-    /// Whether the name leads to such a mount.
+    /// Whether the path to such a mount contains this name.
     func areReached(by name: UnsafePointer<CChar>, in directory: BackingObject) -> Bool {
         guard exist else { return false }
         var bytes: [UInt8] = []
@@ -29,8 +29,11 @@ final class MountsBelow: Sendable {
         return names.withLock { $0.contains(key) }
     }
 
-    /// Takes in what the mount table says now.
-    /// - Parameter device: of our own mount.
+    /// Replaces what is known by the state of the mount table.
+    /// - Parameters:
+    ///   - table: all mounts of the namespace.
+    ///   - device: of this mount.
+    ///   - tree: of this mount, to resolve the paths.
     func update(_ table: [MountInfo], device: UInt64, tree: BackingTree) {
         var found: Set<NameOnPath> = []
         var count = 0
@@ -56,8 +59,8 @@ final class MountsBelow: Sendable {
         }
     }
 
-    /// Names from our root to each mount that stands directly on our file system, wherever that is shown. One on our
-    /// root itself pins no name.
+    /// The names from this mount's root to each mount directly on this file system, also where it is bound elsewhere. A mount on the
+    /// root itself depends on no name.
     static func paths(in table: [MountInfo], device: UInt64) -> [[[UInt8]]] {
         var own: [UInt64: MountInfo] = [:]
         for mount in table where mount.device == device { own[mount.id] = mount }

@@ -4,11 +4,11 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-// Names move and go, through whichever mount: what all mounts of the tree know of them follows.
+// Names move and are removed, through any mount of the tree. The records of all its mounts follow.
 
 extension TreeMounts {
-    /// A name has moved, through whichever mount: confined mounts judge by the new one from now on. With the lock held for
-    /// writing.
+    /// Records that a name has moved: confined mounts judge by the new one from now on. The caller holds the metadata lock for writing.
+    /// - Parameter kernel: of the mount through which the name moved.
     func recordMove(
         of object: ObjectState, from source: ObjectState, _ name: UnsafePointer<CChar>, to destination: ObjectState,
         _ newName: UnsafePointer<CChar>, through kernel: KernelView
@@ -29,7 +29,7 @@ extension TreeMounts {
         }
     }
 
-    /// A name has gone.
+    /// Records that a name was removed. The caller holds the metadata lock.
     func recordRemoval(of object: ObjectState, _ name: UnsafePointer<CChar>, from directory: ObjectState) {
         clearName(of: object)
         if object.status.isRegular, object.status.nlink <= 1 {
@@ -40,7 +40,7 @@ extension TreeMounts {
             share.moves.wrappingAdd(1, ordering: .sequentiallyConsistent)
             return
         }
-        // What was found out stays: it says what a file is that has lost its last name.
+        // The location stays known: a file that has lost its last name is judged by it.
         updatePlaces(of: object, named: name, in: directory) { place, index in place.names.remove(at: index) }
     }
 
@@ -72,7 +72,7 @@ extension TreeMounts {
         }
     }
 
-    /// Who has it open goes on using it; it may have other names, of which nothing is known.
+    /// A process may still have the object open, and the object may have names that are not known.
     private func clearName(of object: ObjectState) {
         guard object.object.mayHoldDescriptor else { return }
         forEach { mount in

@@ -4,28 +4,31 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-// What the kernel is shown, and how long it may believe it: the one place where timeouts come from
-// (docs/coherence.md). All of it runs with the metadata lock held, from the decision on.
+// Entries and attributes with their timeouts (docs/coherence.md): every timeout is chosen in this file. All of it runs with the metadata
+// lock held since the decision.
 
-/// Attributes and the seconds that they are good for.
+/// Attributes and their timeout in seconds.
 struct AttributeAnswer {
     var attributes: ObjectAttributes
     var validFor: Double
 }
 
-/// What a look-up found.
+/// The result of a look-up.
 enum LookupAnswer {
     case found(Entry)
-    /// There is no such name, and the kernel may believe that for so many seconds.
+    /// There is no such name; the timeout of this answer in seconds.
     case absent(validFor: Double)
 
-    /// The same, to be asked again each time.
+    /// There is no such name, and the kernel asks each time.
     static let absentUncacheable = LookupAnswer.absent(validFor: 0)
 }
 
 extension KernelView {
-    /// Shows an object under a name, and counts the look-up.
-    /// - Parameter isListed: by READDIRPLUS.
+    /// Exposes an object under a name, and counts the look-up.
+    /// - Parameters:
+    ///   - child: the object.
+    ///   - name: in `parent`.
+    ///   - isListed: the answer is one to READDIRPLUS.
     func makeEntry(_ child: ObjectState, named name: UnsafePointer<CChar>, below parent: ObjectState, isListed: Bool = false) -> Entry {
         let isNew = mayBeUnknownToKernel(child.object)
         let node = loader.enter(child, named: name, below: parent)
@@ -35,17 +38,17 @@ extension KernelView {
             entryValidFor: entryTimeout(node, child.status, named: name, below: parent, isListed: isListed))
     }
 
-    /// What happened since the entry was made leaves no time to its attributes.
+    /// Sets the timeout of an entry's attributes to 0, after a change since the entry was made.
     func makeAttributesUncacheable(in entry: inout Entry) { entry.attributesValidFor = 0 }
 
-    /// An object that has no name.
+    /// The entry of an object without a name, with timeouts of 0; counts the look-up.
     func makeUnnamedEntry(_ object: ObjectState, in directory: ObjectState) -> Entry {
         let node = loader.enter(object, named: nil, below: directory)
         return Entry(node: node.id, generation: generation, attributes: attributes(of: object))
     }
 
-    /// Seconds that a name is good for: none unless everybody may search its directory, and none for an object that
-    /// only some may find or that could be brought back late (R7).
+    /// The timeout of an entry in seconds. It is 0 unless every caller may search the directory; 0 for a special file that the gate
+    /// guards; 0 for a directory that a stale answer could bring back (R7).
     private func entryTimeout(
         _ node: Node, _ status: FileStatus, named name: UnsafePointer<CChar>, below parent: ObjectState, isListed: Bool
     ) -> Double {
@@ -68,27 +71,27 @@ extension KernelView {
         return cache.expose(name, child, below: directory, at: parent.status.ctime, isListed: isListed) { ctimeTellsEveryChange(parent) }
     }
 
-    /// Seconds for the answer that there is no such name.
+    /// The timeout of the answer that there is no such name, in seconds.
     func absenceTimeout(of name: UnsafePointer<CChar>, below parent: ObjectState) -> Double {
         guard let directory = parent.node, judge.everybodyHolds(.search, on: parent) else { return 0 }
         return cache.expose(name, nil, below: directory, at: parent.status.ctime) { ctimeTellsEveryChange(parent) }
     }
 
-    /// Whether any later change of a directory has another ctime, and what was judged is what is stored under this one.
-    /// Of a confined mount what may be searched is its zones' affair, too.
+    /// Whether every later change of a directory moves its ctime, and the facts that were judged belong to the present one. On a
+    /// confined mount the zones decide as well, and no ctime tells of them.
     private func ctimeTellsEveryChange(_ directory: ObjectState) -> Bool {
         loader.view == nil && Self.isSettled(directory.status.ctime) && loader.tree.isCurrent(directory.object, directory.status)
     }
 
-    /// A file system stamps a directory before the name changes, and may wait for its journal in between.
+    /// Whether the last change is complete: a file system moves the ctime first, and may wait for its journal before the name changes.
     private static func isSettled(_ ctime: Timespec) -> Bool {
         let longestChange: Int64 = 10
         return ctime.nsec != 0 && SystemTime.now().sec - ctime.sec > longestChange
     }
 
-    /// Whether time alone is no reason to take these directories' names back (docs/coherence.md).
+    /// Whether the ctimes of these directories are unchanged (docs/coherence.md "When time alone is no reason").
     func areUnchanged(_ directories: ExposedDirectories) -> Bool {
-        // Longer than that is dearer than a bump, and the clock has other things to do.
+        // Beyond this deadline a bump is cheaper.
         let end = SystemTime.monotonic() + 20_000_000
         return directories.all.allSatisfy { seen in
             guard SystemTime.monotonic() < end, let descriptor = loader.tree.atHand(seen.directory.object),
@@ -112,13 +115,14 @@ extension KernelView {
         return AttributeAnswer(attributes: attributes(of: object), validFor: timeout)
     }
 
-    /// What the kernel asks by itself through an open file, answered whoever asks.
+    /// The attributes with a timeout of 0: the kernel asks by itself, through an open file, for any caller.
     func uncacheableAttributes(of object: ObjectState) -> AttributeAnswer {
         if let node = object.node { prepareUncacheable(object, of: node) }
         return AttributeAnswer(attributes: attributes(of: object), validFor: 0)
     }
 
-    /// Seconds that the attributes in an answer are good for.
+    /// Chooses the timeout of attributes in an answer and prepares the kernel for it.
+    /// - Returns: seconds.
     private func prepareCacheable(_ object: ObjectState, of node: Node) -> Double {
         let isForEverybody = everybodyReads(object)
         let timeout = isForEverybody && kernelLearnsChanges(of: object) ? cache.times.attributes : 0
@@ -133,17 +137,17 @@ extension KernelView {
         return 0
     }
 
-    /// Two look-ups of an object by different names are not ordered by any lock, so the attributes in an entry have no time then (R12).
+    /// Whether look-ups of the object by different names may race: no lock orders them, so its entries get uncacheable attributes (R12).
     private func hasSeveralNames(_ object: ObjectState) -> Bool { object.facts.kind != .directory && object.status.nlink > 1 }
 
     private func everybodyReads(_ object: ObjectState) -> Bool { judge.everybodyHolds([.readAttributes, .readSecurity], on: object) }
 
-    /// Whether the kernel sees to it that attributes stay true.
+    /// Whether the kernel learns of every change of the attributes.
     private func kernelLearnsChanges(of object: ObjectState) -> Bool {
         !mayChangeElsewhere(object.object) && !(object.status.isRegular && mayChangeUnseen(object))
     }
 
-    /// A file's data or times may change without the kernel's knowledge.
+    /// Whether a file's data or times may change while the kernel does not know.
     private func mayChangeUnseen(_ object: ObjectState) -> Bool {
         share.growing.times.isShown(object.object.key)
             || share.dataPaths.changesUnseen(object.object.key, object.descriptor.rawValue)
@@ -151,7 +155,7 @@ extension KernelView {
 }
 
 extension UnsafePointer<CChar> {
-    /// The characters with their NUL.
+    /// A copy with its NUL.
     var copied: [CChar] {
         var characters: [CChar] = []
         var cursor = self
