@@ -6,10 +6,10 @@ import LinuxSystem
 import MountOptions
 import Synchronization
 
-// Gaps that a program leaves are filled when it closes (docs/zerofill.md, docs/decisions/0009-zero-fill.md): at FLUSH,
-// for which close(2) waits, room is reserved, which changes no byte; zeros are written when nobody can write any more.
+// Gaps are filled after close(2) (docs/zerofill.md, docs/decisions/0009-zero-fill.md). FLUSH, for which close(2) waits, reserves blocks and
+// changes no byte. Zeros are written when no handle can write any more.
 
-/// Reserves the gaps that a program leaves when it closes, and has zeros written when nobody can write any more.
+/// Reserves blocks for the gaps of a file at close(2), and queues the file for zeros when no handle can write any more.
 final class GapReservations: Sendable {
     let loader: ObjectLoader
     let kernel: KernelView
@@ -30,7 +30,12 @@ final class GapReservations: Sendable {
 }
 
 extension GapReservations {
-    /// A descriptor of the file was closed.
+    /// Reserves the gaps that appeared since the last FLUSH. A descriptor of the file was closed.
+    /// - Parameters:
+    ///   - id: of the handle.
+    ///   - caller: that closed it.
+    ///   - isInterrupted: a signal asks the caller to stop.
+    /// - Throws: what close(2) is to return: no space, no quota, or `intr`.
     func flush(_ id: HandleID, _ caller: Caller, isInterrupted: () -> Bool) throws(Errno) {
         guard options.zeroFill != .off else { return }
         let file = try handles.file(id)
@@ -51,8 +56,8 @@ extension GapReservations {
             requestZeros(of: growth)
             if growth.state.withLock({ $0.hasGaps }) { kernel.invalidateAttributes(of: file.node) }
         }
-        // The kernel may move data by this very handle, and hold the file meanwhile. For what one user holds nobody else waits,
-        // as long as it holds no more than a few threads; what others may hold is looked at on a spare one.
+        // The kernel may move data by this very handle and hold the file. If only this user's handles can hold it, the call may block here:
+        // no other user waits, and few threads may block for one user. Otherwise a spare thread makes the call.
         switch share.dataPaths.claimUnlessOthersHold(growth.key, caller.uid) {
         case .nobody: return try reserve(file, growth, gaps, upTo: size, caller, isInterrupted)
         case .others: break
@@ -74,22 +79,22 @@ extension GapReservations {
         }.get()
     }
 
-    /// Reserves room for the gaps that were not looked at yet.
+    /// Reserves blocks for the gaps that were not examined yet.
     private func reserve(
         _ file: OpenFile, _ growth: Growth, _ gaps: Gaps, upTo size: UInt64, _ caller: Caller, _ isInterrupted: () -> Bool
     ) throws(Errno) {
         let state = growth.state.withLock { $0 }
         guard size > state.examinedEnd else { return }
-        // What does not fit is found out before anything is taken.
+        // Reserve nothing if not everything fits.
         try requireSpace(gaps, state.examinedEnd..<size, state)
-        // What is stored through a mapping is neither seen nor announced by a close.
+        // A store through a mapping is neither seen nor followed by a close.
         let movesTime =
             state.writers > 1 || state.closes > 1 || file.isReadable
             || share.dataPaths.changesUnseen(growth.key, file.place.rawValue)
         func reserveNext() throws(Errno) -> FillStep {
             do throws(Errno) {
                 return try growth.alone(share.held, for: caller.uid) { () throws(Errno) in
-                    // What somebody appends meanwhile is for his own close.
+                    // What another handle appends meanwhile is left to its own FLUSH.
                     try gaps.reserveNext(
                         growth, upTo: size, share.growing, asRoot: state.payerIsRoot, movesTime: movesTime)
                 }
@@ -122,7 +127,7 @@ extension GapReservations {
     private func requireSpace(_ gaps: Gaps, _ range: Range<UInt64>, _ state: Growth.State) throws(Errno) {
         for _ in 0..<20 {
             guard try gaps.exceedRoom(in: range, state.leftAlone, forRoot: state.payerIsRoot) else { return }
-            // A file that was removed while its gaps are filled has its room until the next look at it.
+            // The filler may hold blocks of a removed file until its next step.
             guard share.growing.filler.count > 0 else { break }
             waiting { SystemTime.sleep(milliseconds: 5) }
         }
@@ -138,7 +143,7 @@ extension GapReservations {
         }
     }
 
-    /// A handle is gone; with the last one that could write, the time for zeros has come.
+    /// Removes a handle. After the last one that could write, queues the file for zeros.
     func release(_ id: HandleID) {
         let file = try? handles.file(id)
         handles.remove(id)
@@ -159,7 +164,7 @@ extension GapReservations {
             return true
         }
         guard isDue else { return share.growing.drop(growth) }
-        // Not the handle itself: it could write, and would never be alone.
+        // The job must not hold the handle: it would count as one that can write.
         let node = file.node
         let job = FillJob(
             growth: growth, place: file.place, files: share.growing, dataPaths: share.dataPaths,
@@ -169,14 +174,14 @@ extension GapReservations {
         share.growing.filler.add(job)
     }
 
-    /// The time that the file's close moved. The handle itself moves no data any more; readers may hold the file.
+    /// Restores the mtime that the file's close moved. The handle itself moves no data any more, but readers may hold the file.
     private func restoreTimeUnlessHeld(_ growth: Growth, _ file: OpenFile) {
         guard growth.state.withLock({ $0.writers == 1 && $0.hasMovedTime }) else { return }
         if share.dataPaths.claim(growth.key, against: .request(from: backingIDs)) {
             defer { share.dataPaths.unclaim(growth.key) }
             return restoreTime(growth, file)
         }
-        // The count of writers goes on without it: a time that another writer moved is not set back.
+        // The count of writers changes meanwhile: a time that another writer has moved is not restored.
         let retained = share.growing.hold(growth.key)
         let (place, node, times) = (file.place, file.node, share.growing.times)
         let entered = growth.state.withLock { $0.entered }
@@ -202,7 +207,7 @@ extension GapReservations {
         if isSet == true { kernel.invalidateAttributes(of: file.node) }
     }
 
-    /// Runs what opens a file for writing: zeros are not written meanwhile, nor until its RELEASE.
+    /// Opens a file for writing while no zeros are written, nor will be until its RELEASE.
     func openForWriting(
         _ node: Node, _ caller: Caller, _ body: (Growth) throws(Errno) -> Opening
     ) throws(Errno) -> Opening {
@@ -211,7 +216,7 @@ extension GapReservations {
         do throws(Errno) {
             let opening = try growth.alone(share.held, for: caller.uid) { () throws(Errno) in try body(growth) }
             if (try? handles.file(opening.handle))?.growth == nil { share.growing.drop(growth) }
-            // What is written from now on need not come to our knowledge.
+            // The daemon may not learn of what is written from now on.
             kernel.invalidateElsewhere(node.object)
             return opening
         } catch {
@@ -220,9 +225,9 @@ extension GapReservations {
         }
     }
 
-    /// A handle is being opened, alone; O_TRUNC has done its work.
-    /// - Parameter size: since this runs alone. Who can write already may have made it longer, which counts for nothing.
-    /// - Returns: what is known of the file, if the handle can write.
+    /// Notes a handle that is being opened, after O_TRUNC and while no zeros are written.
+    /// - Parameter size: of the file when it was judged. Other writers may have made it longer since; their handles account for that.
+    /// - Returns: the file's growth, if the handle can write.
     func enterHandle(_ growth: Growth?, size: UInt64, _ intent: OpenIntent, _ caller: Caller) throws(Errno) -> Growth? {
         guard let growth else { return nil }
         share.growing.times.leaveMoved(growth.key)
@@ -234,14 +239,14 @@ extension GapReservations {
         return growth
     }
 
-    /// The handle that creating gives. Nothing can be in its way, and names are held, so it must not wait.
+    /// Notes the handle of a new file. It must not wait, because names are held; no other handle exists.
     func enterNewHandle(_ node: Node, _ caller: Caller) -> Growth {
         let growth = share.growing.hold(node.object.key)
         growth.enter(size: 0, by: caller.uid)
         return growth
     }
 
-    /// Runs what changes a size, a time or a capability, which the fill would trample on.
+    /// Runs a change of a size, a time or a capability while no zeros are written, which would undo it.
     func withoutFill<Value>(
         _ id: NodeID, _ caller: Caller, _ changes: SetAttributes? = nil, _ body: () throws(Errno) -> Value
     ) throws(Errno) -> Value {
@@ -256,7 +261,7 @@ extension GapReservations {
         }
     }
 
-    /// What a program reserves or punches itself is no gap.
+    /// Excludes a range from the gaps: the program has reserved it or punched it itself.
     func excludeRange(of file: OpenFile, mode: Int32, offset: Int64, length: Int64, size: UInt64) {
         guard let growth = file.growth, offset >= 0, length > 0 else { return }
         let start = UInt64(offset)
@@ -280,8 +285,8 @@ extension GapReservations {
         ]
     }
 
-    /// What is done to the gaps of a file. On a file system that other hosts share no byte is written: another host may have
-    /// written there since this one looked, and the zeros would go over it.
+    /// What is done to the gaps of a file. On a file system that other hosts share, nothing is written: another host may have written there
+    /// meanwhile, and zeros would overwrite it.
     func zeroFill(of key: ObjectKey) -> MountOptions.ZeroFill {
         options.zeroFill == .write && loader.tree.isShared(device: key.device) ? .allocate : options.zeroFill
     }
