@@ -5,7 +5,7 @@ import FuseSession
 import Glibc
 import LinuxSystem
 
-/// Attributes: asked for and changed; `access`, the target of a link, statistics.
+/// Requests about attributes: GETATTR, STATX, SETATTR; also ACCESS, READLINK, STATFS.
 final class AttributeOperations: Sendable {
     let loader: ObjectLoader
     let judge: Judge
@@ -28,10 +28,10 @@ final class AttributeOperations: Sendable {
 }
 
 extension AttributeOperations {
-    /// - Parameter handle: the kernel's own question on the way of a read or seek through an open file, which may not fail
-    ///   for what the caller may not do any more. fstat(2) comes without one.
+    /// - Parameter handle: the kernel asks by itself, during a read or seek through an open file. That must not fail when the caller has
+    ///   lost the right to ask. fstat(2) gives no handle.
     func status(_ id: NodeID, _ handle: HandleID?, _ caller: Caller) throws(Errno) -> AttributeAnswer {
-        // An entry's attributes that are not good for any time are followed by this question.
+        // Attributes of an entry with a timeout of 0 are followed by this request.
         if share.growing.times.areMoved { share.growing.times.awaitRelease(try loader.node(id).object.key) }
         return try share.lock.withReadLock { () throws(Errno) in
             let object = try loader.load(id)
@@ -58,7 +58,7 @@ extension AttributeOperations {
         try share.lock.withReadLock { () throws(Errno) in
             let object = try loader.load(id)
             try judge.permit(.readLink, Operands(object: object), caller, about: object)
-            // Bound, so that it outlives the call.
+            // Bound to a name, so that the descriptor outlives the call.
             let place = accessTimes.place(of: object.descriptor.rawValue) ?? object.descriptor
             return try Syscall.readlinkat(place.rawValue)
         }
@@ -66,7 +66,7 @@ extension AttributeOperations {
 
     func statistics(_ id: NodeID, _ caller: Caller) throws(Errno) -> FileSystemStatistics {
         if loader.view != nil {
-            // Nobody is refused this elsewhere, but nothing is told about a place that nothing reaches.
+            // An unconfined mount grants this to every caller. A confined one reveals nothing about a location without rights.
             try share.lock.withReadLock { () throws(Errno) in
                 let object = try loader.load(id)
                 if object.location.rights.isEmpty { try judge.permit(.readFlags, Operands(object: object), caller, about: object) }
@@ -81,7 +81,7 @@ extension AttributeOperations {
             nameLength: UInt32(truncatingIfNeeded: status.namemax))
     }
 
-    /// SETATTR while nothing else changes the file.
+    /// SETATTR. No zeros are written meanwhile.
     func setAttributes(_ id: NodeID, _ changes: SetAttributes, _ caller: Caller) throws(Errno) -> AttributeAnswer {
         func performHere() throws(Errno) -> AttributeAnswer {
             try gaps.withoutFill(id, caller, changes) { () throws(Errno) in try performSetAttributes(id, changes, caller) }
@@ -92,8 +92,7 @@ extension AttributeOperations {
         }
     }
 
-    /// SETATTR in all combinations: everything is judged before anything is done, so that a request that
-    /// fails has changed nothing.
+    /// SETATTR in all combinations. Every part is judged before one is changed, so a request that is denied changes nothing.
     private func performSetAttributes(_ id: NodeID, _ changes: SetAttributes, _ caller: Caller) throws(Errno) -> AttributeAnswer {
         if let size = changes.size, changes.mode == nil, changes.uid == nil, changes.gid == nil {
             return try resize(id, to: size, through: changes.handle, caller)
@@ -114,7 +113,7 @@ extension AttributeOperations {
                 try judge.permit(
                     .setTimes(access: times.access.kind, modification: times.modification.kind), operands, caller, about: object)
             }
-            // The kernel will ask for this name without a lock, whatever the change was (R10).
+            // The kernel will revalidate this name without a lock, after any change of the mode (R10).
             if changes.mode != nil, object.facts.kind == .directory { object.node?.revalidation.mark() }
             do throws(Errno) {
                 try apply(changes, times, to: object, caller)
@@ -122,15 +121,15 @@ extension AttributeOperations {
                 kernel.invalidate(object, after: after.facts, repliesWithAttributes: true)
                 return kernel.attributesAfterChange(of: after)
             } catch {
-                // It may be half done.
+                // The change may be incomplete.
                 if error != .mayBeHeld { kernel.invalidate(object, after: nil) }
                 throw error
             }
         }
     }
 
-    /// A size alone. Decided under the lock on the object that is then cut, outside it: a large file may take long, and
-    /// whoever takes the right away meanwhile is behind a call that began before.
+    /// Changes a size alone. The decision is made under the metadata lock, the call without it, because a large file may take long. A
+    /// revocation in between comes after a call that has begun before.
     private func resize(
         _ id: NodeID, to size: UInt64, through handle: HandleID?, _ caller: Caller
     ) throws(Errno) -> AttributeAnswer {
@@ -156,9 +155,9 @@ extension AttributeOperations {
         }
     }
 
-    /// Kernels that do not leave set-id bits to us clear them by a SETATTR of their own, in the name of whoever writes,
-    /// truncates or changes the owner (docs/authorization.md 6.7). Nothing but these bits may differ, and the act that they
-    /// go with must be in the request or in reach of a handle of his.
+    /// Whether the kernel clears set-id bits by itself: in the name of a caller that writes, truncates or changes the owner
+    /// (docs/authorization.md 6.7). Only these bits may differ. The request must contain the change, or the caller must have a
+    /// writable handle.
     private func isIssuedByKernel(
         _ mode: UInt32, _ changes: SetAttributes, _ object: ObjectState, _ caller: Caller
     ) -> Bool {
@@ -172,23 +171,23 @@ extension AttributeOperations {
         return handles.hasWritableFile(of: node, openedBy: caller.uid)
     }
 
-    /// The kernel's request before somebody writes names nothing, and chown(2) without ids looks the same: who holds no
-    /// handle to write through changes nothing by it, as on macOS (docs/authorization.md 6.3). RELEASE comes behind close(2), so a file
-    /// that was closed a moment ago may count as open still: then the bits go, which is less access.
+    /// Whether the kernel sends the request before a write. chown(2) without ids looks the same, and must change nothing unless the caller
+    /// has a writable handle (docs/authorization.md 6.3). RELEASE follows close(2), so a closed handle may still count: then the bits go,
+    /// which is less access.
     private func precedesWrite(_ changes: SetAttributes, to object: ObjectState, _ caller: Caller) -> Bool {
         guard changes.size == nil, changes.uid == nil, changes.gid == nil, let node = object.node else { return false }
         return handles.hasWritableFile(of: node, openedBy: caller.uid)
     }
 
-    /// By path it asks `write`; through a handle its access mode and the flags (docs/authorization.md 2.2, 2.4).
+    /// Judges a truncation: by path the right to write, through a handle its access mode and the flags (docs/authorization.md 2.2, 2.4).
     private func permitTruncation(_ object: ObjectState, _ handle: HandleID?, _ caller: Caller) throws(Errno) {
         guard let handle else { return try judge.permit(.truncate, Operands(object: object), caller, about: object) }
         let file = try handles.file(handle)
         try judge.permit(.truncate, through: file, flags: object.facts.flags)
     }
 
-    /// Each change leaves less access than both neighbours would: set-id bits go before the owner changes,
-    /// a new mode comes last.
+    /// Makes the changes in an order that never leaves more access than the states before and after: set-id bits go before the owner
+    /// changes, a new mode comes last.
     private func apply(
         _ changes: SetAttributes, _ times: RequestedTimes?, to object: ObjectState, _ caller: Caller
     ) throws(Errno) {
@@ -217,12 +216,12 @@ extension AttributeOperations {
                 try Syscall.utimens(
                     descriptor, access: times.access.change, modification: times.modification.change)
             }
-            // What somebody sets stays, whatever he set it to.
+            // A time that a caller has set is never restored.
             if changes.modificationTime != nil { share.growing.times.leaveMoved(object.object.key) }
         }
     }
 
-    /// A truncation carries the kernel's own "now", which nobody asked for.
+    /// The times that the caller sets; nil if none. A truncation carries the kernel's own "now", which is no request.
     private func requestedTimes(_ changes: SetAttributes) -> RequestedTimes? {
         if changes.size != nil { return nil }
         if changes.accessTime == nil, changes.modificationTime == nil { return nil }

@@ -3,10 +3,10 @@ import BackingStore
 import FuseSession
 import LinuxSystem
 
-// Data operations ask for the handle's access mode only (docs/authorization.md 2.2, 2.4): rights were asked
-// when it was opened, and an open descriptor keeps what it was given.
+// Data operations ask for the handle's access mode only (docs/authorization.md 2.2, 2.4). Rights were asked when the file was opened, and an
+// open descriptor keeps what was granted.
 
-/// Bytes of open files: read, written, reserved, copied, made lasting.
+/// Requests about the bytes of open files: READ, WRITE, FSYNC, LSEEK, FALLOCATE, COPY_FILE_RANGE.
 final class DataOperations: Sendable {
     let loader: ObjectLoader
     let judge: Judge
@@ -35,7 +35,7 @@ extension DataOperations {
         let file = try handles.file(id)
         try judge.permit(.read, through: file)
         let descriptor = try file.descriptor()
-        // Where no data goes past us nobody holds the file.
+        // Unless the kernel moves data past the daemon, no caller can hold the file.
         guard file.way.mustKeepNoPages else { return try read(descriptor, into: buffer, offset: offset) }
         defer { kernel.notifications.invalidateContent(of: file.node.id) }
         let key = file.node.object.key
@@ -74,7 +74,7 @@ extension DataOperations {
         _ caller: Caller
     ) throws(Errno) -> Int {
         let file = try handles.file(id)
-        // O_APPEND as it is now; cleared on an append-only handle, the offset must be the end itself.
+        // The flags as fcntl(2) left them. An append-only handle without O_APPEND may only write at the end.
         let appends = flags & OpenFlag.append != 0
         var addsAtEnd = appends
         if !appends, file.isAppendOnly { addsAtEnd = try isEnd(offset, of: file) }
@@ -97,7 +97,7 @@ extension DataOperations {
         }
     }
 
-    /// - Parameter position: nil: at the end.
+    /// - Parameter position: nil for the end of the file.
     private func write(
         _ bytes: UnsafeRawBufferPointer, to descriptor: SharedDescriptor, at position: Int64?, _ caller: Caller
     ) throws(Errno) -> Int {
@@ -124,7 +124,7 @@ extension DataOperations {
                 if count == 0 { break }
                 total += count
             } catch {
-                // What was written counts; the next write meets the error again.
+                // The bytes before the error count; the next write returns the error.
                 if total > 0 { return total }
                 throw error
             }
@@ -132,7 +132,7 @@ extension DataOperations {
         return total
     }
 
-    /// Set-id bits go when somebody other than root writes (docs/authorization.md 6.7); the kernel says when.
+    /// Clears set-id bits before a write by a caller other than root (docs/authorization.md 6.7). The kernel says when.
     private func clearSetIDBeforeWriting(to file: OpenFile, _ caller: Caller) throws(Errno) {
         if try Syscall.statx(file.place.rawValue, flags: AtFlag.dontSync).mode & 0o6000 == 0 { return }
         if try held.runUnlessHeld(caller, { () throws(Errno) in try performClearSetID(of: file) }) != nil { return }
@@ -148,7 +148,7 @@ extension DataOperations {
     }
 
     func sync(_ id: HandleID, dataOnly: Bool) throws(Errno) {
-        // Bound, so that the descriptor outlives the call.
+        // Bound to a name, so that the descriptor outlives the call.
         let descriptor = try handles.file(id).descriptor()
         try waiting { () throws(Errno) in
             if dataOnly { try Syscall.fdatasync(descriptor.rawValue) } else { try Syscall.fsync(descriptor.rawValue) }
@@ -174,9 +174,9 @@ extension DataOperations {
         }
     }
 
-    /// docs/authorization.md 2.4: a writable handle; nothing on immutable objects; on append-only objects and
-    /// handles only reserving space beyond the end. Decided under the lock and done outside it, because it may take
-    /// long: reserving changes no byte, so that the end may have moved does no harm.
+    /// FALLOCATE asks for a writable handle. It is denied on immutable objects; append-only objects and handles may only reserve space
+    /// beyond the end (docs/authorization.md 2.4). The call is made without the lock, because it may take long. The end may move
+    /// meanwhile: reserving changes no byte.
     func allocate(
         _ id: HandleID, mode: Int32, offset: Int64, length: Int64, _ caller: Caller
     ) throws(Errno) {
@@ -220,8 +220,8 @@ extension DataOperations {
     ) throws(Errno) -> Int {
         let (from, to) = (try handles.file(source.handle), try handles.file(destination.handle))
         try judge.permit(.read, through: from)
-        // Copying by position could land on bytes that another appender has just added; the kernel then copies by
-        // WRITE, which adds at the end.
+        // A copy by position could overwrite bytes that another appender has just added. After this errno the kernel copies by WRITE, which
+        // adds at the end.
         if to.isAppendOnly { throw .opnotsupp }
         try judge.permit(.write(addsAtEnd: false), through: to)
         defer { kernel.invalidateContent(of: to.node.object) }
@@ -230,7 +230,7 @@ extension DataOperations {
         let files = from.node.object.key == to.node.object.key ? [to] : [from, to]
         return try waiting { () throws(Errno) in
             try held.makeDataCall(of: files, caller, against: .any) { () throws(Errno) in
-                // A piece that ends within the time that a caller may wait for a held file.
+                // On a spare thread, a piece that ends before the caller's deadline.
                 let most: UInt64 = ThreadMark.isSet ? 64 << 20 : 1 << 30
                 return try allocateBlocks(for: caller) { () throws(Errno) in
                     try Syscall.copyFileRange(

@@ -4,11 +4,11 @@ import FuseSession
 import LinuxSystem
 import MountOptions
 
-/// The bit of OPEN's flags that says: for execution.
+/// FMODE_EXEC, in the flags of OPEN: the file is opened to execute it.
 private let openForExecution: Int32 = 0x20
 
 extension OpenIntent {
-    /// The intent of open(2)'s flags as the kernel hands them on.
+    /// The intent that the flags of OPEN state.
     init(flags: Int32) {
         self = []
         switch flags & OpenFlag.accessMask {
@@ -21,7 +21,7 @@ extension OpenIntent {
     }
 }
 
-/// Files that are opened, and made and opened.
+/// The requests OPEN, CREATE and TMPFILE.
 final class OpenOperations: Sendable {
     let loader: ObjectLoader
     let judge: Judge
@@ -49,7 +49,7 @@ final class OpenOperations: Sendable {
 extension OpenOperations {
     func open(_ id: NodeID, flags: Int32, _ caller: Caller) throws(Errno) -> Opening {
         let node = try loader.node(id)
-        // Who closed it may have done so a moment ago: RELEASE comes behind close(2). And a change that is under way is over soon.
+        // RELEASE follows close(2), and changes in flight end in milliseconds: a conflict may pass.
         for pause: UInt32 in [1, 2, 5, 10] {
             do throws(Errno) { return try attemptOpen(node, flags: flags, mayRetry: true, caller) } catch {
                 guard error == .busy || error == .claimed else { throw error }
@@ -72,7 +72,7 @@ extension OpenOperations {
             }
         }
         if let opening = try held.runUnlessHeld(caller, performHere) { return opening }
-        // Set-id bits are to be cleared on a file that may be held.
+        // Opening has to clear set-id bits on a file that may be held.
         return try held.runHeldChange(node.id, caller, unwanted: { [self] in gaps.release($0.handle) }) { [self] () throws(Errno) in
             try gaps.openForWriting(node, caller) { (growth) throws(Errno) in
                 try performOpen(node, flags: flags, mayRetry: mayRetry, growth, caller)
@@ -80,7 +80,7 @@ extension OpenOperations {
         }
     }
 
-    /// Decides and opens under the lock; cutting a large file may take long, so it comes after, on what was granted.
+    /// Decides and opens under the metadata lock. Truncation may take long, so it follows on the opened file, without the lock.
     private func performOpen(
         _ node: Node, flags: Int32, mayRetry: Bool, _ growth: Growth?, _ caller: Caller
     ) throws(Errno) -> Opening {
@@ -100,19 +100,19 @@ extension OpenOperations {
         return addHandle(opened)
     }
 
-    /// What a caller may have of an object, opened.
+    /// Judges an open and opens the object.
     private func grant(
         _ node: Node, _ object: ObjectState, _ intent: OpenIntent, flags: Int32, mayRetry: Bool, _ caller: Caller
     ) throws(Errno) -> OpenFile {
         let executes = flags & openForExecution != 0
         try judge.permit(executes ? .execute : .open(intent), Operands(object: object), caller, about: object)
-        // The kernel opens the others itself; only files have data here.
+        // The kernel opens special files by itself.
         guard object.facts.kind == .file else { throw .io }
         let quota = try share.handleQuota.take(caller.uid)
         let isWritable = intent.contains(.write)
         let isAppendOnly = isLimitedToEnd(intent, object, caller)
-        // Writing clears set-id bits (docs/authorization.md 6.7), but the kernel does not tell of writing to a mapping. Without
-        // the page cache there is none; where mappings cannot be kept away, opening for writing clears them.
+        // A write clears set-id bits (docs/authorization.md 6.7), but no request tells of a store into a mapping. Without the page cache there
+        // are no mappings; where they cannot be excluded, opening for writing clears the bits.
         let clearsSetID =
             isWritable && caller.uid != 0 && !object.facts.mode.isDisjoint(with: [.setUser, .setGroup])
         let dataPath = try data.joinDataPath(
@@ -120,10 +120,10 @@ extension OpenOperations {
             data.makeDemand(
                 intent, of: object, isAppendOnly: isAppendOnly, clearsSetID: clearsSetID, mayRetry: mayRetry, caller))
         if dataPath.path.backingID != nil, flags & OpenFlag.direct != 0 {
-            // The kernel could only say EIO where the backing file system knows no O_DIRECT.
+            // Fails with the right errno if the backing file system has no O_DIRECT; the kernel would return EIO.
             _ = try Syscall.reopen(object.descriptor.rawValue, backingFlags(flags) | OpenFlag.direct)
         }
-        // A reader whose data does not come here may never need it.
+        // A handle that reads by passthrough may never need a descriptor.
         let isNeeded = isWritable || dataPath.path.backingID == nil
         let descriptor =
             isNeeded ? SharedDescriptor(try data.accessTimes.open(object.descriptor.rawValue, backingFlags(flags))) : nil
@@ -137,12 +137,12 @@ extension OpenOperations {
 
     private func addHandle(_ file: OpenFile) -> Opening {
         judge.counters.count(file.way.path)
-        // At close(2) there is nothing to do but to see to gaps.
+        // FLUSH only has to reserve gaps.
         return Opening(handles.add(file), file.way.path, noFlush: !file.isWritable || gaps.options.zeroFill == .off)
     }
 
-    /// Whether a handle may only add at the end: the object is append-only, or it was opened for
-    /// appending by somebody who may not write (O_APPEND can be cleared after open: docs/data-path.md).
+    /// Whether a handle may only add at the end: the object is append-only, or a caller without the right to write opens it for appending.
+    /// That caller could clear O_APPEND later (docs/data-path.md).
     func isLimitedToEnd(_ intent: OpenIntent, _ object: ObjectState, _ caller: Caller) -> Bool {
         guard intent.contains(.write) else { return false }
         if !object.facts.flags.isDisjoint(with: .appendOnly) { return true }
@@ -150,8 +150,8 @@ extension OpenOperations {
         return !judge.decide(.rights(.write), Operands(object: object), caller).isAllowed
     }
 
-    /// Only the access mode reaches the backing file: appending, truncation and exclusion are ours, and
-    /// nothing that could block or follow does.
+    /// The flags for opening the backing file: the access mode, and nothing that could block or follow a link. The daemon itself handles
+    /// appending, truncation and exclusion.
     private func backingFlags(_ flags: Int32) -> Int32 {
         flags & OpenFlag.accessMask | OpenFlag.nonBlock | OpenFlag.noControllingTerminal
     }
@@ -165,21 +165,21 @@ extension OpenOperations {
             }
         }
         if let opening { return (entry, opening) }
-        // Not with names held: opening for writing may have to wait for zeros.
+        // Without the names held: opening for writing may wait for zeros.
         return try openEntry(entry) { (node) throws(Errno) in try open(node.id, flags: flags, caller) }
     }
 
-    /// - Returns: without an opening if the name was there already.
+    /// - Returns: the entry, without an opening if the name existed already.
     private func createAndOpenLocked(
         _ name: UnsafePointer<CChar>, in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> (Entry, Opening?) {
         let directory = try loader.load(parent)
-        // Before anything is made, so that a refusal leaves nothing.
+        // Before the object is created, so that a refusal leaves nothing behind.
         let quota = try share.handleQuota.take(caller.uid)
         let made: ObjectState
         do throws(Errno) { made = try names.create(.file, name, in: directory, mode: mode, caller) } catch {
             guard error == .exist, flags & OpenFlag.exclusive == 0 else { throw error }
-            // It came into being after the kernel looked: then it is opened like any other.
+            // The name was created after the kernel's look-up, so it is opened like any other.
             try judge.permit(
                 .lookup, Operands(finding: name, in: directory), caller, about: directory, named: name,
                 in: directory.object)
@@ -191,7 +191,7 @@ extension OpenOperations {
         }
     }
 
-    /// Opens what an entry shows; if that fails the entry is not shown after all.
+    /// Opens the object of an entry. If that fails, the look-up of the entry is not counted.
     private func openEntry(
         _ entry: Entry, _ open: (Node) throws(Errno) -> Opening
     ) throws(Errno) -> (Entry, Opening) {
@@ -199,7 +199,7 @@ extension OpenOperations {
             let node = try loader.node(entry.node)
             let opening = try open(node)
             var entry = entry
-            // Opening may have made its attributes such as the kernel must not keep.
+            // A handle that can be mapped changes the file unseen, so its attributes are uncacheable.
             if let file = try? handles.file(opening.handle), file.way.isMappable { kernel.makeAttributesUncacheable(in: &entry) }
             return (entry, opening)
         } catch {
@@ -222,7 +222,7 @@ extension OpenOperations {
         let quota = try share.handleQuota.take(caller.uid)
         let directory = try loader.load(parent)
         let descriptor = try names.createUnnamed(in: directory, mode: mode, caller)
-        // O_PATH: what the tree keeps must not count as a writer.
+        // O_PATH: the descriptor that the tree keeps must not count as a writer.
         let place = try Syscall.reopen(descriptor.rawValue, OpenFlag.path)
         var made = try loader.load(loader.tree.adopt(SharedDescriptor(place)), directory.location.unnamedBelow)
         made.opened = descriptor
@@ -231,8 +231,8 @@ extension OpenOperations {
         }
     }
 
-    /// The handle that creating gives. No right on the new object is asked (docs/authorization.md 2.2), so that
-    /// O_WRONLY with mode 0444 works.
+    /// Makes the handle of a created file. No right on the new object is asked (docs/authorization.md 2.2), so O_WRONLY with mode 0444
+    /// works.
     private func openCreated(
         _ made: ObjectState, _ node: Node, _ quota: HandleQuota.Portion, flags: Int32, _ caller: Caller
     ) throws(Errno) -> Opening {
@@ -242,7 +242,7 @@ extension OpenOperations {
         if dataPath.path.backingID != nil, flags & OpenFlag.direct != 0 {
             _ = try Syscall.reopen(made.descriptor.rawValue, backingFlags(flags) | OpenFlag.direct)
         }
-        // Creating opened it already, for more than the handle may do, which is ours to say.
+        // Creation has opened the file for reading and writing. The daemon holds the handle to its access mode.
         var descriptor = intent.contains(.write) ? made.opened : nil
         if descriptor == nil, dataPath.path.backingID == nil {
             descriptor = SharedDescriptor(try data.accessTimes.open(made.descriptor.rawValue, backingFlags(flags)))

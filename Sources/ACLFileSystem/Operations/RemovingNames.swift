@@ -4,8 +4,7 @@ import FuseSession
 import LinuxSystem
 
 extension NameOperations {
-    /// unlink and rmdir: the child that the name means now is judged and removed; the kernel holds the
-    /// directory's lock, so the name cannot change its meaning between the two.
+    /// UNLINK and RMDIR. The object that is judged is the one that is removed: the kernel holds the directory's lock meanwhile.
     func remove(
         _ name: UnsafePointer<CChar>, in parent: NodeID, directory isDirectory: Bool, _ caller: Caller
     ) throws(Errno) {

@@ -8,7 +8,7 @@ extension NameOperations {
         _ name: UnsafePointer<CChar>, in parent: NodeID, to newName: UnsafePointer<CChar>, in newParent: NodeID,
         flags: UInt32, _ caller: Caller
     ) throws(Errno) {
-        // A whiteout is a device node that nobody asked to create (docs/authorization.md 2.4).
+        // RENAME_WHITEOUT would create a device node without a decision (docs/authorization.md 2.4).
         guard flags & ~(RenameFlag.noReplace | RenameFlag.exchange) == 0 else { throw .inval }
         let isDone: Void? = try held.runUnlessHeld(caller) { () throws(Errno) in
             try performRename(name, in: parent, to: newName, in: newParent, flags: flags, caller)
@@ -30,8 +30,8 @@ extension NameOperations {
         flags: UInt32, _ caller: Caller
     ) throws(Errno) {
         let exchanges = flags & RenameFlag.exchange != 0
-        // For writing: a look-up that the kernel made without its locks must have noted what it hands out before it is
-        // asked here whether anything was (docs/coherence.md R2).
+        // For writing: a look-up that the kernel sent without its locks must have noted its entry before this asks whether any is exposed
+        // (docs/coherence.md R2).
         try share.lock.withWriteLock { () throws(Errno) in
             let source = try loader.load(parent)
             let destination = parent == newParent ? source : try loader.load(newParent)
@@ -109,7 +109,7 @@ extension NameOperations {
                 }
             }
             kernel.invalidateNameElsewhere(in: directory, object.object)
-            // On a confined mount the new name may be in another zone, and so another node.
+            // On a confined mount the new name may be in another zone, and so have another node.
             guard loader.view != nil else { return kernel.makeEntry(try loader.load(id), named: name, below: directory) }
             if let node = object.node { loader.giveName(name, in: directory, to: node) }
             return kernel.makeEntry(try loader.child(name, of: directory), named: name, below: directory)

@@ -14,7 +14,7 @@ extension XattrName {
     }
 }
 
-/// Extended attributes, ours included: lists, flags, owners, backup marks.
+/// Requests about extended attributes, including those that aclfs defines: lists, flags, owners, backup marks.
 final class XattrOperations: Sendable {
     let loader: ObjectLoader
     let judge: Judge
@@ -37,8 +37,8 @@ final class XattrOperations: Sendable {
 }
 
 extension XattrOperations {
-    /// Whether a removal of capabilities is to be answered and not done: what the kernel asks for in a user's name is judged when
-    /// the change itself comes, which takes them away. Until then nothing is lost by it, also if that is refused.
+    /// Whether a removal of capabilities succeeds without effect: the kernel sends it in a user's name before a change. That change is judged
+    /// by itself and removes them; if it is denied, the file keeps them.
     func leavesToChange(_ name: XattrName, _ caller: Caller) -> Bool { caller.uid != 0 && name.isCapabilities }
 
     func getXattr(_ id: NodeID, _ name: UnsafePointer<CChar>, _ caller: Caller) throws(Errno) -> [UInt8] {
@@ -66,8 +66,8 @@ extension XattrOperations {
                 try judge.permit(.getXattr, operands, caller, about: object)
                 return try read(stored, object)
             case .security(let stored):
-                // Labels are asked for by `ls -l` of everything it shows, where nobody refuses them: whoever may not
-                // read one is told that there is none, whether there is or not (docs/decisions/0004-readings.md).
+                // `ls -l` reads the label of everything it lists, and other file systems never deny that. A caller without the right gets
+                // ENODATA, whether there is a label or not (docs/decisions/0004-readings.md).
                 do throws(Errno) { try judge.permit(.getXattr, operands, caller, about: object) } catch {
                     throw error == .acces || error == .perm ? .nodata : error
                 }
@@ -82,7 +82,7 @@ extension XattrOperations {
         try name.withCName { (name) throws(Errno) in try Syscall.getxattr(.any(object.descriptor.rawValue), name) }
     }
 
-    /// Sets an attribute while nothing else changes the file.
+    /// SETXATTR. No zeros are written meanwhile.
     func setXattr(
         _ id: NodeID, _ name: UnsafePointer<CChar>, _ value: UnsafeRawBufferPointer, flags: Int32, _ caller: Caller
     ) throws(Errno) {
@@ -121,7 +121,7 @@ extension XattrOperations {
                 try judge.permit(.setXattr(isProtected: false), operands, caller, about: object)
                 try metadata.storeXattr(stored, value, flags, object, caller)
             case .security(let stored), .trusted(let stored):
-                // These namespaces are root's, whatever the entries say.
+                // Only root sets these, even if entries grant it.
                 try judge.permit(.setXattr(isProtected: caller.uid != 0), operands, caller, about: object)
                 try metadata.storeXattr(stored, value, flags, object, caller)
             case .protected, .effective: try judge.permit(.setXattr(isProtected: true), operands, caller, about: object)
@@ -172,7 +172,8 @@ extension XattrOperations {
         }
     }
 
-    /// Names that end in NUL each; the store and what is only root's is left out.
+    /// LISTXATTR.
+    /// - Returns: the names, each with its NUL, without the record and without those that only root may read.
     func listXattr(_ id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
         try share.lock.withReadLock { () throws(Errno) in
             let object = try loader.load(id)
@@ -196,7 +197,7 @@ extension XattrOperations {
         }
     }
 
-    /// `system.aclfs.effective`: what the caller itself may do here, in the words of `ls -le`.
+    /// `system.aclfs.effective`: the rights of the caller, in the words of `ls -le`.
     private func effectiveRights(_ object: ObjectState, _ caller: Caller) -> [UInt8] {
         let isDirectory = object.facts.kind == .directory
         var granted: Rights = []
