@@ -3,16 +3,17 @@ import Authorization
 import BackingStore
 import LinuxSystem
 
-/// One walk with its notes. Lives under the metadata lock; names of accounts are looked up only after it.
+/// One question: the walk to the object, the decision, and what was recorded. It runs under the metadata lock; names of accounts are looked
+/// up afterwards.
 struct ExplainRun<C: Credential> {
     struct RawStep {
         var place: Explanation.Place
         var words: [String]
         var decision: Decision
         var entry: (ACE, isDirectory: Bool)?
-        /// Of a POSIX ACL, with its mask.
+        /// The deciding entry of a POSIX ACL, with its mask.
         var posix: (PosixACL.Entry, mask: UInt16)?
-        /// Of the sandbox.
+        /// The rule of the sandbox, if the sandbox denies.
         var rule: String?
     }
     struct RawEntry {
@@ -30,12 +31,12 @@ struct ExplainRun<C: Credential> {
     private var considered: [RawEntry] = []
     private var notes: [String] = []
     private var denial: String?
-    /// A directory on the way may not be searched, or not for the next name.
+    /// A directory on the path may not be searched, or not for the next name.
     private(set) var isPathClosed = false
     var isClosedBySandbox: Bool {
         if isPathClosed, case .sandbox? = steps.last?.decision.stage { true } else { false }
     }
-    /// Said when the walk itself cannot go on.
+    /// A message for the user, if the walk itself fails.
     private(set) var failure: String?
 
     init(explainer: Explainer, credential: C) {
@@ -108,16 +109,17 @@ struct ExplainRun<C: Credential> {
         ask(operation, operands, places, word: word ?? "")
     }
 
-    /// Where a rename or link leads.
+    /// The new name of a rename or link.
     private struct NewName {
         var directory: ObjectState?
-        /// The directory of the old name, which then plays both parts.
+        /// Both names are in one directory, which then has both roles.
         var isSame = false
         var name: [UInt8]
         var target: ObjectState?
     }
 
-    /// The directory of the new name and what bears it already. nil: the way to it is closed.
+    /// Resolves the directory of the new name, and the object that has it already.
+    /// - Returns: nil if the search on the path is denied.
     private mutating func resolveNewName(
         _ request: ExplainRequest, _ parent: ObjectState?, _ places: inout [ObjectRole: Explanation.Place]
     ) throws(Errno) -> NewName? {
@@ -126,7 +128,7 @@ struct ExplainRun<C: Credential> {
             return NewName(directory: parent, name: request.path.last ?? [])
         }
         guard let destination = try walkToParent(of: second, second: true, after: request.path) else { return nil }
-        // Where both names are in one directory, the authorizer asks that directory once.
+        // With both names in one directory, the authorizer checks that directory once.
         var new = NewName(directory: destination, isSame: second.dropLast() == request.path.dropLast(), name: name)
         places[.targetParent] = Explanation.Place(isSecondPath: true, depth: second.count - 1)
         guard let target = try childIfThere(name, in: destination) else { return new }
@@ -139,7 +141,7 @@ struct ExplainRun<C: Credential> {
         return new
     }
 
-    /// The call with values that ask exactly for what the word says.
+    /// The operation with values that require exactly the rights that the word means.
     private func operation(_ call: OperationWord, on facts: ObjectFacts) -> Operation {
         switch call {
         case .openRead: facts.kind == .directory ? .list : .open(.read)
@@ -150,7 +152,7 @@ struct ExplainRun<C: Credential> {
         case .unlink: .unlink
         case .rmdir: .removeDirectory
         case .link: .link
-        // To oneself; who owns it already is asked about giving it away.
+        // To the subject. If the subject is the owner, to another user.
         case .chown: .chown(uid: facts.owner == credential.uid ? facts.owner ^ 1 : credential.uid, gid: nil)
         case .chmod: .chmod(facts.mode.subtracting([.setUser, .setGroup]))
         case .chflags: .chflags(facts.flags.symmetricDifference(.hidden))
@@ -161,7 +163,7 @@ struct ExplainRun<C: Credential> {
         case .readlink: .readLink
         case .truncate: .truncate
         case .utimes: .setTimes(access: .chosen, modification: .chosen)
-        // What is there already is not asked about.
+        // A change: setting the present list would require nothing.
         case .setacl: .setACL(facts.acl == nil ? ACL([]) : nil)
         case .accessRead: .access(.read)
         case .accessWrite: .access(.write)
@@ -169,7 +171,7 @@ struct ExplainRun<C: Credential> {
         }
     }
 
-    // MARK: The way
+    // MARK: The path
 
     /// Walks a path.
     /// - Returns: whether all its directories may be searched.
@@ -195,7 +197,7 @@ struct ExplainRun<C: Credential> {
         try name.withCName { (name) throws(Errno) in try explainer.loader.childIfThere(name, of: directory) }
     }
 
-    /// The directory that holds the last name, after a search of each on the way; `nil` = one refused.
+    /// Walks to the directory of the last name, and asks for search in each directory.
     /// - Parameter first: a path whose directories have been asked already.
     /// - Returns: nil if a search is denied.
     private mutating func walkToParent(
@@ -211,14 +213,14 @@ struct ExplainRun<C: Credential> {
             }
             guard current.facts.kind == .directory else { throw .notdir }
             let isAsked = first.map { depth < $0.count && $0.prefix(depth) == path.prefix(depth) } ?? false
-            // A sandbox may refuse one name of a directory and not another (docs/sandbox-zones.md Z5).
+            // A sandbox may deny one name of a directory and allow another (docs/sandbox-zones.md Z5).
             if !isAsked || first?[depth] != path[depth] {
                 let place = Explanation.Place(isSecondPath: second, depth: depth)
                 let directory = current
                 let operands = try path[depth].withCName { (name) throws(Errno) in Operands(finding: name, in: directory) }
                 guard ask(.lookup, operands, [.object: place], word: "search") else {
                     isPathClosed = true
-                    // The directory may be searched, only not for this name (docs/sandbox-zones.md Z5).
+                    // The directory may be searched, but not for this name (docs/sandbox-zones.md Z5).
                     if case .sandbox? = steps.last?.decision.stage, directory.location.rights.contains(.search) {
                         let (denied, looked) = (denial, considered)
                         var refusal = steps.removeLast()
@@ -239,7 +241,8 @@ struct ExplainRun<C: Credential> {
         return current
     }
 
-    /// FIFOs, sockets and devices are hidden from those who could not open them (docs/security.md).
+    /// Asks the gate in front of special files (docs/security.md) and records the step.
+    /// - Returns: whether the gate denies.
     private mutating func askGate(_ object: ObjectState, at place: Explanation.Place) -> Bool {
         guard let answer = explainer.judge.gate.decide(Operands(object: object), credential, on: volume) else { return false }
         steps.append(
@@ -255,7 +258,8 @@ struct ExplainRun<C: Credential> {
 
     // MARK: Asking
 
-    /// Puts one operation to the authorizer and keeps what it looked at. Returns whether it is allowed.
+    /// Asks the authorizer about one operation and records what it examined.
+    /// - Returns: whether the operation is allowed.
     @discardableResult
     private mutating func ask(
         _ operation: Operation, _ operands: Operands, _ places: [ObjectRole: Explanation.Place], word: String
@@ -266,7 +270,7 @@ struct ExplainRun<C: Credential> {
         var inquiry = Inquiry(credential, on: settings, sandbox: operands.confinement, observer: RecordingObserver())
         let decision = inquiry.authorize(operation, facts)
         func place(_ role: ObjectRole) -> Explanation.Place {
-            // Both names in one directory: the part of the new one's is played by the old one's.
+            // With both names in one directory, the directory of the old name has both roles.
             places[role] ?? places[role == .targetParent ? .parent : .object] ?? places.values.first
                 ?? Explanation.Place(depth: 0)
         }
@@ -292,7 +296,7 @@ struct ExplainRun<C: Credential> {
                 var rule: String?
                 if case .sandbox(let refusing) = decision.stage {
                     rule = operands.rule(on: refusing)
-                    // It refuses before any check is begun; a right is always one on the object.
+                    // The sandbox denies before a check begins. A single right is always one on the object.
                     if case .rights(let right) = operation { check = Check(right, on: .object) } else { role = refusing }
                 }
                 let isDirectory = facts[role]?.kind == .directory
@@ -310,7 +314,7 @@ struct ExplainRun<C: Credential> {
         return decision.isAllowed
     }
 
-    /// Else it would seem that the mode's group bits had refused.
+    /// Notes an unreadable POSIX ACL. Without the note, the group bits of the mode would seem to deny.
     private mutating func noteUnreadable(_ decision: Decision, _ facts: FactsByRole) {
         guard case .mode(.group, let role) = decision.stage, facts[role]?.posixACL?.isUnreadable ?? false else { return }
         notes.append("the POSIX ACL of the backing object cannot be read: all but the owner are judged as if it named them without rights")
