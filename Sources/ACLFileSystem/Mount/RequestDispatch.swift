@@ -3,14 +3,16 @@ import BackingStore
 import FuseSession
 import LinuxSystem
 
-/// Connects the kernel's requests to the operations: one line each, no decision here. What is not
-/// overridden is denied by `RequestHandler` (invariant I1).
+/// Connects the kernel's requests to the operations, one line each. It decides nothing. `RequestHandler` denies what is not overridden
+/// (invariant I1).
 public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     private let fs: FileSystem
     private let operations: Operations
     private let whenServing: @Sendable (Negotiated) -> Void
 
-    /// - Parameter whenServing: called once, when the kernel has introduced itself.
+    /// - Parameters:
+    ///   - fileSystem: the mount.
+    ///   - whenServing: called once, after INIT.
     public init(_ fileSystem: FileSystem, whenServing: @escaping @Sendable (Negotiated) -> Void = { _ in }) {
         (fs, operations, self.whenServing) = (fileSystem, fileSystem.operations, whenServing)
         super.init()
@@ -25,12 +27,12 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     override public func willServe(_ caller: Caller) { fs.judge.prepare(for: caller) }
     override public func forget(_ node: NodeID, count: UInt64) { operations.lookups.forgetLookups(of: node, count) }
 
-    /// Runs one operation; names that are being changed on a spare thread are waited for.
+    /// Runs one operation, after changes of its names on a spare thread.
     private func passGates<Value>(_ caller: Caller, _ body: () throws(Errno) -> Value) -> Result<Value, Errno> {
         outcome { () throws(Errno) in try operations.held.passGates(caller, body) }
     }
 
-    /// A reply that the kernel did not take hands its look-up back.
+    /// Sends a reply. If the kernel does not take it, its look-up is not counted.
     private func settle(_ result: Result<Entry, Errno>, _ reply: consuming EntryReply) {
         switch result {
         case .success(let entry): if !reply.answer(entry) { operations.lookups.forgetLookups(of: entry.node, 1) }
@@ -237,11 +239,11 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     override public func flush(
         _ node: NodeID, handle: HandleID, lockOwner: UInt64, caller: Caller, reply: consuming EmptyReply
     ) {
-        // Data went straight to the backing file; what close(2) waits for is room for gaps.
+        // Data is in the backing file already: close(2) waits only for the reservation of gaps.
         let interruption = reply.interruption
         reply.settle(
             outcome { () throws(Errno) in
-                // Of a signal that came before the request was handed over no message tells (docs/transport.md).
+                // No message tells of a signal that came before the request reached the daemon (docs/transport.md).
                 try operations.gaps.flush(
                     handle, caller,
                     isInterrupted: { interruption.hasCome || PendingSignals.exist(for: Int32(bitPattern: caller.tid)) })
