@@ -246,7 +246,7 @@ extension GapReservations {
         return growth
     }
 
-    /// Runs a change of a size, a time or a capability while no zeros are written, which would undo it.
+    /// Runs a change of a size, a time or a capability while no zeros are written: the fill would undo it.
     func withoutFill<Value>(
         _ id: NodeID, _ caller: Caller, _ changes: SetAttributes? = nil, _ body: () throws(Errno) -> Value
     ) throws(Errno) -> Value {

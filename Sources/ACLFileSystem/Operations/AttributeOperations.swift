@@ -28,8 +28,9 @@ final class AttributeOperations: Sendable {
 }
 
 extension AttributeOperations {
-    /// - Parameter handle: the kernel asks by itself, during a read or seek through an open file. That must not fail when the caller has
-    ///   lost the right to ask. fstat(2) gives no handle.
+    /// GETATTR and STATX.
+    /// - Parameter handle: given where the kernel asks by itself, during a read or seek through an open file. That must not fail when the
+    ///   caller has lost the right to ask. fstat(2) gives none.
     func status(_ id: NodeID, _ handle: HandleID?, _ caller: Caller) throws(Errno) -> AttributeAnswer {
         // Attributes of an entry with a timeout of 0 are followed by this request.
         if share.growing.times.areMoved { share.growing.times.awaitRelease(try loader.node(id).object.key) }
