@@ -3,15 +3,15 @@ import Identity
 import MountOptions
 
 extension AccountService {
-    /// Names for one text, within one deadline. Must not be used while a lock is held.
+    /// The names of accounts for one text, within one deadline. A look-up may block: use it without the metadata lock.
     func identityNames() -> AccountIdentityNames<TimedAccounts> { AccountIdentityNames(TimedAccounts(self)) }
 }
 
 extension MountOptions {
-    /// Where membership is learned beyond the asking process' own list.
+    /// The source of membership besides the group list of the calling process; nil if that list decides alone.
     var directoryGroups: DirectoryGroups? {
         guard groupSource == .directory else { return nil }
-        // Threads apart from those for names; lists are kept once, by DirectoryGroups.
+        // A service of its own: look-ups of names never delay decisions. DirectoryGroups caches, so the service does not.
         var limits = AccountService.Limits()
         (limits.lifetime, limits.absenceLifetime) = (0, 0)
         return DirectoryGroups(AccountService(limits: limits), milliseconds: groupsCache)

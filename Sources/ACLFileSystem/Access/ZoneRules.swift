@@ -2,29 +2,29 @@ import Authorization
 import LinuxSystem
 import SandboxPolicy
 
-// How operations on names are judged on a confined mount (docs/sandbox-zones.md Z5 to Z10). Each rule is a loss of rights
-// on one of the objects, so that the authorizer decides, and explains, in one place.
+// The rules of a confined mount for operations on names (docs/sandbox-zones.md Z5 to Z10). Each rule takes rights from one of the
+// objects, so that the authorizer alone decides and explains.
 
 extension Operands {
-    /// Z5: a name is looked up only where something may be done with what bears it. Whether there is such a name is not
-    /// told elsewhere.
+    /// Z5: the caller finds a name only if the sandbox leaves some right on what bears it. Elsewhere the caller does not learn
+    /// whether the name exists.
     init(finding name: UnsafePointer<CChar>, in directory: ObjectState) {
         self.init(object: directory)
         guard directory.location.policy != nil else { return }
-        let place = directory.location.below(name)
-        if place.rights.isEmpty { remove(.search, on: .object, as: place, "") }
+        let location = directory.location.below(name)
+        if location.rights.isEmpty { removeRights(.search, on: .object, by: location, "") }
     }
 
-    /// Z6: a new object is judged by where it will be.
-    /// - Parameter name: nil for an object that gets none.
+    /// Z6: the location that a new object will have decides.
+    /// - Parameter name: nil for an object without a name.
     init(creating kind: ObjectKind, _ name: UnsafePointer<CChar>?, in directory: ObjectState) {
         self.init(parent: directory)
         guard directory.location.policy != nil else { return }
-        let place = name.map { directory.location.below($0) } ?? directory.location.unnamedBelow
-        var adding = place.rights
+        let location = name.map { directory.location.below($0) } ?? directory.location.unnamedBelow
+        var adding = location.rights
         var reason = ""
-        // Z7: a fixed place takes nothing but what is to stand there.
-        if let zone = place.zone, let policy = place.policy, policy.table[zone].isFixed {
+        // Z7: a fixed location takes only an object of its kind.
+        if let zone = location.zone, let policy = location.policy, policy.table[zone].isFixed {
             if policy.table[zone].isForDirectory {
                 adding.remove(.addFile)
                 if directory.location.rights.contains(.addSubdirectory) {
@@ -37,37 +37,38 @@ extension Operands {
                 (adding, reason) = ([], "only a file can be made here")
             }
         }
-        setAdding(adding, on: .parent, as: place, reason)
+        setAddingRights(adding, on: .parent, by: location, reason)
     }
 
-    /// Z8: fixed places stay.
+    /// Z8: an object at a fixed location is not removed.
     init(removing object: ObjectState, from directory: ObjectState) {
         self.init(object: object, parent: directory)
         keepFixed(object.location, .object)
     }
 
-    private mutating func keepFixed(_ place: EffectiveLocation, _ role: ObjectRole) {
-        if place.isFixed { remove(.delete, on: role, as: place, "stays where it is") }
+    private mutating func keepFixed(_ location: EffectiveLocation, _ role: ObjectRole) {
+        if location.isFixed { removeRights(.delete, on: role, by: location, "stays where it is") }
     }
 
-    /// Z9: nothing gets a name where more may be done with it.
+    /// Z9: an object gets no name that leaves more rights on it.
     init(linking object: ObjectState, as name: UnsafePointer<CChar>, in directory: ObjectState) {
         self.init(object: object)
         setTargetParent(directory)
         guard object.location.policy != nil else { return }
-        let place = directory.location.below(name)
-        setAdding(
-            place.isFixed ? [] : place.rights, on: .targetParent, as: place,
-            place.isFixed ? "nothing can be linked here" : "")
-        guard let policy = place.policy, policy === object.location.policy, let to = place.zone,
+        let location = directory.location.below(name)
+        setAddingRights(
+            location.isFixed ? [] : location.rights, on: .targetParent, by: location,
+            location.isFixed ? "nothing can be linked here" : "")
+        guard let policy = location.policy, policy === object.location.policy, let to = location.zone,
             let from = object.location.zone, policy.table.permitsLink(from: from, to: to)
         else {
-            remove(.linkTarget, on: .object, as: object.location, "more would be allowed under the new name")
+            removeRights(.linkTarget, on: .object, by: object.location, "more would be allowed under the new name")
             return
         }
     }
 
-    /// Z9 and Z10. In one directory, the part of the new name's directory is played by the old one's.
+    /// Z9 and Z10.
+    /// - Parameter isSame: both names are in one directory, which then has the role of the parent alone.
     init(
         moving object: ObjectState, from source: ObjectState, to name: UnsafePointer<CChar>, in destination: ObjectState, isSame: Bool,
         replacing target: ObjectState?, exchanges: Bool
@@ -77,29 +78,29 @@ extension Operands {
         if !isSame { setTargetParent(destination) }
         guard source.location.policy != nil else { return }
         keepFixed(object.location, .object)
-        let place = destination.location.below(name)
+        let location = destination.location.below(name)
         let arrival: ObjectRole = isSame ? .parent : .targetParent
-        var adding = place.isFixed ? Rights() : place.rights
+        var adding = location.isFixed ? Rights() : location.rights
         if let target {
             keepFixed(target.location, .target)
             if exchanges, isSame { adding.formIntersection(object.location.rights) }
         }
-        setAdding(adding, on: arrival, as: place, place.isFixed ? "nothing can be moved here" : "")
-        if exchanges, !isSame { setAdding(object.location.rights, on: .parent, as: object.location) }
-        judgeMove(object, .object, to: place)
+        setAddingRights(adding, on: arrival, by: location, location.isFixed ? "nothing can be moved here" : "")
+        if exchanges, !isSame { setAddingRights(object.location.rights, on: .parent, by: object.location) }
+        judgeMove(object, .object, to: location)
         if exchanges, let target { judgeMove(target, .target, to: object.location) }
     }
 
-    private mutating func judgeMove(_ object: ObjectState, _ role: ObjectRole, to place: EffectiveLocation) {
-        guard let policy = place.policy, policy === object.location.policy, let to = place.zone,
+    private mutating func judgeMove(_ object: ObjectState, _ role: ObjectRole, to location: EffectiveLocation) {
+        guard let policy = location.policy, policy === object.location.policy, let to = location.zone,
             let from = object.location.zone, policy.table.permitsMove(from: from, to: to)
-        else { return remove(.delete, on: role, as: object.location, "more would be allowed in the new place") }
+        else { return removeRights(.delete, on: role, by: object.location, "more would be allowed in the new place") }
         guard policy.table.isMoveOutOfInbox(from: from, to: to) else { return }
-        // Z10: what has other names would be changed under them, too.
+        // Z10: the move would change what its other names lead to, too.
         if object.facts.kind != .directory, object.status.nlink > 1 {
-            return remove(.delete, on: role, as: object.location, "it has other links")
+            return removeRights(.delete, on: role, by: object.location, "it has other links")
         }
-        // To rewrite a directory's `..` is part of the move that is allowed.
-        if object.facts.kind == .directory { add(.addSubdirectory, on: role) }
+        // The move that is allowed rewrites the `..` of a directory.
+        if object.facts.kind == .directory { addRights(.addSubdirectory, on: role) }
     }
 }

@@ -163,7 +163,7 @@ public final class AuditLog: Sendable {
         if let rule = kept.rule { members.append(.init("rule", .string(rule))) }
         if let profile = line.profile { members.append(.init("profile", .string(profile))) }
         if let inode = kept.inode { members.append(.init("inode", .string(String(inode)))) }
-        switch line.tree.place(of: denial) {
+        switch line.tree.location(of: denial) {
         case .path(let names): members.append(JSON.path(Array(mountpoint.utf8) + names.flatMap { [0x2F] + $0 }))
         case .gone: members.append(.init("gone", .bool(true)))
         case .unknown: break

@@ -25,7 +25,7 @@ public struct Denial: Sendable {
     var denied: DeniedObject?
 }
 
-/// The object of a denial. Its path is searched only when it is asked for (`DenialPlace.swift`), because requests have none.
+/// The object of a denial. Its path is searched only when it is asked for (`DenialLocation.swift`), because requests have none.
 struct DeniedObject {
     /// The directory, if the request had a name; otherwise the object.
     private let kept: BackingObject?

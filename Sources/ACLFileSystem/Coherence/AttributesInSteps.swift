@@ -3,32 +3,30 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-// The kernel takes attributes from an answer in several steps, and whoever looks at them meanwhile takes no lock
-// (docs/coherence.md "Attributes in steps"):
-// - It says that they are good before it stores until when. If somebody may not see them any more, then for that moment the old
-//   time, which is not over, lets everybody see them.
-// - It stores the sticky bit before it takes it out again, since it must not obey it: for that moment it does, and refuses with
-//   EPERM what we may have granted.
-// So it must not take them at all. It drops what an answer brings if attributes were taken back after the question was
-// sent; the caller gets them all the same.
+// The kernel stores the attributes of an answer in several steps, and readers take no lock (docs/coherence.md "Attributes in steps"):
+// - It marks them as valid before it stores their new timeout. In between, the old timeout applies: if it has not expired, a caller that
+//   may no longer see the attributes still gets them.
+// - It stores the sticky bit before it removes it again. In between, it obeys the bit and refuses with EPERM what the daemon granted.
+// So it must not store such attributes at all. It discards those of an answer if attributes were invalidated after the request was sent;
+// the caller gets them all the same.
 
 extension KernelView {
-    /// Before attributes are answered: sees to it that the kernel does not take them where its steps would show. With the metadata
-    /// lock, so that it is known whether they have a time when a change has come behind the decision.
+    /// Invalidates attributes before they are answered, if the kernel's steps would show. The caller holds the metadata lock, so that
+    /// a change after the decision knows of the timeout.
     /// - Parameters:
-    ///   - seconds: that they are good for.
-    ///   - isForAll: everybody may see them.
-    func prepareAnswer(_ object: ObjectState, of node: Node, goodFor seconds: Double, isForAll: Bool) {
-        if isSticky(object) || !isForAll && knowsAllChanges && node.attributeTimeout.isRunning(at: SystemTime.monotonic()) {
+    ///   - timeout: of the answer, in seconds.
+    ///   - isForEverybody: every caller may see the attributes.
+    func prepareAnswer(_ object: ObjectState, of node: Node, timeout: Double, isForEverybody: Bool) {
+        if isStickyDirectory(object) || !isForEverybody && knowsAllChanges && node.attributeTimeout.isRunning(at: SystemTime.monotonic()) {
             cache.invalidateAttributes(of: node.id)
         }
-        if seconds > 0 { node.attributeTimeout.extend(seconds: seconds, at: SystemTime.monotonic()) }
+        if timeout > 0 { node.attributeTimeout.extend(seconds: timeout, at: SystemTime.monotonic()) }
     }
 
-    /// Whether the kernel can do without the sizes, link counts and times in an answer, since all that changes them comes through it.
+    /// Whether every change of sizes, link counts and times passes through this kernel, so that it can discard those of an answer.
     private var knowsAllChanges: Bool { !share.hasSeveralMounts }
 
-    func isSticky(_ object: ObjectState) -> Bool {
+    func isStickyDirectory(_ object: ObjectState) -> Bool {
         object.facts.kind == .directory && object.facts.mode.contains(.sticky)
     }
 }

@@ -2,12 +2,15 @@ import BackingStore
 import LinuxSystem
 import Synchronization
 
-/// The thread that takes names back when their time has come, and watches what is mounted below.
+/// The thread that invalidates entries at their deadlines, and watches for mounts below.
 final class CacheClock: Sendable {
     private let waiter: Waiter
     private let isStopped = Atomic<Bool>(false)
 
-    /// - Parameter device: of our mount; nil if it is not known, then no mount below is seen.
+    /// - Parameters:
+    ///   - kernel: whose entries the thread invalidates.
+    ///   - device: of this mount; nil if unknown, and then mounts below are not noticed.
+    /// - Throws: if the mount table cannot be opened or no thread can be started.
     init(_ kernel: KernelView, device: UInt64?) throws(Errno) {
         let waiter = try Waiter()
         self.waiter = waiter
@@ -17,17 +20,17 @@ final class CacheClock: Sendable {
         _ = try Thread.start(name: "aclfs-clock") { [self] in
             var inside = MountsInside()
             while !isStopped.load(ordering: .relaxed) {
-                if let device { Self.look(at: table, device, kernel, &inside) }
+                if let device { Self.readMountTable(table, device, kernel, &inside) }
                 var news: Waiter.Reasons = []
-                // First what is mounted, then what has fallen due: a bump would detach what was mounted just now.
+                // The mount table comes before the deadlines: a bump would detach a mount that was made a moment ago.
                 while !news.contains(.watched), !kernel.cache.isMountTableReadDue, !isStopped.load(ordering: .relaxed) {
                     let now = SystemTime.monotonic()
-                    if inside.areDoubtful(now) { kernel.cache.markEntriesUncertain() }
+                    if inside.mayStillChangeNames(now) { kernel.cache.markEntriesUncertain() }
                     kernel.cache.tick(now, areUnchanged: kernel.areUnchanged)
-                    kernel.invalidateLateEntries()
+                    kernel.invalidateDeferredEntries()
                     kernel.invalidateEndedGrants()
-                    let marked = kernel.forgetting.take(now)
-                    if !marked.isEmpty { Self.forget(marked, device, kernel) }
+                    let marked = kernel.forgetting.takeDue(now)
+                    if !marked.isEmpty { Self.invalidateMarked(marked, device, kernel) }
                     let due = [kernel.cache.nextDeadline, kernel.forgetting.nextDue, kernel.loader.view?.nextExpiry]
                         .compactMap { $0 }.min()
                     news = waiter.wait(watching: device == nil ? -1 : table.rawValue, until: due)
@@ -41,8 +44,9 @@ final class CacheClock: Sendable {
         waiter.wake()
     }
 
-    /// Has the kernel forget directories, unless a name that was dropped could be missed.
-    private static func forget(
+    /// Invalidates the entries of marked directories, so that the kernel forgets their nodes. Leaves out a directory that is the working
+    /// directory of a process, and all of them while something is mounted below.
+    private static func invalidateMarked(
         _ marked: [ForgettingQueue.Candidate], _ device: UInt64?, _ kernel: KernelView
     ) {
         let isHarmless = !kernel.mountsBelow.exist
@@ -51,21 +55,21 @@ final class CacheClock: Sendable {
             let key = candidate.node.object.key
             let inode = kernel.loader.tree.shownInode(device: key.device, inode: key.inode)
             if isHarmless, let used, !used.contains(inode) {
-                kernel.notices.drop(candidate)
+                kernel.notifications.invalidateEntry(candidate)
             } else {
                 candidate.node.revalidation.endAttempt()
             }
         }
     }
 
-    private static func look(
-        at table: SharedDescriptor, _ device: UInt64, _ kernel: KernelView, _ inside: inout MountsInside
+    private static func readMountTable(
+        _ table: SharedDescriptor, _ device: UInt64, _ kernel: KernelView, _ inside: inout MountsInside
     ) {
         kernel.cache.beginMountTableRead()
         var mayBeBelow = true
-        // A table that cannot be read may hide a mount: as if there were one.
+        // A table that cannot be read may hide a mount, so it counts as one.
         if let mounts = try? MountInfo.read(table.rawValue) {
-            if inside.see(kernel.loader.tree.mountsInside(mounts)) { kernel.loader.tree.forgetDescriptors() }
+            if inside.update(kernel.loader.tree.mountsInside(mounts)) { kernel.loader.tree.forgetDescriptors() }
             kernel.mountsBelow.update(mounts, device: device, tree: kernel.loader.tree)
             mayBeBelow = kernel.mountsBelow.exist
         }
@@ -75,24 +79,27 @@ final class CacheClock: Sendable {
     }
 }
 
-/// What is mounted inside of the backing directory, of which no ctime tells.
+/// The mounts inside the backing directory. A mount changes what names lead to, but no ctime.
 private struct MountsInside {
-    /// A look-up that found a name as it was before takes less, nanoseconds.
+    /// Nanoseconds. A look-up that began before a mount takes less.
     private static let longestLookup: UInt64 = 10_000_000_000
 
-    /// nil if it cannot be told, and before the first look.
-    private var places: [MountPlace]?
+    /// nil if unknown, and before the table is first read.
+    private var known: [MountPlace]?
     private var changed: UInt64?
 
-    /// - Returns: whether they may be others than before.
-    mutating func see(_ there: [MountPlace]?) -> Bool {
-        let areOthers = there == nil || there != places
-        if there != places { changed = SystemTime.monotonic() }
-        places = there
-        return areOthers
+    /// - Parameter found: the mounts in the table; nil if unknown.
+    /// - Returns: true if they may differ from those of the last update.
+    mutating func update(_ found: [MountPlace]?) -> Bool {
+        let mayDiffer = found == nil || found != known
+        if found != known { changed = SystemTime.monotonic() }
+        known = found
+        return mayDiffer
     }
 
-    func areDoubtful(_ now: UInt64) -> Bool {
-        places == nil || changed.map { now < $0 + Self.longestLookup } ?? false
+    /// Whether a look-up in flight may still return an object that a mount has covered or uncovered.
+    /// - Parameter now: monotonic nanoseconds.
+    func mayStillChangeNames(_ now: UInt64) -> Bool {
+        known == nil || changed.map { now < $0 + Self.longestLookup } ?? false
     }
 }

@@ -4,10 +4,10 @@ import FuseSession
 import LinuxSystem
 import MountOptions
 
-/// What the kernel of one mount may believe. It alone chooses timeouts and sends notifications.
+/// What the kernel of one mount may answer from its caches (docs/coherence.md). No other type chooses timeouts or sends notifications.
 ///
-/// In: "this is shown", "these facts changed". Out: entries and attributes with their timeouts, and the kernel's caches invalidated
-/// before the reply (docs/coherence.md).
+/// In: "this is exposed", "these facts changed". Out: entries and attributes with their timeouts; caches that are invalidated before the
+/// reply.
 final class KernelView: Sendable {
     let loader: ObjectLoader
     let judge: Judge
@@ -16,11 +16,11 @@ final class KernelView: Sendable {
     let handles: HandleTable
     let cache: KernelCache
     let mountsBelow = MountsBelow()
-    let notices = Notices()
+    let notifications = BlockingNotifications()
     let forgetting = ForgettingQueue()
     private let clock = Lock<CacheClock?>(nil)
     private let agreed = Lock<Negotiated?>(nil)
-    /// Random, so that a file handle of an earlier mount does not open another object (I8).
+    /// Random, so that the kernel refuses file handles of an earlier mount (I8).
     let generation: UInt64
 
     init(
@@ -34,65 +34,69 @@ final class KernelView: Sendable {
     }
 
     /// Attaches the notifier. Call once, before the session loop starts.
-    /// - Parameter device: of the mount, from the mount table; nil if it was not found there.
+    /// - Parameters:
+    ///   - notifier: to this mount's kernel.
+    ///   - device: of the mount, from the mount table; nil if it is not there.
     func start(_ notifier: Notifier, device: UInt64?) throws(Errno) {
         cache.attach(notifier)
-        try notices.start(notifier, loader.nodes, cache)
+        try notifications.start(notifier, loader.nodes, cache)
         do throws(Errno) {
-            let made = try CacheClock(self, device: device)
-            clock.withLock { $0 = made }
+            let started = try CacheClock(self, device: device)
+            clock.withLock { $0 = started }
         } catch {
-            notices.stop()
+            notifications.stop()
             throw error
         }
     }
 
-    /// The kernel has introduced itself. From now on the cache option holds.
+    /// Applies the cache option. The kernel has said in INIT what it supports.
     func begin(_ negotiated: Negotiated) {
         agreed.withLock { $0 = negotiated }
         cache.begin(hasEpoch: negotiated.epoch)
     }
 
-    /// Whether clearing set-id bits is ours alone.
-    var leavesSetID: Bool { agreed.withLock { $0?.killPriv2 ?? true } }
+    /// Whether the kernel leaves the clearing of set-id bits to the daemon (FUSE_HANDLE_KILLPRIV_V2).
+    var leavesSetIDToDaemon: Bool { agreed.withLock { $0?.killPriv2 ?? true } }
 
-    /// The mount is gone.
+    /// Ends the threads. The mount is gone.
     func stop() {
         clock.withLock { $0.take() }?.stop()
-        notices.stop()
+        notifications.stop()
     }
 }
 
 // MARK: Invalidating
 
 extension KernelView {
-    /// After a change of an object's facts and before the reply: takes back what is no longer everybody's (R1, R2).
+    /// Invalidates what not every caller may learn any more (R1, R2). Call after a change of an object's facts and before the reply.
     /// - Parameters:
-    ///   - after: nil if it cannot be told any more.
-    ///   - repliesWithAttributes: the kernel learns the new attributes from the reply itself.
+    ///   - object: with the facts before the change.
+    ///   - after: the facts after the change; nil if unknown.
+    ///   - repliesWithAttributes: the reply itself brings the kernel the new attributes.
     func invalidate(_ object: ObjectState, after: ObjectFacts?, repliesWithAttributes: Bool = false) {
-        defer { tellOthers(of: object.object) }
+        defer { invalidateElsewhere(object.object) }
         guard let node = object.node else { return }
-        if loses(.search, object, after), node.isDirectory { cache.invalidateEntries(below: node) }
+        if isNoLongerUniversal(.search, object, after), node.isDirectory { cache.invalidateEntries(below: node) }
         if repliesWithAttributes { return }
         cache.invalidateAttributes(of: node.id)
-        // It runs programs by what it knows of these.
+        // The kernel runs programs by mode and owner, so it must take them from the next answer.
         if let after, after.mode == object.facts.mode, after.owner == object.facts.owner, after.group == object.facts.group { return }
         node.attributeTimeout.invalidate(at: SystemTime.monotonic())
     }
 
-    private func loses(_ rights: Rights, _ before: ObjectState, _ after: ObjectFacts?) -> Bool {
+    /// Whether the rights were universal before a change and are not after it.
+    private func isNoLongerUniversal(_ rights: Rights, _ before: ObjectState, _ after: ObjectFacts?) -> Bool {
         guard judge.everybodyHolds(rights, on: before) else { return false }
         guard let after else { return true }
         return !judge.everybodyHolds(rights, on: after, before.location)
     }
 
-    /// An object has moved to a new name; it keeps the time that it was given under the old one (R2).
-    func invalidateMoved(_ object: ObjectState, from source: ObjectState, to name: UnsafePointer<CChar>, in destination: ObjectState) {
-        tellOthers(ofNameIn: source, object.object)
-        tellOthers(ofNameIn: destination, nil)
+    /// Invalidates what a rename makes untrue (R2). The kernel moves the entry to the new name, with the timeout that it has.
+    func invalidateMovedName(_ object: ObjectState, from source: ObjectState, to name: UnsafePointer<CChar>, in destination: ObjectState) {
+        invalidateNameElsewhere(in: source, object.object)
+        invalidateNameElsewhere(in: destination, nil)
         guard let old = source.node, let new = destination.node else { return }
-        // Below a directory that moves between zones other rights hold.
+        // A directory that moves to another zone takes all below it there.
         if object.location.zone != destination.location.below(name).zone, object.facts.kind == .directory {
             invalidateView()
         }
@@ -103,35 +107,35 @@ extension KernelView {
         }
     }
 
-    /// No names are handed out from now on, and those that were are taken back one by one. Until that is done,
-    /// revocations still take back all at once: what someone mounts in that moment may be lost.
+    /// Exposes no entries from now on, and invalidates the exposed ones one by one. Until that is done, a revocation still bumps the
+    /// epoch, which may detach a mount that was made a moment ago.
     func suspendForMountsBelow() {
-        // With the lock, nobody stands between a look at the old times and the note of a name. What listings show that are
-        // not used yet the kernel stamps when it uses them, in whatever epoch it was looked for.
+        // The lock excludes a request that has read the old timeouts and has not noted its entry yet. Entries of unused listings
+        // count too: the kernel stamps them with the epoch in which it uses the listing.
         let batch = share.lock.withWriteLock { cache.suspendForMountsBelow(unused: handles.takeUnusedNames()) }
-        batch.map(invalidateSingly)
+        batch.map(invalidateOneByOne)
     }
 
-    /// On the clock's thread.
-    func invalidateLateEntries() { cache.takeDeferredEntries().map(invalidateSingly) }
+    /// Invalidates entries that were exposed, or renamed, after the first batch. Call on the clock's thread.
+    func invalidateDeferredEntries() { cache.takeDeferredEntries().map(invalidateOneByOne) }
 
-    private func invalidateSingly(_ batch: NamesInFlight.Batch) {
-        let orders = Notices.Orders(
-            isWanted: { [cache] in cache.isInFlight(batch.ticket) },
-            isDropped: { [self] name in
+    private func invalidateOneByOne(_ batch: NamesInFlight.Batch) {
+        let invalidation = BlockingNotifications.EntryInvalidation(
+            isInFlight: { [cache] in cache.isInFlight(batch.ticket) },
+            removesEntry: { [self] name in
                 guard let child = name.child, let node = loader.nodes.find(child) else { return false }
-                // A directory's entry is used again under whatever name it is found, so it has the mark (R7).
+                // The kernel reuses a directory's entry under any name, so the mark guards it (R7).
                 guard !node.isDirectory else {
                     node.revalidation.mark()
                     return false
                 }
-                // A late answer then meets an entry that nobody finds any more. Not where something is mounted on a file.
+                // A stale answer then meets an entry that no walk finds. A mount on a file would be lost with its entry.
                 guard let parent = loader.nodes.find(name.parent) else { return false }
                 return !name.bytes.withUnsafeBufferPointer { bytes in
-                    bytes.baseAddress.map { mountsBelow.guards($0, in: parent.object) } ?? true
+                    bytes.baseAddress.map { mountsBelow.areReached(by: $0, in: parent.object) } ?? true
                 }
             },
-            then: { [cache] in cache.finish(batch.ticket) })
-        notices.invalidate(batch.names, orders)
+            whenDone: { [cache] in cache.finish(batch.ticket) })
+        notifications.invalidateEntries(batch.names, invalidation)
     }
 }

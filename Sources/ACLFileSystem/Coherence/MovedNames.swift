@@ -4,24 +4,24 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-// Names move and go, through whichever mount: what all mounts of the tree know of them follows.
+// Names move and are removed, through any mount of the tree. The records of all its mounts follow.
 
 extension TreeMounts {
-    /// A name has moved, through whichever mount: confined mounts judge by the new one from now on. With the lock held for
-    /// writing.
-    func hasMoved(
-        _ object: ObjectState, from source: ObjectState, _ name: UnsafePointer<CChar>, to destination: ObjectState,
+    /// Records that a name has moved: confined mounts judge by the new one from now on. The caller holds the metadata lock for writing.
+    /// - Parameter kernel: of the mount through which the name moved.
+    func recordMove(
+        of object: ObjectState, from source: ObjectState, _ name: UnsafePointer<CChar>, to destination: ObjectState,
         _ newName: UnsafePointer<CChar>, through kernel: KernelView
     ) {
-        noteMove(of: object, to: newName, in: destination)
+        setName(of: object, to: newName, in: destination)
         guard object.facts.kind != .directory else {
             share.moves.wrappingAdd(1, ordering: .sequentiallyConsistent)
             for mount in confined where mount !== kernel {
-                mount.hasMovedElsewhere(from: source, name, to: destination, newName)
+                mount.invalidateIfZoneChanges(from: source, name, to: destination, newName)
             }
             return
         }
-        forEachPlace(of: object, named: name, in: source) { location, index in
+        updatePlaces(of: object, named: name, in: source) { location, index in
             let new = NodeLocation.Name(parent: destination.object, name: Array(newName.bytes))
             location.names[index] = new
             location.last = new
@@ -29,9 +29,9 @@ extension TreeMounts {
         }
     }
 
-    /// A name has gone.
-    func hasRemoved(_ object: ObjectState, _ name: UnsafePointer<CChar>, from directory: ObjectState) {
-        noteRemoval(of: object)
+    /// Records that a name was removed. The caller holds the metadata lock.
+    func recordRemoval(of object: ObjectState, _ name: UnsafePointer<CChar>, from directory: ObjectState) {
+        clearName(of: object)
         if object.status.isRegular, object.status.nlink <= 1 {
             share.dataPaths.noteRemoval(of: object.object.key)
             dropBackingIDs(of: object.object)
@@ -40,17 +40,17 @@ extension TreeMounts {
             share.moves.wrappingAdd(1, ordering: .sequentiallyConsistent)
             return
         }
-        // What was found out stays: it says what a file is that has lost its last name.
-        forEachPlace(of: object, named: name, in: directory) { location, index in location.names.remove(at: index) }
+        // The location stays known: a file that has lost its last name is judged by it.
+        updatePlaces(of: object, named: name, in: directory) { location, index in location.names.remove(at: index) }
     }
 
-    private func forEachPlace(
+    private func updatePlaces(
         of object: ObjectState, named name: UnsafePointer<CChar>, in directory: ObjectState, _ body: (inout NodeLocation, Int) -> Void
     ) {
-        let confined = confined
-        guard !confined.isEmpty else { return }
+        let views = confined
+        guard !views.isEmpty else { return }
         let name = Array(name.bytes)
-        for mount in confined {
+        for mount in views {
             guard let view = mount.loader.view else { continue }
             for node in mount.loader.nodes.all(of: object.object) {
                 view.locations.withLock { locations in
@@ -64,7 +64,7 @@ extension TreeMounts {
         }
     }
 
-    private func noteMove(of object: ObjectState, to newName: UnsafePointer<CChar>, in directory: ObjectState) {
+    private func setName(of object: ObjectState, to newName: UnsafePointer<CChar>, in directory: ObjectState) {
         guard object.object.mayHoldDescriptor else { return }
         object.object.rememberName(newName, in: directory.object)
         forEach { mount in
@@ -72,8 +72,8 @@ extension TreeMounts {
         }
     }
 
-    /// Who has it open goes on using it; it may have other names, of which nothing is known.
-    private func noteRemoval(of object: ObjectState) {
+    /// A process may still have the object open, and the object may have names that are not known.
+    private func clearName(of object: ObjectState) {
         guard object.object.mayHoldDescriptor else { return }
         forEach { mount in
             for node in mount.loader.nodes.all(of: object.object) { node.object.keepOpenWithoutName(object.descriptor) }

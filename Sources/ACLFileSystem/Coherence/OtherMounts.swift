@@ -4,97 +4,98 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-// What a change through one mount means for the kernels of the tree's other mounts (docs/coherence.md "Several
-// mounts"). All of it after the change and before the reply, with the metadata lock held for writing where names or
-// facts are concerned; none of it waits for the kernel.
+// Invalidates what a change through one mount makes untrue in the kernels of the tree's other mounts (docs/coherence.md "Several
+// mounts"). It runs after the change and before the reply, with the metadata lock held for writing where names or facts change. None of it
+// waits for the kernel.
 
 extension KernelView {
-    /// Facts or attributes of an object are others now.
-    func tellOthers(of object: BackingObject) {
-        mounts.forEachOther(than: self) { $0.wasChangedElsewhere(object) }
+    /// Invalidates an object whose facts or attributes have changed, in the other mounts and under its other nodes here.
+    func invalidateElsewhere(_ object: BackingObject) {
+        mounts.forEachOther(than: self) { $0.invalidateAfterChangeElsewhere(of: object) }
         for node in loader.nodesIfSeveral(of: object) { cache.invalidateAttributes(of: node.id) }
     }
 
-    /// A name in this directory means another object than before, or none.
-    func tellOthers(ofNameIn directory: ObjectState, _ child: BackingObject?) {
+    /// Invalidates a name that leads to another object than before, or to none, in the other mounts.
+    func invalidateNameElsewhere(in directory: ObjectState, _ child: BackingObject?) {
         mounts.forEachOther(than: self) { other in
-            other.wasChangedElsewhere(directory.object)
-            // How many names it has is an attribute of its own.
-            if let child { other.wasChangedElsewhere(child) }
+            other.invalidateAfterChangeElsewhere(of: directory.object)
+            // Its link count has changed.
+            if let child { other.invalidateAfterChangeElsewhere(of: child) }
         }
     }
 
-    /// Attributes have changed without a request that would carry the new ones to the kernel.
+    /// Invalidates attributes that changed without a reply that brings the kernel the new ones.
     func invalidateAttributes(of node: Node) {
         node.attributeTimeout.invalidate(at: SystemTime.monotonic())
         cache.invalidateAttributes(of: node.id)
-        tellOthers(of: node.object)
+        invalidateElsewhere(node.object)
     }
 
-    /// No lock of our kernel's was held (R12, R14).
-    private func wasChangedElsewhere(_ object: BackingObject) {
+    /// Invalidates an object that changed through another mount, so without a lock of this kernel (R12, R14).
+    private func invalidateAfterChangeElsewhere(of object: BackingObject) {
         loader.forEachNode(of: object) { node in
             if node.isDirectory { cache.invalidateEntries(below: node) }
             if !cache.invalidateKnownAttributes(of: node.id) {
-                // A look-up under way brings the old ones; with its name out of date they are asked for again.
+                // A look-up in flight may bring the old ones. With its entry stale, the kernel asks again.
                 cache.invalidateUnknown()
             }
         }
     }
 
-    /// A directory has moved through another mount. If it has left its zone, all that is below it has, and how far that
-    /// goes only the backing directory knows.
-    func hasMovedElsewhere(
+    /// Invalidates everything if a directory that moved through another mount has left its zone: all below it has left too, and only the
+    /// backing directory knows how much that is.
+    func invalidateIfZoneChanges(
         from source: ObjectState, _ name: UnsafePointer<CChar>, to destination: ObjectState, _ newName: UnsafePointer<CChar>
     ) {
         guard loader.zone(of: name, in: source) != loader.zone(of: newName, in: destination) else { return }
         invalidateView()
     }
 
-    /// Everything that was handed out by zones.
+    /// Invalidates everything that this mount exposed by its zones.
     func invalidateView() {
         guard loader.view != nil else { return }
         cache.invalidateUnknown()
         for node in loader.nodes.all { cache.invalidateAttributes(of: node.id) }
     }
 
-    /// Bytes of a file have changed through this mount. The others' kernels may hold pages of it; they are dropped, but
-    /// not before the reply, because that waits for reads which may wait for us.
-    func contentChanged(_ object: BackingObject) {
+    /// Invalidates the pages that the other mounts' kernels hold of a file whose bytes have changed. They may go after the reply: the
+    /// notification waits for reads, which may wait for the daemon.
+    func invalidateContent(of object: BackingObject) {
         mounts.forEachOther(than: self) { other in
-            other.loader.forEachNode(of: object) { other.notices.dropContent(of: $0.id) }
+            other.loader.forEachNode(of: object) { other.notifications.invalidateContent(of: $0.id) }
         }
-        for node in loader.nodesIfSeveral(of: object) { notices.dropContent(of: node.id) }
-        tellOthers(of: object)
+        for node in loader.nodesIfSeveral(of: object) { notifications.invalidateContent(of: node.id) }
+        invalidateElsewhere(object)
     }
 
-    /// Whether attributes may change without our being told in time: somebody writes the file, perhaps through another
-    /// mount, whose kernel keeps what it writes to itself.
-    func changesElsewhere(_ object: BackingObject) -> Bool {
+    /// Whether the attributes may change without a request in time: a process has the file open for writing, perhaps through another
+    /// mount, whose kernel caches what it writes.
+    func mayChangeElsewhere(_ object: BackingObject) -> Bool {
         share.hasSeveralMounts && object.kind == .file && share.writableFiles.isOpenForWriting(object.key)
     }
 
-    /// Whether the kernel may just be learning of an object, so that it cannot be told that its attributes have changed.
-    func isNewHere(_ object: BackingObject) -> Bool { share.hasSeveralMounts && loader.nodes.node(of: object) == nil }
+    /// Whether the reply in flight may be the first of this object, so that a notification would not find it.
+    func mayBeUnknownToKernel(_ object: BackingObject) -> Bool { share.hasSeveralMounts && loader.nodes.node(of: object) == nil }
 }
 
 extension KernelView {
-    /// Before all names are taken back at once for a reason that has time: what was mounted below a moment ago would be lost
-    /// (docs/coherence.md "The price of a bump"). Whoever holds a directory delays it by half a second at most.
-    /// Never from a thread that answers requests, nor the clock's.
+    /// Waits until mounts below are known, before a bump that is not urgent: it would detach a mount that was made a moment ago
+    /// (docs/coherence.md "The price of a bump"). Waits half a second at most.
+    /// Never call it on a thread that answers requests, nor on the clock's.
     func awaitSettledMounts() {
         let end = SystemTime.monotonic() + 500_000_000
         while !cache.confirmInvalidated(), SystemTime.monotonic() < end { SystemTime.sleep(milliseconds: 1) }
     }
 
-    /// Nothing is handed out any more, and what was is taken back before this returns. Until then changes through the
-    /// other mount are not told to this one's kernel.
+    /// Exposes nothing from now on and invalidates what is exposed before it returns. Until then this kernel does not learn of changes
+    /// through the other mount.
+    /// - Throws: `timedout` if a caller keeps a listing from being used.
     func stopCaching() throws(Errno) {
         awaitSettledMounts()
         share.lock.withWriteLock { cache.suspend(.severalMounts) }
-        // Listings that were answered but not yet used would be stamped after the bump (R4).
+        // The kernel would stamp an unused listing after the bump (R4).
         let listed = loader.nodes.all.filter { $0.unusedListings.load(ordering: .sequentiallyConsistent) > 0 }
-        if !listed.isEmpty { try notices.awaitListings(of: listed.map { $0.id }) }
+        if !listed.isEmpty { try notifications.awaitListings(of: listed.map { $0.id }) }
         cache.invalidateAllEntries()
         for node in loader.nodes.all { cache.invalidateAttributes(of: node.id) }
     }

@@ -4,49 +4,52 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-// What the kernel is shown, and how long it may believe it: the one place where timeouts come from
-// (docs/coherence.md). All of it runs with the metadata lock held, from the decision on.
+// Entries and attributes with their timeouts (docs/coherence.md): every timeout is chosen in this file. All of it runs with the metadata
+// lock held since the decision.
 
-/// Attributes and the seconds that they are good for.
-struct ShownAttributes {
+/// Attributes and their timeout in seconds.
+struct AttributeAnswer {
     var attributes: ObjectAttributes
     var validFor: Double
 }
 
-/// What a look-up found.
+/// The result of a look-up.
 enum LookupAnswer {
     case found(Entry)
-    /// There is no such name, and the kernel may believe that for so many seconds.
+    /// There is no such name; the timeout of this answer in seconds.
     case absent(validFor: Double)
 
-    /// The same, to be asked again each time.
-    static let absentForNow = LookupAnswer.absent(validFor: 0)
+    /// There is no such name, and the kernel asks each time.
+    static let absentUncacheable = LookupAnswer.absent(validFor: 0)
 }
 
 extension KernelView {
-    /// Shows an object under a name, and counts the look-up.
-    /// - Parameter isListed: by READDIRPLUS.
-    func entry(_ child: ObjectState, named name: UnsafePointer<CChar>, below parent: ObjectState, isListed: Bool = false) -> Entry {
-        let isNew = isNewHere(child.object)
+    /// Exposes an object under a name, and counts the look-up.
+    /// - Parameters:
+    ///   - child: the object.
+    ///   - name: in `parent`.
+    ///   - isListed: the answer is one to READDIRPLUS.
+    func makeEntry(_ child: ObjectState, named name: UnsafePointer<CChar>, below parent: ObjectState, isListed: Bool = false) -> Entry {
+        let isNew = mayBeUnknownToKernel(child.object)
         let node = loader.enter(child, named: name, below: parent)
         return Entry(
             node: node.id, generation: generation, attributes: attributes(of: child),
-            attributesValidFor: isNew || hasSeveralNames(child) ? answerWithoutTime(child, of: node) : attributeTime(child, of: node),
-            entryValidFor: entryTime(node, child.status, named: name, below: parent, isListed: isListed))
+            attributesValidFor: isNew || hasSeveralNames(child) ? prepareUncacheable(child, of: node) : prepareCacheable(child, of: node),
+            entryValidFor: entryTimeout(node, child.status, named: name, below: parent, isListed: isListed))
     }
 
-    /// What happened since the entry was made leaves no time to its attributes.
-    func takeTime(from entry: inout Entry) { entry.attributesValidFor = 0 }
+    /// Sets the timeout of an entry's attributes to 0, after a change since the entry was made.
+    func makeAttributesUncacheable(in entry: inout Entry) { entry.attributesValidFor = 0 }
 
-    /// An object that has no name.
-    func unnamedEntry(_ object: ObjectState, in directory: ObjectState) -> Entry {
+    /// The entry of an object without a name, with timeouts of 0; counts the look-up.
+    func makeUnnamedEntry(_ object: ObjectState, in directory: ObjectState) -> Entry {
         let node = loader.enter(object, named: nil, below: directory)
         return Entry(node: node.id, generation: generation, attributes: attributes(of: object))
     }
 
-    /// Seconds that a name is good for: none unless everybody may search its directory, and none for an object that
-    /// only some may find or that could be brought back late (R7).
-    private func entryTime(
+    /// The timeout of an entry in seconds. It is 0 unless every caller may search the directory; 0 for a special file that the gate
+    /// guards; 0 for a directory that a stale answer could bring back (R7).
+    private func entryTimeout(
         _ node: Node, _ status: FileStatus, named name: UnsafePointer<CChar>, below parent: ObjectState, isListed: Bool
     ) -> Double {
         guard let directory = parent.node, cache.timeouts.entry > 0, judge.everybodyHolds(.search, on: parent),
@@ -65,30 +68,30 @@ extension KernelView {
             return 0
         }
         let child = NamedChild(node: node, isOnOtherMount: status.mountID != parent.status.mountID)
-        return cache.expose(name, child, below: directory, at: parent.status.ctime, isListed: isListed) { tellsEveryChange(parent) }
+        return cache.expose(name, child, below: directory, at: parent.status.ctime, isListed: isListed) { ctimeTellsEveryChange(parent) }
     }
 
-    /// Seconds for the answer that there is no such name.
-    func absenceTime(of name: UnsafePointer<CChar>, below parent: ObjectState) -> Double {
+    /// The timeout of the answer that there is no such name, in seconds.
+    func absenceTimeout(of name: UnsafePointer<CChar>, below parent: ObjectState) -> Double {
         guard let directory = parent.node, judge.everybodyHolds(.search, on: parent) else { return 0 }
-        return cache.expose(name, nil, below: directory, at: parent.status.ctime) { tellsEveryChange(parent) }
+        return cache.expose(name, nil, below: directory, at: parent.status.ctime) { ctimeTellsEveryChange(parent) }
     }
 
-    /// Whether any later change of a directory has another ctime, and what was judged is what is stored under this one.
-    /// Of a confined mount what may be searched is its zones' affair, too.
-    private func tellsEveryChange(_ directory: ObjectState) -> Bool {
+    /// Whether every later change of a directory moves its ctime, and the facts that were judged belong to the present one. On a
+    /// confined mount the zones decide as well, and no ctime tells of them.
+    private func ctimeTellsEveryChange(_ directory: ObjectState) -> Bool {
         loader.view == nil && Self.isSettled(directory.status.ctime) && loader.tree.isCurrent(directory.object, directory.status)
     }
 
-    /// A file system stamps a directory before the name changes, and may wait for its journal in between.
+    /// Whether the last change is complete: a file system moves the ctime first, and may wait for its journal before the name changes.
     private static func isSettled(_ ctime: Timespec) -> Bool {
         let longestChange: Int64 = 10
         return ctime.nsec != 0 && SystemTime.now().sec - ctime.sec > longestChange
     }
 
-    /// Whether time alone is no reason to take these directories' names back (docs/coherence.md).
+    /// Whether the ctimes of these directories are unchanged (docs/coherence.md "When time alone is no reason").
     func areUnchanged(_ directories: ExposedDirectories) -> Bool {
-        // Longer than that is dearer than a bump, and the clock has other things to do.
+        // Beyond this deadline a bump is cheaper.
         let end = SystemTime.monotonic() + 20_000_000
         return directories.all.allSatisfy { seen in
             guard SystemTime.monotonic() < end, let descriptor = loader.tree.openDescriptor(of: seen.directory.object),
@@ -98,56 +101,61 @@ extension KernelView {
         }
     }
 
-    func shown(_ object: ObjectState) -> ShownAttributes {
-        let time = object.node.map { attributeTime(object, of: $0) }
-        return ShownAttributes(attributes: attributes(of: object), validFor: time ?? 0)
+    /// The attributes of an object, with a timeout if every caller may see them.
+    func cacheableAttributes(of object: ObjectState) -> AttributeAnswer {
+        let timeout = object.node.map { prepareCacheable(object, of: $0) }
+        return AttributeAnswer(attributes: attributes(of: object), validFor: timeout ?? 0)
     }
 
-    func shownAfterChange(_ object: ObjectState) -> ShownAttributes {
-        let time = isForAll(object) && staysTrue(object) ? cache.timeoutOfChangedAttributes : 0
-        // Whatever was taken back meanwhile, the kernel takes these, with their time.
-        object.node?.attributeTimeout.replace(seconds: time, at: SystemTime.monotonic())
-        return ShownAttributes(attributes: attributes(of: object), validFor: time)
+    /// The attributes that answer a SETATTR.
+    func attributesAfterChange(of object: ObjectState) -> AttributeAnswer {
+        let timeout = everybodyReads(object) && kernelLearnsChanges(of: object) ? cache.timeoutOfChangedAttributes : 0
+        // The kernel takes these with their timeout, even if attributes were invalidated meanwhile.
+        object.node?.attributeTimeout.replace(seconds: timeout, at: SystemTime.monotonic())
+        return AttributeAnswer(attributes: attributes(of: object), validFor: timeout)
     }
 
-    /// What the kernel asks by itself through an open file, answered whoever asks.
-    func shownWithoutTime(_ object: ObjectState) -> ShownAttributes {
-        if let node = object.node { answerWithoutTime(object, of: node) }
-        return ShownAttributes(attributes: attributes(of: object), validFor: 0)
+    /// The attributes with a timeout of 0: the kernel asks by itself, through an open file, for any caller.
+    func uncacheableAttributes(of object: ObjectState) -> AttributeAnswer {
+        if let node = object.node { prepareUncacheable(object, of: node) }
+        return AttributeAnswer(attributes: attributes(of: object), validFor: 0)
     }
 
-    /// Seconds that the attributes in an answer are good for.
-    private func attributeTime(_ object: ObjectState, of node: Node) -> Double {
-        let isForAll = isForAll(object)
-        let time = isForAll && staysTrue(object) ? cache.timeouts.attributes : 0
-        prepareAnswer(object, of: node, goodFor: time, isForAll: isForAll)
-        return time
+    /// Chooses the timeout of attributes in an answer and prepares the kernel for it.
+    /// - Returns: seconds.
+    private func prepareCacheable(_ object: ObjectState, of node: Node) -> Double {
+        let isForEverybody = everybodyReads(object)
+        let timeout = isForEverybody && kernelLearnsChanges(of: object) ? cache.timeouts.attributes : 0
+        prepareAnswer(object, of: node, timeout: timeout, isForEverybody: isForEverybody)
+        return timeout
     }
 
-    @discardableResult private func answerWithoutTime(_ object: ObjectState, of node: Node) -> Double {
-        prepareAnswer(object, of: node, goodFor: 0, isForAll: isForAll(object))
+    /// Prepares the kernel for an answer with a timeout of 0.
+    /// - Returns: that timeout.
+    @discardableResult private func prepareUncacheable(_ object: ObjectState, of node: Node) -> Double {
+        prepareAnswer(object, of: node, timeout: 0, isForEverybody: everybodyReads(object))
         return 0
     }
 
-    /// Two look-ups of an object by different names are not ordered by any lock, so the attributes in an entry have no time then (R12).
+    /// Whether look-ups of the object by different names may race: no lock orders them, so its entries get uncacheable attributes (R12).
     private func hasSeveralNames(_ object: ObjectState) -> Bool { object.facts.kind != .directory && object.status.nlink > 1 }
 
-    private func isForAll(_ object: ObjectState) -> Bool { judge.everybodyHolds([.readAttributes, .readSecurity], on: object) }
+    private func everybodyReads(_ object: ObjectState) -> Bool { judge.everybodyHolds([.readAttributes, .readSecurity], on: object) }
 
-    /// Whether the kernel sees to it that attributes stay true.
-    private func staysTrue(_ object: ObjectState) -> Bool {
-        !changesElsewhere(object.object) && !(object.status.isRegular && mayChangeUnnoticed(object))
+    /// Whether the kernel learns of every change of the attributes.
+    private func kernelLearnsChanges(of object: ObjectState) -> Bool {
+        !mayChangeElsewhere(object.object) && !(object.status.isRegular && mayChangeUnseen(object))
     }
 
-    /// A file's data or times may change without the kernel's knowledge.
-    private func mayChangeUnnoticed(_ object: ObjectState) -> Bool {
+    /// Whether a file's data or times may change while the kernel does not know.
+    private func mayChangeUnseen(_ object: ObjectState) -> Bool {
         share.writableFiles.times.isTracked(object.object.key)
             || share.dataPaths.mayChangeUnnoticed(object.object.key, object.descriptor.rawValue)
     }
 }
 
 extension UnsafePointer<CChar> {
-    /// The characters with their NUL.
+    /// A copy with its NUL.
     var copied: [CChar] {
         var characters: [CChar] = []
         var cursor = self

@@ -2,15 +2,15 @@ import BackingStore
 import LinuxSystem
 import Synchronization
 
-/// The mounts of one backing tree that this daemon serves, and what they know of one another (docs/coherence.md R14).
+/// The mounts of one backing tree that this daemon serves (docs/coherence.md R14).
 ///
-/// While there is more than one, a change through one is told to all others before its reply (`OtherMounts.swift`), and
-/// no listing hands out objects: it alone takes effect at a moment that only a lock of that kernel's could tell.
+/// While there are several, a change through one invalidates the others' caches before its reply (`OtherMounts.swift`), and no listing
+/// exposes objects: when a listing takes effect, only a lock of its kernel tells.
 public final class TreeMounts: Sendable {
     private struct Member: Sendable {
         let kernel: KernelView
         let backingIDs: BackingIDs
-        /// Of a view: the mount whose volume it shows.
+        /// Of a confined mount: the mount whose volume it shows.
         let base: KernelView?
     }
 
@@ -21,44 +21,44 @@ public final class TreeMounts: Sendable {
     /// - Parameter report: writes a line for the administrator.
     public init(report: @escaping @Sendable (String) -> Void = { _ in }) { share = Share(report: report) }
 
-    /// Before a mount answers its first request: what the others' kernels keep is invalidated first.
-    /// Never from a thread that answers requests.
-    /// - Throws: `timedout` if a caller keeps a listing from being used; then the mount must not be served.
+    /// Adds a mount, after the others' caches are invalidated. Call before it answers its first request, and never on a thread that
+    /// answers requests.
+    /// - Throws: `timedout` if a caller keeps a listing from being used. The mount must not be served then.
     func join(_ kernel: KernelView, _ backingIDs: BackingIDs, base: KernelView?) throws(Errno) {
-        // One after the other: the second relies on what the first has invalidated.
+        // One at a time: the next relies on what this one has invalidated.
         try joining.withLock { _ throws(Errno) in
-            try joinNext(Member(kernel: kernel, backingIDs: backingIDs, base: base))
+            try joinLocked(Member(kernel: kernel, backingIDs: backingIDs, base: base))
         }
     }
 
-    private func joinNext(_ member: Member) throws(Errno) {
+    private func joinLocked(_ member: Member) throws(Errno) {
         let all = members.withLock { members in
             members.append(member)
             return members
         }
-        // Where there were several, each is told already of what the others change, and no listing hands out objects.
+        // With several mounts before, each learns already what the others change, and no listing exposes objects.
         guard all.count > 1, !share.hasSeveralMounts else { return }
         share.lock.withWriteLock { share.setSeveralMounts(true) }
         do throws(Errno) {
             for mount in all { try mount.kernel.stopCaching() }
         } catch {
             leave(member.kernel)
-            // What was not invalidated is still known.
+            // What was not invalidated is still noted, so caching may go on.
             for mount in all where mount.kernel !== member.kernel { mount.kernel.cache.resume(.severalMounts) }
             throw error
         }
-        // From here on each is told what the others change.
+        // From now on each mount learns what the others change.
         for mount in all { mount.kernel.cache.resume(.severalMounts) }
     }
 
     func leave(_ kernel: KernelView) {
         members.withLock { $0.removeAll { $0.kernel === kernel } }
         let left = share.lock.withWriteLock { () -> [Member] in
-            // One may have come meanwhile, and relies on it.
+            // Another mount may have joined meanwhile and rely on the flag.
             let left = members.withLock { $0 }
             guard left.count <= 1 else { return left }
             share.setSeveralMounts(false)
-            // What changed through the one that goes is still to be taken (AttributesInSteps.swift).
+            // The kernels must still take attributes that changed through the leaving mount (AttributesInSteps.swift).
             let now = SystemTime.monotonic()
             for mount in left { for node in mount.kernel.loader.nodes.all { node.attributeTimeout.invalidate(at: now) } }
             return left
@@ -67,9 +67,9 @@ public final class TreeMounts: Sendable {
         for mount in left { mount.kernel.cache.resume(.severalMounts) }
     }
 
-    /// Whether the kernels of all mounts can reach backing files by themselves.
-    /// - Parameter own: of the mount that asks.
-    func everyMountPasses(_ own: BackingIDs) -> Bool {
+    /// Whether passthrough works on all mounts of the tree.
+    /// - Parameter own: the backing ids of the mount that asks.
+    func everyMountHasPassthrough(_ own: BackingIDs) -> Bool {
         guard share.hasSeveralMounts else { return own.areUsable }
         return members.withLock { $0 }.allSatisfy { $0.backingIDs.areUsable }
     }
@@ -83,16 +83,16 @@ public final class TreeMounts: Sendable {
         for mount in members.withLock({ $0 }) where mount.kernel !== kernel { body(mount.kernel) }
     }
 
-    /// A file has lost its last name: no backing id may hold it.
+    /// Releases the backing ids of a file that has lost its last name: they would keep its blocks.
     func dropBackingIDs(of object: BackingObject) {
         for mount in members.withLock({ $0 }) { mount.backingIDs.closeIdle(of: object.key) }
     }
 
-    /// Whether a view of this mount has a file open for writing.
+    /// Whether a confined mount of this one has a file open for writing.
     func writesThroughView(of kernel: KernelView) -> Bool {
         members.withLock { $0 }.contains { $0.base === kernel && $0.kernel.handles.hasWritableFile }
     }
 
-    /// The mounts that must be told where names go.
+    /// The confined mounts: they judge by names, so they must learn of renames.
     var confined: [KernelView] { members.withLock { $0.compactMap { $0.kernel.loader.view == nil ? nil : $0.kernel } } }
 }

@@ -32,7 +32,7 @@ extension ControlServer {
         case "grant-add", "grant-remove", "grant-list":
             try requireMaster(peer)
             return try grants(request, peer)
-        // A view only takes away, so anybody may ask for one; what else the daemon knows is its owner's.
+        // A view only removes rights, so every user may ask for one. Other messages to the daemon are its owner's.
         case "places", "shows", "view": return try askDaemon(request, descriptors, peer, &handed)
         default:
             guard peer.uid == owner else { throw ControlFailure(.inval, "unknown command") }
@@ -60,14 +60,14 @@ extension ControlServer {
         guard isMaster(peer) else { throw ControlFailure(.perm, "only root and whoever mounted may ask this") }
     }
 
-    // MARK: Who is meant
+    // MARK: The subject
 
     private enum Subject {
         case peer(RequestCredential)
         case other(DirectoryCredential)
     }
 
-    /// Without a name the client himself is meant, with the groups that his process has now.
+    /// The subject of a question. Without a name it is the client, with the present groups of its process.
     private func subject(_ request: JSON, _ peer: ControlSocket.Peer) throws(ControlFailure) -> Subject {
         guard let name = request["as"]?.string else { return .peer(credential(peer)) }
         let known: DirectoryCredential
@@ -78,7 +78,7 @@ extension ControlServer {
             case .system(let error): throw ControlFailure(error, "the account databases do not answer: \(error.text)")
             }
         }
-        // Somebody else's groups would be a way to learn what members of a group may do.
+        // The process' own groups: with those of the account, a client could learn what members of a group may do.
         if !isMaster(peer), known.uid == peer.uid { return .peer(credential(peer)) }
         return .other(known)
     }
@@ -88,8 +88,8 @@ extension ControlServer {
         return RequestCredential(uid: peer.uid, gid: peer.gid, tid: peer.pid, cache: fileSystem.judge.groups)
     }
 
-    /// Others may be asked about only where the client could read permissions himself; the refusal does not
-    /// tell whether there is anything.
+    /// Requires that the client could read the permissions itself, for a question about another subject. The refusal does not reveal
+    /// whether the object exists.
     private func requireSight(
         _ asked: ExplainRequest, _ subject: Subject, _ peer: ControlSocket.Peer
     ) throws(ControlFailure) {
@@ -98,21 +98,21 @@ extension ControlServer {
         guard fileSystem.explainer.mayInspect(asked, credential: credential(peer)) else { throw ControlFailure(.noent) }
     }
 
-    /// The one thing that is told about others without a sight of the object: it tells nothing about them.
+    /// The answer if the sandbox closes the path to every caller: a client may read it for any subject, because it says nothing about one.
     private func closedToAll(_ asked: ExplainRequest, _ subject: Subject, _ peer: ControlSocket.Peer) -> Explanation? {
         guard !isMaster(peer), case .other = subject else { return nil }
         return fileSystem.explainer.closedBySandbox(asked, credential: credential(peer))
     }
 
-    /// Bytes of a path in a message, PATH_MAX.
+    /// The maximum of a path in a message, in bytes (PATH_MAX).
     static let longestPath = 4096
 
     func path(_ request: JSON, _ name: String) throws(ControlFailure) -> [[UInt8]] {
-        // Measured before it is taken apart, which takes time by the number of its slashes.
+        // Measure before splitting: that takes time in proportion to the slashes.
         guard (request.pathSize(name) ?? 0) <= Self.longestPath else { throw ControlFailure(.nametoolong) }
         guard let bytes = request.path(name) else { throw ControlFailure(.inval, "no \(name)") }
         let names = bytes.pathNames
-        guard bytes.count <= Self.longestPath, names.count <= ExplainRequest.mostNames, names.allSatisfy({ $0.count <= 255 }) else {
+        guard bytes.count <= Self.longestPath, names.count <= ExplainRequest.maximumNames, names.allSatisfy({ $0.count <= 255 }) else {
             throw ControlFailure(.nametoolong)
         }
         guard names.allSatisfy({ $0 != [0x2E] && $0 != [0x2E, 0x2E] }) else {
@@ -139,7 +139,7 @@ extension ControlServer {
         case .peer(let credential): explanation = try fileSystem.explainer.explain(asked, credential: credential)
         case .other(let credential): explanation = try fileSystem.explainer.explain(asked, credential: credential)
         }
-        // What he may not read he is told only as far as it decided about him.
+        // A client that may not read the permissions learns only the entry that decided.
         if !isMaster(peer), !fileSystem.explainer.mayInspect(asked, credential: credential(peer)) { explanation.considered = [] }
         if request["brief"]?.bool == true {
             explanation.steps = explanation.steps.suffix(1)
@@ -168,7 +168,7 @@ extension ControlServer {
             })
     }
 
-    /// Nanoseconds of a processor for one answer to an ordinary user, and one more denial.
+    /// Nanoseconds of processor time for an answer to an ordinary user; the denial that exceeds it is the last.
     private static let longestLook: Int64 = 20_000_000
 
     private func last(_ request: JSON, _ peer: ControlSocket.Peer) throws(ControlFailure) -> JSON {
@@ -176,17 +176,17 @@ extension ControlServer {
         guard limit > 0 else { throw ControlFailure(.inval, "count must be a positive number") }
         var end = request["before"]?.integer.map { UInt64(clamping: $0) } ?? .max
         let credential = isMaster(peer) ? nil : credential(peer)
-        if credential != nil, end != .max { end = DenialNumber.unveiled(end) }
+        if credential != nil, end != .max { end = DenialNumber.decrypted(end) }
         var answer: [JSON] = []
-        // Paths may be long, and one message is to hold the answer.
+        // The answer must fit into one message, and paths may be long.
         var room = JSONText.maximumSize - 1024
-        // What others may know is found out by walks; the rest is had with the next message, when it is this user's turn again.
+        // Each location that an ordinary user may learn costs walks. The client asks for the rest with its next message.
         let start = SystemTime.threadProcessor()
         for denial in fileSystem.judge.denials.last(
             Int(clamping: limit), of: isMaster(peer) ? nil : peer.uid, before: end
         ).prefix(300) {
-            let number = credential == nil ? denial.sequence : DenialNumber.veiled(denial.sequence)
-            let shown = json(denial, number, fileSystem.explainer.place(of: denial, seenBy: credential))
+            let number = credential == nil ? denial.sequence : DenialNumber.encrypted(denial.sequence)
+            let shown = json(denial, number, fileSystem.explainer.location(of: denial, visibleTo: credential))
             room -= JSONText.write(shown).count + 1
             if room < 0 { break }
             answer.append(shown)
@@ -195,15 +195,15 @@ extension ControlServer {
         return .array(answer)
     }
 
-    private func json(_ denial: Denial, _ number: UInt64, _ place: DenialPlace) -> JSON {
+    private func json(_ denial: Denial, _ number: UInt64, _ location: DenialLocation) -> JSON {
         .object(
             [
                 .init("number", .integer(Int64(clamping: number))), .init("time", .integer(denial.time)),
                 .init("uid", .integer(Int64(denial.uid))), .init("operation", .string(denial.operation)),
-                // Beyond 63 bits no reader of JSON agrees; these are numbers of mounts below.
+                // A string: readers of JSON disagree beyond 63 bits, and inode numbers of mounts below exceed them.
                 .init("inode", denial.inode.map { .string(String($0)) } ?? .null),
                 .init("errno", .string(denial.errno)), .init("stage", .string(denial.stage)),
-            ] + (denial.rule.map { [.init("rule", .string($0))] } ?? []) + place.members)
+            ] + (denial.rule.map { [.init("rule", .string($0))] } ?? []) + location.members)
     }
 
     private var sandbox: JSON {

@@ -4,24 +4,24 @@ import Glibc
 import LinuxSystem
 import SandboxPolicy
 
-/// What a client wants of the grants; paths are names from the mount's top.
+/// A request about grants. Paths are names from the mount's root.
 public enum GrantOrder: Sendable {
     case add(Grant)
-    /// - Parameter below: those for what lies below the path, too.
+    /// - Parameter below: includes grants for what is below the path.
     case remove(bundle: String, path: [[UInt8]], below: Bool)
-    /// - Parameter from: how many were told in earlier answers.
+    /// - Parameter from: the number of grants in earlier answers.
     case list(bundle: String?, from: Int)
 }
 
 extension ControlServer {
-    /// `grant-add`, `grant-remove`, `grant-list`. The daemon keeps them for all its mounts; here is found what is meant.
+    /// `grant-add`, `grant-remove`, `grant-list`. The daemon keeps the grants of all its mounts; this resolves the path.
     func grants(_ request: JSON, _ peer: ControlSocket.Peer) throws(ControlFailure) -> JSON {
         try requireOutside(peer)
         let order: GrantOrder
         switch request["command"]?.string {
         case "grant-add":
             let grant = try newGrant(request)
-            // Who grants at several places wants to know first whether it can be done at all of them.
+            // A client that grants on several paths checks all of them first.
             if request["check"]?.bool == true { return .object([]) }
             order = .add(grant)
         case "grant-remove":
@@ -38,10 +38,10 @@ extension ControlServer {
         }
     }
 
-    /// Who is confined grants nothing. A view's own processes do not reach this socket; if one does all the same, it is
-    /// in a user namespace of its own. For other commands it is enough that nothing speaks for that; here it must be known.
+    /// Requires a client that is not confined. Processes of a view do not reach this socket; if one did, it would be in a user namespace of
+    /// its own. Other commands accept an unknown namespace; this one does not.
     private func requireOutside(_ peer: ControlSocket.Peer) throws(ControlFailure) {
-        // Root here is root of our own namespace; an ordinary user's daemon may not look at its processes.
+        // Root is root of the daemon's namespace; an ordinary user's daemon may not inspect root's processes.
         if peer.uid == 0, geteuid() != 0 { return }
         guard peer.userNamespace == .same else {
             throw ControlFailure(.perm, "whether the caller runs in a sandbox cannot be told, so nothing can be granted")
@@ -70,7 +70,7 @@ extension ControlServer {
             bundle: bundle, path: path, isDirectory: try isDirectory(path), access: access, expires: expires?.integer)
     }
 
-    /// As whoever is not confined sees it: a view of the same tree need not show what is granted to it.
+    /// Resolves a path on an unconfined mount: a view need not show what is granted to it.
     private func isDirectory(_ path: [[UInt8]]) throws(ControlFailure) -> Bool {
         let status: FileStatus
         do throws(Errno) { status = try fileSystem.loader.tree.object(at: path).status } catch {

@@ -1,9 +1,9 @@
 import LinuxSystem
 
-/// Why a message of a client is not answered as it asks.
+/// Why the daemon refuses a message of a client.
 public struct ControlFailure: Error, Sendable {
     public var errno: Errno
-    /// nil where the error's own text says it all.
+    /// For the user; nil if the text of the errno is enough.
     public var message: String?
     init(_ errno: Errno, _ message: String? = nil) { (self.errno, self.message) = (errno, message) }
 }

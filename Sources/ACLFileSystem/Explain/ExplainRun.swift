@@ -3,16 +3,17 @@ import Authorization
 import BackingStore
 import LinuxSystem
 
-/// One walk with its notes. Lives under the metadata lock; names of accounts are looked up only after it.
+/// One question: the walk to the object, the decision, and what was recorded. It runs under the metadata lock; names of accounts are looked
+/// up afterwards.
 struct ExplainRun<C: Credential> {
     struct RawStep {
         var place: Explanation.Place
         var words: [String]
         var decision: Decision
         var entry: (ACE, isDirectory: Bool)?
-        /// Of a POSIX ACL, with its mask.
+        /// The deciding entry of a POSIX ACL, with its mask.
         var posix: (PosixACL.Entry, mask: UInt16)?
-        /// Of the sandbox.
+        /// The rule of the sandbox, if the sandbox denies.
         var rule: String?
     }
     struct RawEntry {
@@ -30,12 +31,12 @@ struct ExplainRun<C: Credential> {
     private var considered: [RawEntry] = []
     private var notes: [String] = []
     private var denial: String?
-    /// A directory on the way may not be searched, or not for the next name.
-    private(set) var isWayClosed = false
+    /// A directory on the path may not be searched, or not for the next name.
+    private(set) var isPathClosed = false
     var isClosedBySandbox: Bool {
-        if isWayClosed, case .sandbox? = steps.last?.decision.stage { true } else { false }
+        if isPathClosed, case .sandbox? = steps.last?.decision.stage { true } else { false }
     }
-    /// Said when the walk itself cannot go on.
+    /// A message for the user, if the walk itself fails.
     private(set) var failure: String?
 
     init(explainer: Explainer, credential: C) {
@@ -55,25 +56,25 @@ struct ExplainRun<C: Credential> {
             }
             return try judgeObject(request, top(), parent: nil)
         }
-        guard let parent = try directory(of: request.path, second: false) else { return }
+        guard let parent = try walkToParent(of: request.path, second: false) else { return }
         if let call, call.creates { return try judgeCreation(call, request, parent) }
         let object = try resolve(request.path.last ?? [], in: parent)
-        if gateRefuses(object, at: Explanation.Place(depth: request.path.count)) { return }
+        if askGate(object, at: Explanation.Place(depth: request.path.count)) { return }
         try judgeObject(request, object, parent: parent)
     }
 
     private mutating func judgeCreation(
         _ call: OperationWord, _ request: ExplainRequest, _ parent: ObjectState
     ) throws(Errno) {
-        if try existing(request.path.last ?? [], in: parent) != nil {
+        if try childIfThere(request.path.last ?? [], in: parent) != nil {
             notes.append("the name exists already; judged as if it did not")
         }
         let creation = CreationRequest(
             kind: call == .mkdir ? .directory : .file, mode: FileMode(rawValue: call == .mkdir ? 0o777 : 0o666), umask: 0o022)
-        let parts = try (request.path.last ?? []).withCName { (name) throws(Errno) in
+        let operands = try (request.path.last ?? []).withCName { (name) throws(Errno) in
             Operands(creating: creation.kind, name, in: parent)
         }
-        ask(.create(creation), parts, [.parent: Explanation.Place(depth: request.path.count - 1)], word: call.rawValue)
+        ask(.create(creation), operands, [.parent: Explanation.Place(depth: request.path.count - 1)], word: call.rawValue)
     }
 
     private mutating func judgeObject(
@@ -82,9 +83,9 @@ struct ExplainRun<C: Credential> {
         let depth = request.path.count
         var places: [ObjectRole: Explanation.Place] = [.object: Explanation.Place(depth: depth)]
         if object.facts.kind == .symlink { notes.append("a symbolic link: it is judged itself, not what it leads to") }
-        var parts = Operands(object: object)
+        var operands = Operands(object: object)
         if request.asked.asksDirectory, let parent {
-            parts = Operands(removing: object, from: parent)
+            operands = Operands(removing: object, from: parent)
             places[.parent] = Explanation.Place(depth: depth - 1)
         }
         let operation: Operation
@@ -92,9 +93,9 @@ struct ExplainRun<C: Credential> {
         case .right(let right): operation = .rights(right)
         case .call(let call):
             if call.takesSecondPath {
-                guard let new = try newName(request, parent, &places) else { return }
+                guard let new = try resolveNewName(request, parent, &places) else { return }
                 if let directory = new.directory {
-                    parts = try new.name.withCName { (name) throws(Errno) in
+                    operands = try new.name.withCName { (name) throws(Errno) in
                         guard call == .rename, let parent else { return Operands(linking: object, as: name, in: directory) }
                         return Operands(
                             moving: object, from: parent, to: name, in: directory, isSame: new.isSame,
@@ -105,31 +106,32 @@ struct ExplainRun<C: Credential> {
             operation = self.operation(call, on: object.facts)
         }
         let word = request.asked.call?.rawValue
-        ask(operation, parts, places, word: word ?? "")
+        ask(operation, operands, places, word: word ?? "")
     }
 
-    /// Where a rename or link leads.
+    /// The new name of a rename or link.
     private struct NewName {
         var directory: ObjectState?
-        /// The directory of the old name, which then plays both parts.
+        /// Both names are in one directory, which then has both roles.
         var isSame = false
         var name: [UInt8]
         var target: ObjectState?
     }
 
-    /// The directory of the new name and what bears it already. nil: the way to it is closed.
-    private mutating func newName(
+    /// Resolves the directory of the new name, and the object that has it already.
+    /// - Returns: nil if the search on the path is denied.
+    private mutating func resolveNewName(
         _ request: ExplainRequest, _ parent: ObjectState?, _ places: inout [ObjectRole: Explanation.Place]
     ) throws(Errno) -> NewName? {
         guard let second = request.secondPath, let name = second.last else {
             places[.targetParent] = Explanation.Place(depth: max(request.path.count - 1, 0))
             return NewName(directory: parent, name: request.path.last ?? [])
         }
-        guard let destination = try directory(of: second, second: true, after: request.path) else { return nil }
-        // Where both names are in one directory, the authorizer asks that directory once.
+        guard let destination = try walkToParent(of: second, second: true, after: request.path) else { return nil }
+        // With both names in one directory, the authorizer checks that directory once.
         var new = NewName(directory: destination, isSame: second.dropLast() == request.path.dropLast(), name: name)
         places[.targetParent] = Explanation.Place(isSecondPath: true, depth: second.count - 1)
-        guard let target = try existing(name, in: destination) else { return new }
+        guard let target = try childIfThere(name, in: destination) else { return new }
         if request.asked.call == .link {
             notes.append("the new name exists already; judged as if it did not")
             return new
@@ -139,7 +141,7 @@ struct ExplainRun<C: Credential> {
         return new
     }
 
-    /// The call with values that ask exactly for what the word says.
+    /// The operation with values that require exactly the rights that the word means.
     private func operation(_ call: OperationWord, on facts: ObjectFacts) -> Operation {
         switch call {
         case .openRead: facts.kind == .directory ? .list : .open(.read)
@@ -150,7 +152,7 @@ struct ExplainRun<C: Credential> {
         case .unlink: .unlink
         case .rmdir: .removeDirectory
         case .link: .link
-        // To oneself; who owns it already is asked about giving it away.
+        // To the subject. If the subject is the owner, to another user.
         case .chown: .chown(uid: facts.owner == credential.uid ? facts.owner ^ 1 : credential.uid, gid: nil)
         case .chmod: .chmod(facts.mode.subtracting([.setUser, .setGroup]))
         case .chflags: .chflags(facts.flags.symmetricDifference(.hidden))
@@ -161,7 +163,7 @@ struct ExplainRun<C: Credential> {
         case .readlink: .readLink
         case .truncate: .truncate
         case .utimes: .setTimes(access: .chosen, modification: .chosen)
-        // What is there already is not asked about.
+        // A change: setting the present list would require nothing.
         case .setacl: .setACL(facts.acl == nil ? ACL([]) : nil)
         case .accessRead: .access(.read)
         case .accessWrite: .access(.write)
@@ -169,10 +171,12 @@ struct ExplainRun<C: Credential> {
         }
     }
 
-    // MARK: The way
+    // MARK: The path
 
-    mutating func isOpen(_ path: [[UInt8]]) -> Bool {
-        do throws(Errno) { return try directory(of: path, second: false) != nil } catch { return false }
+    /// Walks a path.
+    /// - Returns: whether all its directories may be searched.
+    mutating func walk(_ path: [[UInt8]]) -> Bool {
+        do throws(Errno) { return try walkToParent(of: path, second: false) != nil } catch { return false }
     }
 
     private func top() throws(Errno) -> ObjectState {
@@ -189,13 +193,14 @@ struct ExplainRun<C: Credential> {
         try name.withCName { (name) throws(Errno) in try explainer.loader.child(name, of: directory) }
     }
 
-    private func existing(_ name: [UInt8], in directory: ObjectState) throws(Errno) -> ObjectState? {
+    private func childIfThere(_ name: [UInt8], in directory: ObjectState) throws(Errno) -> ObjectState? {
         try name.withCName { (name) throws(Errno) in try explainer.loader.childIfThere(name, of: directory) }
     }
 
-    /// The directory that holds the last name, after a search of each on the way; `nil` = one refused.
+    /// Walks to the directory of the last name, and asks for search in each directory.
     /// - Parameter first: a path whose directories have been asked already.
-    private mutating func directory(
+    /// - Returns: nil if a search is denied.
+    private mutating func walkToParent(
         of path: [[UInt8]], second: Bool, after first: [[UInt8]]? = nil
     ) throws(Errno) -> ObjectState? {
         var current = try top()
@@ -208,14 +213,14 @@ struct ExplainRun<C: Credential> {
             }
             guard current.facts.kind == .directory else { throw .notdir }
             let isAsked = first.map { depth < $0.count && $0.prefix(depth) == path.prefix(depth) } ?? false
-            // A sandbox may refuse one name of a directory and not another (docs/sandbox-zones.md Z5).
+            // A sandbox may deny one name of a directory and allow another (docs/sandbox-zones.md Z5).
             if !isAsked || first?[depth] != path[depth] {
                 let place = Explanation.Place(isSecondPath: second, depth: depth)
                 let directory = current
-                let parts = try path[depth].withCName { (name) throws(Errno) in Operands(finding: name, in: directory) }
-                guard ask(.lookup, parts, [.object: place], word: "search") else {
-                    isWayClosed = true
-                    // The directory may be searched, only not for this name (docs/sandbox-zones.md Z5).
+                let operands = try path[depth].withCName { (name) throws(Errno) in Operands(finding: name, in: directory) }
+                guard ask(.lookup, operands, [.object: place], word: "search") else {
+                    isPathClosed = true
+                    // The directory may be searched, but not for this name (docs/sandbox-zones.md Z5).
                     if case .sandbox? = steps.last?.decision.stage, directory.location.rights.contains(.search) {
                         let (denied, looked) = (denial, considered)
                         var refusal = steps.removeLast()
@@ -236,8 +241,9 @@ struct ExplainRun<C: Credential> {
         return current
     }
 
-    /// FIFOs, sockets and devices are hidden from those who could not open them (docs/security.md).
-    private mutating func gateRefuses(_ object: ObjectState, at place: Explanation.Place) -> Bool {
+    /// Asks the gate in front of special files (docs/security.md) and records the step.
+    /// - Returns: whether the gate denies.
+    private mutating func askGate(_ object: ObjectState, at place: Explanation.Place) -> Bool {
         guard let answer = explainer.judge.gate.decide(Operands(object: object), credential, on: volume) else { return false }
         steps.append(
             RawStep(
@@ -252,22 +258,23 @@ struct ExplainRun<C: Credential> {
 
     // MARK: Asking
 
-    /// Puts one operation to the authorizer and keeps what it looked at. Returns whether it is allowed.
+    /// Asks the authorizer about one operation and records what it examined.
+    /// - Returns: whether the operation is allowed.
     @discardableResult
     private mutating func ask(
-        _ operation: Operation, _ parts: Operands, _ places: [ObjectRole: Explanation.Place], word: String
+        _ operation: Operation, _ operands: Operands, _ places: [ObjectRole: Explanation.Place], word: String
     ) -> Bool {
-        let nodes = parts.nodes
-        var volume = volume
-        if case .link = operation { volume.protectsHardLinks = KernelSettings.protectsHardLinks }
-        var inquiry = Inquiry(credential, on: volume, sandbox: parts.confinement, observer: RecordingObserver())
-        let decision = inquiry.authorize(operation, nodes)
+        let facts = operands.facts
+        var settings = volume
+        if case .link = operation { settings.protectsHardLinks = KernelSettings.protectsHardLinks }
+        var inquiry = Inquiry(credential, on: settings, sandbox: operands.confinement, observer: RecordingObserver())
+        let decision = inquiry.authorize(operation, facts)
         func place(_ role: ObjectRole) -> Explanation.Place {
-            // Both names in one directory: the part of the new one's is played by the old one's.
+            // With both names in one directory, the directory of the old name has both roles.
             places[role] ?? places[role == .targetParent ? .parent : .object] ?? places.values.first
                 ?? Explanation.Place(depth: 0)
         }
-        let principal: ObjectRole = nodes.object == nil ? .parent : .object
+        let principal: ObjectRole = facts.object == nil ? .parent : .object
         considered = []
         var check: Check?
         var posix: (PosixACL.Entry, mask: UInt16)?
@@ -280,26 +287,26 @@ struct ExplainRun<C: Credential> {
                 considered.append(
                     RawEntry(
                         place: place(role), index: index, entry: entry, effect: effect,
-                        isDirectory: nodes[role]?.kind == .directory))
+                        isDirectory: facts[role]?.kind == .directory))
             case .stage: break
             case .posixEntry(let role, let index):
-                posix = nodes[role].flatMap { object in object.posixACL.map { ($0.entries[index], object.mode.rawValue >> 3 & 7) } }
+                posix = facts[role].flatMap { object in object.posixACL.map { ($0.entries[index], object.mode.rawValue >> 3 & 7) } }
             case .decision(let decision):
                 var role = check?.role ?? principal
                 var rule: String?
                 if case .sandbox(let refusing) = decision.stage {
-                    rule = parts.rule(on: refusing)
-                    // It refuses before any check is begun; a right is always one on the object.
+                    rule = operands.rule(on: refusing)
+                    // The sandbox denies before a check begins. A single right is always one on the object.
                     if case .rights(let right) = operation { check = Check(right, on: .object) } else { role = refusing }
                 }
-                let isDirectory = nodes[role]?.kind == .directory
+                let isDirectory = facts[role]?.kind == .directory
                 var words = check.map { rightWords($0.rights, isDirectory: isDirectory) } ?? []
                 if words.isEmpty { words = [word.isEmpty ? "-" : word] }
                 steps.append(
                     RawStep(
-                        place: place(role), words: words, decision: decision, entry: decidingEntry(decision, nodes),
+                        place: place(role), words: words, decision: decision, entry: decidingEntry(decision, facts),
                         posix: posix, rule: rule))
-                noteUnreadable(decision, nodes)
+                noteUnreadable(decision, facts)
                 (check, posix) = (nil, nil)
             }
         }
@@ -307,37 +314,37 @@ struct ExplainRun<C: Credential> {
         return decision.isAllowed
     }
 
-    /// Else it would seem that the mode's group bits had refused.
-    private mutating func noteUnreadable(_ decision: Decision, _ nodes: FactsByRole) {
-        guard case .mode(.group, let role) = decision.stage, nodes[role]?.posixACL?.isUnreadable ?? false else { return }
+    /// Notes an unreadable POSIX ACL. Without the note, the group bits of the mode would seem to deny.
+    private mutating func noteUnreadable(_ decision: Decision, _ facts: FactsByRole) {
+        guard case .mode(.group, let role) = decision.stage, facts[role]?.posixACL?.isUnreadable ?? false else { return }
         notes.append("the POSIX ACL of the backing object cannot be read: all but the owner are judged as if it named them without rights")
     }
 
-    private func decidingEntry(_ decision: Decision, _ nodes: FactsByRole) -> (ACE, isDirectory: Bool)? {
-        guard case .entry(let role, let index) = decision.stage, let object = nodes[role],
+    private func decidingEntry(_ decision: Decision, _ facts: FactsByRole) -> (ACE, isDirectory: Bool)? {
+        guard case .entry(let role, let index) = decision.stage, let object = facts[role],
             let entries = object.acl?.entries, entries.indices.contains(index)
         else { return nil }
         return (entries[index], object.kind == .directory)
     }
 
     func explanation(names: some IdentityNames) -> Explanation {
-        var explanation = Explanation()
+        var result = Explanation()
         func line(_ entry: ACE, _ isDirectory: Bool) -> String {
             ACLTextPrinter.line(entry, isDirectory: isDirectory, names: names)
         }
-        explanation.steps = steps.map { step in
+        result.steps = steps.map { step in
             Explanation.Step(
                 place: step.place, words: step.words, isAllowed: step.decision.isAllowed, stage: step.decision.stage.name,
                 entry: step.rule ?? step.entry.map { line($0.0, $0.isDirectory) }
                     ?? step.posix.map { "POSIX ACL \($0.0.text(names: names)), mask \(PosixACL.Entry.letters($0.mask))" })
         }
-        explanation.considered = considered.map { entry in
+        result.considered = considered.map { entry in
             Explanation.Considered(
                 place: entry.place, index: entry.index, entry: line(entry.entry, entry.isDirectory),
                 effect: entry.effect.shown(isDirectory: entry.isDirectory))
         }
-        explanation.notes = notes
-        explanation.denial = denial
-        return explanation
+        result.notes = notes
+        result.denial = denial
+        return result
     }
 }

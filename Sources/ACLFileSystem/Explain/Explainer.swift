@@ -4,28 +4,32 @@ import BackingStore
 import Identity
 import LinuxSystem
 
-/// What is asked about: names from the mount's top, none for the top itself.
+/// A question about one operation. Paths are names from the mount's root; no name means the root itself.
 public struct ExplainRequest: Sendable {
     public var asked: AskedOperation
     public var path: [[UInt8]]
     public var secondPath: [[UInt8]]?
-    /// Names in a path that is asked about.
-    static let mostNames = 256
+    /// The maximum number of names in a path.
+    static let maximumNames = 256
 
     public init(_ asked: AskedOperation, path: [[UInt8]], secondPath: [[UInt8]]? = nil) {
         (self.asked, self.path, self.secondPath) = (asked, path, secondPath)
     }
 }
 
-/// Answers what would be decided, by the functions that decide. Neither the kernel nor the node table learns of it.
+/// Answers what would be decided, by the functions that decide. It changes neither the node table nor the kernel's caches.
 public struct Explainer: Sendable {
     let loader: ObjectLoader
     let judge: Judge
     let share: Share
     let accounts: AccountService
 
-    /// Decides as the operation would, by the same function and with an observer that keeps notes. Neither
-    /// the kernel nor the node table learns of it.
+    /// Decides as the operation would, with an observer that records the reasons.
+    /// - Parameters:
+    ///   - request: the operation and its paths.
+    ///   - credential: of the subject.
+    /// - Returns: each step of the decision.
+    /// - Throws: if a path cannot be resolved.
     public func explain(
         _ request: ExplainRequest, credential: some Credential
     ) throws(ControlFailure) -> Explanation {
@@ -43,9 +47,9 @@ public struct Explainer: Sendable {
         return run
     }
 
-    /// Where a sandbox closes the way, it does so to whoever comes through this mount, and does not tell whether there is
-    /// anything behind (docs/sandbox-zones.md Z5): so one caller's answer is everybody's.
-    /// - Returns: nil if the way is open, or something else closes it.
+    /// The answer if the sandbox denies the search on the path. It denies that to every caller of this mount, and reveals nothing about what
+    /// the path leads to (docs/sandbox-zones.md Z5), so any client may read the answer.
+    /// - Returns: nil if the search is allowed, or denied by another rule.
     func closedBySandbox(_ request: ExplainRequest, credential: some Credential) -> Explanation? {
         guard loader.view != nil, let run = try? judged(request, credential: credential), run.isClosedBySandbox else { return nil }
         var explanation = run.explanation(names: accounts.identityNames())
@@ -55,14 +59,19 @@ public struct Explainer: Sendable {
         return explanation
     }
 
-    /// Whether somebody may search all directories that lead to a name.
+    /// Whether the subject may search all directories that lead to a name.
     func mayReach(_ path: [[UInt8]], credential: some Credential) -> Bool {
         if path.isEmpty { return true }
         var run = ExplainRun(explainer: self, credential: credential)
-        return share.lock.withReadLock { run.isOpen(path) }
+        return share.lock.withReadLock { run.walk(path) }
     }
 
-    /// Every right of a caller, each asked by itself, after the search on the way.
+    /// Decides every right on an object by itself, after the search on the path.
+    /// - Parameters:
+    ///   - path: names from the mount's root.
+    ///   - credential: of the subject.
+    /// - Returns: one explanation for each right; a single one if the search is denied.
+    /// - Throws: if the path cannot be resolved.
     public func effective(
         _ path: [[UInt8]], credential: some Credential
     ) throws(ControlFailure) -> [Explanation] {
@@ -71,28 +80,31 @@ public struct Explainer: Sendable {
             let request = ExplainRequest(.right(name.right), path: path)
             let run = try judged(request, credential: credential)
             answers.append(run.explanation(names: accounts.identityNames()))
-            // The same for every right.
-            if run.isWayClosed { break }
+            // Every right would get the same answer.
+            if run.isPathClosed { break }
         }
         return answers
     }
 
-    /// Whether somebody may learn what others may do here: search on the way, then readattr and readsecurity.
+    /// Whether the subject may learn what others may do here: by search on the path, then readattr and readsecurity.
+    /// - Parameters:
+    ///   - request: the question about another subject.
+    ///   - credential: of the client that asks.
     public func mayInspect(_ request: ExplainRequest, credential: some Credential) -> Bool {
         for path in [request.path, request.secondPath].compactMap({ $0 }) {
-            var places = [path]
+            var paths = [path]
             if request.asked.asksDirectory || request.asked.call?.takesSecondPath == true {
-                places.append(Array(path.dropLast()))
+                paths.append(Array(path.dropLast()))
             }
-            for place in places {
+            for checked in paths {
                 do {
-                    if try !explain(ExplainRequest(.call(.stat), path: place), credential: credential).isAllowed {
+                    if try !explain(ExplainRequest(.call(.stat), path: checked), credential: credential).isAllowed {
                         return false
                     }
                 } catch {
-                    // What is to be made, or replaced by a rename, need not be there; its directory is asked.
+                    // A name that is created or replaced need not exist: its directory is checked.
                     let mayMiss = request.asked.call?.creates == true || request.asked.call?.takesSecondPath == true
-                    if error.errno != .noent || !mayMiss || place.count < path.count { return false }
+                    if error.errno != .noent || !mayMiss || checked.count < path.count { return false }
                 }
             }
         }

@@ -6,20 +6,20 @@ import LinuxSystem
 import MountOptions
 import Synchronization
 
-// Which way the data of a handle may go (docs/data-path.md). What the kernel does by itself nobody judges, so that is
-// left to it for which there is nothing to judge.
+// The path of a handle's data (docs/data-path.md). No request tells of what the kernel reads and writes by itself, so the kernel gets the
+// files on which no read or write would be judged.
 
 extension ObjectFacts {
-    /// Whether the kernel may read and write the object without us, for everybody who opens it.
+    /// Whether the kernel may read and write the object by itself, for every caller that opens it.
     ///
-    /// Not if some may only append: O_APPEND can be cleared after opening, and a mapping knows none. Not with set-id bits:
-    /// a store into a mapping is a write that no request tells of.
+    /// False if some callers may only append: they can clear O_APPEND after opening, and a mapping has no such mode. False with set-id
+    /// bits: a store into a mapping must clear them, and no request tells of it.
     var leavesNothingToJudge: Bool {
         kind == .file && mode.isDisjoint(with: [.setUser, .setGroup]) && appendingImpliesWriting
     }
 }
 
-/// Chooses the way of each handle's data, and tells the kernel which backing files it may reach by itself (docs/data-path.md).
+/// Chooses the path of each handle's data, and opens the backing files that the kernel may reach by itself (docs/data-path.md).
 final class DataPaths: Sendable {
     let share: Share
     private let mounts: TreeMounts
@@ -27,9 +27,12 @@ final class DataPaths: Sendable {
     let backingIDs: BackingIDs
     let accessTimes: AccessTimes
     private let report: @Sendable (String) -> Void
-    private let hasSaidBusy = Atomic<Bool>(false)
+    private let hasReportedBusy = Atomic<Bool>(false)
 
     /// - Parameters:
+    ///   - mounts: of the backing tree.
+    ///   - judge: of this mount.
+    ///   - accessTimes: how the mount updates access times.
     ///   - isShared: other hosts share the files.
     ///   - report: writes a line for the administrator.
     init(
@@ -42,32 +45,33 @@ final class DataPaths: Sendable {
 }
 
 extension DataPaths {
-    /// The flags of the mount have changed. Files that are open keep what they have.
+    /// Applies a remount's rule for access times. Open files keep theirs.
     func changeAccessTimes(_ rule: AccessTimeRule) {
         accessTimes.change(to: rule)
         backingIDs.closeAllIdle()
     }
 
-    /// What a handle about to be made asks of its path.
-    func demand(
+    /// What a new handle requires of its data path.
+    /// - Parameter mayRetry: the open is tried again if paths of other handles exclude it.
+    func makeDemand(
         _ intent: OpenIntent, of object: ObjectState, isAppendOnly: Bool, clearsSetID: Bool, mayRetry: Bool = false,
         _ caller: Caller
     ) -> DataDemand {
         let writes = intent.contains(.write)
-        // The kernel's own writing clears set-id bits, whoever writes; root's leaves them (docs/authorization.md 6.7).
+        // A write by passthrough clears set-id bits for every caller; a write by root must leave them (docs/authorization.md 6.7).
         let hasSetID = !object.facts.mode.isDisjoint(with: [.setUser, .setGroup])
         return DataDemand(
             allowsPassthrough: object.facts.leavesNothingToJudge, isUncached: clearsSetID,
-            // Once O_APPEND is cleared (fcntl(2)) the kernel would still add at the end of the backing file.
+            // After fcntl(2) has cleared O_APPEND, the backing file would still have it.
             mustReachDaemon: writes
                 && (intent.contains(.append) || caller.uid == 0 && (hasSetID || mayNeedReserve(object.descriptor))),
             mustNotBeMapped: isAppendOnly, isMappable: writes && intent.contains(.read),
-            // Only executing opens for neither, and that reads.
+            // OPEN for execution has neither mode, and reads.
             reads: intent.contains(.read) || !writes, writes: writes, user: caller.uid, mayRetry: mayRetry)
     }
 
-    /// Root may use what the file system keeps for it, but a backing id has one user for all who open the file, and that
-    /// is nobody. So where the room for everybody comes to its end, root's writes come here (decision 14).
+    /// Whether a write of root's may need the blocks that are reserved for root. A backing id has one credential for all callers, and
+    /// that one may not use them. So when free space runs out, root's writes pass the daemon (decision 14).
     private func mayNeedReserve(_ descriptor: SharedDescriptor) -> Bool {
         guard FileSystemUser.restrictedID != nil, let status = try? Syscall.fstatvfs(descriptor.rawValue),
             status.bfree > status.bavail
@@ -75,26 +79,26 @@ extension DataPaths {
         return status.bavail.multipliedReportingOverflow(by: max(status.frsize, 1)).partialValue < nearReserve
     }
 
-    /// Joins the way of an object's data.
+    /// Joins the data path that the object's handles share.
     /// - Throws: `busy` as `DataPathTable.join` does.
     func acquireDataPath(_ object: ObjectState, _ demand: DataDemand) throws(Errno) -> DataPathReference {
-        let dataPath = try share.dataPaths.acquire(
-            object.object.key, demand, on: backingIDs, everyMount: mounts.everyMountPasses(backingIDs),
+        let path = try share.dataPaths.acquire(
+            object.object.key, demand, on: backingIDs, everyMount: mounts.everyMountHasPassthrough(backingIDs),
             object.descriptor.rawValue)
         if object.status.nlink == 0 { share.dataPaths.noteRemoval(of: object.object.key) }
-        return dataPath
+        return path
     }
 
-    /// Once: it is no answer that a program expects of open(2).
+    /// Reports EBUSY to the administrator, once: programs do not expect it of open(2).
     func noteBusy(_ node: Node) {
-        if hasSaidBusy.exchange(true, ordering: .relaxed) { return }
+        if hasReportedBusy.exchange(true, ordering: .relaxed) { return }
         report(
             "inode \(node.object.key.inode): opened for reading and appending only while other programs hold it open in a "
                 + "way by which it could be changed through a mapping (EBUSY); it can be opened so when they have closed it")
     }
 }
 
-/// Room for everybody, in bytes, below which root's writes are not left to the kernel.
+/// Bytes of unreserved free space below which root's writes pass the daemon.
 private let nearReserve: UInt64 = 1 << 30
 
 extension Opening {
@@ -109,7 +113,7 @@ extension Opening {
 }
 
 extension DataPaths {
-    /// For `aclfs status`: opens by the way of their data, the kernel's ids of backing files, and files that are held.
+    /// For `aclfs status`: opens by data path, backing ids, and held files.
     var members: [JSON.Member] {
         func number(_ value: UInt64) -> JSON { .integer(Int64(clamping: value)) }
         return [

@@ -6,10 +6,10 @@ import LinuxSystem
 import MountOptions
 import Synchronization
 
-// Gaps that a program leaves are filled when it closes (docs/zerofill.md, docs/decisions/0009-zero-fill.md): at FLUSH,
-// for which close(2) waits, room is reserved, which changes no byte; zeros are written when nobody can write any more.
+// Gaps are filled after close(2) (docs/zerofill.md, docs/decisions/0009-zero-fill.md). FLUSH, for which close(2) waits, reserves blocks and
+// changes no byte. Zeros are written when no handle can write any more.
 
-/// Reserves the gaps that a program leaves when it closes, and has zeros written when nobody can write any more.
+/// Reserves blocks for the gaps of a file at close(2), and queues the file for zeros when no handle can write any more.
 final class GapReservations: Sendable {
     let loader: ObjectLoader
     let kernel: KernelView
@@ -30,7 +30,12 @@ final class GapReservations: Sendable {
 }
 
 extension GapReservations {
-    /// A descriptor of the file was closed.
+    /// Reserves the gaps that appeared since the last FLUSH. A descriptor of the file was closed.
+    /// - Parameters:
+    ///   - id: of the handle.
+    ///   - caller: that closed it.
+    ///   - isInterrupted: a signal asks the caller to stop.
+    /// - Throws: what close(2) is to return: no space, no quota, or `intr`.
     func flush(_ id: HandleID, _ caller: Caller, isInterrupted: () -> Bool) throws(Errno) {
         guard options.zeroFill != .off else { return }
         let file = try handles.file(id)
@@ -45,14 +50,14 @@ extension GapReservations {
             return (state.closes, state.examinedEnd)
         }
         if closes > 1 { share.writableFiles.times.discard(writableFile.key) }
-        guard size > examinedEnd else { return wantZeros(writableFile) }
+        guard size > examinedEnd else { return requestZeros(of: writableFile) }
         defer {
             share.writableFiles.times.noteClose(writableFile.key)
-            wantZeros(writableFile)
+            requestZeros(of: writableFile)
             if writableFile.state.withLock({ $0.hasGaps }) { kernel.invalidateAttributes(of: file.node) }
         }
-        // The kernel may move data by this very handle, and hold the file meanwhile. For what one user holds nobody else waits,
-        // as long as it holds no more than a few threads; what others may hold is looked at on a spare one.
+        // The kernel may move data by this very handle and hold the file. If only this user's handles can hold it, the call may block here:
+        // no other user waits, and few threads may block for one user. Otherwise a spare thread makes the call.
         switch share.dataPaths.claimUnlessOthersHold(writableFile.key, caller.uid) {
         case .noUser: return try reserve(file, writableFile, gaps, upTo: size, caller, isInterrupted)
         case .others: break
@@ -74,22 +79,22 @@ extension GapReservations {
         }.get()
     }
 
-    /// Reserves room for the gaps that were not looked at yet.
+    /// Reserves blocks for the gaps that were not examined yet.
     private func reserve(
         _ file: OpenFile, _ writableFile: WritableFile, _ gaps: Gaps, upTo size: UInt64, _ caller: Caller, _ isInterrupted: () -> Bool
     ) throws(Errno) {
         let state = writableFile.state.withLock { $0 }
         guard size > state.examinedEnd else { return }
-        // What does not fit is found out before anything is taken.
-        try checkRoom(gaps, state.examinedEnd..<size, state)
-        // What is stored through a mapping is neither seen nor announced by a close.
+        // Reserve nothing if not everything fits.
+        try requireSpace(gaps, state.examinedEnd..<size, state)
+        // A store through a mapping is neither seen nor followed by a close.
         let movesTime =
             state.writers > 1 || state.closes > 1 || file.isReadable
             || share.dataPaths.mayChangeUnnoticed(writableFile.key, file.pathDescriptor.rawValue)
         func reserveNext() throws(Errno) -> FillStep {
             do throws(Errno) {
                 return try writableFile.exclusively(share.held, for: caller.uid) { () throws(Errno) in
-                    // What somebody appends meanwhile is for his own close.
+                    // What another handle appends meanwhile is left to its own FLUSH.
                     try gaps.reserveNext(
                         writableFile, upTo: size, share.writableFiles, asRoot: state.spendsRootReserve, movesTime: movesTime)
                 }
@@ -118,17 +123,19 @@ extension GapReservations {
         }
     }
 
-    private func checkRoom(_ gaps: Gaps, _ range: Range<UInt64>, _ state: WritableFile.State) throws(Errno) {
+    /// - Throws: `nospc` if the gaps do not fit.
+    private func requireSpace(_ gaps: Gaps, _ range: Range<UInt64>, _ state: WritableFile.State) throws(Errno) {
         for _ in 0..<20 {
             guard try gaps.exceedFreeSpace(in: range, excluding: state.excluded, forRoot: state.spendsRootReserve) else { return }
-            // A file that was removed while its gaps are filled has its room until the next look at it.
+            // The filler may hold blocks of a removed file until its next step.
             guard share.writableFiles.filler.count > 0 else { break }
             waiting { SystemTime.sleep(milliseconds: 5) }
         }
         throw .nospc
     }
 
-    private func wantZeros(_ writableFile: WritableFile) {
+    /// Notes that zeros are to be written when no handle can write any more.
+    private func requestZeros(of writableFile: WritableFile) {
         guard zeroFill(of: writableFile.key) == .write else { return }
         writableFile.state.withLock { state in
             state.largestWritten = max(state.largestWritten ?? 0, options.zeroFillMax)
@@ -136,20 +143,20 @@ extension GapReservations {
         }
     }
 
-    /// A handle is gone; with the last one that could write, the time for zeros has come.
+    /// Removes a handle. After the last one that could write, queues the file for zeros.
     func release(_ id: HandleID) {
         let file = try? handles.file(id)
         handles.remove(id)
         guard let file, let writableFile = file.writableFile else { return }
         let size = (try? Syscall.statx(file.pathDescriptor.rawValue).size) ?? 0
-        if options.zeroFill != .off { wantZeros(writableFile) }
-        setTimeBackUnlessHeld(writableFile, file)
+        if options.zeroFill != .off { requestZeros(of: writableFile) }
+        restoreTimeUnlessHeld(writableFile, file)
         let isDue = writableFile.state.withLock { state in
             state.writers -= 1
             state.closedEnd = size
             guard state.writers == 0 else { return false }
-            let isLate = options.zeroFill != .off && size > state.examinedEnd
-            let isDue = isLate || state.partialReservation != nil || state.hasGaps && state.largestWritten != nil
+            let isUnreserved = options.zeroFill != .off && size > state.examinedEnd
+            let isDue = isUnreserved || state.partialReservation != nil || state.hasGaps && state.largestWritten != nil
             if !isDue { state.hasGaps = false }
             if isDue { state.hasGaps = true }
             guard isDue, !state.isQueued else { return false }
@@ -157,7 +164,7 @@ extension GapReservations {
             return true
         }
         guard isDue else { return share.writableFiles.release(writableFile) }
-        // Not the handle itself: it could write, and would never be alone.
+        // The job must not hold the handle: it would count as one that can write.
         let node = file.node
         let job = FillJob(
             writableFile: writableFile, pathDescriptor: file.pathDescriptor, files: share.writableFiles, dataPaths: share.dataPaths,
@@ -167,28 +174,28 @@ extension GapReservations {
         share.writableFiles.filler.add(job)
     }
 
-    /// The time that the file's close moved. The handle itself moves no data any more; readers may hold the file.
-    private func setTimeBackUnlessHeld(_ writableFile: WritableFile, _ file: OpenFile) {
+    /// Restores the mtime that the file's close moved. The handle itself moves no data any more, but readers may hold the file.
+    private func restoreTimeUnlessHeld(_ writableFile: WritableFile, _ file: OpenFile) {
         guard writableFile.state.withLock({ $0.writers == 1 && $0.hasMovedTime }) else { return }
         if share.dataPaths.claim(writableFile.key, against: .request(from: backingIDs)) {
             defer { share.dataPaths.unclaim(writableFile.key) }
-            return setTimeBack(writableFile, file)
+            return restoreTime(writableFile, file)
         }
-        // The count of writers goes on without it: a time that another writer moved is not set back.
-        let held = share.writableFiles.retain(writableFile.key)
+        // The count of writers changes meanwhile: a time that another writer has moved is not restored.
+        let retained = share.writableFiles.retain(writableFile.key)
         let (pathDescriptor, node, times) = (file.pathDescriptor, file.node, share.writableFiles.times)
         let opens = writableFile.state.withLock { $0.opens }
         share.held.runUnobserved(writableFile.key) { [self] in
-            defer { share.writableFiles.release(held) }
-            let isSet = try? held.tryExclusively(within: 1_000_000_000) { () throws(Errno) in
-                guard held.state.withLock({ $0.writers == 0 && $0.opens == opens }) else { return false }
-                return times.restore(held.key, pathDescriptor.rawValue)
+            defer { share.writableFiles.release(retained) }
+            let isSet = try? retained.tryExclusively(within: 1_000_000_000) { () throws(Errno) in
+                guard retained.state.withLock({ $0.writers == 0 && $0.opens == opens }) else { return false }
+                return times.restore(retained.key, pathDescriptor.rawValue)
             }
             if isSet == true { kernel.invalidateAttributes(of: node) }
         }
     }
 
-    private func setTimeBack(_ writableFile: WritableFile, _ file: OpenFile) {
+    private func restoreTime(_ writableFile: WritableFile, _ file: OpenFile) {
         let times = share.writableFiles.times
         let isSet = try? writableFile.tryExclusively(within: 100_000_000) { () throws(Errno) in
             if writableFile.state.withLock({ $0.writers == 1 && $0.closes == 1 }) {
@@ -200,17 +207,17 @@ extension GapReservations {
         if isSet == true { kernel.invalidateAttributes(of: file.node) }
     }
 
-    /// Runs what opens a file for writing: zeros are not written meanwhile, nor until its RELEASE.
-    func openingForWriting(
-        _ node: Node, _ caller: Caller, _ open: (WritableFile) throws(Errno) -> Opening
+    /// Opens a file for writing while no zeros are written, nor will be until its RELEASE.
+    func openForWriting(
+        _ node: Node, _ caller: Caller, _ body: (WritableFile) throws(Errno) -> Opening
     ) throws(Errno) -> Opening {
         let writableFile = share.writableFiles.retain(node.object.key)
         share.writableFiles.times.awaitRelease(node.object.key)
         do throws(Errno) {
-            let opening = try writableFile.exclusively(share.held, for: caller.uid) { () throws(Errno) in try open(writableFile) }
+            let opening = try writableFile.exclusively(share.held, for: caller.uid) { () throws(Errno) in try body(writableFile) }
             if (try? handles.file(opening.handle))?.writableFile == nil { share.writableFiles.release(writableFile) }
-            // What is written from now on need not come to our knowledge.
-            kernel.tellOthers(of: node.object)
+            // The daemon may not learn of what is written from now on.
+            kernel.invalidateElsewhere(node.object)
             return opening
         } catch {
             share.writableFiles.release(writableFile)
@@ -218,10 +225,10 @@ extension GapReservations {
         }
     }
 
-    /// A handle is being opened, alone; O_TRUNC has done its work.
-    /// - Parameter size: since this runs alone. Who can write already may have made it longer, which counts for nothing.
-    /// - Returns: what is known of the file, if the handle can write.
-    func entering(_ writableFile: WritableFile?, size: UInt64, _ intent: OpenIntent, _ caller: Caller) throws(Errno) -> WritableFile? {
+    /// Notes a handle that is being opened, after O_TRUNC and while no zeros are written.
+    /// - Parameter size: of the file when it was judged. Other writers may have made it longer since; their handles account for that.
+    /// - Returns: the file's growth, if the handle can write.
+    func enterHandle(_ writableFile: WritableFile?, size: UInt64, _ intent: OpenIntent, _ caller: Caller) throws(Errno) -> WritableFile? {
         guard let writableFile else { return nil }
         share.writableFiles.times.discard(writableFile.key)
         guard intent.contains(.write) else {
@@ -232,15 +239,15 @@ extension GapReservations {
         return writableFile
     }
 
-    /// The handle that creating gives. Nothing can be in its way, and names are held, so it must not wait.
-    func enteringNew(_ node: Node, _ caller: Caller) -> WritableFile {
+    /// Notes the handle of a new file. It must not wait, because names are held; no other handle exists.
+    func enterNewHandle(_ node: Node, _ caller: Caller) -> WritableFile {
         let writableFile = share.writableFiles.retain(node.object.key)
         writableFile.noteOpen(size: 0, by: caller.uid)
         return writableFile
     }
 
-    /// Runs what changes a size, a time or a capability, which the fill would trample on.
-    func undisturbed<Value>(
+    /// Runs a change of a size, a time or a capability while no zeros are written: the fill would undo it.
+    func withoutFill<Value>(
         _ id: NodeID, _ caller: Caller, _ changes: SetAttributes? = nil, _ body: () throws(Errno) -> Value
     ) throws(Errno) -> Value {
         let node = try loader.node(id)
@@ -254,8 +261,8 @@ extension GapReservations {
         }
     }
 
-    /// What a program reserves or punches itself is no gap.
-    func exclude(_ file: OpenFile, mode: Int32, offset: Int64, length: Int64, size: UInt64) {
+    /// Excludes a range from the gaps: the program has reserved it or punched it itself.
+    func excludeRange(of file: OpenFile, mode: Int32, offset: Int64, length: Int64, size: UInt64) {
         guard let writableFile = file.writableFile, offset >= 0, length > 0 else { return }
         let start = UInt64(offset)
         var end = start + UInt64(length)
@@ -278,8 +285,8 @@ extension GapReservations {
         ]
     }
 
-    /// What is done to the gaps of a file. On a file system that other hosts share no byte is written: another host may have
-    /// written there since this one looked, and the zeros would go over it.
+    /// What is done to the gaps of a file. On a file system that other hosts share, nothing is written: another host may have written there
+    /// meanwhile, and zeros would overwrite it.
     func zeroFill(of key: ObjectKey) -> MountOptions.ZeroFill {
         options.zeroFill == .write && loader.tree.isShared(device: key.device) ? .allocate : options.zeroFill
     }

@@ -3,19 +3,19 @@ import BackingStore
 import FuseSession
 import LinuxSystem
 
-// Every system call that takes the lock of a backing inode is made through `acting` or `usingData`
-// (docs/decisions/0020-held-files.md). As a rule no caller can hold that lock: then the call is made at once, and until it returns
-// no caller comes to hold it. Else the operation fails with `mayBeHeld` before it has changed anything, and runs again on a spare
-// thread, where `acting` lets the metadata lock go for the time of the call.
+// `makeCall` and `makeDataCall` make every system call that takes the lock of a backing inode (docs/decisions/0020-held-files.md). As a rule
+// no caller can hold that lock: then the call is made at once, and no caller comes to hold the lock before it returns. Otherwise the
+// operation fails with `mayBeHeld` before it changes anything, and runs again on a spare thread. There `makeCall` releases the metadata lock
+// during the call.
 
-/// How the metadata lock is held around a system call.
+/// How the metadata lock is held when a system call is made.
 enum MetadataHold {
     case writing
     case reading
     case free
 }
 
-/// Makes system calls that may sleep on a held object: never under a lock that others need, and with a bound for the caller.
+/// Makes system calls that may sleep on a held object: without a lock that others need, and with a deadline for the caller.
 final class HeldCalls: Sendable {
     let loader: ObjectLoader
     let share: Share
@@ -30,10 +30,12 @@ extension HeldCalls {
     /// Makes a system call that changes an object.
     /// - Parameters:
     ///   - object: whose lock the call takes.
-    ///   - other: the same.
-    ///   - hold: how the caller holds the metadata lock.
-    /// - Throws: `mayBeHeld` if it could sleep here; and what `body` throws.
-    func acting<Value: ~Copyable>(
+    ///   - other: a second object whose lock the call takes.
+    ///   - hold: how the metadata lock is held.
+    ///   - body: the system call.
+    /// - Returns: the result of `body`.
+    /// - Throws: `mayBeHeld` if the call could sleep here; and what `body` throws.
+    func makeCall<Value: ~Copyable>(
         on object: ObjectState, and other: ObjectState? = nil, holding hold: MetadataHold = .writing, _ body: () throws(Errno) -> Value
     ) throws(Errno) -> Value {
         if let mark = ActMark.current {
@@ -59,12 +61,13 @@ extension HeldCalls {
         case .file:
             return share.dataPaths.claim(key, against: .request(from: backingIDs))
         case .directory: return !share.held.gates.isClosed(.directory(key))
-        // No data of these goes past us.
+        // The kernel moves no data of these past the daemon.
         case .symlink, .fifo, .socket, .characterDevice, .blockDevice: return true
         }
     }
 
-    /// Before an object is judged for a change: none is under way on a spare thread.
+    /// Requires that no spare thread is changing the object. Call before the object is judged for a change.
+    /// - Throws: `mayBeHeld`.
     func requireNoOtherChange(of object: ObjectState) throws(Errno) {
         if !ThreadMark.isSet, share.held.isChanging(object.object.key) { throw .mayBeHeld }
     }
@@ -73,17 +76,22 @@ extension HeldCalls {
         if object.facts.kind == .file { share.dataPaths.unclaim(object.object.key) }
     }
 
-    /// - Returns: nil where the operation must run on a spare thread.
-    func unlessHeld<Value>(_ caller: Caller, _ body: () throws(Errno) -> Value) throws(Errno) -> Value? {
-        do throws(Errno) { return try passingGates(caller, body) } catch {
+    /// Runs an operation here, unless an object of it may be held.
+    /// - Returns: nil if the operation must run on a spare thread.
+    func runUnlessHeld<Value>(_ caller: Caller, _ body: () throws(Errno) -> Value) throws(Errno) -> Value? {
+        do throws(Errno) { return try passGates(caller, body) } catch {
             guard error == .mayBeHeld, !ThreadMark.isSet else { throw error }
             return nil
         }
     }
 
     /// Runs an operation that changes an object's facts or its size on a spare thread.
-    /// - Parameter unwanted: takes back a result that comes too late.
-    func changingHeld<Value: Sendable>(
+    /// - Parameters:
+    ///   - id: of the object.
+    ///   - unwanted: undoes a result that comes after the deadline.
+    ///   - body: the operation; it refers to nothing that ends with the request.
+    /// - Throws: `held` at the deadline; and what `body` throws.
+    func runHeldChange<Value: Sendable>(
         _ id: NodeID, _ caller: Caller, discard: @escaping @Sendable (Value) -> Void = { _ in },
         _ body: @escaping @Sendable () throws(Errno) -> Value
     ) throws(Errno) -> Value {
@@ -99,9 +107,10 @@ extension HeldCalls {
 // MARK: Names
 
 extension HeldCalls {
-    /// Runs what needs the names of directories; where they are being changed on a spare thread it waits a moment.
+    /// Runs an operation that uses names of directories. While a spare thread changes them, it waits for a short time and runs it again.
     /// - Parameter body: has done nothing when it throws `nameHeld`.
-    func passingGates<Value>(_ caller: Caller, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {
+    /// - Throws: `held` at the deadline; and what `body` throws.
+    func passGates<Value>(_ caller: Caller, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {
         do throws(Errno) { return try body() } catch { guard error == .nameHeld else { throw error } }
         let gates = share.held.gates
         let end = SystemTime.monotonic() + HeldFiles.Deadlines.name.untilFree
@@ -113,7 +122,7 @@ extension HeldCalls {
         throw .held
     }
 
-    /// What a change of names may have to wait for: the objects, and where they are and go to.
+    /// What a change of names may have to wait for: its objects, and the directories of their old and new names.
     struct HeldNames: Sendable {
         var objects: [BackingObject]
         var directories: [BackingObject]
@@ -125,15 +134,17 @@ extension HeldCalls {
         }
     }
 
-    /// Runs an operation that changes names on a spare thread, while others wait at the directories' gates.
+    /// Runs an operation that changes names on a spare thread, while other operations wait at the directories' gates.
     /// - Parameters:
-    ///   - unwanted: takes back a result that comes too late.
-    ///   - find: what the operation is about, now.
-    func changingHeldNames<Value: Sendable>(
+    ///   - unwanted: undoes a result that comes after the deadline.
+    ///   - find: looks up the objects and directories of the operation.
+    ///   - body: the operation; it refers to nothing that ends with the request.
+    /// - Throws: `held` at the deadline; and what `body` throws.
+    func runHeldNameChange<Value: Sendable>(
         _ caller: Caller, discard: @escaping @Sendable (Value) -> Void = { _ in },
         _ find: () throws(Errno) -> HeldNames, _ body: @escaping @Sendable () throws(Errno) -> Value
     ) throws(Errno) -> Value {
-        let names = try passingGates(caller, find)
+        let names = try passGates(caller, find)
         let gates = names.gates
         var probes: [SharedDescriptor] = []
         for object in names.objects { probes.append(try loader.tree.descriptor(of: object)) }
@@ -148,8 +159,8 @@ extension HeldCalls {
         }
     }
 
-    /// The objects and directories of an operation on names, for `changingNames`.
-    func heldNames(_ pairs: [(name: [CChar], parent: NodeID)], besides node: NodeID? = nil) throws(Errno) -> HeldNames {
+    /// Looks up the objects and directories of an operation on names, for `runHeldNameChange`.
+    func findHeldNames(_ pairs: [(name: [CChar], parent: NodeID)], besides node: NodeID? = nil) throws(Errno) -> HeldNames {
         var names = HeldNames(objects: [], directories: [])
         if let node { names.objects.append(try loader.node(node).object) }
         try share.withNamesHeld { () throws(Errno) in
@@ -170,7 +181,7 @@ extension HeldCalls {
 }
 
 extension [CChar] {
-    /// Lends a copied name.
+    /// Lends a name that was copied.
     func asName<Value>(_ body: (UnsafePointer<CChar>) throws(Errno) -> Value) throws(Errno) -> Value {
         try withUnsafeBufferPointer { bytes in
             Result { () throws(Errno) in
@@ -184,11 +195,12 @@ extension [CChar] {
 // MARK: Data
 
 extension HeldCalls {
-    /// Makes a system call on the bytes of an open file; where it could sleep, on a spare thread.
+    /// Makes a system call on the bytes of open files; on a spare thread if it could sleep.
     /// - Parameters:
-    ///   - hold: who could be in the way.
-    ///   - body: refers to nothing that ends with the request.
-    func usingData<Value: Sendable>(
+    ///   - files: whose locks the call takes.
+    ///   - hold: which holders could make it sleep.
+    ///   - body: the system call; it refers to nothing that ends with the request.
+    func makeDataCall<Value: Sendable>(
         of files: [OpenFile], _ caller: Caller, against hold: DataHold,
         _ body: @escaping @Sendable () throws(Errno) -> Value
     ) throws(Errno) -> Value {
@@ -198,14 +210,15 @@ extension HeldCalls {
         for file in files {
             let key = file.node.object.key
             guard share.dataPaths.claim(key, against: hold) else {
-                return try onSpareThread(files, caller) { _ throws(Errno) in try body() }
+                return try runOnSpareThread(files, caller) { _ throws(Errno) in try body() }
             }
             claimed.append(key)
         }
         return try body()
     }
 
-    func onSpareThread<Value: Sendable>(
+    /// Makes a system call on the bytes of open files on a spare thread.
+    func runOnSpareThread<Value: Sendable>(
         _ files: [OpenFile], _ caller: Caller, isInterrupted: (() -> Bool)? = nil,
         _ body: @escaping @Sendable (_ step: @Sendable () -> Bool) throws(Errno) -> Value
     ) throws(Errno) -> Value {

@@ -5,27 +5,27 @@ import FuseSession
 import LinuxSystem
 import MountOptions
 
-// "Exclude from backup": three attributes and the flag UF_NODUMP are one state. Any of them that is stored excludes,
-// and who reads one that is not stored gets it derived (docs/decisions/0011-one-mark-is-enough.md).
+// "Exclude from backup": three attributes and the flag UF_NODUMP are one state. Any of them that is stored excludes the object, and a
+// caller that reads another one gets a derived value (docs/decisions/0011-one-mark-is-enough.md).
 
-/// What is stored on one object.
+/// The marks that are stored on one object.
 struct BackupMarks {
     var flag: Bool
     var stored: [BackupMark: [UInt8]] = [:]
 
-    /// The stored ones that exclude; another value, such as `true`, says nothing.
+    /// The stored attributes whose value excludes; another value, such as `true`, has no effect.
     var excluding: [BackupMark] { BackupMark.allCases.filter { stored[$0].map($0.excludes) ?? false } }
     var isExcluded: Bool { flag || !excluding.isEmpty }
 
     func value(of mark: BackupMark) -> [UInt8]? {
         guard isExcluded else { return stored[mark] }
-        // A rare stored value is given back as it is, so that copies are equal.
+        // A stored value is returned as it is, so that copies are equal.
         if let value = stored[mark], mark.excludes(value) { return value }
         return mark.value
     }
 
-    /// What `listxattr` shows. Not all that can be read: a copying program removes what its source does not list, so
-    /// an object that was given one key must list that one only.
+    /// The marks that `listxattr` lists. Not all that can be read: a copying program removes what its source does not list, so an object
+    /// with one stored mark must list that one only.
     var listed: [BackupMark] {
         let all = BackupMark.allCases.filter { stored[$0] != nil }
         return isExcluded && excluding.isEmpty ? Array(Set(all + [.excludeItem])) : all
@@ -33,7 +33,7 @@ struct BackupMarks {
 }
 
 extension ObjectFacts {
-    /// The kernel and all file systems keep `user.*` from other kinds.
+    /// The kernel permits `user.*` on these kinds alone.
     fileprivate var takesUserAttributes: Bool { kind == .file || kind == .directory }
 }
 
@@ -53,13 +53,14 @@ extension MetadataChanges {
         return marks
     }
 
-    /// The flags as every reader sees them: with UF_NODUMP if any mark says so, or the object's place in a container.
-    func shownFlags(_ object: ObjectState) throws(Errno) -> FileFlags {
+    /// The flags that callers read: with UF_NODUMP if any mark excludes the object, or its location in a container does.
+    func visibleFlags(_ object: ObjectState) throws(Errno) -> FileFlags {
         if object.location.isExcludedFromBackup { return object.facts.flags.union(.noDump) }
         return try markedFlags(object)
     }
 
-    /// Without what only the place says: copies and whatever is moved away must not carry that along.
+    /// The flags with UF_NODUMP if any mark excludes the object. What the location adds is left out: an object that is copied or moved
+    /// elsewhere must not keep it.
     func markedFlags(_ object: ObjectState) throws(Errno) -> FileFlags {
         let flags = object.facts.flags
         if flags.contains(.noDump) { return flags }
@@ -72,10 +73,10 @@ extension MetadataChanges {
         return value
     }
 
-    /// The names for `listxattr`, besides those of other attributes.
+    /// The names of backup marks for `listxattr`.
     func listedBackupMarks(_ object: ObjectState) throws(Errno) -> [[UInt8]] {
         let marks = try backupMarks(object)
-        // The kernel refuses `user.*` on symlinks and special files: to list it there would break copying.
+        // The kernel refuses `user.*` on symlinks and special files: listing it there would break copying.
         let spelling = options.xattrSpelling
         return marks.listed.flatMap { mark in
             spelling.listed(mark.storedName).filter {
@@ -94,34 +95,34 @@ extension MetadataChanges {
         let isThere = marks.value(of: mark) != nil
         if isThere, flags == XattrFlag.create { throw .exist }
         if !isThere, flags == XattrFlag.replace { throw .nodata }
-        if isInclusion { return try clear(marks, of: object, caller) }
+        if isInclusion { return try removeMarks(marks, of: object, caller) }
         if object.facts.takesUserAttributes {
-            do throws(Errno) { return try store(mark.storedName, value, 0, object, caller) } catch {
-                // A backing without attributes for users may still keep the record.
+            do throws(Errno) { return try storeXattr(mark.storedName, value, 0, object, caller) } catch {
+                // A backing file system without user attributes may still store the record.
                 if error != .opnotsupp { throw error }
             }
         }
         if !marks.flag { try setNoDump(true, on: object, caller) }
     }
 
-    /// Removing one clears all. Where nothing excludes it is no error: a copying program removes, one after the other,
-    /// all that was listed and that its source does not have, and the first has taken the others along.
+    /// Removing one mark removes all. It is no error if none excludes: a copying program removes the listed marks one after the other, and
+    /// the first removal has removed the rest.
     func removeBackupMark(_ mark: BackupMark, of object: ObjectState, _ caller: Caller) throws(Errno) {
         try judge.permit(.removeXattr(isProtected: false), Operands(object: object), caller, about: object)
         let marks = try backupMarks(object)
-        try clear(marks, of: object, caller)
-        if marks.stored[mark] != nil, !marks.excluding.contains(mark) { try drop(mark.storedName, object) }
+        try removeMarks(marks, of: object, caller)
+        if marks.stored[mark] != nil, !marks.excluding.contains(mark) { try removeXattr(mark.storedName, object) }
     }
 
-    /// The object is excluded until the last one is gone, whatever happens in between.
-    private func clear(_ marks: BackupMarks, of object: ObjectState, _ caller: Caller) throws(Errno) {
+    /// Removes all marks. The object stays excluded until the last one is removed, even after a failure.
+    private func removeMarks(_ marks: BackupMarks, of object: ObjectState, _ caller: Caller) throws(Errno) {
         if marks.flag { try setNoDump(false, on: object, caller) }
-        for mark in marks.excluding { try drop(mark.storedName, object) }
+        for mark in marks.excluding { try removeXattr(mark.storedName, object) }
     }
 
-    /// What chflags asks for: without UF_NODUMP no other mark may remain.
-    func dropBackupMarks(_ object: ObjectState) throws(Errno) {
-        for mark in try backupMarks(object).excluding { try drop(mark.storedName, object) }
+    /// Removes the attributes after chflags has cleared UF_NODUMP.
+    func removeStoredMarks(_ object: ObjectState) throws(Errno) {
+        for mark in try backupMarks(object).excluding { try removeXattr(mark.storedName, object) }
     }
 
     private func setNoDump(_ isSet: Bool, on object: ObjectState, _ caller: Caller) throws(Errno) {

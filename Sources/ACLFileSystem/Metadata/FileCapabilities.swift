@@ -3,10 +3,9 @@ import BackingStore
 import FuseSession
 import LinuxSystem
 
-// A file's capabilities (security.capability) go when its content or its owner changes, in any user's name, as natively. The
-// backing file system sees to that: whatever is done to it, by the daemon or by passthrough, takes them away. But before the kernel
-// asks for the change it asks for the attribute and, if there is one, for its removal, in the name of the caller that writes, truncates,
-// reserves or changes the owner. A user's own removexattr(2) it refuses by itself (CAP_SETFCAP), so this is all that comes.
+// A file loses its capabilities (security.capability) when its content or its owner changes. The backing file system removes them at every
+// change, by the daemon or by passthrough. Before such a change the kernel also reads the attribute and requests its removal, in the name
+// of the caller that makes the change. A user's own removexattr(2) the kernel refuses (CAP_SETFCAP), so no other request comes.
 
 private let capabilityName = "security.capability"
 
@@ -15,18 +14,19 @@ extension XattrName {
 }
 
 extension MetadataChanges {
-    /// Root's removal, by itself or before a write of its own. Two writers at once are both told to remove what is there once.
-    func dropCapabilities(_ name: [UInt8], _ object: ObjectState) throws(Errno) {
-        do throws(Errno) { try drop(name, object) } catch {
+    /// Removes capabilities for root, on request or before a write. Two concurrent writers both send the removal: the second finds none.
+    func removeCapabilities(_ name: [UInt8], _ object: ObjectState) throws(Errno) {
+        do throws(Errno) { try removeXattr(name, object) } catch {
             guard error == .nodata, let node = object.node, handles.hasWritableFile(of: node, openedBy: 0) else { throw error }
         }
     }
 
-    /// Where a change of the owner is accepted and discarded nothing reaches the backing file (docs/authorization.md Q1).
-    func dropCapabilitiesWithoutOwner(_ object: ObjectState) throws(Errno) {
+    /// Removes capabilities where a change of the owner is accepted and discarded: no call on the backing file would remove them
+    /// (docs/authorization.md Q1).
+    func removeCapabilitiesOfFile(_ object: ObjectState) throws(Errno) {
         guard object.facts.kind == .file else { return }
         do throws(Errno) { try Syscall.removexattr(.any(object.descriptor.rawValue), capabilityName) } catch {
-            // None, none possible, or an ordinary user's daemon, which may not.
+            // There are none, the file system has none, or an ordinary user's daemon may not remove them.
             guard error == .nodata || error == .opnotsupp || error == .perm && !runsAsRoot else { throw error }
         }
     }

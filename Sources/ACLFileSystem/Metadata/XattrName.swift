@@ -1,8 +1,9 @@
 import ACLFormats
 import MountOptions
 
-/// What a name in an xattr request speaks of, after it has been brought to its stored form
-/// (docs/authorization.md 2.5). Names are bytes; matching of protected names ignores letter case.
+/// What the name in an xattr request means, after conversion to its stored form (docs/authorization.md 2.5).
+///
+/// Names are bytes. Protected names match in any letter case.
 enum XattrName: Hashable {
     /// `system.aclfs.acl`: the list as text.
     case acl
@@ -12,7 +13,7 @@ enum XattrName: Hashable {
     case ownerGUID, groupGUID
     /// `system.aclfs.effective`: the caller's own rights, read only.
     case effective
-    /// The store itself and `com.apple.system.*`: refused, never listed.
+    /// The record itself and `com.apple.system.*`: refused, never listed.
     case protected
     /// One of the attributes that mean "exclude from backup".
     case backup(BackupMark)
@@ -20,9 +21,9 @@ enum XattrName: Hashable {
     case user([UInt8])
     case security([UInt8])
     case trusted([UInt8])
-    /// `system.*`, `os2.*`, `osx.*` that nobody serves.
+    /// Other names of `system.*`, and `os2.*`, `osx.*`.
     case unsupported
-    /// Longer than a name may be once `user.` stands before it.
+    /// Too long once it is prefixed with `user.`.
     case tooLong
 
     init(_ name: [UInt8]) {
@@ -65,7 +66,7 @@ enum XattrName: Hashable {
     }
 }
 
-// Each request for an attribute is compared with all of these words.
+// Without an array for each word: every request for an attribute is compared with all of them.
 extension [UInt8] {
     fileprivate func begins(with word: StaticString) -> Bool {
         let length = word.utf8CodeUnitCount
@@ -89,7 +90,7 @@ extension [UInt8] {
 }
 
 extension MountOptions.XattrSpelling {
-    /// The names under which `listxattr` shows one stored name; empty = not shown.
+    /// The names that `listxattr` lists for one stored name.
     func listed(_ stored: [UInt8]) -> [[UInt8]] {
         let apple = Array("user.com.apple.".utf8)
         guard stored.starts(with: apple) else { return [stored] }

@@ -9,16 +9,15 @@ import MountOptions
 import SandboxPolicy
 import Synchronization
 
-/// One mount: its owners, put together, started and stopped. It decides nothing and answers no request.
+/// One mount: creates its owners, starts and stops them. It decides nothing and answers no request.
 ///
-/// An operation takes four steps: find the objects, authorize on their state, perform on the same
-/// objects, reply. `RequestDispatch.swift` connects the kernel's requests to them.
+/// An operation takes four steps: find the objects, authorize on their state, perform on the same objects, reply. `RequestDispatch.swift`
+/// calls the operations.
 ///
-/// Lock order: a file's exclusion (`WritableFile.swift`), `metadataLock`, a view's `choosing`, then the mutexes of tables and
-/// caches; never the other way round. The metadata lock is
-/// held for reading from the decision to the act, and for writing by whatever changes what decisions
-/// read (mode, owner, flags, ACL), so that the state that was judged is the state that is acted on
-/// (invariant I5). Names are held still by the kernel's own directory locks.
+/// Lock order: a file's exclusion (`WritableFile.swift`), the metadata lock (`Share.lock`), a view's `choosing`, then the mutexes of tables
+/// and caches. The metadata lock is held for reading from the decision to the system call. A change of what decisions read (mode, owner,
+/// flags, ACL) holds it for writing. So the state that is judged is the state that is acted on (invariant I5). The kernel's directory
+/// locks hold names still.
 public final class FileSystem: Sendable {
     let options: MountOptions
     let mounts: TreeMounts
@@ -28,19 +27,24 @@ public final class FileSystem: Sendable {
     let data: DataPaths
     let handles = HandleTable()
     let operations: Operations
-    /// Names for texts. Membership has threads of its own, so that texts never stand in its way.
+    /// Looks up names for texts. Membership has a service of its own, so that texts never delay it.
     let accounts = AccountService()
-    /// Of what is being created; nil: none are kept. Those of the mount for its views, too.
+    /// Notes of objects that are being created; nil if none are kept. A confined mount shares those of its base.
     let creationNotes: CreationNotes?
-    /// Of a view: the mount whose volume this is, too.
+    /// Of a confined mount: the mount whose volume it shows.
     let base: FileSystem?
     /// Writes a line for the administrator.
     let report: @Sendable (String) -> Void
 
     /// - Parameters:
-    ///   - mounts: the other mounts of the same backing tree.
-    ///   - audit: ended with the mount.
-    ///   - creationNotes: removed with the mount.
+    ///   - tree: the backing tree.
+    ///   - options: of the mount.
+    ///   - mounts: the mounts of the same backing tree.
+    ///   - profile: confines the mount; nil if nothing does.
+    ///   - base: of a confined mount, the mount whose volume it shows.
+    ///   - audit: the log of decisions; ends with the mount.
+    ///   - creationNotes: of objects that are being created; removed with the mount.
+    ///   - report: writes a line for the administrator.
     public init(
         tree: BackingTree, options: MountOptions, mounts: TreeMounts = TreeMounts(), profile: SandboxProfile? = nil,
         base: FileSystem? = nil, audit: AuditLog? = nil, creationNotes: CreationNotes? = nil,
@@ -60,7 +64,10 @@ public final class FileSystem: Sendable {
     }
 
     /// Attaches the notifier. Call once, before the session loop starts.
-    /// - Parameter device: of the mount, from the mount table; nil if it was not found there.
+    /// - Parameters:
+    ///   - notifier: to this mount's kernel.
+    ///   - device: of the mount, from the mount table; nil if it is not there.
+    /// - Throws: if a thread cannot be started, or the mount cannot join the others of its tree.
     public func connect(_ notifier: Notifier, device: UInt64?) throws(Errno) {
         data.backingIDs.attach(notifier)
         try kernel.start(notifier, device: device)
@@ -71,17 +78,17 @@ public final class FileSystem: Sendable {
         }
     }
 
-    /// Before the first request.
+    /// Joins the mounts of the tree. Call before the first request.
     func join() throws(Errno) { try mounts.join(kernel, data.backingIDs, base: base?.kernel) }
     func leave() { mounts.leave(kernel) }
 
-    /// The kernel has introduced itself.
+    /// Applies what was negotiated with the kernel in INIT.
     func begin(_ negotiated: Negotiated) {
         kernel.begin(negotiated)
         if negotiated.passthrough { data.backingIDs.enable() }
     }
 
-    /// The mount is gone.
+    /// Ends threads, logs and notes. The mount is gone.
     public func disconnect() {
         leave()
         judge.end()
@@ -91,23 +98,25 @@ public final class FileSystem: Sendable {
         data.backingIDs.closeAll()
     }
 
-    /// The administrator has moved the log of decisions away.
+    /// Opens the log of decisions anew after the administrator has moved it away.
     public func reopenAudit() { judge.reopenAudit() }
 
     /// The volume's state in force.
     public var volume: VolumeState { judge.volume }
 
-    /// Changes the volume's state between two decisions, never within one.
+    /// Changes the volume's state. No decision runs meanwhile.
+    /// - Parameter body: modifies the state.
     public func changeVolume(_ body: (inout VolumeState) -> Void) {
         mounts.share.lock.withWriteLock { judge.changeVolume(body) }
     }
 
-    /// The flags of the mount have changed. Files that are open keep what they have.
+    /// Applies a remount's rule for access times. Open files keep theirs.
+    /// - Parameter rule: the new rule.
     public func changeAccessTimes(_ rule: AccessTimeRule) { data.changeAccessTimes(rule) }
 
-    /// Why the kernel moves no data although it agreed to; nil if it does.
+    /// Why passthrough is not used although the kernel supports it; nil if it is used.
     public var passthroughObstacle: String? { data.backingIDs.obstacle }
 
-    /// Answers what would be decided.
+    /// Answers what would be decided on this mount.
     public var explainer: Explainer { Explainer(loader: loader, judge: judge, share: mounts.share, accounts: accounts) }
 }

@@ -2,7 +2,7 @@ import BackingStore
 import Identity
 import MountOptions
 
-/// The operations of one mount, by family. Each has the owners that it needs and nothing else.
+/// The operations of one mount, by family. Each family receives the owners that it needs and nothing else.
 struct Operations: Sendable {
     let lookups: LookupOperations
     let attributes: AttributeOperations

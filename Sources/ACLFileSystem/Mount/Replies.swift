@@ -11,9 +11,9 @@ extension EmptyReply {
 }
 
 extension AttributeReply {
-    consuming func settle(_ result: Result<ShownAttributes, Errno>) {
+    consuming func settle(_ result: Result<AttributeAnswer, Errno>) {
         switch result {
-        case .success(let shown): answer(shown.attributes, validFor: shown.validFor)
+        case .success(let answered): answer(answered.attributes, validFor: answered.validFor)
         case .failure(let error): fail(error.rawValue)
         }
     }

@@ -4,8 +4,7 @@ import BackingStore
 import FuseSession
 import LinuxSystem
 
-// `system.aclfs.acl`: names in the text are looked up while no lock is held, because the account databases
-// may take their time.
+// `system.aclfs.acl`. Names in the text are looked up without the metadata lock, because account databases may be slow.
 extension XattrOperations {
     func aclText(of id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
         let (acl, isDirectory) = try share.lock.withReadLock { () throws(Errno) in
@@ -22,10 +21,10 @@ extension XattrOperations {
     ) throws(Errno) {
         let acl: ACL
         do { acl = try ACLAttributeText.parse(Array(value), names: accounts.identityNames()) } catch { throw .inval }
-        try metadata.changing(id) { () throws(Errno) in
+        try metadata.withMetadataLocked(id) { () throws(Errno) in
             let object = try loader.load(id)
             try held.requireNoOtherChange(of: object)
-            // Whether there is a list is told only to those who may change it, and to those who name it.
+            // These flags reveal whether there is a list, so the caller must be allowed to set one first.
             if flags != 0 { try judge.permit(.setACL(acl), Operands(object: object), caller, about: object) }
             if flags == XattrFlag.create, object.facts.acl != nil { throw .exist }
             if flags == XattrFlag.replace, object.facts.acl == nil { throw .nodata }

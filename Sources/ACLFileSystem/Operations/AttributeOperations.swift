@@ -5,7 +5,7 @@ import FuseSession
 import Glibc
 import LinuxSystem
 
-/// Attributes: asked for and changed; `access`, the target of a link, statistics.
+/// Requests about attributes: GETATTR, STATX, SETATTR; also ACCESS, READLINK, STATFS.
 final class AttributeOperations: Sendable {
     let loader: ObjectLoader
     let judge: Judge
@@ -28,21 +28,22 @@ final class AttributeOperations: Sendable {
 }
 
 extension AttributeOperations {
-    /// - Parameter handle: the kernel's own question on the way of a read or seek through an open file, which may not fail
-    ///   for what the caller may not do any more. fstat(2) comes without one.
-    func status(_ id: NodeID, _ handle: HandleID?, _ caller: Caller) throws(Errno) -> ShownAttributes {
-        // An entry's attributes that are not good for any time are followed by this question.
+    /// GETATTR and STATX.
+    /// - Parameter handle: given where the kernel asks by itself, during a read or seek through an open file. That must not fail when the
+    ///   caller has lost the right to ask. fstat(2) gives none.
+    func status(_ id: NodeID, _ handle: HandleID?, _ caller: Caller) throws(Errno) -> AttributeAnswer {
+        // Attributes of an entry with a timeout of 0 are followed by this request.
         if share.writableFiles.times.areAnyMoved { share.writableFiles.times.awaitRelease(try loader.node(id).object.key) }
         return try share.lock.withReadLock { () throws(Errno) in
             let object = try loader.load(id)
-            let parts = Operands(object: object)
+            let operands = Operands(object: object)
             if let handle, let file = try? handles.file(handle), file.node.id == id,
-                !judge.decide(.stat, parts, caller).isAllowed
+                !judge.decide(.stat, operands, caller).isAllowed
             {
-                return kernel.shownWithoutTime(object)
+                return kernel.uncacheableAttributes(of: object)
             }
-            try judge.permit(.stat, parts, caller, about: object)
-            return kernel.shown(object)
+            try judge.permit(.stat, operands, caller, about: object)
+            return kernel.cacheableAttributes(of: object)
         }
     }
 
@@ -58,7 +59,7 @@ extension AttributeOperations {
         try share.lock.withReadLock { () throws(Errno) in
             let object = try loader.load(id)
             try judge.permit(.readLink, Operands(object: object), caller, about: object)
-            // Bound, so that it outlives the call.
+            // Bound to a name, so that the descriptor outlives the call.
             let place = accessTimes.descriptorOnMountCopy(of: object.descriptor.rawValue) ?? object.descriptor
             return try Syscall.readlinkat(place.rawValue)
         }
@@ -66,7 +67,7 @@ extension AttributeOperations {
 
     func statistics(_ id: NodeID, _ caller: Caller) throws(Errno) -> FileSystemStatistics {
         if loader.view != nil {
-            // Nobody is refused this elsewhere, but nothing is told about a place that nothing reaches.
+            // An unconfined mount grants this to every caller. A confined one reveals nothing about a location without rights.
             try share.lock.withReadLock { () throws(Errno) in
                 let object = try loader.load(id)
                 if object.location.rights.isEmpty { try judge.permit(.readFlags, Operands(object: object), caller, about: object) }
@@ -81,29 +82,28 @@ extension AttributeOperations {
             nameLength: UInt32(truncatingIfNeeded: status.namemax))
     }
 
-    /// SETATTR while nothing else changes the file.
-    func changeUndisturbed(_ id: NodeID, _ changes: SetAttributes, _ caller: Caller) throws(Errno) -> ShownAttributes {
-        func perform() throws(Errno) -> ShownAttributes {
-            try gaps.undisturbed(id, caller, changes) { () throws(Errno) in try change(id, changes, caller) }
+    /// SETATTR. No zeros are written meanwhile.
+    func setAttributes(_ id: NodeID, _ changes: SetAttributes, _ caller: Caller) throws(Errno) -> AttributeAnswer {
+        func performHere() throws(Errno) -> AttributeAnswer {
+            try gaps.withoutFill(id, caller, changes) { () throws(Errno) in try performSetAttributes(id, changes, caller) }
         }
-        if let shown = try held.unlessHeld(caller, perform) { return shown }
-        return try held.changingHeld(id, caller) { [self] () throws(Errno) in
-            try gaps.undisturbed(id, caller, changes) { () throws(Errno) in try change(id, changes, caller) }
+        if let answer = try held.runUnlessHeld(caller, performHere) { return answer }
+        return try held.runHeldChange(id, caller) { [self] () throws(Errno) in
+            try gaps.withoutFill(id, caller, changes) { () throws(Errno) in try performSetAttributes(id, changes, caller) }
         }
     }
 
-    /// SETATTR in all combinations: everything is judged before anything is done, so that a request that
-    /// fails has changed nothing.
-    func change(_ id: NodeID, _ changes: SetAttributes, _ caller: Caller) throws(Errno) -> ShownAttributes {
+    /// SETATTR in all combinations. Every part is judged before one is changed, so a request that is denied changes nothing.
+    private func performSetAttributes(_ id: NodeID, _ changes: SetAttributes, _ caller: Caller) throws(Errno) -> AttributeAnswer {
         if let size = changes.size, changes.mode == nil, changes.uid == nil, changes.gid == nil {
             return try resize(id, to: size, through: changes.handle, caller)
         }
-        return try metadata.changing(id, record: changes.uid != nil || changes.gid != nil) { () throws(Errno) in
+        return try metadata.withMetadataLocked(id, record: changes.uid != nil || changes.gid != nil) { () throws(Errno) in
             let object = try loader.load(id)
             try held.requireNoOtherChange(of: object)
             let operands = Operands(object: object)
             let times = requestedTimes(changes)
-            if let mode = changes.mode, !isKernelsOwn(mode, changes, object, caller) {
+            if let mode = changes.mode, !isIssuedByKernel(mode, changes, object, caller) {
                 try judge.permit(.chmod(FileMode(rawValue: UInt16(mode & 0o7777))), operands, caller, about: object)
             }
             if changes.uid != nil || changes.gid != nil {
@@ -114,57 +114,57 @@ extension AttributeOperations {
                 try judge.permit(
                     .setTimes(access: times.access.kind, modification: times.modification.kind), operands, caller, about: object)
             }
-            // The kernel will ask for this name without a lock, whatever the change was (R10).
+            // The kernel will revalidate this name without a lock, after any change of the mode (R10).
             if changes.mode != nil, object.facts.kind == .directory { object.node?.revalidation.mark() }
             do throws(Errno) {
                 try apply(changes, times, to: object, caller)
                 let after = try loader.reload(object, keepsRecord: changes.uid == nil && changes.gid == nil)
                 kernel.invalidate(object, after: after.facts, repliesWithAttributes: true)
-                return kernel.shownAfterChange(after)
+                return kernel.attributesAfterChange(of: after)
             } catch {
-                // It may be half done.
+                // The change may be incomplete.
                 if error != .mayBeHeld { kernel.invalidate(object, after: nil) }
                 throw error
             }
         }
     }
 
-    /// A size alone. Decided under the lock on the object that is then cut, outside it: a large file may take long, and
-    /// whoever takes the right away meanwhile is behind a call that began before.
+    /// Changes a size alone. The decision is made under the metadata lock, the call without it, because a large file may take long. A
+    /// revocation in between comes after a call that has begun before.
     private func resize(
         _ id: NodeID, to size: UInt64, through handle: HandleID?, _ caller: Caller
-    ) throws(Errno) -> ShownAttributes {
+    ) throws(Errno) -> AttributeAnswer {
         let object = try share.lock.withReadLock { () throws(Errno) in
             let object = try loader.load(id)
             try held.requireNoOtherChange(of: object)
             try permitTruncation(object, handle, caller)
-            try metadata.clearSetID(object, caller, holding: .reading)
+            try metadata.clearSetIDUnlessRoot(of: object, caller, holding: .reading)
             return object
         }
         do throws(Errno) {
-            try held.acting(on: object, holding: .free) { () throws(Errno) in
-                try spending(for: caller) { () throws(Errno) in
-                    defer { kernel.contentChanged(object.object) }
+            try held.makeCall(on: object, holding: .free) { () throws(Errno) in
+                try allocateBlocks(for: caller) { () throws(Errno) in
+                    defer { kernel.invalidateContent(of: object.object) }
                     try Syscall.truncate(object.descriptor.rawValue, size: Int64(bitPattern: size))
                 }
             }
             share.writableFiles.times.discard(object.object.key)
-            return try share.lock.withReadLock { () throws(Errno) in kernel.shownAfterChange(try loader.load(id)) }
+            return try share.lock.withReadLock { () throws(Errno) in kernel.attributesAfterChange(of: try loader.load(id)) }
         } catch {
             if error != .mayBeHeld, let node = object.node { kernel.invalidateAttributes(of: node) }
             throw error
         }
     }
 
-    /// Kernels that do not leave set-id bits to us clear them by a SETATTR of their own, in the name of whoever writes,
-    /// truncates or changes the owner (docs/authorization.md 6.7). Nothing but these bits may differ, and the act that they
-    /// go with must be in the request or in reach of a handle of his.
-    private func isKernelsOwn(
+    /// Whether the kernel clears set-id bits by itself: in the name of a caller that writes, truncates or changes the owner
+    /// (docs/authorization.md 6.7). Only these bits may differ. The request must contain the change, or the caller must have a
+    /// writable handle.
+    private func isIssuedByKernel(
         _ mode: UInt32, _ changes: SetAttributes, _ object: ObjectState, _ caller: Caller
     ) -> Bool {
-        guard !kernel.leavesSetID, object.facts.kind == .file else { return false }
-        let now = UInt32(object.facts.mode.rawValue)
-        guard mode & 0o7777 != now, (mode & 0o7777) | 0o6000 == now | 0o6000, mode & 0o6000 & ~now == 0 else {
+        guard !kernel.leavesSetIDToDaemon, object.facts.kind == .file else { return false }
+        let current = UInt32(object.facts.mode.rawValue)
+        guard mode & 0o7777 != current, (mode & 0o7777) | 0o6000 == current | 0o6000, mode & 0o6000 & ~current == 0 else {
             return false
         }
         if changes.size != nil || changes.uid != nil || changes.gid != nil { return true }
@@ -172,35 +172,35 @@ extension AttributeOperations {
         return handles.hasWritableFile(of: node, openedBy: caller.uid)
     }
 
-    /// The kernel's request before somebody writes names nothing, and chown(2) without ids looks the same: who holds no
-    /// handle to write through changes nothing by it, as on macOS (docs/authorization.md 6.3). RELEASE comes behind close(2), so a file
-    /// that was closed a moment ago may count as open still: then the bits go, which is less access.
-    private func isBeforeWriting(_ changes: SetAttributes, to object: ObjectState, _ caller: Caller) -> Bool {
+    /// Whether the kernel sends the request before a write. chown(2) without ids looks the same, and must change nothing unless the caller
+    /// has a writable handle (docs/authorization.md 6.3). RELEASE follows close(2), so a closed handle may still count: then the bits go,
+    /// which is less access.
+    private func precedesWrite(_ changes: SetAttributes, to object: ObjectState, _ caller: Caller) -> Bool {
         guard changes.size == nil, changes.uid == nil, changes.gid == nil, let node = object.node else { return false }
         return handles.hasWritableFile(of: node, openedBy: caller.uid)
     }
 
-    /// By path it asks `write`; through a handle its access mode and the flags (docs/authorization.md 2.2, 2.4).
+    /// Judges a truncation: by path the right to write, through a handle its access mode and the flags (docs/authorization.md 2.2, 2.4).
     private func permitTruncation(_ object: ObjectState, _ handle: HandleID?, _ caller: Caller) throws(Errno) {
         guard let handle else { return try judge.permit(.truncate, Operands(object: object), caller, about: object) }
         let file = try handles.file(handle)
         try judge.permit(.truncate, through: file, flags: object.facts.flags)
     }
 
-    /// Each change leaves less access than both neighbours would: set-id bits go before the owner changes,
-    /// a new mode comes last.
+    /// Makes the changes in an order that never leaves more access than the states before and after: set-id bits go before the owner
+    /// changes, a new mode comes last.
     private func apply(
         _ changes: SetAttributes, _ times: RequestedTimes?, to object: ObjectState, _ caller: Caller
     ) throws(Errno) {
         let descriptor = object.descriptor.rawValue
         if changes.uid != nil || changes.gid != nil {
-            try metadata.changeOwner(of: object, uid: changes.uid, gid: changes.gid)
+            try metadata.changeIDs(of: object, uid: changes.uid, gid: changes.gid)
         }
         if let size = changes.size {
             if caller.uid != 0 { try metadata.clearSetID(of: object) }
-            try held.acting(on: object) { () throws(Errno) in
-                try spending(for: caller) { () throws(Errno) in
-                    defer { kernel.contentChanged(object.object) }
+            try held.makeCall(on: object) { () throws(Errno) in
+                try allocateBlocks(for: caller) { () throws(Errno) in
+                    defer { kernel.invalidateContent(of: object.object) }
                     try Syscall.truncate(descriptor, size: Int64(bitPattern: size))
                 }
             }
@@ -208,21 +208,21 @@ extension AttributeOperations {
         }
         if let mode = changes.mode {
             let stored = AttributeEffect.storedMode(FileMode(rawValue: UInt16(mode & 0o7777)), on: judge.volume)
-            try held.acting(on: object) { () throws(Errno) in try Syscall.fchmod(descriptor, mode: UInt32(stored.rawValue)) }
-        } else if changes.killSetID, caller.uid != 0, isBeforeWriting(changes, to: object, caller) {
+            try held.makeCall(on: object) { () throws(Errno) in try Syscall.fchmod(descriptor, mode: UInt32(stored.rawValue)) }
+        } else if changes.killSetID, caller.uid != 0, precedesWrite(changes, to: object, caller) {
             try metadata.clearSetID(of: object)
         }
         if let times {
-            try held.acting(on: object) { () throws(Errno) in
+            try held.makeCall(on: object) { () throws(Errno) in
                 try Syscall.utimens(
                     descriptor, access: times.access.change, modification: times.modification.change)
             }
-            // What somebody sets stays, whatever he set it to.
+            // A time that a caller has set is never restored.
             if changes.modificationTime != nil { share.writableFiles.times.discard(object.object.key) }
         }
     }
 
-    /// A truncation carries the kernel's own "now", which nobody asked for.
+    /// The times that the caller sets; nil if none. A truncation carries the kernel's own "now", which is no request.
     private func requestedTimes(_ changes: SetAttributes) -> RequestedTimes? {
         if changes.size != nil { return nil }
         if changes.accessTime == nil, changes.modificationTime == nil { return nil }

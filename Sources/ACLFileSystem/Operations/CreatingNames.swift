@@ -4,7 +4,7 @@ import BackingStore
 import FuseSession
 import LinuxSystem
 
-/// What is to be made besides its mode.
+/// A new object, without its mode.
 enum NewObject {
     case file
     case directory
@@ -20,7 +20,7 @@ enum NewObject {
         }
     }
 
-    /// Type bits and permissions that it is made with, before it has its own.
+    /// Type bits and permissions of the call that creates it. Its own mode comes last.
     fileprivate var firstMode: UInt32 {
         switch self {
         case .file, .special: kind.typeBits | 0o600
@@ -34,39 +34,40 @@ extension NameOperations {
     func make(
         _ new: NewObject, _ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> Entry {
-        try held.passingGates(caller) { () throws(Errno) in
-            try share.withNamesHeld { () throws(Errno) in try makeNow(new, name, in: parent, mode: mode, caller) }
+        try held.passGates(caller) { () throws(Errno) in
+            try share.withNamesHeld { () throws(Errno) in try makeLocked(new, name, in: parent, mode: mode, caller) }
         }
     }
 
-    private func makeNow(
+    private func makeLocked(
         _ new: NewObject, _ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> Entry {
         let directory = try loader.load(parent)
         let made = try create(new, name, in: directory, mode: mode, caller)
-        return kernel.entry(made, named: name, below: directory)
+        return kernel.makeEntry(made, named: name, below: directory)
     }
 
-    /// Creates an object in four steps after the decision: the object as nobody's and closed, its record,
-    /// its owner, its mode. The kernel holds the directory's lock meanwhile, and after a crash at any point
-    /// it is closed to all but root (invariant I6): its owner is an id that nobody has, or root if root made it. A note of
-    /// it lets the next mount remove what is half made (docs/decisions/0022-creation-notes.md).
+    /// Creates an object in four steps after the decision: the object without access for others, its record, its owner, its mode.
+    ///
+    /// The kernel holds the directory's lock meanwhile. After a crash at any point, only root has access (invariant I6): the owner is an
+    /// unused id, or root if root creates it. A note lets the next mount remove an incomplete object
+    /// (docs/decisions/0022-creation-notes.md).
     func create(
         _ new: NewObject, _ name: UnsafePointer<CChar>, in parent: ObjectState, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> ObjectState {
         let facts = try authorizeCreation(new.kind, name, in: parent, mode: mode, caller)
-        let made = try spending(for: caller) { () throws(Errno) in
+        let made = try allocateBlocks(for: caller) { () throws(Errno) in
             try perform(new, facts, name, in: parent, byRoot: caller.uid == 0)
         }
         loader.keepRecord(of: parent)
-        kernel.tellOthers(ofNameIn: parent, nil)
+        kernel.invalidateNameElsewhere(in: parent, nil)
         return made
     }
 
     private func perform(
         _ new: NewObject, _ facts: ObjectFacts, _ name: UnsafePointer<CChar>, in parent: ObjectState, byRoot: Bool
     ) throws(Errno) -> ObjectState {
-        // Until it is finished, or gone again.
+        // The note stays until the object is complete, or removed again.
         let note = creationNotes?.note(name, in: parent, of: loader.tree, mode: new.firstMode, owner: facts.owner, byRoot: byRoot)
         defer { if let note { creationNotes?.remove(note) } }
         let directory = parent.descriptor.rawValue
@@ -96,23 +97,23 @@ extension NameOperations {
             if case .file = new { made.opened = descriptor }
             return made
         } catch {
-            // Nothing half-made stays behind; what cannot be removed is closed.
+            // Remove an incomplete object. If that fails, others have no access to it.
             try? Syscall.unlinkat(directory, name, flags: new.kind == .directory ? AtFlag.removeDirectory : 0)
             throw error
         }
     }
 
-    /// What was just stored need not be read again: nobody has the name yet.
+    /// The facts as stored. They need not be read again: no caller has the name yet.
     private func asStored(_ facts: ObjectFacts, _ stored: StoredFacts, _ status: FileStatus) -> ObjectFacts {
         ObjectFacts(
             kind: facts.kind, owner: status.uid, group: status.gid,
             mode: FileMode(rawValue: UInt16(truncatingIfNeeded: status.mode & 0o7777)), flags: stored.flags, rare: stored.rare)
     }
 
-    /// A file without a name: judged and made like one in that directory (docs/authorization.md 2.4).
+    /// Creates a file without a name, judged and made like one in that directory (docs/authorization.md 2.4).
     func createUnnamed(in parent: ObjectState, mode: UInt32, _ caller: Caller) throws(Errno) -> SharedDescriptor {
         let facts = try authorizeCreation(.file, nil, in: parent, mode: mode, caller)
-        return try spending(for: caller) { () throws(Errno) in
+        return try allocateBlocks(for: caller) { () throws(Errno) in
             let descriptor = SharedDescriptor(
                 try Syscall.openat(
                     parent.descriptor.rawValue, ".", OpenFlag.temporaryFile | OpenFlag.readWrite, mode: 0o600))
@@ -121,7 +122,8 @@ extension NameOperations {
         }
     }
 
-    /// The decision, and the facts of the object that it allows.
+    /// Judges the creation.
+    /// - Returns: the facts of the new object.
     private func authorizeCreation(
         _ kind: ObjectKind, _ name: UnsafePointer<CChar>?, in parent: ObjectState, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> ObjectFacts {
@@ -140,7 +142,8 @@ extension NameOperations {
         SharedDescriptor(try Syscall.openat(directory, name, OpenFlag.path | OpenFlag.noFollow))
     }
 
-    /// A created file's descriptor is writable; the tree keeps an O_PATH one, so that it pins no open file.
+    /// Makes the new object known to the tree. The descriptor of a created file is writable; the tree gets an O_PATH one, which does not
+    /// count as a writer.
     private func adopt(
         _ descriptor: SharedDescriptor, _ kind: ObjectKind, _ stored: StoredFacts, _ name: UnsafePointer<CChar>,
         in directory: Int32
@@ -148,7 +151,8 @@ extension NameOperations {
         try loader.tree.adopt(kind == .file ? openCreated(name, in: directory) : descriptor, stored: stored)
     }
 
-    /// - Returns: what is stored with it now.
+    /// Stores record, owner and mode.
+    /// - Returns: what is stored with the object now.
     private func finish(_ descriptor: Int32, _ facts: ObjectFacts, in parent: ObjectState) throws(Errno) -> StoredFacts {
         let record = MetadataRecord(flags: facts.flags, groupGUID: facts.groupGUID, acl: facts.acl)
         if !record.isEmpty { try loader.tree.write(record, toNew: facts.kind, descriptor) }
@@ -157,7 +161,7 @@ extension NameOperations {
         return loader.tree.stored(record, withNew: facts, descriptor, in: parent.object, parent.descriptor, parent.status)
     }
 
-    /// An ordinary user's daemon cannot give files away: the object stays his, in a group he has.
+    /// Sets the owner of a new object. An ordinary user's daemon cannot do that: the object stays that user's.
     func changeOwner(_ descriptor: Int32, uid: UInt32, gid: UInt32) throws(Errno) {
         do { try Syscall.fchown(descriptor, uid: uid, gid: gid) } catch {
             if error != .perm || runsAsRoot { throw error }

@@ -3,10 +3,10 @@ import BackingStore
 import FuseSession
 import LinuxSystem
 
-// Data operations ask for the handle's access mode only (docs/authorization.md 2.2, 2.4): rights were asked
-// when it was opened, and an open descriptor keeps what it was given.
+// Data operations ask for the handle's access mode only (docs/authorization.md 2.2, 2.4). Rights were asked when the file was opened, and an
+// open descriptor keeps what was granted.
 
-/// Bytes of open files: read, written, reserved, copied, made lasting.
+/// Requests about the bytes of open files: READ, WRITE, FSYNC, LSEEK, FALLOCATE, COPY_FILE_RANGE.
 final class DataOperations: Sendable {
     let loader: ObjectLoader
     let judge: Judge
@@ -35,16 +35,16 @@ extension DataOperations {
         let file = try handles.file(id)
         try judge.permit(.read, through: file)
         let descriptor = try file.descriptor()
-        // Where no data goes past us nobody holds the file.
+        // Unless the kernel moves data past the daemon, no caller can hold the file.
         guard file.dataPath.mustKeepNoPages else { return try read(descriptor, into: buffer, offset: offset) }
-        defer { kernel.notices.dropContent(of: file.node.id) }
+        defer { kernel.notifications.invalidateContent(of: file.node.id) }
         let key = file.node.object.key
         if share.dataPaths.claim(key, against: .any) {
             defer { share.dataPaths.unclaim(key) }
             return try read(descriptor, into: buffer, offset: offset)
         }
         let size = buffer.count
-        let bytes = try held.onSpareThread([file], caller) { [self] _ throws(Errno) in
+        let bytes = try held.runOnSpareThread([file], caller) { [self] _ throws(Errno) in
             var bytes = [UInt8](repeating: 0, count: size)
             let count = try bytes.withUnsafeMutableBytes { buffer in
                 Result { () throws(Errno) in try read(descriptor, into: buffer, offset: offset) }
@@ -74,12 +74,12 @@ extension DataOperations {
         _ caller: Caller
     ) throws(Errno) -> Int {
         let file = try handles.file(id)
-        // O_APPEND as it is now; cleared on an append-only handle, the offset must be the end itself.
+        // The flags as fcntl(2) left them. An append-only handle without O_APPEND may only write at the end.
         let appends = flags & OpenFlag.append != 0
         var addsAtEnd = appends
         if !appends, file.isAppendOnly { addsAtEnd = try isEnd(offset, of: file) }
         try judge.permit(.write(addsAtEnd: addsAtEnd), through: file)
-        defer { kernel.contentChanged(file.node.object) }
+        defer { kernel.invalidateContent(of: file.node.object) }
         if clearsSetID { try clearSetIDBeforeWriting(to: file, caller) }
         let position: Int64? = file.isAppendOnly || appends ? nil : offset
         let descriptor = try position == nil ? file.appendingDescriptor() : file.descriptor()
@@ -90,19 +90,19 @@ extension DataOperations {
             return try write(bytes, to: descriptor, at: position, caller)
         }
         let copy = Array(bytes)
-        return try held.onSpareThread([file], caller) { [self] _ throws(Errno) in
+        return try held.runOnSpareThread([file], caller) { [self] _ throws(Errno) in
             try copy.withUnsafeBytes { bytes in
                 Result { () throws(Errno) in try write(bytes, to: descriptor, at: position, caller) }
             }.get()
         }
     }
 
-    /// - Parameter position: nil: at the end.
+    /// - Parameter position: nil for the end of the file.
     private func write(
         _ bytes: UnsafeRawBufferPointer, to descriptor: SharedDescriptor, at position: Int64?, _ caller: Caller
     ) throws(Errno) -> Int {
         try writeAll(bytes) { (rest, done) throws(Errno) in
-            try spending(for: caller) { () throws(Errno) in
+            try allocateBlocks(for: caller) { () throws(Errno) in
                 guard let position else { return try Syscall.write(descriptor.rawValue, rest) }
                 return try Syscall.pwrite(descriptor.rawValue, rest, offset: position + Int64(done))
             }
@@ -124,7 +124,7 @@ extension DataOperations {
                 if count == 0 { break }
                 total += count
             } catch {
-                // What was written counts; the next write meets the error again.
+                // The bytes before the error count; the next write returns the error.
                 if total > 0 { return total }
                 throw error
             }
@@ -132,14 +132,14 @@ extension DataOperations {
         return total
     }
 
-    /// Set-id bits go when somebody other than root writes (docs/authorization.md 6.7); the kernel says when.
+    /// Clears set-id bits before a write by a caller other than root (docs/authorization.md 6.7). The kernel says when.
     private func clearSetIDBeforeWriting(to file: OpenFile, _ caller: Caller) throws(Errno) {
         if try Syscall.statx(file.pathDescriptor.rawValue, flags: AtFlag.dontSync).mode & 0o6000 == 0 { return }
-        if try held.unlessHeld(caller, { () throws(Errno) in try clearSetIDNow(of: file) }) != nil { return }
-        try held.changingHeld(file.node.id, caller) { [self] () throws(Errno) in try clearSetIDNow(of: file) }
+        if try held.runUnlessHeld(caller, { () throws(Errno) in try performClearSetID(of: file) }) != nil { return }
+        try held.runHeldChange(file.node.id, caller) { [self] () throws(Errno) in try performClearSetID(of: file) }
     }
 
-    private func clearSetIDNow(of file: OpenFile) throws(Errno) {
+    private func performClearSetID(of file: OpenFile) throws(Errno) {
         try share.lock.withWriteLock { () throws(Errno) in
             let object = try loader.load(file.node)
             try held.requireNoOtherChange(of: object)
@@ -148,7 +148,7 @@ extension DataOperations {
     }
 
     func sync(_ id: HandleID, dataOnly: Bool) throws(Errno) {
-        // Bound, so that the descriptor outlives the call.
+        // Bound to a name, so that the descriptor outlives the call.
         let descriptor = try handles.file(id).descriptor()
         try waiting { () throws(Errno) in
             if dataOnly { try Syscall.fdatasync(descriptor.rawValue) } else { try Syscall.fsync(descriptor.rawValue) }
@@ -169,35 +169,35 @@ extension DataOperations {
         guard whence == Seek.data || whence == Seek.hole else { throw .inval }
         let file = try handles.file(id)
         let descriptor = try file.descriptor()
-        return try held.usingData(of: [file], caller, against: .request(from: backingIDs)) { () throws(Errno) in
+        return try held.makeDataCall(of: [file], caller, against: .request(from: backingIDs)) { () throws(Errno) in
             try Syscall.lseek(descriptor.rawValue, offset: offset, whence: whence)
         }
     }
 
-    /// docs/authorization.md 2.4: a writable handle; nothing on immutable objects; on append-only objects and
-    /// handles only reserving space beyond the end. Decided under the lock and done outside it, because it may take
-    /// long: reserving changes no byte, so that the end may have moved does no harm.
+    /// FALLOCATE asks for a writable handle. It is denied on immutable objects; append-only objects and handles may only reserve space
+    /// beyond the end (docs/authorization.md 2.4). The call is made without the lock, because it may take long. The end may move
+    /// meanwhile: reserving changes no byte.
     func allocate(
         _ id: HandleID, mode: Int32, offset: Int64, length: Int64, _ caller: Caller
     ) throws(Errno) {
         let file = try handles.file(id)
-        let known = try held.unlessHeld(caller) { () throws(Errno) in try permitAllocation(file, mode: mode, offset: offset, caller) }
+        let known = try held.runUnlessHeld(caller) { () throws(Errno) in try permitAllocation(file, mode: mode, offset: offset, caller) }
         let size =
             if let known { known } else {
-                try held.changingHeld(file.node.id, caller) { [self] () throws(Errno) in
+                try held.runHeldChange(file.node.id, caller) { [self] () throws(Errno) in
                     try permitAllocation(file, mode: mode, offset: offset, caller)
                 }
             }
         let descriptor = try file.descriptor()
-        defer { kernel.contentChanged(file.node.object) }
+        defer { kernel.invalidateContent(of: file.node.object) }
         try waiting { () throws(Errno) in
-            try held.usingData(of: [file], caller, against: .request(from: backingIDs)) { () throws(Errno) in
-                try spending(for: caller) { () throws(Errno) in
+            try held.makeDataCall(of: [file], caller, against: .request(from: backingIDs)) { () throws(Errno) in
+                try allocateBlocks(for: caller) { () throws(Errno) in
                     try Syscall.fallocate(descriptor.rawValue, mode: mode, offset: offset, length: length)
                 }
             }
         }
-        gaps.exclude(file, mode: mode, offset: offset, length: length, size: size)
+        gaps.excludeRange(of: file, mode: mode, offset: offset, length: length, size: size)
     }
 
     /// - Returns: the size of the file.
@@ -209,7 +209,7 @@ extension DataOperations {
             let beyondEnd = adds && offset >= 0 && UInt64(offset) >= object.status.size
             try judge.permit(.allocate(addsBeyondEnd: beyondEnd), through: file, flags: object.facts.flags)
             if mode & (AllocateFlag.zeroRange | AllocateFlag.punchHole) != 0 || mode == 0 {
-                try metadata.clearSetID(object, caller, holding: .reading)
+                try metadata.clearSetIDUnlessRoot(of: object, caller, holding: .reading)
             }
             return object.status.size
         }
@@ -220,21 +220,21 @@ extension DataOperations {
     ) throws(Errno) -> Int {
         let (from, to) = (try handles.file(source.handle), try handles.file(destination.handle))
         try judge.permit(.read, through: from)
-        // Copying by position could land on bytes that another appender has just added; the kernel then copies by
-        // WRITE, which adds at the end.
+        // A copy by position could overwrite bytes that another appender has just added. After this errno the kernel copies by WRITE, which
+        // adds at the end.
         if to.isAppendOnly { throw .opnotsupp }
         try judge.permit(.write(addsAtEnd: false), through: to)
-        defer { kernel.contentChanged(to.node.object) }
+        defer { kernel.invalidateContent(of: to.node.object) }
         if caller.uid != 0 { try clearSetIDBeforeWriting(to: to, caller) }
-        let (read, written) = (try from.descriptor(), try to.descriptor())
+        let (input, output) = (try from.descriptor(), try to.descriptor())
         let files = from.node.object.key == to.node.object.key ? [to] : [from, to]
         return try waiting { () throws(Errno) in
-            try held.usingData(of: files, caller, against: .any) { () throws(Errno) in
-                // A piece that ends within the time that a caller may wait for a held file.
+            try held.makeDataCall(of: files, caller, against: .any) { () throws(Errno) in
+                // On a spare thread, a piece that ends before the caller's deadline.
                 let most: UInt64 = ThreadMark.isSet ? 64 << 20 : 1 << 30
-                return try spending(for: caller) { () throws(Errno) in
+                return try allocateBlocks(for: caller) { () throws(Errno) in
                     try Syscall.copyFileRange(
-                        from: read.rawValue, offset: source.offset, to: written.rawValue, offset: destination.offset,
+                        from: input.rawValue, offset: source.offset, to: output.rawValue, offset: destination.offset,
                         length: Int(clamping: min(length, most)))
                 }
             }

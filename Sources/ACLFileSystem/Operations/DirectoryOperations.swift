@@ -4,7 +4,7 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-/// Directories that are opened and listed.
+/// Requests about open directories: OPENDIR, READDIR, READDIRPLUS.
 final class DirectoryOperations: Sendable {
     let loader: ObjectLoader
     let judge: Judge
@@ -32,49 +32,50 @@ extension DirectoryOperations {
             let object = try loader.load(node)
             try judge.permit(.list, Operands(object: object), caller, about: object)
             guard object.facts.kind == .directory else { throw .notdir }
-            let charge = try share.handleQuota.charge(caller.uid)
+            let quota = try share.handleQuota.charge(caller.uid)
             let descriptor = SharedDescriptor(
                 try accessTimes.open(
                     object.descriptor.rawValue,
                     OpenFlag.readOnly | OpenFlag.directory | OpenFlag.nonBlock))
             return Opening(
-                handle: handles.add(OpenDirectory(node: node, descriptor: descriptor, charge, cache: kernel.cache)),
+                handle: handles.add(OpenDirectory(node: node, descriptor: descriptor, quota, cache: kernel.cache)),
                 flags: listingFlags(object))
         }
     }
 
-    /// Whether the kernel may keep the names that one caller listed and show them to the next: where everybody may list.
-    /// It asks for the attributes before it believes them, in the name of whoever lists, who must get them; and forgets
-    /// the names when the directory's mtime has moved, so that must tell every change. A confined mount may be asked anew for each part of a listing.
+    /// Whether the kernel may answer the next caller from the names that one caller listed: every caller must hold the right to list.
+    ///
+    /// Before it does, it requests the attributes in the caller's name, so every caller must hold the right to read them. It discards
+    /// the names when the mtime has moved, so the mtime must tell every change. A confined mount judges each part of a listing anew.
     private func listingFlags(_ directory: ObjectState) -> Opening.Flags {
         guard loader.view == nil, kernel.cache.timeouts.entry > 0, !directory.isOvermounted, !accessTimes.areStrict,
-            // Of such a directory the kernel takes no mtime (AttributesInSteps.swift).
-            !kernel.isSticky(directory),
+            // The kernel stores no mtime of such a directory (AttributesInSteps.swift).
+            !kernel.isStickyDirectory(directory),
             loader.tree.stampsEveryChange(directory.status, directory.descriptor),
             judge.everybodyHolds([.list, .search, .readAttributes, .readSecurity], on: directory)
         else { return [] }
-        // Shown anew, the objects bring their attributes along; names that are kept leave each to be asked for.
-        return areShownLately(in: directory) ? [.cacheDirectory, .keepCache] : [.cacheDirectory]
+        // A new listing brings the attributes of its objects; kept names do not, so each object would be requested.
+        return wasListedRecently(in: directory) ? [.cacheDirectory, .keepCache] : [.cacheDirectory]
     }
 
-    /// Whether most of the time for which the attributes in the last listing are good is still to come. Longer than that no
-    /// listing is kept: an mtime can be set back.
-    private func areShownLately(in directory: ObjectState) -> Bool {
+    /// Whether less than 70 % of the timeout of the attributes in the last listing has passed. No listing is kept longer, because an mtime
+    /// can be set back.
+    private func wasListedRecently(in directory: ObjectState) -> Bool {
         guard let node = directory.node else { return false }
         let age = SystemTime.monotonic() &- node.lastListed.load(ordering: .relaxed)
         return Double(age) < 0.7 * 1e9 * kernel.cache.timeouts.attributes
     }
 
-    /// Fills the reply with names from `offset` on.
+    /// READDIR: adds the names from `offset` on to the reply.
     func list(
         _ id: HandleID, offset: UInt64, into reply: inout DirectoryReply, _ caller: Caller
     ) throws(Errno) {
         let directory = try handles.directory(id)
-        // A listing that follows says that the kernel has used the one before (R5).
+        // The next request on the handle proves that the kernel has used the last listing (R5).
         directory.listing.markUsed()
         if offset == 0 { directory.node.lastListed.store(SystemTime.monotonic(), ordering: .relaxed) }
-        try held.passingGates(caller) { () throws(Errno) in
-            // A gate that is open stays so as long as the lock is held.
+        try held.passGates(caller) { () throws(Errno) in
+            // While the lock is held, no open gate is closed.
             try share.lock.withReadLock { () throws(Errno) in
                 if loader.view != nil { try permitListing(loader.load(directory.node), caller) }
                 try forEachName(of: directory, from: offset) { name, inode in
@@ -85,9 +86,8 @@ extension DirectoryOperations {
         }
     }
 
-    /// As `list`, and shows each object besides where everybody may search the directory: then its names may be
-    /// believed. Elsewhere only the names stand, without a node (R6).
-    /// - Returns: the nodes that were shown; each counts as a look-up.
+    /// READDIRPLUS: as `list`, and exposes the objects if every caller may search the directory. Otherwise the entries have no node (R6).
+    /// - Returns: the nodes that were exposed; each counts as a look-up.
     func listWithEntries(
         _ id: HandleID, offset: UInt64, into reply: inout DirectoryReply, _ caller: Caller
     ) throws(Errno) -> [NodeID] {
@@ -95,50 +95,50 @@ extension DirectoryOperations {
         directory.listing.markUsed()
         directory.listing.begin()
         let now = SystemTime.monotonic()
-        var shown: [NodeID] = []
+        var exposed: [NodeID] = []
         do throws(Errno) {
-            try listEntries(of: directory, from: offset, into: &reply, &shown, caller)
+            try listEntries(of: directory, from: offset, into: &reply, &exposed, caller)
         } catch {
-            // The kernel will not learn of them.
-            for node in shown { lookups.forgetLookups(of: node, 1) }
+            // The kernel does not learn of these nodes.
+            for node in exposed { lookups.forgetLookups(of: node, 1) }
             throw error
         }
         if offset == 0 { directory.node.lastListed.store(now, ordering: .relaxed) }
-        return shown
+        return exposed
     }
 
-    /// A handle keeps what it was given, but no place: where a directory has moved to, its names are listed only if they
-    /// could be listed there (docs/sandbox-zones.md Z4).
+    /// A handle keeps what was granted, but not the location: after a move, the names are listed only if the new location permits it
+    /// (docs/sandbox-zones.md Z4).
     private func permitListing(_ directory: ObjectState, _ caller: Caller) throws(Errno) {
         guard !directory.location.rights.contains(.list) else { return }
         try judge.permit(.list, Operands(object: directory), caller, about: directory)
     }
 
     private func listEntries(
-        of directory: OpenDirectory, from offset: UInt64, into reply: inout DirectoryReply, _ shown: inout [NodeID],
+        of directory: OpenDirectory, from offset: UInt64, into reply: inout DirectoryReply, _ exposed: inout [NodeID],
         _ caller: Caller
     ) throws(Errno) {
-        try held.passingGates(caller) { () throws(Errno) in
+        try held.passGates(caller) { () throws(Errno) in
             try share.lock.withReadLock { () throws(Errno) in
                 try loader.requireOpenGate(of: directory.node.object)
-                try listEntriesNow(of: directory, from: offset, into: &reply, &shown, caller)
+                try listEntriesLocked(of: directory, from: offset, into: &reply, &exposed, caller)
             }
         }
     }
 
-    private func listEntriesNow(
-        of directory: OpenDirectory, from offset: UInt64, into reply: inout DirectoryReply, _ shown: inout [NodeID],
+    private func listEntriesLocked(
+        of directory: OpenDirectory, from offset: UInt64, into reply: inout DirectoryReply, _ exposed: inout [NodeID],
         _ caller: Caller
     ) throws(Errno) {
         let parent = try loader.load(directory.node)
         try permitListing(parent, caller)
-        // With several mounts no listing shows objects (R4).
-        let showsEntries = kernel.cache.mayShowObjects && !share.hasSeveralMounts && judge.everybodyHolds(.search, on: parent)
+        // With several mounts no listing exposes objects (R4).
+        let exposesEntries = kernel.cache.mayShowObjects && !share.hasSeveralMounts && judge.everybodyHolds(.search, on: parent)
         try forEachName(of: directory, from: offset) { name, inode in
             let offset = UInt64(bitPattern: name.nextOffset)
-            if showsEntries, !name.isDot, let entry = listedEntry(name.name, below: parent) {
+            if exposesEntries, !name.isDot, let entry = listedEntry(name.name, below: parent) {
                 if reply.add(name: name.name, entry: entry, offset: offset) {
-                    shown.append(entry.node)
+                    exposed.append(entry.node)
                     directory.listing.append(name.name, entry.node)
                     return true
                 }
@@ -152,21 +152,21 @@ extension DirectoryOperations {
         }
     }
 
-    /// The entry of a listed name, if it may be believed.
+    /// The entry of a listed name; nil if it would be uncacheable.
     private func listedEntry(_ name: UnsafePointer<CChar>, below parent: ObjectState) -> Entry? {
         guard let child = try? loader.child(name, of: parent), judge.gate.rights(behind: child.object.kind) == nil,
             !child.location.rights.isEmpty
         else { return nil }
-        // A marked directory is left out, even here (R7).
+        // A marked directory is left out (R7).
         if let known = loader.nodes.node(of: child.object), known.isDirectory, known.revalidation.isPossible { return nil }
-        let entry = kernel.entry(child, named: name, below: parent, isListed: true)
+        let entry = kernel.makeEntry(child, named: name, below: parent, isListed: true)
         if entry.entryValidFor > 0 { return entry }
         lookups.forgetLookups(of: entry.node, 1)
         return nil
     }
 
-    /// Calls `body` with each name and the inode number to show, until it returns false. Offsets are the backing
-    /// directory's own.
+    /// Calls `body` with each name and its inode number on this mount, until it returns false. Offsets are those of the backing
+    /// directory.
     private func forEachName(
         of directory: OpenDirectory, from offset: UInt64, _ body: (DirectoryEntry, UInt64) -> Bool
     ) throws(Errno) {
@@ -186,7 +186,7 @@ extension DirectoryOperations {
                         let count = try Syscall.getdents(descriptor, into: buffer)
                         for entry in DirectoryEntries(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
                         where !isOvermounted || entry.isDot {
-                            // What lies above the root of the mount is nobody's business.
+                            // The parent of the mount's root is not revealed.
                             let inode =
                                 isRoot && entry.isDot ? rootInode : loader.tree.shownInode(device: device, inode: entry.inode)
                             if !body(entry, inode) {

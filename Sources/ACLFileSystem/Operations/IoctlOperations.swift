@@ -2,8 +2,8 @@ import Authorization
 import FuseSession
 import LinuxSystem
 
-/// The four commands of chattr(1) and lsattr(1). Every other ioctl gets ENOTTY, and none is handed to a
-/// backing descriptor, where the daemon is root (docs/authorization.md 2.4).
+/// The four commands of chattr(1) and lsattr(1). Every other ioctl fails with ENOTTY. None is passed to a backing descriptor, where it would
+/// run as root (docs/authorization.md 2.4).
 private enum FlagCommand: UInt32 {
     case getFlags = 0x8008_6601
     case setFlags = 0x4008_6602
@@ -11,7 +11,7 @@ private enum FlagCommand: UInt32 {
     case setExtended = 0x401C_5820
 }
 
-/// Flags by ioctl(2), for chattr(1) and lsattr(1).
+/// The request IOCTL: flags for chattr(1) and lsattr(1).
 final class IoctlOperations: Sendable {
     let loader: ObjectLoader
     let judge: Judge
@@ -42,7 +42,7 @@ extension IoctlOperations {
             try setFlags(node, caller, known: InodeFlag.immutable | InodeFlag.append | InodeFlag.noDump, bits, Self.inodeFlags)
         case .setExtended:
             guard input.count >= 28 else { throw .inval }
-            // Extent sizes and project ids have no BSD flag; zero is what a get shows.
+            // Extent sizes and project ids have no BSD flag; a get returns zero for them.
             for position in stride(from: 4, to: 20, by: 4)
             where input.loadUnaligned(fromByteOffset: position, as: UInt32.self) != 0 { throw .opnotsupp }
             let bits = input.loadUnaligned(as: UInt32.self)
@@ -56,40 +56,40 @@ extension IoctlOperations {
         try share.lock.withReadLock { () throws(Errno) in
             let object = try loader.load(node)
             try judge.permit(.readFlags, Operands(object: object), caller, about: object)
-            return try metadata.shownFlags(object)
+            return try metadata.visibleFlags(object)
         }
     }
 
-    /// `i` and `a` stand for the system flags, and are shown also for the user flags; only a change of what
-    /// is shown is a request, so that the user flags are neither set nor cleared from here.
+    /// `i` and `a` mean the system flags, and a get returns them for the user flags too. Only a change of what a get returns is a request,
+    /// so this never sets or clears user flags.
     private func setFlags(
-        _ node: Node, _ caller: Caller, known: UInt32, _ bits: UInt32, _ shown: @escaping @Sendable (FileFlags) -> UInt32
+        _ node: Node, _ caller: Caller, known: UInt32, _ bits: UInt32, _ encode: @escaping @Sendable (FileFlags) -> UInt32
     ) throws(Errno) {
-        func perform() throws(Errno) { try setFlagsNow(node, caller, known: known, bits, shown) }
-        if try held.unlessHeld(caller, perform) != nil { return }
-        try held.changingHeld(node.id, caller) { [self] () throws(Errno) in
-            try setFlagsNow(node, caller, known: known, bits, shown)
+        func performHere() throws(Errno) { try performSetFlags(node, caller, known: known, bits, encode) }
+        if try held.runUnlessHeld(caller, performHere) != nil { return }
+        try held.runHeldChange(node.id, caller) { [self] () throws(Errno) in
+            try performSetFlags(node, caller, known: known, bits, encode)
         }
     }
 
-    private func setFlagsNow(
-        _ node: Node, _ caller: Caller, known: UInt32, _ bits: UInt32, _ shown: (FileFlags) -> UInt32
+    private func performSetFlags(
+        _ node: Node, _ caller: Caller, known: UInt32, _ bits: UInt32, _ encode: (FileFlags) -> UInt32
     ) throws(Errno) {
-        try metadata.changing(node) { () throws(Errno) in
+        try metadata.withMetadataLocked(node) { () throws(Errno) in
             let object = try loader.load(node)
             try held.requireNoOtherChange(of: object)
-            var flags = try metadata.shownFlags(object)
-            let changed = bits ^ shown(flags)
+            var flags = try metadata.visibleFlags(object)
+            let changed = bits ^ encode(flags)
             if changed & ~known != 0 { throw .opnotsupp }
             for (flag, user) in [
                 (FileFlags.systemImmutable, FileFlags.userImmutable), (.systemAppend, .userAppend), (.noDump, []),
             ] {
-                let bit = shown(flag)
+                let bit = encode(flag)
                 guard changed & bit != 0 else { continue }
                 if bits & bit != 0 {
                     flags.formUnion(flag)
                 } else {
-                    // Shown because of the user flag alone: not ours to clear by this name.
+                    // A get returns it because of the user flag alone, which this name does not clear.
                     if !flags.isDisjoint(with: user) { throw .perm }
                     flags.subtract(flag)
                 }

@@ -3,7 +3,7 @@ import BackingStore
 import FuseSession
 import LinuxSystem
 
-/// Names that are looked up, and look-ups that the kernel forgets.
+/// The requests LOOKUP and FORGET.
 final class LookupOperations: Sendable {
     let loader: ObjectLoader
     let judge: Judge
@@ -22,12 +22,12 @@ extension LookupOperations {
         _ name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller
     ) throws(Errno) -> LookupAnswer {
         let awaited = awaitForget(of: name, in: parent, caller)
-        return try held.passingGates(caller) { () throws(Errno) in
-            try share.lock.withReadLock { () throws(Errno) in try lookupNow(name, in: parent, awaited, caller) }
+        return try held.passGates(caller) { () throws(Errno) in
+            try share.lock.withReadLock { () throws(Errno) in try lookupLocked(name, in: parent, awaited, caller) }
         }
     }
 
-    private func lookupNow(
+    private func lookupLocked(
         _ name: UnsafePointer<CChar>, in parent: NodeID, _ awaited: Node?, _ caller: Caller
     ) throws(Errno) -> LookupAnswer {
         let directory = try loader.load(parent)
@@ -36,36 +36,35 @@ extension LookupOperations {
             try judge.permit(
                 .lookup, Operands(finding: name, in: directory), caller, about: directory, named: name,
                 in: directory.object)
-            if directory.isOvermounted { return .absentForNow }
+            if directory.isOvermounted { return .absentUncacheable }
             let found = try loader.child(name, of: directory)
             try judge.permitFinding(found, named: name, in: directory.object, caller)
-            // In vain: as if it had not waited, however many bumps there were meanwhile.
+            // The FORGET has not come. Mark the node, as without the wait, even if bumps came meanwhile.
             if let awaited, isKnown(awaited) { awaited.revalidation.mark() }
-            return .found(kernel.entry(found, named: name, below: directory))
+            return .found(kernel.makeEntry(found, named: name, below: directory))
         } catch {
-            if error == .noent { return .absent(validFor: kernel.absenceTime(of: name, below: directory)) }
+            if error == .noent { return .absent(validFor: kernel.absenceTimeout(of: name, below: directory)) }
             if error == .nameHeld { throw error }
-            // The one refusal after which the kernel keeps what is mounted there.
-            if kernel.mountsBelow.guards(name, in: directory.object) { throw .nomem }
+            // After this errno alone, the kernel keeps a mount on the name.
+            if kernel.mountsBelow.areReached(by: name, in: directory.object) { throw .nomem }
             throw error
         }
     }
 
     func forgetLookups(of id: NodeID, _ count: UInt64) {
-        // A removed file that is looked at while it is open is in the tree's cache again.
+        // A request about a removed file that is open puts its descriptor back into the tree's cache.
         let object = loader.nodes.forget(id, count)
         if let object, !loader.tree.forgetDescriptorIfRemoved(object) { backingIDs.closeIdle(of: object.key) }
         if let view = loader.view, loader.nodes.find(id) == nil { view.forget(id) }
     }
-
 }
 
 extension LookupOperations {
-    /// Waits for the FORGET of a directory that is looked up, if one is likely, but not for long, and with no lock of ours; the kernel may
-    /// hold that of the directory above.
-    /// - Returns: the node for which it waited. If the kernel knows it still, the question may have been put without a lock (R7).
+    /// Waits up to 3 ms for the FORGET of a directory that is looked up, if one is likely (docs/coherence.md "A delayed FORGET").
+    /// Call without a lock; the kernel may hold that of the parent.
+    /// - Returns: the node. If the kernel still knows it, the LOOKUP may have been sent without a lock (R7).
     func awaitForget(of name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller) -> Node? {
-        guard kernel.cache.forgets.isAnyLikely, let node = nodePerhapsForgotten(name, in: parent, caller), kernel.cache.forgets.begin()
+        guard kernel.cache.forgets.isAnyLikely, let node = nodeLikelyForgotten(name, in: parent, caller), kernel.cache.forgets.begin()
         else {
             return nil
         }
@@ -81,9 +80,10 @@ extension LookupOperations {
 
     func isKnown(_ node: Node) -> Bool { loader.nodes.find(node.id) === node }
 
-    /// The node of a directory that is looked up although the kernel should believe its name, or that has the mark and was just dropped.
-    /// Decides for itself alone whether the caller may find it; what is answered is decided, and counted, behind the wait.
-    private func nodePerhapsForgotten(_ name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller) -> Node? {
+    /// The node of a directory that is looked up although its entry is cacheable, or that is marked and was invalidated a moment ago.
+    ///
+    /// Its decision only shapes the wait. The one that is counted and answered follows the wait.
+    private func nodeLikelyForgotten(_ name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller) -> Node? {
         share.lock.withReadLock {
             guard let directory = try? loader.load(parent), !directory.isOvermounted, judge.everybodyHolds(.search, on: directory),
                 judge.decide(.lookup, Operands(finding: name, in: directory), caller).isAllowed,

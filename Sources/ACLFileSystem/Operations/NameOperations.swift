@@ -1,4 +1,4 @@
-/// Names that are made, moved, linked and removed.
+/// Requests that change names: MKNOD, MKDIR, SYMLINK, LINK, UNLINK, RMDIR, RENAME.
 final class NameOperations: Sendable {
     let loader: ObjectLoader
     let judge: Judge

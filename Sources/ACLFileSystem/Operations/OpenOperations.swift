@@ -4,11 +4,11 @@ import FuseSession
 import LinuxSystem
 import MountOptions
 
-/// The bit of OPEN's flags that says: for execution.
+/// FMODE_EXEC, in the flags of OPEN: the file is opened to execute it.
 private let openForExecution: Int32 = 0x20
 
 extension OpenIntent {
-    /// The intent of open(2)'s flags as the kernel hands them on.
+    /// The intent that the flags of OPEN state.
     init(flags: Int32) {
         self = []
         switch flags & OpenFlag.accessMask {
@@ -21,7 +21,7 @@ extension OpenIntent {
     }
 }
 
-/// Files that are opened, and made and opened.
+/// The requests OPEN, CREATE and TMPFILE.
 final class OpenOperations: Sendable {
     let loader: ObjectLoader
     let judge: Judge
@@ -49,39 +49,39 @@ final class OpenOperations: Sendable {
 extension OpenOperations {
     func open(_ id: NodeID, flags: Int32, _ caller: Caller) throws(Errno) -> Opening {
         let node = try loader.node(id)
-        // Who closed it may have done so a moment ago: RELEASE comes behind close(2). And a change that is under way is over soon.
+        // RELEASE follows close(2), and changes in flight end in milliseconds: a conflict may pass.
         for pause: UInt32 in [1, 2, 5, 10] {
-            do throws(Errno) { return try open(node, flags: flags, mayRetry: true, caller) } catch {
+            do throws(Errno) { return try attemptOpen(node, flags: flags, mayRetry: true, caller) } catch {
                 guard error == .busy || error == .claimed else { throw error }
                 SystemTime.sleep(milliseconds: pause)
             }
         }
-        do throws(Errno) { return try open(node, flags: flags, mayRetry: false, caller) } catch {
+        do throws(Errno) { return try attemptOpen(node, flags: flags, mayRetry: false, caller) } catch {
             if error == .busy { data.noteBusy(node) }
             throw error
         }
     }
 
-    private func open(_ node: Node, flags: Int32, mayRetry: Bool, _ caller: Caller) throws(Errno) -> Opening {
+    private func attemptOpen(_ node: Node, flags: Int32, mayRetry: Bool, _ caller: Caller) throws(Errno) -> Opening {
         guard OpenIntent(flags: flags).contains(.write) || flags & OpenFlag.truncate != 0 else {
-            return try open(node, flags: flags, mayRetry: mayRetry, nil, caller)
+            return try performOpen(node, flags: flags, mayRetry: mayRetry, nil, caller)
         }
-        func perform() throws(Errno) -> Opening {
-            try gaps.openingForWriting(node, caller) { (writableFile) throws(Errno) in
-                try open(node, flags: flags, mayRetry: mayRetry, writableFile, caller)
+        func performHere() throws(Errno) -> Opening {
+            try gaps.openForWriting(node, caller) { (writableFile) throws(Errno) in
+                try performOpen(node, flags: flags, mayRetry: mayRetry, writableFile, caller)
             }
         }
-        if let opening = try held.unlessHeld(caller, perform) { return opening }
-        // Set-id bits are to be cleared on a file that may be held.
-        return try held.changingHeld(node.id, caller, discard: { [self] in gaps.release($0.handle) }) { [self] () throws(Errno) in
-            try gaps.openingForWriting(node, caller) { (writableFile) throws(Errno) in
-                try open(node, flags: flags, mayRetry: mayRetry, writableFile, caller)
+        if let opening = try held.runUnlessHeld(caller, performHere) { return opening }
+        // Opening has to clear set-id bits on a file that may be held.
+        return try held.runHeldChange(node.id, caller, discard: { [self] in gaps.release($0.handle) }) { [self] () throws(Errno) in
+            try gaps.openForWriting(node, caller) { (writableFile) throws(Errno) in
+                try performOpen(node, flags: flags, mayRetry: mayRetry, writableFile, caller)
             }
         }
     }
 
-    /// Decides and opens under the lock; cutting a large file may take long, so it comes after, on what was granted.
-    private func open(
+    /// Decides and opens under the metadata lock. Truncation may take long, so it follows on the opened file, without the lock.
+    private func performOpen(
         _ node: Node, flags: Int32, mayRetry: Bool, _ writableFile: WritableFile?, _ caller: Caller
     ) throws(Errno) -> Opening {
         let intent = OpenIntent(flags: flags)
@@ -91,67 +91,67 @@ extension OpenOperations {
         }
         var size = object.status.size
         if intent.contains(.truncate) {
-            defer { kernel.contentChanged(node.object) }
-            try held.usingData(of: [opened], caller, against: .any) { () throws(Errno) in try opened.truncate() }
+            defer { kernel.invalidateContent(of: node.object) }
+            try held.makeDataCall(of: [opened], caller, against: .any) { () throws(Errno) in try opened.truncate() }
             size = 0
         }
-        opened.attach(try gaps.entering(writableFile, size: size, intent, caller))
+        opened.attach(try gaps.enterHandle(writableFile, size: size, intent, caller))
         if opened.dataPath.isMappable, kernel.cache.timeouts.attributes > 0 { kernel.cache.invalidateAttributes(of: node.id) }
-        return opening(opened)
+        return addHandle(opened)
     }
 
-    /// What a caller may have of an object, opened.
+    /// Judges an open and opens the object.
     private func grant(
         _ node: Node, _ object: ObjectState, _ intent: OpenIntent, flags: Int32, mayRetry: Bool, _ caller: Caller
     ) throws(Errno) -> OpenFile {
         let executes = flags & openForExecution != 0
         try judge.permit(executes ? .execute : .open(intent), Operands(object: object), caller, about: object)
-        // The kernel opens the others itself; only files have data here.
+        // The kernel opens special files by itself.
         guard object.facts.kind == .file else { throw .io }
-        let charge = try share.handleQuota.charge(caller.uid)
+        let quota = try share.handleQuota.charge(caller.uid)
         let isWritable = intent.contains(.write)
-        let isAppendOnly = bindsToEnd(intent, object, caller)
-        // Writing clears set-id bits (docs/authorization.md 6.7), but the kernel does not tell of writing to a mapping. Without
-        // the page cache there is none; where mappings cannot be kept away, opening for writing clears them.
+        let isAppendOnly = isLimitedToEnd(intent, object, caller)
+        // A write clears set-id bits (docs/authorization.md 6.7), but no request tells of a store into a mapping. Without the page cache there
+        // are no mappings; where they cannot be excluded, opening for writing clears the bits.
         let clearsSetID =
             isWritable && caller.uid != 0 && !object.facts.mode.isDisjoint(with: [.setUser, .setGroup])
         let dataPath = try data.acquireDataPath(
             object,
-            data.demand(
+            data.makeDemand(
                 intent, of: object, isAppendOnly: isAppendOnly, clearsSetID: clearsSetID, mayRetry: mayRetry, caller))
         if dataPath.path.backingID != nil, flags & OpenFlag.direct != 0 {
-            // The kernel could only say EIO where the backing file system knows no O_DIRECT.
+            // Fails with the right errno if the backing file system has no O_DIRECT; the kernel would return EIO.
             _ = try Syscall.reopen(object.descriptor.rawValue, backingFlags(flags) | OpenFlag.direct)
         }
-        // A reader whose data does not come here may never need it.
+        // A handle that reads by passthrough may never need a descriptor.
         let isNeeded = isWritable || dataPath.path.backingID == nil
         let descriptor =
             isNeeded ? SharedDescriptor(try data.accessTimes.open(object.descriptor.rawValue, backingFlags(flags))) : nil
         if intent.contains(.truncate) || clearsSetID && dataPath.path.backingID != nil {
-            try metadata.clearSetID(object, caller, holding: .reading)
+            try metadata.clearSetIDUnlessRoot(of: object, caller, holding: .reading)
         }
         return OpenFile(
-            node: node, pathDescriptor: object.descriptor, descriptor: descriptor, data.accessTimes, charge, dataPath,
+            node: node, pathDescriptor: object.descriptor, descriptor: descriptor, data.accessTimes, quota, dataPath,
             isReadable: intent.contains(.read) || executes, isWritable: isWritable, isAppendOnly: isAppendOnly)
     }
 
-    private func opening(_ file: OpenFile) -> Opening {
+    private func addHandle(_ file: OpenFile) -> Opening {
         judge.counters.count(file.dataPath.path)
-        // At close(2) there is nothing to do but to see to gaps.
+        // FLUSH only has to reserve gaps.
         return Opening(handles.add(file), file.dataPath.path, noFlush: !file.isWritable || gaps.options.zeroFill == .off)
     }
 
-    /// Whether a handle may only add at the end: the object is append-only, or it was opened for
-    /// appending by somebody who may not write (O_APPEND can be cleared after open: docs/data-path.md).
-    func bindsToEnd(_ intent: OpenIntent, _ object: ObjectState, _ caller: Caller) -> Bool {
+    /// Whether a handle may only add at the end: the object is append-only, or a caller without the right to write opens it for appending.
+    /// That caller could clear O_APPEND later (docs/data-path.md).
+    func isLimitedToEnd(_ intent: OpenIntent, _ object: ObjectState, _ caller: Caller) -> Bool {
         guard intent.contains(.write) else { return false }
         if !object.facts.flags.isDisjoint(with: .appendOnly) { return true }
         guard intent.contains(.append) else { return false }
         return !judge.decide(.rights(.write), Operands(object: object), caller).isAllowed
     }
 
-    /// Only the access mode reaches the backing file: appending, truncation and exclusion are ours, and
-    /// nothing that could block or follow does.
+    /// The flags for opening the backing file: the access mode, and nothing that could block or follow a link. The daemon itself handles
+    /// appending, truncation and exclusion.
     private func backingFlags(_ flags: Int32) -> Int32 {
         flags & OpenFlag.accessMask | OpenFlag.nonBlock | OpenFlag.noControllingTerminal
     }
@@ -159,48 +159,48 @@ extension OpenOperations {
     func createAndOpen(
         _ name: UnsafePointer<CChar>, in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> (Entry, Opening) {
-        let (shown, opening) = try held.passingGates(caller) { () throws(Errno) in
+        let (entry, opening) = try held.passGates(caller) { () throws(Errno) in
             try share.withNamesHeld { () throws(Errno) in
-                try createAndOpenNow(name, in: parent, flags: flags, mode: mode, caller)
+                try createAndOpenLocked(name, in: parent, flags: flags, mode: mode, caller)
             }
         }
-        if let opening { return (shown, opening) }
-        // Not with names held: opening for writing may have to wait for zeros.
-        return try showing(shown) { (node) throws(Errno) in try open(node.id, flags: flags, caller) }
+        if let opening { return (entry, opening) }
+        // Without the names held: opening for writing may wait for zeros.
+        return try openEntry(entry) { (node) throws(Errno) in try open(node.id, flags: flags, caller) }
     }
 
-    /// - Returns: without an opening if the name was there already.
-    private func createAndOpenNow(
+    /// - Returns: the entry, without an opening if the name existed already.
+    private func createAndOpenLocked(
         _ name: UnsafePointer<CChar>, in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> (Entry, Opening?) {
         let directory = try loader.load(parent)
-        // Before anything is made, so that a refusal leaves nothing.
-        let charge = try share.handleQuota.charge(caller.uid)
+        // Before the object is created, so that a refusal leaves nothing behind.
+        let quota = try share.handleQuota.charge(caller.uid)
         let made: ObjectState
         do throws(Errno) { made = try names.create(.file, name, in: directory, mode: mode, caller) } catch {
             guard error == .exist, flags & OpenFlag.exclusive == 0 else { throw error }
-            // It came into being after the kernel looked: then it is opened like any other.
+            // The name was created after the kernel's look-up, so it is opened like any other.
             try judge.permit(
                 .lookup, Operands(finding: name, in: directory), caller, about: directory, named: name,
                 in: directory.object)
             let found = try loader.child(name, of: directory)
-            return (kernel.entry(found, named: name, below: directory), nil)
+            return (kernel.makeEntry(found, named: name, below: directory), nil)
         }
-        return try showing(kernel.entry(made, named: name, below: directory)) { (node) throws(Errno) in
-            try openCreated(made, node, charge, flags: flags, caller)
+        return try openEntry(kernel.makeEntry(made, named: name, below: directory)) { (node) throws(Errno) in
+            try openCreated(made, node, quota, flags: flags, caller)
         }
     }
 
-    /// Opens what an entry shows; if that fails the entry is not shown after all.
-    private func showing(
+    /// Opens the object of an entry. If that fails, the look-up of the entry is not counted.
+    private func openEntry(
         _ entry: Entry, _ open: (Node) throws(Errno) -> Opening
     ) throws(Errno) -> (Entry, Opening) {
         do throws(Errno) {
             let node = try loader.node(entry.node)
             let opening = try open(node)
             var entry = entry
-            // Opening may have made its attributes such as the kernel must not keep.
-            if let file = try? handles.file(opening.handle), file.dataPath.isMappable { kernel.takeTime(from: &entry) }
+            // A handle that can be mapped changes the file unseen, so its attributes are uncacheable.
+            if let file = try? handles.file(opening.handle), file.dataPath.isMappable { kernel.makeAttributesUncacheable(in: &entry) }
             return (entry, opening)
         } catch {
             lookups.forgetLookups(of: entry.node, 1)
@@ -211,47 +211,46 @@ extension OpenOperations {
     func openUnnamed(
         in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> (Entry, Opening) {
-        try held.passingGates(caller) { () throws(Errno) in
-            try share.withNamesHeld { () throws(Errno) in try openUnnamedNow(in: parent, flags: flags, mode: mode, caller) }
+        try held.passGates(caller) { () throws(Errno) in
+            try share.withNamesHeld { () throws(Errno) in try openUnnamedLocked(in: parent, flags: flags, mode: mode, caller) }
         }
     }
 
-    private func openUnnamedNow(
+    private func openUnnamedLocked(
         in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> (Entry, Opening) {
-        let charge = try share.handleQuota.charge(caller.uid)
+        let quota = try share.handleQuota.charge(caller.uid)
         let directory = try loader.load(parent)
         let descriptor = try names.createUnnamed(in: directory, mode: mode, caller)
-        // O_PATH: what the tree keeps must not count as a writer.
+        // O_PATH: the descriptor that the tree keeps must not count as a writer.
         let place = try Syscall.reopen(descriptor.rawValue, OpenFlag.path)
         var made = try loader.load(loader.tree.adopt(SharedDescriptor(place)), directory.location.unnamedBelow)
         made.opened = descriptor
-        return try showing(kernel.unnamedEntry(made, in: directory)) { (node) throws(Errno) in
-            try openCreated(made, node, charge, flags: flags, caller)
+        return try openEntry(kernel.makeUnnamedEntry(made, in: directory)) { (node) throws(Errno) in
+            try openCreated(made, node, quota, flags: flags, caller)
         }
     }
 
-    /// The handle that creating gives. No right on the new object is asked (docs/authorization.md 2.2), so that
-    /// O_WRONLY with mode 0444 works.
+    /// Makes the handle of a created file. No right on the new object is asked (docs/authorization.md 2.2), so O_WRONLY with mode 0444
+    /// works.
     private func openCreated(
-        _ made: ObjectState, _ node: Node, _ charge: HandleQuota.Charge, flags: Int32, _ caller: Caller
+        _ made: ObjectState, _ node: Node, _ quota: HandleQuota.Charge, flags: Int32, _ caller: Caller
     ) throws(Errno) -> Opening {
         let intent = OpenIntent(flags: flags)
         let dataPath = try data.acquireDataPath(
-            made, data.demand(intent, of: made, isAppendOnly: false, clearsSetID: false, caller))
+            made, data.makeDemand(intent, of: made, isAppendOnly: false, clearsSetID: false, caller))
         if dataPath.path.backingID != nil, flags & OpenFlag.direct != 0 {
             _ = try Syscall.reopen(made.descriptor.rawValue, backingFlags(flags) | OpenFlag.direct)
         }
-        // Creating opened it already, for more than the handle may do, which is ours to say.
+        // Creation has opened the file for reading and writing. The daemon holds the handle to its access mode.
         var descriptor = intent.contains(.write) ? made.opened : nil
         if descriptor == nil, dataPath.path.backingID == nil {
             descriptor = SharedDescriptor(try data.accessTimes.open(made.descriptor.rawValue, backingFlags(flags)))
         }
         let file = OpenFile(
-            node: node, pathDescriptor: made.descriptor, descriptor: descriptor, data.accessTimes, charge, dataPath,
-            isReadable: intent.contains(.read),
-            isWritable: intent.contains(.write), isAppendOnly: false)
-        if file.isWritable { file.attach(gaps.enteringNew(node, caller)) }
-        return opening(file)
+            node: node, pathDescriptor: made.descriptor, descriptor: descriptor, data.accessTimes, quota, dataPath,
+            isReadable: intent.contains(.read), isWritable: intent.contains(.write), isAppendOnly: false)
+        if file.isWritable { file.attach(gaps.enterNewHandle(node, caller)) }
+        return addHandle(file)
     }
 }

@@ -4,22 +4,21 @@ import FuseSession
 import LinuxSystem
 
 extension NameOperations {
-    /// unlink and rmdir: the child that the name means now is judged and removed; the kernel holds the
-    /// directory's lock, so the name cannot change its meaning between the two.
+    /// UNLINK and RMDIR. The object that is judged is the one that is removed: the kernel holds the directory's lock meanwhile.
     func remove(
         _ name: UnsafePointer<CChar>, in parent: NodeID, directory isDirectory: Bool, _ caller: Caller
     ) throws(Errno) {
-        let isDone: Void? = try held.unlessHeld(caller) { () throws(Errno) in
-            try removeNow(name, in: parent, directory: isDirectory, caller)
+        let isDone: Void? = try held.runUnlessHeld(caller) { () throws(Errno) in
+            try performRemove(name, in: parent, directory: isDirectory, caller)
         }
         if isDone != nil { return }
         let copy = name.copied
-        try held.changingHeldNames(caller, { () throws(Errno) in try held.heldNames([(copy, parent)]) }) { [self] () throws(Errno) in
-            try copy.asName { (name) throws(Errno) in try removeNow(name, in: parent, directory: isDirectory, caller) }
+        try held.runHeldNameChange(caller, { () throws(Errno) in try held.findHeldNames([(copy, parent)]) }) { [self] () throws(Errno) in
+            try copy.asName { (name) throws(Errno) in try performRemove(name, in: parent, directory: isDirectory, caller) }
         }
     }
 
-    private func removeNow(
+    private func performRemove(
         _ name: UnsafePointer<CChar>, in parent: NodeID, directory isDirectory: Bool, _ caller: Caller
     ) throws(Errno) {
         try share.withNamesHeld { () throws(Errno) in
@@ -31,13 +30,13 @@ extension NameOperations {
                 isDirectory ? .removeDirectory : .unlink,
                 Operands(removing: object, from: directory), caller, about: object, named: name, in: directory.object)
             if object.isOvermounted { throw .busy }
-            try held.acting(on: object) { () throws(Errno) in
+            try held.makeCall(on: object) { () throws(Errno) in
                 try Syscall.unlinkat(
                     directory.descriptor.rawValue, name, flags: isDirectory ? AtFlag.removeDirectory : 0)
             }
             loader.keepRecord(of: directory)
-            kernel.mounts.hasRemoved(object, name, from: directory)
-            kernel.tellOthers(ofNameIn: directory, object.object)
+            kernel.mounts.recordRemoval(of: object, name, from: directory)
+            kernel.invalidateNameElsewhere(in: directory, object.object)
             if isDirectory || object.status.nlink <= 1 { loader.tree.forgetDescriptor(of: object.object) }
         }
     }

@@ -14,7 +14,7 @@ extension XattrName {
     }
 }
 
-/// Extended attributes, ours included: lists, flags, owners, backup marks.
+/// Requests about extended attributes, including those that aclfs defines: lists, flags, owners, backup marks.
 final class XattrOperations: Sendable {
     let loader: ObjectLoader
     let judge: Judge
@@ -37,8 +37,8 @@ final class XattrOperations: Sendable {
 }
 
 extension XattrOperations {
-    /// Whether a removal of capabilities is to be answered and not done: what the kernel asks for in a user's name is judged when
-    /// the change itself comes, which takes them away. Until then nothing is lost by it, also if that is refused.
+    /// Whether a removal of capabilities succeeds without effect: the kernel sends it in a user's name before a change. That change is judged
+    /// by itself and removes them; if it is denied, the file keeps them.
     func leavesToChange(_ name: XattrName, _ caller: Caller) -> Bool { caller.uid != 0 && name.isCapabilities }
 
     func getXattr(_ id: NodeID, _ name: UnsafePointer<CChar>, _ caller: Caller) throws(Errno) -> [UInt8] {
@@ -50,7 +50,7 @@ extension XattrOperations {
             switch kind {
             case .flags:
                 try judge.permit(.readFlags, operands, caller, about: object)
-                return Array(FileFlagsText.attribute(try metadata.shownFlags(object)).utf8)
+                return Array(FileFlagsText.attribute(try metadata.visibleFlags(object)).utf8)
             case .ownerGUID:
                 try judge.permit(.readFlags, operands, caller, about: object)
                 return metadata.ownerText(object.facts)
@@ -66,8 +66,8 @@ extension XattrOperations {
                 try judge.permit(.getXattr, operands, caller, about: object)
                 return try read(stored, object)
             case .security(let stored):
-                // Labels are asked for by `ls -l` of everything it shows, where nobody refuses them: whoever may not
-                // read one is told that there is none, whether there is or not (docs/decisions/0004-readings.md).
+                // `ls -l` reads the label of everything it lists, and other file systems never deny that. A caller without the right gets
+                // ENODATA, whether there is a label or not (docs/decisions/0004-readings.md).
                 do throws(Errno) { try judge.permit(.getXattr, operands, caller, about: object) } catch {
                     throw error == .acces || error == .perm ? .nodata : error
                 }
@@ -82,32 +82,32 @@ extension XattrOperations {
         try name.withCName { (name) throws(Errno) in try Syscall.getxattr(.any(object.descriptor.rawValue), name) }
     }
 
-    /// Sets an attribute while nothing else changes the file.
-    func setXattrUndisturbed(
+    /// SETXATTR. No zeros are written meanwhile.
+    func setXattr(
         _ id: NodeID, _ name: UnsafePointer<CChar>, _ value: UnsafeRawBufferPointer, flags: Int32, _ caller: Caller
     ) throws(Errno) {
-        let isDone: Void? = try held.unlessHeld(caller) { () throws(Errno) in
-            try gaps.undisturbed(id, caller) { () throws(Errno) in try setXattr(id, name, value, flags: flags, caller) }
+        let isDone: Void? = try held.runUnlessHeld(caller) { () throws(Errno) in
+            try gaps.withoutFill(id, caller) { () throws(Errno) in try performSetXattr(id, name, value, flags: flags, caller) }
         }
         if isDone != nil { return }
         let (name, value) = (name.copied, Array(value))
-        try held.changingHeld(id, caller) { [self] () throws(Errno) in
-            try gaps.undisturbed(id, caller) { () throws(Errno) in
+        try held.runHeldChange(id, caller) { [self] () throws(Errno) in
+            try gaps.withoutFill(id, caller) { () throws(Errno) in
                 try name.asName { (name) throws(Errno) in
                     try value.withUnsafeBytes { value in
-                        Result { () throws(Errno) in try setXattr(id, name, value, flags: flags, caller) }
+                        Result { () throws(Errno) in try performSetXattr(id, name, value, flags: flags, caller) }
                     }.get()
                 }
             }
         }
     }
 
-    func setXattr(
+    private func performSetXattr(
         _ id: NodeID, _ name: UnsafePointer<CChar>, _ value: UnsafeRawBufferPointer, flags: Int32, _ caller: Caller
     ) throws(Errno) {
         let kind = XattrName(name)
         if kind == .acl { return try setACL(of: id, to: value, flags: flags, caller) }
-        try metadata.changing(id, record: kind.isOfRecord) { () throws(Errno) in
+        try metadata.withMetadataLocked(id, record: kind.isOfRecord) { () throws(Errno) in
             let object = try loader.load(id)
             try held.requireNoOtherChange(of: object)
             let operands = Operands(object: object)
@@ -119,11 +119,11 @@ extension XattrOperations {
             case .backup(let mark): try metadata.setBackupMark(mark, value, flags: flags, of: object, caller)
             case .user(let stored):
                 try judge.permit(.setXattr(isProtected: false), operands, caller, about: object)
-                try metadata.store(stored, value, flags, object, caller)
+                try metadata.storeXattr(stored, value, flags, object, caller)
             case .security(let stored), .trusted(let stored):
-                // These namespaces are root's, whatever the entries say.
+                // Only root sets these, even if entries grant it.
                 try judge.permit(.setXattr(isProtected: caller.uid != 0), operands, caller, about: object)
-                try metadata.store(stored, value, flags, object, caller)
+                try metadata.storeXattr(stored, value, flags, object, caller)
             case .protected, .effective: try judge.permit(.setXattr(isProtected: true), operands, caller, about: object)
             case .ownerGUID:
                 if flags == XattrFlag.create { throw .exist }
@@ -140,12 +140,12 @@ extension XattrOperations {
     func removeXattr(_ id: NodeID, _ name: UnsafePointer<CChar>, _ caller: Caller) throws(Errno) {
         let kind = XattrName(name)
         if leavesToChange(kind, caller) { return }
-        if try held.unlessHeld(caller, { () throws(Errno) in try removeXattr(id, kind, caller) }) != nil { return }
-        try held.changingHeld(id, caller) { [self] () throws(Errno) in try removeXattr(id, kind, caller) }
+        if try held.runUnlessHeld(caller, { () throws(Errno) in try performRemoveXattr(id, kind, caller) }) != nil { return }
+        try held.runHeldChange(id, caller) { [self] () throws(Errno) in try performRemoveXattr(id, kind, caller) }
     }
 
-    private func removeXattr(_ id: NodeID, _ kind: XattrName, _ caller: Caller) throws(Errno) {
-        try metadata.changing(id, record: kind.isOfRecord) { () throws(Errno) in
+    private func performRemoveXattr(_ id: NodeID, _ kind: XattrName, _ caller: Caller) throws(Errno) {
+        try metadata.withMetadataLocked(id, record: kind.isOfRecord) { () throws(Errno) in
             let object = try loader.load(id)
             try held.requireNoOtherChange(of: object)
             let operands = Operands(object: object)
@@ -158,11 +158,11 @@ extension XattrOperations {
             case .backup(let mark): try metadata.removeBackupMark(mark, of: object, caller)
             case .user(let stored):
                 try judge.permit(.removeXattr(isProtected: false), operands, caller, about: object)
-                try metadata.drop(stored, object)
+                try metadata.removeXattr(stored, object)
             case .security(let stored), .trusted(let stored):
                 try judge.permit(.removeXattr(isProtected: caller.uid != 0), operands, caller, about: object)
-                if kind.isCapabilities { return try metadata.dropCapabilities(stored, object) }
-                try metadata.drop(stored, object)
+                if kind.isCapabilities { return try metadata.removeCapabilities(stored, object) }
+                try metadata.removeXattr(stored, object)
             case .protected, .effective: try judge.permit(.removeXattr(isProtected: true), operands, caller, about: object)
             case .ownerGUID: try metadata.removeOwnerGUID(of: object, caller)
             case .groupGUID: try metadata.removeGroupGUID(of: object, caller)
@@ -172,7 +172,8 @@ extension XattrOperations {
         }
     }
 
-    /// Names that end in NUL each; the store and what is only root's is left out.
+    /// LISTXATTR.
+    /// - Returns: the names, each with its NUL, without the record and without those that only root may read.
     func listXattr(_ id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
         try share.lock.withReadLock { () throws(Errno) in
             let object = try loader.load(id)
@@ -196,7 +197,7 @@ extension XattrOperations {
         }
     }
 
-    /// `system.aclfs.effective`: what the caller itself may do here, in the words of `ls -le`.
+    /// `system.aclfs.effective`: the rights of the caller, in the words of `ls -le`.
     private func effectiveRights(_ object: ObjectState, _ caller: Caller) -> [UInt8] {
         let isDirectory = object.facts.kind == .directory
         var granted: Rights = []

@@ -4,23 +4,23 @@ import BackingStore
 import Identity
 import LinuxSystem
 
-/// Where that which was refused stands when somebody asks.
-enum DenialPlace {
-    /// Names from the mount's top.
+/// The present location of an object that a denial was about.
+enum DenialLocation {
+    /// Names from the mount's root.
     case path([[UInt8]])
     /// The object, or the directory of the name, was removed.
     case gone
-    /// Nothing was kept, it cannot be found, or he who asks may not know where it is.
+    /// No object was recorded, it cannot be found, or the client may not learn where it is.
     case unknown
 }
 
 extension BackingTree {
-    /// The path by which the object stands now, or the directory of the name; the last name, if there was one, is the one
-    /// that was asked for. The path is told only if it leads there.
-    func place(of denial: Denial) -> DenialPlace {
+    /// The present path of the object, or of the directory of the denied name with that name appended. A path that does not lead to the
+    /// object is discarded.
+    func location(of denial: Denial) -> DenialLocation {
         guard let denied = denial.denied, let object = denied.object else { return .unknown }
         do throws(Errno) {
-            // What was removed and is open somewhere must not be kept by this question.
+            // This must not keep the blocks of a removed file.
             defer { forgetDescriptorIfRemoved(object) }
             let descriptor = try descriptor(of: object)
             let status = try Syscall.statx(descriptor.rawValue, flags: AtFlag.dontSync)
@@ -34,23 +34,22 @@ extension BackingTree {
 }
 
 extension Explainer {
-    /// - Parameter credential: of a caller who may not know everything. What is told could be found out by listing directories; the
-    ///   last name of a request the caller gave. Whether something was removed is not told: where it stood, and so who may know
-    ///   that, is not kept.
-    func place(of denial: Denial, seenBy credential: RequestCredential?) -> DenialPlace {
-        let place = loader.tree.place(of: denial)
-        guard let credential else { return place }
-        guard case .path(var directories) = place else { return .unknown }
+    /// The location that a client may learn: one that it could find by listing directories. The last name is the one that the request gave.
+    /// A removed object is unknown to it: the directory, whose rights would decide, is not recorded.
+    /// - Parameter credential: of the client; nil for one that may learn every location.
+    func location(of denial: Denial, visibleTo credential: RequestCredential?) -> DenialLocation {
+        let location = loader.tree.location(of: denial)
+        guard let credential else { return location }
+        guard case .path(var directories) = location else { return .unknown }
         if denial.denied?.name != nil { directories.removeLast() }
-        return mayFind(directories, credential) ? place : .unknown
+        return mayFind(directories, credential) ? location : .unknown
     }
 
-    /// Whether each name of a path stands in a directory that somebody may list and search now. Which name led him there
-    /// does not count: a file may have others, it may have been moved while he held it open, and what a descriptor is used
-    /// for needs no name.
+    /// Whether the subject may list and search each directory of a path now. The name of the denied request does not count: a file may have
+    /// several, it may have moved while it was open, and a request by descriptor needs none.
     private func mayFind(_ path: [[UInt8]], _ credential: RequestCredential) -> Bool {
-        // Deeper ones would take a walk for each name; `explain` knows none of them either.
-        guard path.count <= ExplainRequest.mostNames, mayReach(path, credential: credential) else { return false }
+        // Each name costs a walk, so deep paths are refused, as `explain` refuses them.
+        guard path.count <= ExplainRequest.maximumNames, mayReach(path, credential: credential) else { return false }
         return path.indices.allSatisfy { depth in
             let list = ExplainRequest(.right(.list), path: Array(path.prefix(depth)))
             guard let answer = try? explain(list, credential: credential) else { return false }
@@ -59,7 +58,7 @@ extension Explainer {
     }
 }
 
-extension DenialPlace {
+extension DenialLocation {
     var members: [JSON.Member] {
         switch self {
         case .path(let names): [JSON.path(Array(names.joined(separator: [0x2F])))]
