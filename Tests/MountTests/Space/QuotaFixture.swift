@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// Whether a file system with quotas can be made here. Those of ext4 and XFS need a kernel with quota formats; a group of
 /// btrfs needs none, and takes effect at the same calls.

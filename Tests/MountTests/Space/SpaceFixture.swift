@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// Whether file systems can be made in a file and mounted here.
 enum LoopTesting {

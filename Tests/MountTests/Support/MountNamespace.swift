@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// Shell scripts in a mount namespace of their own, where helpers are installed, fstab is ours and everybody may
 /// open /dev/fuse, without a change to the system's files.

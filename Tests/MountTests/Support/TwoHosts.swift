@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LinuxSystem
+import TestSupport
 
 /// Two mounts of aclfs, each with a daemon of its own, on two bindfs mounts of one directory: what two hosts see of a network file
 /// system. Locks on files go through to the directory.
