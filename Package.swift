@@ -100,7 +100,7 @@ let package = Package(
         .target(
             name: "ReferenceModel", path: "Tests/ReferenceModel", swiftSettings: strict + quick),
         .target(
-            name: "TestSupport", dependencies: ["Authorization", "ReferenceModel"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["Authorization", "ReferenceModel", "LinuxSystem"], path: "Tests/TestSupport",
             swiftSettings: strict + quick),
         .testTarget(
             name: "SandboxPolicyTests", dependencies: ["SandboxPolicy", "Authorization"], swiftSettings: strict),

@@ -83,7 +83,7 @@ struct AccountTests {
 struct RequestCredentialTests {
     let cache = GroupCache()
 
-    @Test("a thread with the request's ids has the groups that /proc shows", .enabled(if: geteuid() == 0))
+    @Test("a thread with the request's ids has the groups that /proc shows", .enabled(if: geteuid() == 0, "needs root"))
     func groups() throws {
         let child = try Child(uid: 1234, gid: 1235, groups: [7, 8])
         var credential = RequestCredential(uid: 1234, gid: 1235, tid: child.pid, cache: cache)
@@ -100,7 +100,7 @@ struct RequestCredentialTests {
         }
     }
 
-    @Test("a list is used again within its lifetime, and not at all when that is zero", .enabled(if: geteuid() == 0))
+    @Test("a list is used again within its lifetime, and not at all when that is zero", .enabled(if: geteuid() == 0, "needs root"))
     func lifetime() throws {
         let (long, none) = (GroupCache(milliseconds: 60_000), GroupCache(milliseconds: 0))
         let child = try Child(uid: 1234, gid: 1235, groups: [7])

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// The kernel opens FIFOs, sockets and devices without asking the file system, so the look-up is denied to callers who may not

@@ -1,3 +1,5 @@
+import TestSupport
+
 /// For scripts in a `MountNamespace`: a file on a mount that a user holds by a read or write whose buffer is a page of a
 /// mount that does not answer (docs/decisions/0020-held-files.md).
 enum HeldFile {

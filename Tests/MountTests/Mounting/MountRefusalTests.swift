@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// What cannot be mounted, and what is said of it: nothing is ever mounted by halves.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// What a living mount can change, through mount(8).

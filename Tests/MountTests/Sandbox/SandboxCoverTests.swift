@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// What is hidden already has to stay hidden, and what is covered covered, whatever is renamed, replaced or mounted anew.

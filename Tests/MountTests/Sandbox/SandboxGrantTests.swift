@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// `aclfs sandbox grant`: what is granted counts at once on views that run and on later ones, and what is taken away

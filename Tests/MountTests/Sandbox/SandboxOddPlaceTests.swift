@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Homes, runtime directories and mounts that are another user's, dead, or not what they seem: they stop nobody, and hide nothing that has to

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `aclfs sandbox run` by root and by an ordinary user, on a mount of root's.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What a confined command could make of the directories in which control sockets lie, and other users with them.

@@ -2,22 +2,30 @@ import Foundation
 import Glibc
 
 /// What a test could not do for a reason that is not what it tests.
-struct FixtureError: Error, CustomStringConvertible {
-    var description: String
-    init(_ description: String) { self.description = description }
+public struct FixtureError: Error, CustomStringConvertible {
+    public var description: String
+    public init(_ description: String) { self.description = description }
 }
 
 /// A command that ended.
-struct CommandResult: CustomStringConvertible {
-    var status: Int32
-    var output: String
-    var description: String { "exit \(status): \(output)" }
+public struct CommandResult: CustomStringConvertible {
+    /// As a shell has it: 128 and the number of a signal that ended the command.
+    public var status: Int32
+    /// What it said to standard output and standard error.
+    public var output: String
+
+    public init(status: Int32, output: String) {
+        self.status = status
+        self.output = output
+    }
+
+    public var description: String { "exit \(status): \(output)" }
 }
 
 /// Child processes through posix_spawn, with the descriptors given and no others.
-enum Spawn {
+public enum Spawn {
     /// - Parameter descriptors: what becomes 0, 1 and 2; -1 = /dev/null.
-    static func start(_ arguments: [String], descriptors: [Int32]) throws -> pid_t {
+    public static func start(_ arguments: [String], descriptors: [Int32]) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -57,14 +65,14 @@ enum Spawn {
     }
 
     /// Both ends close on exec, so that no other child keeps them open.
-    static func pipe() throws -> (reading: Int32, writing: Int32) {
+    public static func pipe() throws -> (reading: Int32, writing: Int32) {
         var ends: [Int32] = [-1, -1]
         guard Glibc.pipe(&ends) == 0 else { throw FixtureError("pipe: errno \(errno)") }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         return (ends[0], ends[1])
     }
 
-    static func wait(_ pid: pid_t) -> Int32 {
+    public static func wait(_ pid: pid_t) -> Int32 {
         var status: Int32 = 0
         while waitpid(pid, &status, 0) < 0 { if errno != EINTR { return -1 } }
         return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
@@ -72,7 +80,8 @@ enum Spawn {
 
     /// Runs to the end; output and errors come together. The output is a file, not a pipe: a daemon that
     /// the command leaves behind must not hold the test up.
-    static func run(_ arguments: [String]) throws -> CommandResult {
+    /// - Parameter isTrimmed: whether blanks and line ends around the output are left out.
+    public static func run(_ arguments: [String], isTrimmed: Bool = true) throws -> CommandResult {
         var template = Array("/tmp/aclfs-output.XXXXXX".utf8CString)
         let output = mkstemp(&template)
         guard output >= 0 else { throw FixtureError("no file for output: errno \(errno)") }
@@ -83,6 +92,6 @@ enum Spawn {
         var bytes = [UInt8](repeating: 0, count: 65_536)
         let count = pread(output, &bytes, bytes.count, 0)
         let text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
-        return CommandResult(status: status, output: text.trimmingCharacters(in: .whitespacesAndNewlines))
+        return CommandResult(status: status, output: isTrimmed ? text.trimmingCharacters(in: .whitespacesAndNewlines) : text)
     }
 }
