@@ -7,9 +7,12 @@ MAKEFLAGS += --no-builtin-rules
 PREFIX ?= /usr
 DESTDIR ?=
 SWIFT ?= swift
-# Seconds; a mount test that hangs must not hang the machine that runs it.
+# Seconds; a mount test that hangs must not hang the machine that runs it. The second is for each part of a long run.
 TEST_TIMEOUT ?= 1500
 TEST_LONG_TIMEOUT ?= 7200
+# Of a long run: the parts that are run (all), and whether those that were green with the same sources are run again.
+PART ?=
+FRESH ?=
 
 release := .build/release/aclfs
 release_flags := -c release --static-swift-stdlib
@@ -29,19 +32,21 @@ docdir := $(DESTDIR)$(PREFIX)/share/doc/aclfs
 docs := $(wildcard README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE docs/*.md docs/decisions/*.md docs/results/*.md)
 docdirs := docs/decisions docs/results docs
 
-.PHONY: help run test test-long test-paths test-threads bench bench-quick bench-costs bench_programs layers citations checks lint format build release
+.PHONY: help run test test-quick test-long test-paths test-threads bench bench-quick bench-costs bench_programs layers citations types words checks lint format build release
 .PHONY: dependencies clients long_clients install uninstall clean
 
 help:
 	@echo 'make run         build aclfs and take the tour on a mount of its own (as root)'
+	@echo 'make test-quick  what needs neither root nor a mount, in about a minute'
 	@echo 'make test        layers, citations, build and every test that ends within minutes'
-	@echo 'make test-long   the same with the long races and random runs, then test-paths; docs/test-runs.md keeps the results'
-	@echo 'make test-paths  the same tests on each way that requests, data and caches can take (as root)'
+	@echo 'make test-long   [PART=NAME] [FRESH=1] all tests with long races and random runs, part by part; a second call goes on where the first'
+	@echo '                 ended. Parts: $(shell mount-helpers/test-parts | sed 's/:.*//' | paste -sd ' '). docs/test-runs.md keeps the results'
+	@echo 'make test-paths  the last part: some tests on each way that requests, data and caches can take (as root)'
 	@echo 'make test-threads where threads meet, with ThreadSanitizer, in .build-threads (as root)'
 	@echo 'make bench       what a mount costs, against others, as ratios; docs/performance.md explains it (as root)'
 	@echo 'make bench-quick the same in about two minutes'
 	@echo 'make bench-costs requests, system calls and instructions of one operation; they do not depend on the load (as root)'
-	@echo 'make lint        layers, citations, file lengths, links, style'
+	@echo 'make lint        layers, citations, words, file lengths, links, style'
 	@echo 'make format      let swift format mend the style'
 	@echo 'make build       debug build of everything'
 	@echo 'make install     [PREFIX=/usr] [DESTDIR=] the program, helpers, manual pages, completions, unit'
@@ -62,12 +67,19 @@ run: release
 
 layers:
 	@mount-helpers/check-layers
+	@mount-helpers/test-parts check
 
 citations:
 	@mount-helpers/check-citations
 
-# That both find what they promise.
-checks: layers citations
+types:
+	@mount-helpers/check-types
+
+words:
+	@mount-helpers/check-words
+
+# And that all of them do what they promise.
+checks: layers citations types words
 	@mount-helpers/test-checks
 
 # And that Swift stands as swift format would write it, where the toolchain has it.
@@ -82,24 +94,6 @@ lint: checks
 format:
 	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests
 
-# $(1) seconds, $(2) environment, $(3) what runs the tests, $(4) what else is done with $$status. Tests that cannot run here say why; their reasons
-# are repeated at the end, and so is what failed: it is what a reader of the end of a long log wants.
-define run_tests
-	@mkdir -p .build; status=0; \
-	env $(2) mount-helpers/with-rings timeout --kill-after=30 $(1) $(3) 2>&1 | tee .build/test.log || status=$$?; \
-	echo; \
-	if grep -E '(Test|Suite) .* skipped(\.|: )|recorded a known issue' .build/test.log >.build/skipped.log; then \
-	    echo 'Not run here, and why:'; sort -u .build/skipped.log; \
-	else \
-	    echo 'No test was skipped.'; \
-	fi; \
-	if [ "$$status" -ne 0 ]; then \
-	    echo; echo 'What failed:'; grep -E -A 4 '✘ .* recorded an issue|[Ff]atal error|error: ' .build/test.log | sed -n 1,80p || :; \
-	fi; \
-	if [ "$$status" -eq 124 ] || [ "$$status" -eq 137 ]; then echo 'tests: stopped after $(1) seconds' >&2; fi; \
-	$(4) exit "$$status"
-endef
-
 clients:
 	@mount-helpers/install-dependencies clients
 
@@ -107,19 +101,22 @@ long_clients: clients
 	@mount-helpers/install-dependencies long-clients
 
 test: lint dependencies clients
-	$(call run_tests,$(TEST_TIMEOUT),ACLFS_TEST_LONG=0,mount-helpers/test-side-by-side $(SWIFT))
+	@ACLFS_TEST_LONG=0 mount-helpers/with-rings mount-helpers/run-tests .build/test.log $(TEST_TIMEOUT) mount-helpers/test-side-by-side $(SWIFT)
+
+# The division of both into parts, and what is quick: mount-helpers/test-parts.
+test-quick: layers citations dependencies
+	@SWIFT='$(SWIFT)' TEST_TIMEOUT=$(TEST_TIMEOUT) mount-helpers/test-parts quick
 
 # Mounts are served by the program that is installed: races are won by speed.
-test-long: layers dependencies release long_clients
-	$(call run_tests,$(TEST_LONG_TIMEOUT),ACLFS_TEST_LONG=1 ACLFS_PROGRAM='$(CURDIR)/$(release)',$(SWIFT) test,mount-helpers/record-test-run 'make test-long' "$$status" .build/test.log;)
-	@$(MAKE) --no-print-directory test-paths
+test-long: layers dependencies release $(if $(filter-out paths,$(or $(PART),all)),long_clients,clients)
+	@SWIFT='$(SWIFT)' TEST_LONG_TIMEOUT=$(TEST_LONG_TIMEOUT) ACLFS_PROGRAM='$(CURDIR)/$(release)' FRESH='$(FRESH)' mount-helpers/test-parts long $(PART)
 
-test-paths: layers dependencies release clients
-	$(SWIFT) build --build-tests
-	$(call run_tests,$(TEST_LONG_TIMEOUT),ACLFS_PROGRAM='$(CURDIR)/$(release)',mount-helpers/test-paths $(SWIFT),mount-helpers/record-test-run 'make test-paths' "$$status" .build/test.log;)
+test-paths:
+	@$(MAKE) --no-print-directory test-long PART=paths
 
 test-threads: dependencies
-	$(call run_tests,$(TEST_LONG_TIMEOUT),SWIFT='$(SWIFT)',mount-helpers/test-threads,mount-helpers/record-test-run 'make test-threads' "$$status" .build/test.log;)
+	@SWIFT='$(SWIFT)' mount-helpers/with-rings mount-helpers/run-tests --record 'make test-threads' .build/test-threads.log $(TEST_LONG_TIMEOUT) \
+	    mount-helpers/test-threads
 
 # Everything with the optimisations of the release; BENCH_ROUNDS and the others are in docs/performance.md.
 bench_programs: release

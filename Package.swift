@@ -105,7 +105,7 @@ let package = Package(
         .target(
             name: "ReferenceModel", path: "Tests/ReferenceModel", swiftSettings: strict + quick),
         .target(
-            name: "TestSupport", dependencies: ["Authorization", "ReferenceModel"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["Authorization", "ReferenceModel", "LinuxSystem"], path: "Tests/TestSupport",
             swiftSettings: strict + quick),
         .testTarget(
             name: "SandboxPolicyTests", dependencies: ["SandboxPolicy", "Authorization"], swiftSettings: strict),
@@ -136,7 +136,8 @@ let package = Package(
             name: "MountTests", dependencies: ["TestSupport", "ReferenceModel", "LinuxSystem", "Authorization", "ACLFormats"],
             swiftSettings: strict),
         .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem", "TestSupport"], swiftSettings: strict),
-        .testTarget(name: "MountOptionsTests", dependencies: ["MountOptions", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "MountOptionsTests", dependencies: ["MountOptions", "Authorization", "LinuxSystem", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "IdentityTests", dependencies: ["Identity", "Authorization", "ACLFormats", "LinuxSystem", "TestSupport"],
             swiftSettings: strict),

@@ -2,30 +2,30 @@ import ACLFormats
 import Authorization
 import LinuxSystem
 
-/// How much a file system lets all attributes of one object take together, counted as ext4 counts: for each
-/// attribute 16 bytes, its name without the prefix, and its value, the last two rounded up together and alone to 4.
+/// The space that a file system has for all attributes of one object, counted as in ext4. Each attribute takes 16 bytes, its name
+/// without the prefix, and its value. The name and the value are each rounded up to a multiple of 4.
 public struct AttributeSpace: Hashable, Sendable {
-    /// nil = the attributes of an object do not take room from each other, or so much that it does not matter.
+    /// In bytes; nil = unlimited, or so large that it does not matter.
     public let capacity: Int?
-    /// Whether values that do not fit are kept elsewhere (ext4's `ea_inode`), so that only names take this room.
+    /// Whether large values are stored elsewhere (ext4's `ea_inode`), so that only names take space here.
     public let spills: Bool
 
     public static let ample = AttributeSpace(capacity: nil)
     public init(capacity: Int?, spills: Bool = false) { (self.capacity, self.spills) = (capacity, spills) }
 
-    /// ext2, ext3 and ext4 without `ea_inode` have one block beside what fits into the inode itself; 32 bytes of it
-    /// are its header and 4 its end. The inode's own room is not counted: what lies there is not ours to arrange.
+    /// ext2, ext3 and ext4 without `ea_inode` have one block besides the inode's own space. 32 bytes of it are its header and 4 its
+    /// end. The inode's own space is not counted: the kernel decides what it stores there.
     public static func extBlock(size: Int, spills: Bool = false) -> AttributeSpace {
         AttributeSpace(capacity: max(size - 36, 0), spills: spills)
     }
 
-    /// What one attribute takes.
+    /// The space of one attribute, in bytes.
     public static func footprint(name: [UInt8], size: Int) -> Int {
         let prefix = name.firstIndex(of: UInt8(ascii: ".")).map { $0 + 1 } ?? 0
         return (name.count - prefix + 16 + 3) & ~3 + (size + 3) & ~3
     }
 
-    /// How many entries a list can have here if no other attribute is there; 128 at most.
+    /// The longest list that fits if the object has no other attribute; 128 at most.
     public func entries(recordName: String) -> Int {
         guard let capacity, !spills else { return ACL.maximumEntryCount }
         let value = capacity - Self.footprint(name: Array(recordName.utf8), size: 0)
@@ -35,8 +35,8 @@ public struct AttributeSpace: Hashable, Sendable {
 }
 
 extension AttributeSpace {
-    /// Learns it from a directory of the file system: by type and block size where these say it, otherwise by
-    /// trying on a file without a name, which nobody sees and no crash leaves behind.
+    /// Measures it: by type and block size where these are enough, otherwise with a file without a name, which no caller sees and
+    /// no crash leaves behind.
     public static func measured(in directory: Int32, recordName: String) throws(Errno) -> AttributeSpace {
         let status = try Syscall.fstatvfs(directory)
         switch status.type {
@@ -44,13 +44,13 @@ extension AttributeSpace {
             return extBlock(size: Int(status.bsize), spills: holdsLargeValues(directory, recordName))
         case FileSystemType.xfs, FileSystemType.btrfs, FileSystemType.tmpfs: return .ample
         default:
-            // On a full file system a refusal would say nothing.
+            // On a full file system a failure proves nothing.
             guard status.bavail > 64, let file = scratch(directory) else { return .ample }
             return tried(on: file, recordName)
         }
     }
 
-    /// The same without a directory to try in.
+    /// By the type only, without a directory for a test file.
     static func known(_ descriptor: Int32) throws(Errno) -> AttributeSpace {
         let status = try Syscall.fstatvfs(descriptor)
         return status.type == FileSystemType.ext4 ? extBlock(size: Int(status.bsize)) : .ample
@@ -60,14 +60,13 @@ extension AttributeSpace {
         try? Syscall.openat(directory, ".", OpenFlag.temporaryFile | OpenFlag.readWrite, mode: 0o600)
     }
 
-    /// ext4's `ea_inode`; nothing else shows it. On a full file system it seems not to be there, which errs on the
-    /// side of the record.
+    /// Whether ext4 has `ea_inode`; no call reports it. On a full file system the test fails, and then the record has priority.
     private static func holdsLargeValues(_ directory: Int32, _ recordName: String) -> Bool {
         guard let file = scratch(directory) else { return false }
         return holds(file.rawValue, recordName, size: 65_536)
     }
 
-    /// Whether sixteen larger attributes fit beside the longest record, and if not, what fits at all.
+    /// Unlimited if sixteen large attributes fit beside the longest record; otherwise the largest value that fits.
     static func tried(on file: borrowing OwnedDescriptor, _ recordName: String) -> AttributeSpace {
         let descriptor = file.rawValue
         var fits = holds(descriptor, recordName, size: MetadataRecord.maximumSize)
@@ -89,16 +88,18 @@ extension AttributeSpace {
     }
 }
 
-/// The attribute spaces of a tree's file systems, each learned once.
+/// The attribute spaces of a tree's file systems, each measured once.
 final class AttributeSpaces: Sendable {
     private let spaces = Lock<[UInt64: AttributeSpace]>([:])
 
-    /// - Parameter learn: asked outside the lock; twice at most for one device, with the same answer.
+    /// - Parameters:
+    ///   - device: the file system.
+    ///   - measure: called without the lock; twice at most for one device, with the same result.
     func space(
-        device: UInt64, _ learn: () throws(Errno) -> AttributeSpace
+        device: UInt64, _ measure: () throws(Errno) -> AttributeSpace
     ) throws(Errno) -> AttributeSpace {
         if let space = spaces.withLock({ $0[device] }) { return space }
-        let space = try learn()
+        let space = try measure()
         spaces.withLock { $0[device] = space }
         return space
     }

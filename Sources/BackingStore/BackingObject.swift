@@ -2,40 +2,40 @@ import Authorization
 import LinuxSystem
 import Synchronization
 
-/// What makes an object of the backing directory itself and no other: device, inode number and, where
-/// the file system has handles, the handle, whose generation tells a reused inode number apart.
+/// The identity of an object of the backing directory: device, inode number and, where the file system has handles, the handle. The
+/// handle's generation differs when an inode number is reused.
 public struct ObjectKey: Hashable, Sendable {
     public let device: UInt64
     public let inode: UInt64
     public let handle: FileHandle?
 
     public func hash(into hasher: inout Hasher) {
-        // Objects that differ in the rest alone are hardly ever there together.
+        // Objects that differ only in the rest are rarely in one table.
         hasher.combine(inode)
     }
 
     public func _rawHashValue(seed: Int) -> Int { NumberHash.spread(inode, seed: seed) }
 }
 
-/// An object of the backing directory. It is addressed by its handle; by its last name where the daemon may not open
-/// handles, and only if its handle says that it is the same; or by a descriptor that is kept. Never by a path.
+/// An object of the backing directory. It is opened by its handle. Where the daemon may not open handles, it is opened by its last
+/// name, and its handle is compared. Or a descriptor stays open. It is never opened by a path.
 public final class BackingObject: Sendable {
     public let key: ObjectKey
     public let kind: ObjectKind
-    let wayBack: WayBack
-    /// Something is mounted on this directory that is no part of the tree: it shows nothing and takes nothing (I7).
-    public let isCovered = Atomic<Bool>(false)
+    let reopening: Reopening
+    /// A mount that does not belong to the tree is on this directory: it appears empty and accepts nothing (I7).
+    public let isOvermounted = Atomic<Bool>(false)
 
-    /// It may be an open descriptor as long as it is known.
+    /// Whether a descriptor of the object may stay open as long as the kernel knows it.
     public var mayHoldDescriptor: Bool {
-        switch wayBack {
+        switch reopening {
         case .handle: false
         case .name, .pinned: true
         }
     }
 
-    init(key: ObjectKey, kind: ObjectKind, wayBack: WayBack) {
-        (self.key, self.kind, self.wayBack) = (key, kind, wayBack)
+    init(key: ObjectKey, kind: ObjectKind, reopening: Reopening) {
+        (self.key, self.kind, self.reopening) = (key, kind, reopening)
     }
 }
 
@@ -53,7 +53,7 @@ extension ObjectKind {
         }
     }
 
-    /// The type bits of a mode, as st_mode carries them.
+    /// The type bits of a mode, as in st_mode.
     public var typeBits: UInt32 {
         switch self {
         case .file: 0o100000

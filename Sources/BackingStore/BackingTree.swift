@@ -3,21 +3,23 @@ import Authorization
 import LinuxSystem
 import Synchronization
 
-/// An object found under its name, with what was read of it at that moment.
+/// An object that was found by its name, with its status at that moment.
 public struct ResolvedObject {
     public let object: BackingObject
     /// O_PATH.
     public let descriptor: SharedDescriptor
     public let status: FileStatus
-    /// What belongs to this status, if it was read on the way.
+    /// The stored facts of this status, if they were read too.
     fileprivate(set) var stored: StoredFacts?
 }
 
-/// The backing directory: everything below it is reached by descriptor, or by a directory's descriptor
-/// and one name, so that no name, symlink or race leads out of it (invariant I7).
+/// The backing directory. Everything below it is opened by descriptor, or by a directory's descriptor and one name, so that no
+/// name, symlink or race leads out of it (invariant I7).
+///
+/// It has extensions by subject: records, their locks and their room, paths, objects found again, POSIX ACLs. All share its descriptors.
 public final class BackingTree: Sendable {
     public let root: BackingObject
-    /// Where the record of an object is kept: `trusted.aclfs` or `user.aclfs`.
+    /// The attribute of an object's record: `trusted.aclfs` or `user.aclfs`.
     public let metadataName: String
     let cache: ObjectCache
     let changeTimes = ChangeTimes()
@@ -25,16 +27,20 @@ public final class BackingTree: Sendable {
     let damagedRecords: DamagedRecords
     let ownersAccess = OwnersAccess()
     let recordLocks: RecordLocks
-    /// For each file system of the tree one real descriptor: what open_by_handle_at(2) asks for. nil where it is refused.
+    /// A real descriptor of each file system of the tree, for open_by_handle_at(2); nil where the call is refused.
     private let mounts = Lock<[UInt64: SharedDescriptor?]>([:])
     private let rootDescriptor: SharedDescriptor
     private let followsMounts: Bool
-    /// The root's file system as if nothing were mounted below it; nil without the privilege to make one.
+    /// The root's file system without the mounts below it; nil without the privilege to clone a mount.
     private let bareRoot: SharedDescriptor?
 
-    /// - Parameter directory: a real (not O_PATH) descriptor of the backing directory.
-    /// - Parameter report: is given one line about each object whose record cannot be read.
-    /// - Throws: `notdir` if it is none, `opnotsupp` if the file system keeps no attributes under `metadataName`.
+    /// - Parameters:
+    ///   - directory: a real descriptor (not O_PATH) of the backing directory.
+    ///   - metadataName: the attribute of records.
+    ///   - descriptorBudget: number of descriptors that the cache may keep open.
+    ///   - followsMounts: false = mounts below the directory are not part of the tree (`nocrossmounts`).
+    ///   - report: receives one line about each object with a record that cannot be read.
+    /// - Throws: `notdir` if it is not a directory, `opnotsupp` if the file system has no such attributes.
     public init(
         directory: consuming OwnedDescriptor, metadataName: String, descriptorBudget: Int, followsMounts: Bool = true,
         report: @escaping @Sendable (String) -> Void
@@ -49,18 +55,18 @@ public final class BackingTree: Sendable {
         self.followsMounts = followsMounts
         bareRoot = Self.bareRoot(of: shared)
         cache = ObjectCache(capacity: descriptorBudget)
-        // With its handle, so that it is the same object in the tree of a directory above.
+        // With its handle, so that it equals the object in the tree of a directory above.
         let handle = try? Syscall.nameToHandle(shared.rawValue)
         root = BackingObject(
             key: ObjectKey(device: status.device, inode: status.inode, handle: handle), kind: .directory,
-            wayBack: .pinned(shared))
-        if let handle { opensHandles(of: status.device, trying: handle, shared) }
+            reopening: .pinned(shared))
+        if let handle { probeHandles(of: status.device, trying: handle, shared) }
         cache.insert(shared, for: root)
-        // Learns the kind of file system, which `sharedFileSystem` answers from.
-        _ = changeTimes.areOthers(status.device, shared)
+        // Looks up the type of the file system, which `sharedFileSystem` returns.
+        _ = changeTimes.mayChangeElsewhere(status.device, shared)
     }
 
-    /// Whether records can be stored here: tries to read one.
+    /// Whether records can be stored here. It tries to read one.
     public static func supportsMetadata(_ name: String, on directory: Int32) -> Bool {
         do {
             _ = try Syscall.getxattr(.any(directory), name, into: UnsafeMutableRawBufferPointer(start: nil, count: 0))
@@ -68,11 +74,11 @@ public final class BackingTree: Sendable {
         } catch { return error == .nodata }
     }
 
-    /// A descriptor (O_PATH unless pinned otherwise) of the object.
-    /// - Throws: `noent` if it no longer exists.
+    /// A descriptor of the object (O_PATH, unless it was pinned with another).
+    /// - Throws: `noent` if the object no longer exists.
     public func descriptor(of object: BackingObject) throws(Errno) -> SharedDescriptor {
-        if let descriptor = atHand(object) { return descriptor }
-        if case .name(let known) = object.wayBack { return try openByName(object, known) }
+        if let descriptor = openDescriptor(of: object) { return descriptor }
+        if case .name(let known) = object.reopening { return try openByName(object, known) }
         guard let handle = object.key.handle, let mount = mounts.withLock({ $0[object.key.device] ?? nil }) else {
             throw .io
         }
@@ -82,31 +88,34 @@ public final class BackingTree: Sendable {
             cache.insert(descriptor, for: object)
             return descriptor
         } catch {
-            // ESTALE would make the kernel repeat the walk with rules that ours do not cover (docs/coherence.md R9).
+            // With ESTALE the kernel would repeat the walk without its caches (docs/coherence.md R9).
             throw error == .stale ? .noent : error
         }
     }
 
-    /// The same if it is open: never waits for a disk.
-    public func atHand(_ object: BackingObject) -> SharedDescriptor? {
+    /// The descriptor of the object if it is open. Never waits for a disk.
+    public func openDescriptor(of object: BackingObject) -> SharedDescriptor? {
         if let descriptor = cache.find(object) { return descriptor }
-        guard case .pinned(let descriptor) = object.wayBack else { return nil }
-        // The root's record has its place there, which others may have taken.
+        guard case .pinned(let descriptor) = object.reopening else { return nil }
+        // Another object may have taken the root's slot, which also keeps its record.
         if object === root { cache.insert(descriptor, for: object) }
         return descriptor
     }
 
-    /// What a name in a directory means now. Symbolic links are not followed.
-    /// - Parameter parent: the directory's status.
+    /// Looks up a name in a directory. Symbolic links are not followed.
+    /// - Parameters:
+    ///   - name: the name.
+    ///   - directory: its directory.
+    ///   - parent: the directory's status.
     public func resolve(
         _ name: UnsafePointer<CChar>, in directory: SharedDescriptor, _ parent: FileStatus
     ) throws(Errno) -> ResolvedObject {
         if isDotName(name) { throw .inval }
-        // DONT_SYNC: an aclfs mount answers from what the kernel has, without a request to its daemon.
+        // DONT_SYNC: for an aclfs mount the kernel answers from its caches, without a request to the daemon.
         let seen = try Syscall.statxAt(
             directory.rawValue, name, flags: AtFlag.symlinkNoFollow | AtFlag.noAutomount | AtFlag.dontSync)
         if let known = kept(seen, below: parent) {
-            known.object.isCovered.store(false, ordering: .relaxed)
+            known.object.isOvermounted.store(false, ordering: .relaxed)
             var found = ResolvedObject(object: known.object, descriptor: known.descriptor, status: seen)
             found.stored = currentFacts(found, of: name, in: directory)
             return found
@@ -114,43 +123,43 @@ public final class BackingTree: Sendable {
         let descriptor = SharedDescriptor(
             try Syscall.openat(directory.rawValue, name, OpenFlag.path | OpenFlag.noFollow))
         let status = try Syscall.statx(descriptor.rawValue, flags: AtFlag.dontSync)
-        if try leadsOut(status, of: parent) {
-            let found = try adopt(covered(name, in: directory))
-            found.object.isCovered.store(true, ordering: .relaxed)
+        if try leavesTree(status, from: parent) {
+            let found = try adopt(overmountedDirectory(name, in: directory))
+            found.object.isOvermounted.store(true, ordering: .relaxed)
             return found
         }
         var found = try adopt(descriptor, status)
-        // Read by its name only if the name means the same as a moment ago.
+        // The record is read by name only if the name still refers to the same object.
         if seen.device == status.device, seen.inode == status.inode {
             found.stored = currentFacts(found, of: name, in: directory)
         }
         return found
     }
 
-    /// An object whose descriptor is held is known by its number, where numbers can be trusted.
+    /// An object with an open descriptor is identified by its number, where numbers are reliable.
     private func kept(
         _ status: FileStatus, below parent: FileStatus
     ) -> (object: BackingObject, descriptor: SharedDescriptor)? {
         guard status.device == parent.device, followsMounts || status.mountID == parent.mountID,
             status.device != root.key.device || status.inode != root.key.inode,
             let found = cache.object(device: status.device, inode: status.inode),
-            !changeTimes.areOthers(status.device, found.descriptor)
+            !changeTimes.mayChangeElsewhere(status.device, found.descriptor)
         else { return nil }
         return found
     }
 
-    /// Whether a name crossed into a mount that is no part of the tree: any at all with `nocrossmounts`,
-    /// and always one of aclfs, our own first: asking it would be asking ourselves (invariant I7).
-    private func leadsOut(_ there: FileStatus, of here: FileStatus) throws(Errno) -> Bool {
-        // Subvolumes of Btrfs have devices of their own and lie in one mount.
-        if here.mountID == there.mountID, there.mountID != 0 || here.device == there.device { return false }
+    /// Whether a name leads into a mount that does not belong to the tree: any mount with `nocrossmounts`, and always one of aclfs.
+    /// The daemon would send itself a request (invariant I7).
+    private func leavesTree(_ found: FileStatus, from parent: FileStatus) throws(Errno) -> Bool {
+        // Subvolumes of Btrfs have their own devices within one mount.
+        if parent.mountID == found.mountID, found.mountID != 0 || parent.device == found.device { return false }
         guard followsMounts else { return true }
-        // Part of the same file system may be mounted here, too.
-        return here.device != there.device && MountedFileSystems.isOurs(there)
+        // A directory of the same file system may be mounted here, too.
+        return parent.device != found.device && MountedFileSystems.isAclfs(found)
     }
 
-    /// The directory that a mount covers. Without the privilege to look below it, nothing is there.
-    private func covered(
+    /// The directory below a mount. Without the privilege for `bareRoot` it is denied.
+    private func overmountedDirectory(
         _ name: UnsafePointer<CChar>, in directory: SharedDescriptor
     ) throws(Errno) -> SharedDescriptor {
         guard let bareRoot else { throw .acces }
@@ -173,7 +182,9 @@ public final class BackingTree: Sendable {
     }
 
     /// Makes an object of a descriptor that was just opened or created.
-    /// - Parameter stored: with it, if it was created.
+    /// - Parameters:
+    ///   - descriptor: the object.
+    ///   - stored: the facts that were stored with it, if it was created.
     public func adopt(_ descriptor: SharedDescriptor, stored: StoredFacts? = nil) throws(Errno) -> ResolvedObject {
         var found = try adopt(descriptor, Syscall.statx(descriptor.rawValue))
         found.stored = stored
@@ -183,57 +194,62 @@ public final class BackingTree: Sendable {
 
     private func adopt(_ descriptor: SharedDescriptor, _ seen: FileStatus) throws(Errno) -> ResolvedObject {
         var status = seen
-        // Another machine may know better than what was seen without asking it.
-        if changeTimes.areOthers(status.device, descriptor) { status = try Syscall.statx(descriptor.rawValue) }
+        // With DONT_SYNC the kernel may have answered from a stale cache: ask the other machine.
+        if changeTimes.mayChangeElsewhere(status.device, descriptor) { status = try Syscall.statx(descriptor.rawValue) }
         if status.device == root.key.device, status.inode == root.key.inode {
             return ResolvedObject(object: root, descriptor: descriptor, status: status)
         }
         let handle = try? Syscall.nameToHandle(descriptor.rawValue)
         let object = BackingObject(
             key: ObjectKey(device: status.device, inode: status.inode, handle: handle),
-            kind: ObjectKind(typeBits: status.mode), wayBack: wayBack(to: handle, descriptor, status))
-        if case .pinned = object.wayBack {} else { cache.insert(descriptor, for: object) }
+            kind: ObjectKind(typeBits: status.mode), reopening: reopening(of: handle, descriptor, status))
+        if case .pinned = object.reopening {} else { cache.insert(descriptor, for: object) }
         return ResolvedObject(object: object, descriptor: descriptor, status: status)
     }
 
-    private func wayBack(to handle: FileHandle?, _ descriptor: SharedDescriptor, _ status: FileStatus) -> WayBack {
+    private func reopening(of handle: FileHandle?, _ descriptor: SharedDescriptor, _ status: FileStatus) -> Reopening {
         guard let handle else { return .pinned(descriptor) }
         if let mount = mounts.withLock({ $0[status.device] }) { return mount == nil ? .name(KnownName()) : .handle }
-        // The first object of a file system mounted below: only a directory can stand for the mount.
+        // The first object of a file system mounted below: only a directory can represent the mount.
         guard status.isDirectory,
             let real = try? Syscall.reopen(
                 descriptor.rawValue, OpenFlag.readOnly | OpenFlag.directory | OpenFlag.nonBlock)
         else { return .pinned(descriptor) }
-        return opensHandles(of: status.device, trying: handle, SharedDescriptor(real)) ? .handle : .name(KnownName())
+        return probeHandles(of: status.device, trying: handle, SharedDescriptor(real)) ? .handle : .name(KnownName())
     }
 
-    /// - Parameter mount: a real descriptor of a directory there.
+    /// Tries a handle, and stores whether the file system opens handles.
+    /// - Parameters:
+    ///   - device: the file system.
+    ///   - handle: of an object on it.
+    ///   - mount: a real descriptor of a directory on it.
+    /// - Returns: whether it opens handles.
     @discardableResult
-    private func opensHandles(of device: UInt64, trying handle: FileHandle, _ mount: SharedDescriptor) -> Bool {
+    private func probeHandles(of device: UInt64, trying handle: FileHandle, _ mount: SharedDescriptor) -> Bool {
         let isOpened = (try? Syscall.openByHandle(mount.rawValue, handle, OpenFlag.path)) != nil
         mounts.withLock { $0[device] = .some(isOpened ? mount : nil) }
         return isOpened
     }
 
-    /// Drops all cached descriptors. What is mounted is seen from the mount by which an object was found, which may be
-    /// another than that of the tree, or gone.
+    /// Removes all descriptors from the cache. A descriptor sees the mounts of the mount by which it was opened, which may be
+    /// another one now, or detached.
     public func forgetDescriptors() { cache.removeAll() }
 
-    /// Drops a cached descriptor, so that a removed object's space is given back.
+    /// Removes a descriptor from the cache, so that the file system frees a removed object.
     public func forgetDescriptor(of object: BackingObject) { cache.remove(object) }
 
-    /// The same where it is not known whether the object was removed.
-    /// - Returns: whether its descriptor is still kept.
+    /// The same if the object was removed.
+    /// - Returns: whether its descriptor is still in the cache.
     @discardableResult
     public func forgetDescriptorIfRemoved(_ object: BackingObject) -> Bool {
         guard let descriptor = cache.find(object) else { return false }
-        // What cannot be told of need not be kept either.
+        // Without a status the descriptor is not kept either.
         if let status = try? Syscall.statx(descriptor.rawValue, flags: AtFlag.dontSync), status.nlink > 0 { return true }
         cache.remove(object)
         return false
     }
 
-    /// The number shown for an object: its inode number, made unique across file systems of the tree.
+    /// The inode number in replies: unique across the file systems of the tree.
     public func shownInode(device: UInt64, inode: UInt64) -> UInt64 {
         if device == root.key.device { return inode }
         return inode ^ (device &* 0x9E37_79B9_7F4A_7C15) | 1 << 63

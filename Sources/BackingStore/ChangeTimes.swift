@@ -1,14 +1,14 @@
 import LinuxSystem
 import Synchronization
 
-/// Whether a ctime tells one state of an object from every other (docs/coherence.md R17).
+/// Whether the ctime of an object differs between all its states (docs/coherence.md R17).
 final class ChangeTimes: Sendable {
     private enum Trust {
-        /// Each change after a look has another stamp.
+        /// Each change after a read has a new timestamp.
         case always
-        /// Only when the stamp is older than changes that could share it.
-        case settled
-        /// Attributes may change without a new stamp, or elsewhere.
+        /// Only once the timestamp is older than the clock's tick.
+        case afterTick
+        /// Attributes may change without a new timestamp, or on another host.
         case never
     }
 
@@ -20,32 +20,35 @@ final class ChangeTimes: Sendable {
         var shared: SharedFileSystem?
     }
 
-    /// Of the file systems of a tree, which are few.
+    /// The file systems of a tree, which are few.
     private let known = Lock<[Known]>([])
     private let hasShared = Atomic<Bool>(false)
 
-    /// Asked after the object was read.
-    /// - Parameter descriptor: of an object on that device.
-    func identify(_ ctime: Timespec, on device: UInt64, _ descriptor: SharedDescriptor) -> Bool {
-        // A file system of whole seconds (ext4 with small inodes) cannot tell more, whatever the kernel does.
+    /// Whether a ctime identifies the state of an object that was just read.
+    /// - Parameters:
+    ///   - ctime: the object's, before it was read.
+    ///   - device: its device.
+    ///   - descriptor: an object on this device.
+    func identifiesState(_ ctime: Timespec, on device: UInt64, _ descriptor: SharedDescriptor) -> Bool {
+        // Some file systems store whole seconds (ext4 with small inodes), whatever the kernel does.
         let isWhole = ctime.nsec == 0
         switch trust(device, descriptor) {
         case .always where !isWhole: return true
         case .never: return false
-        case .always, .settled:
+        case .always, .afterTick:
             let now = SystemTime.now()
             let age = (now.sec - ctime.sec) * 1_000_000_000 + Int64(now.nsec) - Int64(ctime.nsec)
             return age >= (isWhole ? Self.wholeSecondTick : Self.tick)
         }
     }
 
-    /// Whether each change after a look has another stamp, this one's included.
-    func isAlwaysTold(_ stamp: Timespec, on device: UInt64, _ descriptor: SharedDescriptor) -> Bool {
+    /// Whether each change after a read has a new timestamp, including the change with this one.
+    func distinguishesEveryChange(_ stamp: Timespec, on device: UInt64, _ descriptor: SharedDescriptor) -> Bool {
         trust(device, descriptor) == .always && stamp.nsec != 0
     }
 
-    /// Whether objects of this device may be another machine's.
-    func areOthers(_ device: UInt64, _ descriptor: SharedDescriptor) -> Bool { trust(device, descriptor) == .never }
+    /// Whether objects of this device may change without a new ctime, as on another host.
+    func mayChangeElsewhere(_ device: UInt64, _ descriptor: SharedDescriptor) -> Bool { trust(device, descriptor) == .never }
 
     private func trust(_ device: UInt64, _ descriptor: SharedDescriptor) -> Trust {
         if let trust = known.withLock({ $0.first { $0.device == device }?.trust }) { return trust }
@@ -63,21 +66,20 @@ final class ChangeTimes: Sendable {
 
     var hasAnyShared: Bool { hasShared.load(ordering: .sequentiallyConsistent) }
 
-    /// The kind of a device's file system, if other hosts may change it; of a device that was asked about before.
+    /// The type of a device's file system, if other hosts may change it. The device must have been looked up before.
     func shared(_ device: UInt64) -> SharedFileSystem? {
         guard hasAnyShared else { return nil }
         return known.withLock { $0.first { $0.device == device }?.shared }
     }
 
-    /// Linux 6.13 gave these file systems stamps that differ whenever somebody looked in between; tmpfs stamps a
-    /// change of attributes since 6.6. A file system that caches another machine's, or is not known here, is asked
-    /// each time.
+    /// Since Linux 6.13 timestamps of these file systems differ after each read; tmpfs changes the ctime with attributes since 6.6.
+    /// A file system of another machine, or an unknown one, is asked each time.
     private static func trust(inType type: UInt64, on kernel: KernelRelease) -> Trust {
         switch type {
         case FileSystemType.ext4, FileSystemType.xfs, FileSystemType.btrfs:
-            kernel >= KernelRelease(6, 13) ? .always : .settled
+            kernel >= KernelRelease(6, 13) ? .always : .afterTick
         case FileSystemType.tmpfs:
-            kernel >= KernelRelease(6, 13) ? .always : kernel >= KernelRelease(6, 6) ? .settled : .never
+            kernel >= KernelRelease(6, 13) ? .always : kernel >= KernelRelease(6, 6) ? .afterTick : .never
         default: .never
         }
     }

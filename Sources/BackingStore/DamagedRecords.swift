@@ -1,7 +1,7 @@
 import ACLFormats
 import LinuxSystem
 
-/// Why an object's record cannot be had.
+/// Why an object's record is not available.
 enum RecordProblem: Error {
     case damaged(MetadataRecordError)
     case unreadable(Errno)
@@ -14,10 +14,10 @@ enum RecordProblem: Error {
     }
 }
 
-/// Says of every object with a record that cannot be had that it is so, once for each state of the object: whoever
-/// asks again and again must not fill the log (docs/decisions/0002-fail-closed-records.md).
+/// Reports each object with an unavailable record, once for each state of the object, so that a caller who repeats a call cannot
+/// fill the log (docs/decisions/0002-fail-closed-records.md).
 final class DamagedRecords: Sendable {
-    private let said = Lock<[ObjectKey: Timespec]>([:])
+    private let reported = Lock<[ObjectKey: Timespec]>([:])
     private let limit = 1024
     private let metadataName: String
     private let report: @Sendable (String) -> Void
@@ -27,23 +27,23 @@ final class DamagedRecords: Sendable {
     }
 
     func note(_ problem: RecordProblem, of key: ObjectKey, at ctime: Timespec, _ descriptor: SharedDescriptor) {
-        let (isNew, isLast) = said.withLock { said in
-            // Beyond the limit nothing new is said; one line tells of that.
-            if said[key] == ctime || (said[key] == nil && said.count >= limit) { return (false, false) }
-            said[key] = ctime
-            return (true, said.count == limit)
+        let (isNew, isLast) = reported.withLock { reported in
+            // Beyond the limit new objects are not reported; one line says so.
+            if reported[key] == ctime || (reported[key] == nil && reported.count >= limit) { return (false, false) }
+            reported[key] = ctime
+            return (true, reported.count == limit)
         }
         guard isNew else { return }
         report(
             "\(name(of: descriptor)): record in \(metadataName): \(problem.message); every access to it is refused "
                 + "(EIO) until the record is restored, or removed with setfattr -x \(metadataName)")
-        if isLast { report("\(limit) objects with such records; of more nothing is said") }
+        if isLast { report("\(limit) objects with such records; of more nothing is reported") }
     }
 
-    /// Its path, as far as the kernel knows one.
+    /// The object's path, if the kernel knows one.
     private func name(of descriptor: SharedDescriptor) -> String {
         let link = "/proc/self/fd/\(descriptor.rawValue)"
-        // The directory does not count for an absolute path.
+        // With an absolute path the directory is ignored.
         guard let target = try? Syscall.readlinkat(descriptor.rawValue, link) else { return "an object" }
         return String(decoding: target, as: UTF8.self)
     }

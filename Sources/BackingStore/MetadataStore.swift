@@ -4,14 +4,18 @@ import LinuxSystem
 
 extension BackingTree {
     /// Everything that a decision may read of an object, from one status and one attribute.
-    /// - Throws: `io` if the record cannot be understood: never "no ACL" (docs/authorization.md Q17).
+    /// - Parameters:
+    ///   - object: the object.
+    ///   - descriptor: any descriptor of it.
+    ///   - status: its current status.
+    /// - Throws: `io` if the record cannot be parsed: never "no ACL" (docs/authorization.md Q17).
     public func facts(
         _ object: BackingObject, _ descriptor: SharedDescriptor, _ status: FileStatus
     ) throws(Errno) -> ObjectFacts {
         facts(status, try currentFacts(object, descriptor, status))
     }
 
-    /// The same of an object that was just found.
+    /// The same for an object that was just looked up.
     public func facts(_ found: ResolvedObject) throws(Errno) -> ObjectFacts {
         if let stored = found.stored { return facts(found.status, stored) }
         return try facts(found.object, found.descriptor, found.status)
@@ -23,41 +27,41 @@ extension BackingTree {
             mode: FileMode(rawValue: UInt16(truncatingIfNeeded: status.mode & 0o7777)), flags: stored.flags, rare: stored.rare)
     }
 
-    /// Whether the object's mtime tells every change of what it holds from the next.
+    /// Whether each change of the object's content has a new mtime.
     public func stampsEveryChange(_ status: FileStatus, _ descriptor: SharedDescriptor) -> Bool {
-        changeTimes.isAlwaysTold(status.mtime, on: status.device, descriptor)
+        changeTimes.distinguishesEveryChange(status.mtime, on: status.device, descriptor)
     }
 
-    /// Whether the record that is known of an object was read under this ctime, and any later change has another one.
+    /// Whether the cached record was read with this ctime, and each later change has a new ctime.
     public func isCurrent(_ object: BackingObject, _ status: FileStatus) -> Bool {
         cache.wasRead(object, at: status.ctime)
     }
 
-    /// After a change of our own that left the record as it was, but not the ctime: the record is kept under the new
-    /// one, for a moment, because somebody else may have changed it meanwhile on the backing directory.
+    /// Caches the record with the new ctime after a change by the daemon that moved only the ctime. It is valid for a short time,
+    /// because a program may have changed the record on the backing directory meanwhile.
     public func keepRecord(of object: BackingObject, before: FileStatus, after: FileStatus, _ descriptor: SharedDescriptor) {
-        guard changeTimes.identify(after.ctime, on: after.device, descriptor) else { return }
+        guard changeTimes.identifiesState(after.ctime, on: after.device, descriptor) else { return }
         cache.assume(after.ctime, after: before.ctime, of: object)
     }
 
-    /// What was just stored with a new object is kept for a moment, as after any change of our own.
+    /// Caches the facts of a new object, for a short time, as after any change by the daemon.
     func assume(_ stored: StoredFacts, of found: ResolvedObject) {
-        guard changeTimes.identify(found.status.ctime, on: found.status.device, found.descriptor) else { return }
+        guard changeTimes.identifiesState(found.status.ctime, on: found.status.device, found.descriptor) else { return }
         cache.assume(stored, at: found.status.ctime, for: found.object)
     }
 
     private func keep(_ stored: StoredFacts, of object: BackingObject, _ status: FileStatus, _ descriptor: SharedDescriptor) {
-        guard changeTimes.identify(status.ctime, on: status.device, descriptor) else { return }
+        guard changeTimes.identifiesState(status.ctime, on: status.device, descriptor) else { return }
         cache.keep(stored, at: status.ctime, for: object)
     }
 
-    /// What is stored and belongs to a status, if it is kept or can be read by the object's name, which costs a fraction
-    /// of the way through /proc. Nil says only that it must be read in that way.
+    /// The stored facts of a status, if they are cached or can be read by name, which takes a fraction of the time through /proc.
+    /// nil = read them through /proc.
     func currentFacts(
         _ found: ResolvedObject, of name: UnsafePointer<CChar>, in directory: SharedDescriptor
     ) -> StoredFacts? {
         if let kept = cache.record(of: found.object, at: found.status.ctime) { return kept }
-        // A look-up alone lets the kernel open the others: no name is good enough for that.
+        // The kernel opens special files after a look-up alone: a record by name is not reliable enough for that.
         guard !found.object.kind.isSpecial,
             case .success(let record) = read(.named(directory.rawValue, name))
         else { return nil }
@@ -66,12 +70,12 @@ extension BackingTree {
         return stored
     }
 
-    /// What is kept if the object has not changed since it was read, else what is stored.
+    /// The cached facts if the object has not changed since, else the stored ones.
     private func currentFacts(
         _ object: BackingObject, _ descriptor: SharedDescriptor, _ status: FileStatus
     ) throws(Errno) -> StoredFacts {
         if let kept = cache.record(of: object, at: status.ctime) { return kept }
-        // The status comes first: a change in between has a later ctime, and the record is not found under it (R3).
+        // The status is read first: after a change in between the ctime is later, and the cache does not return the record (R3).
         let stored: StoredFacts
         let place = RecordPlace.object(descriptor.rawValue, object.kind)
         switch read(place) {
@@ -81,7 +85,7 @@ extension BackingTree {
             throw .io
         }
         keep(stored, of: object, status, descriptor)
-        // Reading may have moved the ctime itself; without this each look at the object would, again and again.
+        // The read itself may have moved the ctime; without this each further read would move it too.
         if ownersAccess.isNeeded(toRead: status),
             let after = try? Syscall.statx(descriptor.rawValue, flags: AtFlag.dontSync), after.mode == status.mode
         {
@@ -91,19 +95,20 @@ extension BackingTree {
     }
 
     /// The stored record; an empty one if there is none.
+    /// - Throws: `io` if it cannot be read or parsed.
     public func record(_ descriptor: Int32) throws(Errno) -> MetadataRecord {
         do { return try read(.object(descriptor, nil)).get() } catch { throw .io }
     }
 
     enum RecordPlace {
-        /// Of which kind, if that is known.
+        /// Any descriptor, with the kind if it is known.
         case object(Int32, ObjectKind?)
-        /// A file that is open, not by O_PATH.
+        /// A file that is open without O_PATH.
         case open(Int32)
         case named(Int32, UnsafePointer<CChar>)
     }
 
-    /// In a buffer on the stack, as far as that may be large; longer lists are read again.
+    /// Uses a buffer on the stack; longer lists are read again with a larger one.
     private func read(_ place: RecordPlace) -> Result<MetadataRecord, RecordProblem> {
         let answer = read(place, room: 1024)
         if case .failure(.unreadable(.range)) = answer { return read(place, room: MetadataRecord.maximumSize + 1) }
@@ -125,15 +130,14 @@ extension BackingTree {
                     return .success(try MetadataRecord(decoding: RawSpan(_unsafeBytes: bytes)))
                 } catch { return .failure(.damaged(error)) }
             } catch {
-                // A file system mounted below that keeps no attributes has no records either; a value
-                // larger than any record (ERANGE) is not one.
+                // A file system without attributes has no records. A value larger than any record (ERANGE) is no record.
                 if error == .nodata || error == .opnotsupp { return .success(MetadataRecord()) }
                 return .failure(.unreadable(error))
             }
         }
     }
 
-    /// Who may not read an object may still list the names of its attributes: what is not among them is not there.
+    /// Without read permission the daemon may still list the names of attributes: a name that is missing there has no value.
     private func value(
         of descriptor: Int32, _ kind: ObjectKind?, into buffer: UnsafeMutableRawBufferPointer
     ) throws(Errno) -> Int {
@@ -147,16 +151,19 @@ extension BackingTree {
         }
     }
 
-    /// Replaces the record in one call; an empty record is the absence of the attribute.
-    /// - Throws: `nospc` or `dquot` if it does not fit; then nothing has changed.
+    /// Replaces the record in one call; an empty record is stored as no attribute.
+    /// - Throws: `nospc` or `dquot` if it does not fit; then nothing is changed.
     public func write(_ record: MetadataRecord, to descriptor: Int32) throws(Errno) {
         try ownersAccess.with(OwnersAccess.writing, on: descriptor) { () throws(Errno) in
             try store(record, on: .any(descriptor))
         }
     }
 
-    /// The record of an object that was just made.
-    /// - Parameter descriptor: of a file, one that it was made with.
+    /// Stores the record of a new object.
+    /// - Parameters:
+    ///   - record: the record.
+    ///   - kind: the object's kind.
+    ///   - descriptor: for a file the one that created it, else any.
     public func write(_ record: MetadataRecord, toNew kind: ObjectKind, _ descriptor: Int32) throws(Errno) {
         switch kind {
         case .file: try store(record, on: .open(descriptor))

@@ -1,9 +1,9 @@
 import LinuxSystem
 
-/// What /proc says is mounted in our namespace.
+/// The mounts of this namespace according to /proc.
 enum MountedFileSystems {
-    /// Whether an object lies in an aclfs mount, ours or another's. Without mount ids (Linux before 5.8) its device says so.
-    static func isOurs(_ status: FileStatus) -> Bool {
+    /// Whether an object is on an aclfs mount of any daemon. Without mount ids (Linux before 5.8) its device decides.
+    static func isAclfs(_ status: FileStatus) -> Bool {
         do {
             let mounts = try MountInfo.ofThisProcess()
             guard
@@ -11,7 +11,7 @@ enum MountedFileSystems {
                     status.mountID == 0 ? $0.device == status.device : $0.id == status.mountID
                 })
             else {
-                // A mount that we cannot see in the table is not one to walk into.
+                // The daemon does not enter a mount that the table does not show.
                 return true
             }
             return mount.type.elementsEqual("fuse.aclfs".utf8)

@@ -1,8 +1,8 @@
 import LinuxSystem
 
 extension BackingTree {
-    /// What stands at a path from the top, for commands. Symbolic links lead nowhere.
-    /// - Throws: `notdir` if a name on the way is no directory, `loop` if it is a link.
+    /// The object at a path below the root, for commands. Symbolic links are not followed.
+    /// - Throws: `notdir` if a name in the path is no directory, `loop` if it is a symbolic link.
     public func object(at path: [[UInt8]]) throws(Errno) -> ResolvedObject {
         var found = try adopt(descriptor(of: root))
         for name in path {

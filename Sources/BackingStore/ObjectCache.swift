@@ -2,11 +2,11 @@ import ACLFormats
 import Authorization
 import LinuxSystem
 
-/// What is stored with an object besides its status, and decisions read.
+/// The facts of an object that are stored besides its status.
 public struct StoredFacts: Sendable {
     public let flags: FileFlags
     public let rare: RareFacts?
-    /// Of a directory: whether it gives POSIX ACLs to new objects. nil = not looked at yet.
+    /// For a directory: whether new objects in it get POSIX ACLs. nil = not read yet.
     var givesPosixACL: Bool?
 
     init(_ record: MetadataRecord, _ posixACL: PosixACL? = nil, givesPosixACL: Bool? = nil) {
@@ -16,21 +16,21 @@ public struct StoredFacts: Sendable {
     }
 }
 
-/// Until when what is kept of an object may be believed: apart from that itself, which is large.
-struct KeptTime: Sendable {
-    /// What was not read under its ctime is believed for so long.
+/// How long cached facts are valid. It is separate from them because they are large.
+struct CacheValidity: Sendable {
+    /// The validity of facts that were not read with their ctime, in nanoseconds.
     static let assumption: UInt64 = 1_000_000_000
 
-    /// That the object had before it was read.
+    /// The object's ctime before it was read.
     var ctime: Timespec
-    /// Monotonic nanoseconds; nil = as long as the ctime stays.
+    /// In monotonic nanoseconds; nil = valid as long as the ctime is the same.
     var expiry: UInt64?
 }
 
-/// A bounded set of open O_PATH descriptors with the records last read through them, so that a tree of millions
-/// needs no descriptor each (invariant I10). Eviction is by the clock algorithm: one reference bit, one hand.
+/// A limited set of open O_PATH descriptors with the records last read through them: a tree of millions of objects does not need as
+/// many descriptors (invariant I10). Eviction is by the clock algorithm: one reference bit, one hand.
 final class ObjectCache: Sendable {
-    /// What statx(2) names an object by.
+    /// The numbers of an object in statx(2).
     private struct Number: Hashable {
         var device: UInt64
         var inode: UInt64
@@ -45,7 +45,7 @@ final class ObjectCache: Sendable {
         var object: BackingObject
         var descriptor: SharedDescriptor
         var wasUsed: Bool
-        var kept: KeptTime?
+        var kept: CacheValidity?
         /// With `kept`.
         var stored: StoredFacts?
     }
@@ -54,13 +54,13 @@ final class ObjectCache: Sendable {
         var slots: [Slot] = []
         var hand = 0
 
-        /// Where this very object stands.
+        /// The slot of this object.
         func position(of object: BackingObject) -> Int? {
             guard let position = index[Number(object)] else { return nil }
             return slots[position].object === object || slots[position].object.key == object.key ? position : nil
         }
 
-        /// The same, if the record that is kept there may be believed while the object has this ctime.
+        /// The slot of this object, if its record is valid with this ctime.
         func currentRecord(of object: BackingObject, at ctime: Timespec) -> Int? {
             guard let position = position(of: object), slots[position].kept?.ctime == ctime else { return nil }
             if let expiry = slots[position].kept?.expiry, expiry < SystemTime.monotonic() { return nil }
@@ -80,7 +80,7 @@ final class ObjectCache: Sendable {
         }
     }
 
-    /// The object under a number that is its own while its descriptor is open: no other can get it meanwhile.
+    /// The object with this number. While its descriptor is open, no other object can get the number.
     func object(device: UInt64, inode: UInt64) -> (object: BackingObject, descriptor: SharedDescriptor)? {
         state.withLock { state in
             guard let position = state.index[Number(device: device, inode: inode)] else { return nil }
@@ -89,9 +89,9 @@ final class ObjectCache: Sendable {
         }
     }
 
-    // A slot is large, so what is asked of it is read where it stands.
+    // A slot is large, so its fields are read in place.
 
-    /// The record that was kept while the object had this ctime.
+    /// The record that was cached with this ctime.
     func record(of object: BackingObject, at ctime: Timespec) -> StoredFacts? {
         state.withLock { state in
             guard let position = state.currentRecord(of: object, at: ctime) else { return nil }
@@ -99,7 +99,7 @@ final class ObjectCache: Sendable {
         }
     }
 
-    /// What is kept of a directory with this ctime; nil if that is not known.
+    /// Whether new objects in a directory get POSIX ACLs; nil if that is unknown for this ctime.
     func givesPosixACL(_ object: BackingObject, at ctime: Timespec) -> Bool? {
         state.withLock { state in
             guard let position = state.currentRecord(of: object, at: ctime) else { return nil }
@@ -114,7 +114,7 @@ final class ObjectCache: Sendable {
         }
     }
 
-    /// Whether the record that is kept is the one that was read while the object had this ctime, and not an assumption.
+    /// Whether the cached record was read with this ctime, and not assumed.
     func wasRead(_ object: BackingObject, at ctime: Timespec) -> Bool {
         state.withLock { state in
             guard let position = state.currentRecord(of: object, at: ctime) else { return false }
@@ -122,33 +122,33 @@ final class ObjectCache: Sendable {
         }
     }
 
-    /// Keeps a record for as long as the object's ctime stays, if its descriptor is here.
+    /// Caches a record as long as the object's ctime is the same, if its descriptor is cached.
     func keep(_ stored: StoredFacts, at ctime: Timespec, for object: BackingObject) {
         state.withLock { state in
             guard let position = state.position(of: object) else { return }
-            state.slots[position].kept = KeptTime(ctime: ctime, expiry: nil)
+            state.slots[position].kept = CacheValidity(ctime: ctime, expiry: nil)
             state.slots[position].stored = stored
         }
     }
 
-    /// Believes the record that was kept under one ctime to be that of a later one, for a moment.
+    /// Assumes, for a short time, that the record of one ctime is that of a later one.
     func assume(_ ctime: Timespec, after before: Timespec, of object: BackingObject) {
         state.withLock { state in
             guard let position = state.currentRecord(of: object, at: before) else { return }
             state.slots[position].kept?.ctime = ctime
-            // One assumption on another does not prolong it.
+            // A further assumption does not extend the time.
             if state.slots[position].kept?.expiry == nil {
-                state.slots[position].kept?.expiry = SystemTime.monotonic() + KeptTime.assumption
+                state.slots[position].kept?.expiry = SystemTime.monotonic() + CacheValidity.assumption
             }
         }
     }
 
-    /// Believes a record that was written, and not read, to be that of an object with this ctime, for a moment.
+    /// Assumes, for a short time, that a record that was written is the object's with this ctime.
     func assume(_ stored: StoredFacts, at ctime: Timespec, for object: BackingObject) {
-        let expiry = SystemTime.monotonic() + KeptTime.assumption
+        let expiry = SystemTime.monotonic() + CacheValidity.assumption
         state.withLock { state in
             guard let position = state.position(of: object) else { return }
-            state.slots[position].kept = KeptTime(ctime: ctime, expiry: expiry)
+            state.slots[position].kept = CacheValidity(ctime: ctime, expiry: expiry)
             state.slots[position].stored = stored
         }
     }
@@ -188,7 +188,7 @@ final class ObjectCache: Sendable {
         }
     }
 
-    /// Forgets one object, so that a cached descriptor does not keep a removed file's blocks.
+    /// Removes one object, so that its descriptor does not keep the blocks of a removed file.
     func remove(_ object: BackingObject) {
         state.withLock { state in
             guard let position = state.position(of: object) else { return }

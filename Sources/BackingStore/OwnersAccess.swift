@@ -1,24 +1,23 @@
 import Glibc
 import LinuxSystem
 
-/// Access to records for a daemon that is an ordinary user.
+/// Access to records for the daemon of an ordinary user.
 ///
-/// `user.*` attributes are read by who may read the object and written by who may write it, and its owner is no exception: the
-/// list of a file of mode 0444 could never be changed, and that of one of mode 0 not be read. Its owner may change the mode,
-/// and so the daemon does for the moment of the call, to nobody's advantage but the owner's
-/// (docs/decisions/0016-an-ordinary-users-daemon.md).
+/// A caller needs read permission to read `user.*` attributes and write permission to write them, the owner too. So the list of a
+/// file of mode 0444 could never change, and that of mode 0 never be read. The owner may change the mode, and so does the daemon
+/// during the call. Only the owner gains by that (docs/decisions/0016-an-ordinary-users-daemon.md).
 final class OwnersAccess: Sendable {
     static let reading: UInt32 = 0o400
     static let writing: UInt32 = 0o200
 
     private let user = geteuid()
-    /// Two at once would take each other's bits for the object's own.
+    /// Two threads at once would restore each other's bits as the object's own.
     private let turn = Lock(())
 
-    /// Whether the owner's own bit is missing on an object of ours.
+    /// Whether the owner's read bit is missing on an object of the daemon's user.
     func isNeeded(toRead status: FileStatus) -> Bool { user != 0 && status.uid == user && status.mode & Self.reading == 0 }
 
-    /// Tries `body`, and once more with these bits if it is refused and the object is ours.
+    /// Calls `body`, and once more with these bits if it is refused and the object is the daemon's user's.
     func with<Value>(_ bits: UInt32, on descriptor: Int32, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {
         do throws(Errno) { return try body() } catch {
             guard error == .acces, user != 0 else { throw error }
@@ -33,7 +32,7 @@ final class OwnersAccess: Sendable {
     ) throws(Errno) -> Value {
         let status = try Syscall.statx(descriptor)
         let mode = status.mode & 0o7777
-        // The set-group-id bit may not come back.
+        // The kernel may refuse to restore the set-group-id bit.
         guard status.uid == user, status.isDirectory || status.isRegular, mode & 0o2000 == 0 else { throw .acces }
         try Syscall.fchmod(descriptor, mode: mode | bits)
         let result = Result { () throws(Errno) in try body() }

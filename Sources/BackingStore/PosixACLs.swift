@@ -2,26 +2,29 @@ import ACLFormats
 import Authorization
 import LinuxSystem
 
-// POSIX ACLs that backing objects carry by themselves (docs/authorization.md Q22): set on the backing
-// directory, or those that it gives to new objects by a default ACL. They are read with the record and kept as long.
+// docs/authorization.md Q22: POSIX ACLs of backing objects, set on the backing directory or copied from a default ACL. They are
+// read and cached with the record.
 
 private let accessName = "system.posix_acl_access"
 private let defaultName = "system.posix_acl_default"
 
 extension BackingTree {
-    /// The list of an object, in a buffer on the stack as far as that may be large.
-    /// - Returns: `nil` if there is none, or none that says more than the mode; `unreadable` if it cannot be learned.
+    /// The list of an object. Uses a buffer on the stack; longer lists are read again with a larger one.
+    /// - Returns: `nil` if it has none, or none that says more than the mode; `unreadable` if it cannot be read.
     func posixACL(_ place: RecordPlace, _ status: FileStatus) -> PosixACL? {
-        // Links have none.
+        // Symbolic links have none.
         if status.isSymlink { return nil }
         return posixACL(place, groupBits: UInt16(truncatingIfNeeded: status.mode >> 3 & 7))
     }
 
-    /// What an object that was just made carries besides its record: the backing directory may have a default ACL.
+    /// The stored facts of a new object: the backing directory may have a default ACL.
     /// - Parameters:
-    ///   - facts: what it was made with, its mode being set.
-    ///   - descriptor: of a file, one that it was made with.
-    ///   - status: of the directory, as it was before.
+    ///   - record: its record.
+    ///   - facts: its facts; its mode is set.
+    ///   - descriptor: for a file the one that created it, else any.
+    ///   - directory: its directory.
+    ///   - place: a descriptor of the directory.
+    ///   - status: the directory's status before the creation.
     public func stored(
         _ record: MetadataRecord, withNew facts: ObjectFacts, _ descriptor: Int32,
         in directory: BackingObject, _ place: SharedDescriptor, _ status: FileStatus
@@ -32,7 +35,7 @@ extension BackingTree {
         return StoredFacts(record, posixACL(place, groupBits: facts.mode.rawValue >> 3 & 7))
     }
 
-    /// Whether a directory gives POSIX ACLs to new objects, kept as long as its record.
+    /// Whether new objects in a directory get POSIX ACLs; cached with its record.
     private func givesPosixACL(_ directory: BackingObject, _ place: SharedDescriptor, _ status: FileStatus) -> Bool {
         if let known = cache.givesPosixACL(directory, at: status.ctime) { return known }
         var gives = true
@@ -46,7 +49,7 @@ extension BackingTree {
 
     private func posixACL(_ place: RecordPlace, groupBits: UInt16) -> PosixACL? {
         do throws(Errno) { return try posixACL(place, groupBits: groupBits, room: 1024) } catch {
-            // The kernel's own limit on values.
+            // The kernel's limit on values.
             let longest = 65_536
             guard error == .range else { return .unreadable }
             do throws(Errno) { return try posixACL(place, groupBits: groupBits, room: longest) } catch { return .unreadable }
@@ -66,14 +69,14 @@ extension BackingTree {
                 let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
                 return .success(PosixACL.decoding(RawSpan(_unsafeBytes: bytes), groupBits: groupBits))
             } catch {
-                // None, or a file system that keeps none.
+                // No list, or a file system without them.
                 return error == .nodata || error == .opnotsupp ? .success(nil) : .failure(error)
             }
         }.get()
     }
 
-    /// How many of the objects that stand at the top, the top itself included, carry a POSIX ACL or give one to new objects.
-    /// - Parameter limit: so many names are looked at.
+    /// The number of objects in the root directory, itself included, with a POSIX ACL or a default ACL.
+    /// - Parameter limit: number of names to read.
     public func posixACLsAtTop(limit: Int) throws(Errno) -> Int {
         let top = try descriptor(of: root)
         let device = root.key.device
@@ -85,7 +88,7 @@ extension BackingTree {
                     let count = try Syscall.getdents(listing.rawValue, into: buffer)
                     for entry in DirectoryEntries(UnsafeRawBufferPointer(rebasing: buffer[..<count])) where !entry.isDot && left > 0 {
                         left -= 1
-                        // Never of what is mounted there: it may not answer.
+                        // Mounts are skipped: their servers may not answer.
                         guard let object = try? Syscall.openat(top.rawValue, entry.name, OpenFlag.path | OpenFlag.noFollow),
                             let status = try? Syscall.statx(object.rawValue, flags: AtFlag.dontSync),
                             status.device == device, !status.isSymlink

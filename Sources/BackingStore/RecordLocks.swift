@@ -3,17 +3,17 @@ import Authorization
 import Glibc
 import LinuxSystem
 
-/// Locks on objects of a backing directory that several hosts share, so that two hosts do not both read a record and the second to
-/// write it loses what the first has written (docs/decisions/0023-shared-backings.md).
+/// Locks on objects of a backing directory that several hosts share. Without them two hosts read a record, and the second one to
+/// write it loses the first change (docs/decisions/0023-shared-backings.md).
 ///
-/// A file has flock(2), which cluster file systems pass on and which ends with its holder. The kernel passes none on for other
-/// kinds: they get an attribute beside the record, made only if it is not there. One whose holder has died is broken after a time.
+/// A file has flock(2), which cluster file systems pass on and which ends with its holder. For other kinds the kernel does not pass
+/// it on: an attribute beside the record is the lock. The lock of a dead holder expires.
 final class RecordLocks: Sendable {
-    /// After this long the change is refused: EBUSY.
-    static let patience: UInt64 = 10_000_000_000
-    /// An attribute that has stayed the same for so long has no holder any more.
+    /// The time after which the change fails with EBUSY, in nanoseconds.
+    static let timeout: UInt64 = 10_000_000_000
+    /// The time after which an unchanged attribute has no holder, in nanoseconds.
     static let lifetime: UInt64 = 5_000_000_000
-    /// Two hosts that break the same lock have both written within this time.
+    /// The time in which two hosts that break the same lock have both written, in milliseconds.
     static let breakingTime: UInt32 = 500
 
     private let report: @Sendable (String) -> Void
@@ -21,11 +21,11 @@ final class RecordLocks: Sendable {
 
     init(report: @escaping @Sendable (String) -> Void) { self.report = report }
 
-    /// Once: one message for each object would fill the log.
+    /// Reports once: a message for each object would fill the log.
     func noteNone(_ error: Errno) {
-        let isNew = hasReported.withLock { said in
-            defer { said = true }
-            return !said
+        let isNew = hasReported.withLock { hasReported in
+            defer { hasReported = true }
+            return !hasReported
         }
         guard isNew else { return }
         report(
@@ -34,41 +34,46 @@ final class RecordLocks: Sendable {
     }
 }
 
-/// Which lock is held; release it.
+/// The lock that is held, until `release`.
 public enum RecordLock: Sendable {
     case file(SharedDescriptor)
     case attribute(SharedDescriptor, token: [UInt8])
-    /// None is needed, or there is none.
+    /// No lock is needed, or the file system has none.
     case none
 }
 
 extension BackingTree {
-    /// The kind of file system that an object lies on, if other hosts may change it.
+    /// The type of an object's file system, if other hosts may change it.
     public func sharedFileSystem(of object: BackingObject) -> SharedFileSystem? { changeTimes.shared(object.key.device) }
 
-    /// Whether there is any such file system in the tree, as far as it was seen.
+    /// Whether the tree has such a file system, among those that were looked up.
     public var hasSharedFileSystem: Bool { changeTimes.hasAnyShared }
 
+    /// Whether other hosts may change the objects of a device.
     public func isShared(device: UInt64) -> Bool { changeTimes.shared(device) != nil }
 
-    /// Keeps other hosts from changing the record of an object until `release`. What was read before is out of date.
-    /// Sleeps: never to be called under a lock that others need.
-    /// - Throws: `busy` if another host does not release it within `patience`.
-    public func lockRecord(of object: BackingObject, patience: UInt64? = nil) throws(Errno) -> RecordLock {
+    /// Locks the record of an object against changes by other hosts until `release`. What was read before is stale. It may sleep:
+    /// do not call it with a lock that other threads need.
+    /// - Parameters:
+    ///   - object: the object.
+    ///   - timeout: in nanoseconds; nil = the default.
+    /// - Throws: `busy` if another host does not release it within the timeout.
+    public func lockRecord(of object: BackingObject, timeout: UInt64? = nil) throws(Errno) -> RecordLock {
         guard isShared(device: object.key.device) else { return .none }
         let descriptor = try descriptor(of: object)
-        let end = SystemTime.monotonic() + (patience ?? RecordLocks.patience)
+        let end = SystemTime.monotonic() + (timeout ?? RecordLocks.timeout)
         if object.kind == .file, let file = try lockFile(descriptor, until: end) { return .file(file) }
         return try lockByAttribute(descriptor, until: end)
     }
 
+    /// Releases a lock of `lockRecord`.
     public func release(_ lock: RecordLock) {
         switch lock {
         case .none: return
-        // Not by close(2): a server may be told of that later.
+        // Not by close(2), of which a server may learn later.
         case .file(let file): flock(file.rawValue, LOCK_UN)
         case .attribute(let descriptor, let token):
-            // Broken meanwhile, it is another's.
+            // If the token differs, another host has broken the lock and holds it.
             guard holder(descriptor) == token else { return }
             try? ownersAccess.with(OwnersAccess.writing, on: descriptor.rawValue) { () throws(Errno) in
                 try Syscall.removexattr(.any(descriptor.rawValue), lockName)
@@ -78,9 +83,9 @@ extension BackingTree {
 
     private var lockName: String { metadataName + ".lock" }
 
-    /// - Returns: nil if this file cannot be opened or the file system knows no flock(2).
+    /// - Returns: nil if the file cannot be opened or the file system has no flock(2).
     private func lockFile(_ descriptor: SharedDescriptor, until end: UInt64) throws(Errno) -> SharedDescriptor? {
-        // NFS gives an exclusive lock only to who may write.
+        // NFS grants an exclusive lock only on a descriptor open for writing.
         for access in [OpenFlag.readOnly, OpenFlag.readWrite] {
             guard let opened = try? Syscall.reopen(descriptor.rawValue, access | OpenFlag.nonBlock | OpenFlag.noControllingTerminal)
             else { continue }
@@ -94,7 +99,7 @@ extension BackingTree {
         return nil
     }
 
-    /// - Returns: nil if it is locked now, or why it cannot be.
+    /// - Returns: nil if it is locked now, else the error.
     private static func hold(_ file: SharedDescriptor, until end: UInt64) throws(Errno) -> Errno? {
         while flock(file.rawValue, LOCK_EX | LOCK_NB) != 0 {
             let error = Errno(rawValue: errno)
@@ -116,7 +121,7 @@ extension BackingTree {
                 switch error {
                 case .exist: break
                 case .opnotsupp, .perm, .acces, .nospc, .dquot, .rofs, .inval, .range, .toobig:
-                    // On a read-only or full file system the change itself says so.
+                    // On a read-only or full file system the change itself fails.
                     recordLocks.noteNone(error)
                     return .none
                 default: throw error
@@ -142,14 +147,14 @@ extension BackingTree {
         }
     }
 
-    /// nil: nobody's, or it cannot be told.
+    /// nil: no holder, or unknown.
     private func holder(_ descriptor: SharedDescriptor) -> [UInt8]? {
         try? ownersAccess.with(OwnersAccess.reading, on: descriptor.rawValue) { () throws(Errno) in
             try Syscall.getxattr(.any(descriptor.rawValue), lockName)
         }
     }
 
-    /// Not in step with another host that waits, too.
+    /// A random time, so that hosts that wait do not retry together.
     private static func sleepForLock(until end: UInt64) throws(Errno) {
         if SystemTime.monotonic() >= end { throw .busy }
         SystemTime.sleep(milliseconds: UInt32.random(in: 1...6))

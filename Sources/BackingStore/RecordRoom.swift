@@ -2,12 +2,20 @@ import ACLFormats
 import LinuxSystem
 
 extension BackingTree {
-    /// Sets an attribute by `act` unless it would take the room of a later list: whoever may write attributes could
-    /// otherwise make every later deny entry impossible. Where the space of an object's attributes is small and
-    /// shared (docs/decisions/0006-room-for-the-record.md), the longest record must still fit beside all others, or,
-    /// where that never fits, the present record and four more entries. What does not grow is never refused. To be
-    /// called under a lock that other changes of the object's attributes wait for.
-    /// - Throws: `nospc`; and what `act` throws.
+    /// Sets an attribute by `act` unless that would leave too little space for a record. Otherwise a caller who may write
+    /// attributes could prevent each later deny entry.
+    ///
+    /// Where the attribute space is small (docs/decisions/0006-room-for-the-record.md), the longest record must still fit, or,
+    /// where it never does, the present record and four more entries. A value that does not grow is never refused. Call it with a
+    /// lock on the object's attributes.
+    /// - Parameters:
+    ///   - name: the attribute.
+    ///   - size: of its new value, in bytes.
+    ///   - flags: of `XattrFlag`.
+    ///   - descriptor: any descriptor of the object.
+    ///   - status: its status.
+    ///   - act: sets the attribute.
+    /// - Throws: `nospc`; and the error of `act`.
     public func keepingRoom(
         besides name: [UInt8], size: Int, flags: Int32, on descriptor: Int32, _ status: FileStatus,
         _ act: () throws(Errno) -> Void
@@ -15,7 +23,7 @@ extension BackingTree {
         let space = try space(of: descriptor, status)
         guard let capacity = space.capacity else { return try act() }
         let present = try presentAttributes(descriptor, besides: name)
-        // These are refused for what they are, and not by us.
+        // The call itself fails in these cases.
         if flags == XattrFlag.create, present.sameName != nil { return try act() }
         if flags == XattrFlag.replace, present.sameName == nil { return try act() }
         let asked = AttributeSpace.footprint(name: name, size: size)
@@ -25,14 +33,14 @@ extension BackingTree {
             guard reserve(in: capacity, present: present.record) <= free else { throw .nospc }
             return try act()
         }
-        // A record's value finds a place elsewhere; its name must be there or find room.
+        // The record's value is stored elsewhere; its name must exist or fit.
         if present.record != nil || footprint(ofRecord: MetadataRecord.size(entries: 0)) <= free { return try act() }
-        try holdingThePlace(on: descriptor, act)
+        try reservingName(on: descriptor, act)
     }
 
-    /// Values may lie here or elsewhere, and only the file system knows: so an empty record, which means the same as
-    /// none, takes the place while `act` runs. A crash meanwhile leaves it, and that is harmless.
-    private func holdingThePlace(on descriptor: Int32, _ act: () throws(Errno) -> Void) throws(Errno) {
+    /// Only the file system knows where it stores a value. So an empty record, which means the same as none, takes the space while
+    /// `act` runs. A crash leaves it behind, which is harmless.
+    private func reservingName(on descriptor: Int32, _ act: () throws(Errno) -> Void) throws(Errno) {
         let empty: [UInt8]
         do { empty = try MetadataRecord().encoded() } catch { throw .inval }
         try Syscall.setxattr(.any(descriptor), metadataName, empty)
@@ -44,7 +52,7 @@ extension BackingTree {
     private func reserve(in capacity: Int, present: Int?) -> Int {
         let longest = footprint(ofRecord: MetadataRecord.maximumSize)
         if longest <= capacity { return longest }
-        // A record without a list gets its head too.
+        // A record without a list also needs the list's header.
         return footprint(ofRecord: (present ?? 0) + MetadataRecord.size(entries: 4))
     }
 
@@ -52,7 +60,7 @@ extension BackingTree {
         AttributeSpace.footprint(name: Array(metadataName.utf8), size: size)
     }
 
-    /// What an object's attributes take; sizes of the record and of the one that is to be set.
+    /// The sizes of an object's attributes, of its record and of the attribute to set, in bytes.
     private struct PresentAttributes {
         var others = 0
         var record: Int?
@@ -75,7 +83,7 @@ extension BackingTree {
         return present
     }
 
-    /// nil if the attribute has gone meanwhile, behind the mount.
+    /// nil if the attribute was removed meanwhile on the backing directory.
     private func valueSize(_ descriptor: Int32, _ name: [UInt8]) throws(Errno) -> Int? {
         try name.withCString { (name) throws(Errno) -> Int? in
             do throws(Errno) {
@@ -88,7 +96,7 @@ extension BackingTree {
         }
     }
 
-    /// The attribute space of the backing directory itself, measured when it is first asked for.
+    /// The attribute space of the backing directory's file system, measured on the first call.
     public func rootAttributeSpace() throws(Errno) -> AttributeSpace {
         let descriptor = try descriptor(of: root)
         return try attributeSpaces.space(device: root.key.device) { () throws(Errno) in

@@ -35,7 +35,7 @@ static struct incoming receive(fuse_req_t req)
 					  __VA_ARGS__);                                                          \
 	} while (0)
 
-/* The fixed part of the message being dispatched. */
+/* The fixed part of the current message. */
 static const void *fixed_part(void)
 {
 	return fuse_thread.message + 1;
@@ -45,7 +45,7 @@ static void on_init(void *userdata, struct fuse_conn_info *connection)
 {
 	aclfs_fuse_session *session = userdata;
 	const struct aclfs_fuse_configuration *configuration = &session->configuration;
-	/* Locks stay in the kernel; without splicing every reply passes our writev. */
+	/* The kernel handles locks; without splicing every reply passes the transport's writev. */
 	unsigned wanted = FUSE_CAP_DONT_MASK | FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_PARALLEL_DIROPS |
 			  FUSE_CAP_ASYNC_READ | FUSE_CAP_ASYNC_DIO | FUSE_CAP_IOCTL_DIR | FUSE_CAP_AUTO_INVAL_DATA;
 	if (configuration->readdirplus)
@@ -85,8 +85,8 @@ static void on_getattr(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *f
 
 static void on_setattr(fuse_req_t req, fuse_ino_t node, struct stat *attr, int to_set, struct fuse_file_info *fi)
 {
-	/* The library drops the bits that it does not know, KILL_SUIDGID among them; and in the message itself it
-	 * clears the bit for the handle, which it hands on as `fi`. */
+	/* The library removes unknown bits, KILL_SUIDGID among them. In the message it clears the bit for the handle,
+	 * which it passes as `fi`. */
 	(void)attr, (void)to_set;
 	const struct wire_setattr_in *in = fixed_part();
 	struct aclfs_fuse_setattr changes = {
@@ -261,11 +261,11 @@ static void on_copy_file_range(fuse_req_t req, fuse_ino_t node_in, off_t offset_
 static void on_ioctl(fuse_req_t req, fuse_ino_t node, unsigned command, void *argument, struct fuse_file_info *fi,
 		     unsigned flags, const void *input, size_t input_size, size_t output_size)
 {
-	(void)argument; /* an address of the caller's: of no use to us */
+	(void)argument; /* an address of the caller: unused here */
 	DISPATCH(ioctl, node, fi->fh, command, flags, input, input_size, output_size);
 }
 
-/* getlk, setlk and flock stay null: the kernel then keeps locks to itself. */
+/* getlk, setlk and flock are null, so that the kernel handles locks by itself. */
 const struct fuse_lowlevel_ops aclfs_fuse_operations = {
 	.init = on_init,
 	.lookup = on_lookup,
@@ -330,7 +330,7 @@ bool aclfs_fuse_serve_unknown(aclfs_fuse_session *session, const struct wire_in_
 		return false;
 	}
 	if (size < needed)
-		return false; /* the library refuses it */
+		return false; /* the library reports the error */
 
 	atomic_fetch_add(&session->unanswered, 1);
 	struct aclfs_fuse_request request = { session, NULL, fuse_thread.answering, header->unique, header->opcode };

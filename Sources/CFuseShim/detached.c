@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Not in older headers. */
+/* Missing in older headers. */
 #ifndef MOUNT_ATTR_NOSYMFOLLOW
 #define MOUNT_ATTR_NOSYMFOLLOW 0x00200000
 #endif
@@ -69,7 +69,7 @@ static int configure(int fs, const char *source, int device, uint32_t flags, con
 static unsigned attributes(uint32_t flags)
 {
 	static const struct {
-		uint32_t ours;
+		uint32_t flag;
 		unsigned kernel;
 	} table[] = {
 		{ ACLFS_FUSE_MOUNT_READ_ONLY, MOUNT_ATTR_RDONLY }, { ACLFS_FUSE_MOUNT_NOSUID, MOUNT_ATTR_NOSUID },
@@ -80,12 +80,12 @@ static unsigned attributes(uint32_t flags)
 	};
 	unsigned result = 0;
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-		if (flags & table[i].ours)
+		if (flags & table[i].flag)
 			result |= table[i].kernel;
 	return result;
 }
 
-int aclfs_fuse_mount_nowhere(const char *source, uint32_t flags, const char *extra, int *mount)
+int aclfs_fuse_mount_detached(const char *source, uint32_t flags, const char *extra, int *mount)
 {
 	int device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	if (device < 0)

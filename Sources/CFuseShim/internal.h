@@ -1,4 +1,4 @@
-/* What the C files share. */
+/* Declarations that the C files share. */
 #ifndef ACLFS_FUSE_INTERNAL_H
 #define ACLFS_FUSE_INTERNAL_H
 
@@ -19,21 +19,21 @@ struct aclfs_fuse_session {
 	void *userdata;
 	struct aclfs_fuse_configuration configuration;
 
-	/* A reply may outlive the thread that received its request: run waits for this to be 0. */
+	/* A reply may come after the thread that received the request has ended: run waits until this is 0. */
 	atomic_ulong unanswered;
 
-	/* Written while INIT is answered, when no other thread serves; does not change once `ready` is set. */
+	/* Written by the reply to INIT, before other threads serve; constant once `ready` is set. */
 	struct aclfs_fuse_negotiated negotiated;
 	atomic_bool ready;
 };
 
-/* What this thread is at: the library's callbacks see only a part of the message. */
+/* The state of this thread: the library passes only a part of the message to its callbacks. */
 struct fuse_thread {
-	/* Which ring the next reply may go to; NULL if its request came through the device. */
+	/* The ring of the next reply; NULL if its request came through the device. */
 	aclfs_ring_thread *answering;
 	/* The message being dispatched, or NULL. */
 	struct wire_in_header *message;
-	/* For the open or create reply being sent: what the library has no field for. */
+	/* For the current open or create reply: fields that the library lacks. */
 	uint32_t open_flags;
 	int32_t backing_id;
 };
@@ -41,10 +41,10 @@ extern _Thread_local struct fuse_thread fuse_thread;
 
 extern const struct fuse_lowlevel_ops aclfs_fuse_operations;
 
-/* Sends a reply the way that its request came: as writev(2). */
+/* Sends a reply by the transport of its request, like writev(2). */
 ssize_t aclfs_fuse_send(aclfs_fuse_session *session, const struct iovec *iov, int count);
 
-/* Serves a request that the library does not know; false leaves it to the library. */
+/* Serves a request that the library does not know; false = the library handles it. */
 bool aclfs_fuse_serve_unknown(aclfs_fuse_session *session, const struct wire_in_header *header, size_t size);
 
 #endif

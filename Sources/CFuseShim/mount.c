@@ -12,14 +12,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* MS_NOSYMFOLLOW, which older headers do not name. */
+/* MS_NOSYMFOLLOW, which older headers lack. */
 #define NOSYMFOLLOW 256ul
 
 int aclfs_fuse_mount(const char *source, const char *mountpoint, uint32_t flags, uint32_t uid, uint32_t gid,
 		     const char *extra)
 {
 	static const struct {
-		uint32_t ours;
+		uint32_t flag;
 		unsigned long kernel;
 	} table[] = {
 		{ ACLFS_FUSE_MOUNT_READ_ONLY, MS_RDONLY }, { ACLFS_FUSE_MOUNT_NOSUID, MS_NOSUID },
@@ -30,7 +30,7 @@ int aclfs_fuse_mount(const char *source, const char *mountpoint, uint32_t flags,
 	};
 	unsigned long kernel_flags = 0;
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-		if (flags & table[i].ours)
+		if (flags & table[i].flag)
 			kernel_flags |= table[i].kernel;
 
 	int device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
@@ -59,7 +59,7 @@ int aclfs_fuse_unmount(const char *mountpoint, bool lazily)
 
 /* ---- through fusermount3 ---- */
 
-/* In the helper's list a comma separates and a backslash escapes; the result is malloc'ed. */
+/* In the helper's list a comma separates and a backslash escapes; the result is allocated. */
 static char *escaped(const char *text)
 {
 	char *result = malloc(2 * strlen(text) + 1), *to = result;
@@ -92,7 +92,7 @@ static char *helper_options(const char *source, uint32_t flags, const char *extr
 	return n < 0 ? NULL : options;
 }
 
-/* The environment with where the helper sends the descriptor; only the array is malloc'ed. */
+/* The environment with the helper's socket; only the array is allocated. */
 static char **helper_environment(char *variable)
 {
 	size_t count = 0;
@@ -132,24 +132,24 @@ static int receive_descriptor(int socket)
 	const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
 	if (n == 0 || !header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS ||
 	    header->cmsg_len != CMSG_LEN(sizeof(int)))
-		return -EPERM; /* it went away without mounting */
+		return -EPERM; /* the helper ended without mounting */
 	int descriptor;
 	memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
 	return descriptor;
 }
 
-/* `said` becomes its standard error. */
-static int spawn_helper(const char *const argv[], char **environment, int end, int said, pid_t *child)
+/* `output` becomes its standard error. */
+static int spawn_helper(const char *const argv[], char **environment, int end, int output, pid_t *child)
 {
 	posix_spawn_file_actions_t actions;
 	int error = posix_spawn_file_actions_init(&actions);
 	if (error)
 		return error;
-	/* Onto itself: clears close-on-exec in the child alone. */
+	/* Onto itself: clears close-on-exec in the child only. */
 	error = posix_spawn_file_actions_adddup2(&actions, end, end);
-	if (!error && said >= 0)
-		error = posix_spawn_file_actions_adddup2(&actions, said, STDERR_FILENO);
-	/* Not from PATH: in fstab's user mounts that is somebody else's. */
+	if (!error && output >= 0)
+		error = posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
+	/* Not from PATH: with fstab's user mounts the caller chooses it. */
 	static const char *const places[] = { "/usr/bin/fusermount3", "/bin/fusermount3",
 					      "/usr/local/bin/fusermount3", "/run/wrappers/bin/fusermount3" };
 	bool ready = !error;
@@ -173,9 +173,9 @@ int aclfs_fuse_mount_by_helper(const char *source, const char *mountpoint, uint3
 	char *options = helper_options(source, flags, extra), **environment = helper_environment(variable);
 	const char *const argv[] = { "fusermount3", "-o", options, "--", mountpoint, NULL };
 	pid_t child;
-	/* What it says names the mount point as it is: it is read, and shown by whoever knows how. */
-	int said = memfd_create("fusermount3", MFD_CLOEXEC);
-	int error = options && environment ? spawn_helper(argv, environment, ends[1], said, &child) : ENOMEM;
+	/* Its output contains the mount point unescaped, so it is read here and the caller escapes it. */
+	int output = memfd_create("fusermount3", MFD_CLOEXEC);
+	int error = options && environment ? spawn_helper(argv, environment, ends[1], output, &child) : ENOMEM;
 	close(ends[1]);
 	free(options);
 	free(environment);
@@ -184,10 +184,10 @@ int aclfs_fuse_mount_by_helper(const char *source, const char *mountpoint, uint3
 	if (!error)
 		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
 			;
-	if (said >= 0) {
-		ssize_t count = pread(said, reason, room - 1, 0);
+	if (output >= 0) {
+		ssize_t count = pread(output, reason, room - 1, 0);
 		reason[count > 0 ? count : 0] = 0;
-		close(said);
+		close(output);
 	}
 	return device;
 }

@@ -8,7 +8,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* A notification is a reply to nobody: unique 0, and its code where the error stands. */
+/* A notification is a reply without a request: unique is 0, and error is its code. */
 static int notify(aclfs_fuse_session *session, enum wire_notification code, struct iovec *iov, int count)
 {
 	struct wire_out_header header = { .len = 0, .error = (int32_t)code, .unique = 0 };
@@ -28,7 +28,7 @@ int aclfs_fuse_notify_inode(aclfs_fuse_session *session, uint64_t node, int64_t 
 int aclfs_fuse_notify_entry(aclfs_fuse_session *session, uint64_t parent, const char *name, bool expire_only)
 {
 	if (expire_only && !session->negotiated.expire)
-		return ENOSYS; /* an older kernel would drop the entry instead */
+		return ENOSYS; /* an older kernel would invalidate the entry instead */
 	size_t length = strlen(name);
 	struct wire_notify_inval_entry out = { parent, (uint32_t)length, expire_only ? WIRE_INVAL_EXPIRE_ONLY : 0 };
 	struct iovec iov[3] = { { 0 }, { &out, sizeof out }, { (void *)name, length + 1 } };
@@ -44,9 +44,8 @@ int aclfs_fuse_notify_epoch(aclfs_fuse_session *session)
 }
 
 /*
- * The kernel writes to the file with the rights of this thread as they are now.
- * Without CAP_FSETID the backing file system clears set-id bits by itself, also
- * those that came through another mount and that this kernel does not know of.
+ * The kernel writes to the file with the current privileges of this thread. Without CAP_FSETID the backing file
+ * system clears set-id bits by itself, also those from another mount that this kernel has not read.
  */
 int aclfs_fuse_backing_open(aclfs_fuse_session *session, int descriptor)
 {
@@ -61,7 +60,7 @@ int aclfs_fuse_backing_open(aclfs_fuse_session *session, int descriptor)
 		return -errno;
 	int id = ioctl(session->device, WIRE_IOC_BACKING_OPEN, &map);
 	int error = errno;
-	/* What was permitted is so still. */
+	/* The capability is still permitted. */
 	if (syscall(SYS_capset, &header, before))
 		abort();
 	return id < 0 ? -error : id;

@@ -16,10 +16,10 @@ ssize_t aclfs_fuse_send(aclfs_fuse_session *session, const struct iovec *iov, in
 	return aclfs_transport_answer(session->transport, fuse_thread.answering, iov, count);
 }
 
-/* Answers by a call of the library or by a message of our own, the way that the request came. */
+/* Answers by a call of the library or by an own message, over the transport of the request. */
 #define ANSWER(request, call) (fuse_thread.answering = (request).ring, answered(request, call))
 
-/* Every reply ends here: the session may be gone as soon as the count is down. */
+/* Every reply ends here. When the count is 0 the session may be freed. */
 static int answered(struct aclfs_fuse_request request, int result)
 {
 	fuse_thread.answering = NULL;
@@ -141,7 +141,7 @@ static int reply_statx(struct aclfs_fuse_request request, const struct aclfs_fus
 	return reply_raw(request, 0, &out, sizeof out);
 }
 
-/* ENOSYS makes the kernel stop asking for good; only where its fallback asks us another way is that harmless. */
+/* After ENOSYS the kernel never sends the opcode again. That is harmless only where it then sends another one. */
 static bool may_be_unimplemented(uint32_t opcode)
 {
 	switch (opcode) {
@@ -164,10 +164,10 @@ static bool may_be_unimplemented(uint32_t opcode)
 
 int aclfs_fuse_reply_error(struct aclfs_fuse_request request, int error)
 {
-	/* 512 and above are the kernel's own (ERESTARTSYS); 0 would be success without a body. */
+	/* 512 and above are internal to the kernel (ERESTARTSYS); 0 would be success without a body. */
 	if (error <= 0 || error >= 512)
 		error = EIO;
-	/* The kernel would repeat the walk and trust what it must not (docs/coherence.md R9). */
+	/* The kernel would repeat the walk without its caches (docs/coherence.md R9). */
 	if (error == ESTALE)
 		error = ENOENT;
 	if (error == ENOSYS && !may_be_unimplemented(request.opcode))
@@ -202,7 +202,7 @@ int aclfs_fuse_reply_attributes(struct aclfs_fuse_request request, const struct 
 	return ANSWER(request, fuse_reply_attr(request.fuse_request, &stat, valid));
 }
 
-/* The reply is written by this thread before the library returns. */
+/* This thread writes the reply before the library returns. */
 static struct fuse_file_info file_info_of(const struct aclfs_fuse_open *open)
 {
 	fuse_thread.open_flags = open->flags;

@@ -9,7 +9,7 @@
 
 static uint64_t hidden_flags(const struct aclfs_fuse_configuration *configuration)
 {
-	/* V1 makes the kernel ask before each write, and the library must not fall back to it. */
+	/* With V1 the kernel sends a request before each write; the library must not fall back to it. */
 	uint64_t hidden = WIRE_INIT_HANDLE_KILLPRIV;
 	if (configuration->masked & ACLFS_FUSE_MASK_KILLPRIV2)
 		hidden |= WIRE_INIT_HANDLE_KILLPRIV_V2;
@@ -40,7 +40,7 @@ static void note_init(aclfs_fuse_session *session, struct wire_in_header *header
 		in->flags2 = (uint32_t)(offered >> 32);
 }
 
-/* Whether the requests are going to come over io_uring; what is in the way is noted. */
+/* Whether requests will come over io_uring; the reason against it is stored. */
 static bool agree_on_rings(aclfs_fuse_session *session, const struct wire_init_out *out)
 {
 	struct aclfs_fuse_negotiated *n = &session->negotiated;
@@ -49,7 +49,7 @@ static bool agree_on_rings(aclfs_fuse_session *session, const struct wire_init_o
 	n->uring_failure = EOPNOTSUPP;
 	if (!(n->offered & WIRE_INIT_OVER_IO_URING))
 		return false;
-	/* The kernel's own measure of what an entry must hold. */
+	/* The kernel's minimum of an entry's size. */
 	size_t pages = (size_t)out->max_pages * (size_t)sysconf(_SC_PAGESIZE);
 	size_t payload = out->max_write > pages ? out->max_write : pages;
 	n->uring_failure = -aclfs_transport_prepare_rings(session->transport, payload > 8192 ? payload : 8192);
@@ -83,11 +83,11 @@ static bool patch_init(aclfs_fuse_session *session, struct wire_init_out *out)
 	return true;
 }
 
-/* The kernel has taken the INIT reply: find out what no flag tells, then let the other threads serve. */
+/* The kernel has accepted the INIT reply: test features without a flag, then let other threads serve. */
 static void finish_init(aclfs_fuse_session *session)
 {
 	struct aclfs_fuse_negotiated *n = &session->negotiated;
-	n->epoch = true; /* asked by trying */
+	n->epoch = true; /* tested by a notification */
 	n->epoch = aclfs_fuse_notify_epoch(session) == 0;
 	n->expire = n->offered & WIRE_INIT_HAS_EXPIRE_ONLY;
 	n->statx = n->kernel_minor >= 39 && !(session->configuration.masked & ACLFS_FUSE_MASK_STATX);
@@ -96,9 +96,9 @@ static void finish_init(aclfs_fuse_session *session)
 	aclfs_transport_ready(session->transport);
 }
 
-/* ---- the library's way to the device ---- */
+/* ---- the library's access to the device ---- */
 
-/* The mount is given up: the kernel refuses every caller. */
+/* The mount ends: the kernel refuses every caller. */
 static ssize_t refuse_init(aclfs_fuse_session *session, uint64_t unique)
 {
 	aclfs_transport_stop(session->transport, -EPROTONOSUPPORT);
@@ -119,7 +119,7 @@ static ssize_t device_writev(int fd, struct iovec *iov, int count, void *userdat
 			if (!patch_init(session, iov[1].iov_base))
 				return refuse_init(session, header->unique);
 		} else if (fuse_thread.open_flags) {
-			/* fuse_open_out ends both the open and the create reply. */
+			/* fuse_open_out is the end of both the open and the create reply. */
 			struct iovec *last = &iov[count - 1];
 			struct wire_open_out *out =
 				(struct wire_open_out *)((char *)last->iov_base + last->iov_len - sizeof *out);
@@ -149,7 +149,7 @@ static void process(void *userdata, void *message, size_t size, aclfs_ring_threa
 		finish_init(session);
 }
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 int aclfs_fuse_session_new(const struct aclfs_fuse_handlers *handlers, void *userdata, int device,
 			   const struct aclfs_fuse_configuration *configuration, aclfs_fuse_session **result)
@@ -199,7 +199,7 @@ int aclfs_fuse_session_run(aclfs_fuse_session *session, unsigned workers)
 	/* Another thread runs it. */
 	if (result == -EBUSY)
 		return result;
-	/* A condition variable would be touched by the last replier after the session may be gone. */
+	/* The last replier would use a condition variable after the session may have been freed. */
 	while (atomic_load(&session->unanswered))
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	return result;

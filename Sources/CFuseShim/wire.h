@@ -1,7 +1,6 @@
 /*
- * The messages of the kernel's FUSE protocol that are read or written here
- * past the library: those that libfuse 3.14 (protocol 7.38) does not know, and
- * the fields of known requests that it does not pass on.
+ * The messages of the kernel's FUSE protocol that this target reads or writes without the library: those that libfuse
+ * 3.14 (protocol 7.38) does not know, and fields of known requests that it does not pass on.
  */
 #ifndef ACLFS_WIRE_H
 #define ACLFS_WIRE_H
@@ -34,7 +33,7 @@ enum wire_notification {
 	WIRE_NOTIFY_INC_EPOCH = 8,
 };
 
-/* INIT's 64 flags: the upper half travels in flags2 and counts only with INIT_EXT. */
+/* INIT's 64 flags: the upper half is in flags2 and valid only with INIT_EXT. */
 #define WIRE_INIT_PARALLEL_DIROPS (1ull << 18)
 #define WIRE_INIT_HANDLE_KILLPRIV (1ull << 19)
 #define WIRE_INIT_HANDLE_KILLPRIV_V2 (1ull << 28)

@@ -11,8 +11,8 @@ static struct wire_ring_headers *headers(const struct ring_entry *entry)
 }
 
 /*
- * The kernel hands over a message in three parts.  The payload stays where it
- * is: the other two are laid before it, so that the library sees one piece.
+ * The kernel stores a message in three parts. The payload is not moved: the other two are copied before it, so that
+ * the library gets one piece.
  */
 struct ring_message aclfs_entry_message(const struct ring_entry *entry)
 {
@@ -37,7 +37,7 @@ int aclfs_entry_put_reply(const struct ring_entry *entry, const struct iovec *io
 	for (int i = 1; i < count; i++) {
 		if (iov[i].iov_len > entry->payload_size - size)
 			return -EINVAL;
-		/* What is sent back may lie in the request itself. */
+		/* The reply may point into the request itself. */
 		memmove(entry->memory + ENTRY_PAGE + size, iov[i].iov_base, iov[i].iov_len);
 		size += iov[i].iov_len;
 	}

@@ -41,8 +41,8 @@ static int map_rings(struct ring *ring, const struct io_uring_params *params)
 	return 0;
 }
 
-/* A mount must not need a descriptor for each processor. */
-static void return_descriptor(struct ring *ring)
+/* Otherwise a mount needs a descriptor for each processor. */
+static void register_descriptor(struct ring *ring)
 {
 	struct io_uring_rsrc_update update = { .offset = UINT32_MAX, .data = (uint64_t)ring->descriptor };
 	if (syscall(SYS_io_uring_register, ring->descriptor, RING_REGISTER_RING_FDS, &update, 1) != 1)
@@ -55,7 +55,7 @@ static void return_descriptor(struct ring *ring)
 int aclfs_ring_open(struct ring *ring, int device, size_t payload_size)
 {
 	*ring = (struct ring){ .descriptor = -1, .entry = { .payload_size = payload_size } };
-	/* A request is copied into the entry when its thread next waits, never in the middle of a handler. */
+	/* The kernel copies a request into the entry when its thread waits next, never during a handler. */
 	struct io_uring_params params = { .flags = RING_SETUP_SQE128 | RING_SETUP_SINGLE_ISSUER |
 						   RING_SETUP_DEFER_TASKRUN | RING_SETUP_NO_SQARRAY };
 	int result = setup(&params);
@@ -63,7 +63,7 @@ int aclfs_ring_open(struct ring *ring, int device, size_t payload_size)
 		return result;
 	ring->descriptor = result;
 	result = map_rings(ring, &params);
-	/* Untouched pages of the payload take no memory; the last one ends a string that fills it. */
+	/* Unused pages of the payload take no memory; the last one terminates a string that fills it. */
 	if (!result && !(ring->entry.memory = map(entry_memory_size(payload_size), -1, 0)))
 		result = -ENOMEM;
 	if (!result)
@@ -73,7 +73,7 @@ int aclfs_ring_open(struct ring *ring, int device, size_t payload_size)
 	if (result)
 		aclfs_ring_close(ring);
 	else
-		return_descriptor(ring);
+		register_descriptor(ring);
 	return result;
 }
 
@@ -86,7 +86,8 @@ void aclfs_ring_close(struct ring *ring)
 	if (ring->entry.memory)
 		munmap(ring->entry.memory, entry_memory_size(ring->entry.payload_size));
 	if (ring->is_registered) {
-		/* By the thread that opened it, as everything about a ring; it ends with the thread in any case. */
+		/* By the thread that opened it, like all calls on a ring. The registration ends with the thread in
+		 * any case. */
 		struct io_uring_rsrc_update update = { .offset = (uint32_t)ring->descriptor };
 		syscall(SYS_io_uring_register, ring->descriptor, RING_UNREGISTER_RING_FDS | 1u << 31, &update, 1);
 	} else if (ring->descriptor >= 0) {
@@ -98,7 +99,7 @@ void aclfs_ring_close(struct ring *ring)
 void aclfs_ring_submit(struct ring *ring, enum wire_ring_command command, uint16_t cpu, uint64_t commit)
 {
 	uint32_t tail = atomic_load_explicit(ring->submission_tail, memory_order_relaxed);
-	/* Of 128 bytes; the command lies behind the first 48. */
+	/* An entry has 128 bytes; the command is after the first 48. */
 	char *place = (char *)ring->submissions + (tail & ring->submission_mask) * 2 * sizeof(struct io_uring_sqe);
 	memset(place, 0, 2 * sizeof(struct io_uring_sqe));
 	struct io_uring_sqe *submission = (struct io_uring_sqe *)(void *)place;
@@ -106,7 +107,7 @@ void aclfs_ring_submit(struct ring *ring, enum wire_ring_command command, uint16
 	submission->flags = IOSQE_FIXED_FILE;
 	submission->off = command;
 	if (command == WIRE_RING_REGISTER) {
-		/* The kernel reads it in the enter that follows. */
+		/* The kernel reads it in the next enter. */
 		static _Thread_local struct iovec parts[2];
 		aclfs_entry_parts(&ring->entry, parts);
 		submission->addr = (uintptr_t)parts;

@@ -1,6 +1,6 @@
 /*
- * An io_uring with one entry of a queue.  The system calls have no functions in libc, and liburing is not everywhere.
- * All of it is used by the thread that opened it, but for the reply in the entry.
+ * An io_uring with one entry of a queue. libc has no functions for its system calls, and liburing is not always
+ * installed. Only the thread that opened it uses it, except for the reply in the entry.
  */
 #ifndef ACLFS_TRANSPORT_RING_H
 #define ACLFS_TRANSPORT_RING_H
@@ -11,7 +11,7 @@
 
 #include "entry.h"
 
-/* What headers of Linux before 6.1 do not have. */
+/* Missing in headers before Linux 6.1. */
 enum {
 	RING_REGISTER_RING_FDS = 20,
 	RING_UNREGISTER_RING_FDS = 21,
@@ -29,7 +29,7 @@ enum wire_ring_command {
 	WIRE_RING_COMMIT_AND_FETCH = 2,
 };
 
-/* What a command carries. */
+/* The content of a command. */
 struct wire_ring_request {
 	uint64_t flags, commit_id;
 	uint16_t qid;
@@ -37,10 +37,10 @@ struct wire_ring_request {
 };
 _Static_assert(sizeof(struct wire_ring_request) == 24, "ring_request");
 
-/* What is shared with the kernel. */
+/* A ring, whose memory the kernel shares. */
 struct ring {
 	int descriptor;
-	/* It has a number among the thread's rings instead of a descriptor. */
+	/* It has an index in the thread's table of rings instead of a descriptor. */
 	bool is_registered;
 	void *indexes, *submissions;
 	size_t indexes_size, submissions_size;
@@ -53,9 +53,9 @@ struct ring {
 /* 0 or -errno. */
 int aclfs_ring_open(struct ring *ring, int device, size_t payload_size);
 void aclfs_ring_close(struct ring *ring);
-/* Puts one command into the ring; the next enter hands it to the kernel. */
+/* Adds one command to the ring; the next enter submits it. */
 void aclfs_ring_submit(struct ring *ring, enum wire_ring_command command, uint16_t cpu, uint64_t commit);
-/* Submits so many commands, and waits for a completion if asked to: how many it took, or -errno. */
+/* Submits commands, and waits for a completion if `wait`. Returns the number of submitted commands, or -errno. */
 int aclfs_ring_enter(struct ring *ring, unsigned submit, bool wait);
 /* Takes a completion: false if there is none. */
 bool aclfs_ring_take(struct ring *ring, int32_t *result);

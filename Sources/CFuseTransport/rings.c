@@ -8,14 +8,13 @@
 #include <sys/resource.h>
 
 /*
- * Threads of a queue that wait for a request, at least, while others work.
- * More than one, because the kernel hands a request that found no thread waiting
- * to the next one that answers, and not to one that is started later: where
- * all block, it would wait for one of them.
+ * The minimum of threads of a queue that wait for a request while others work. It is more than one: if no thread
+ * waits, the kernel assigns a request to the next thread that answers, not to one that starts later. If all block,
+ * the request would wait for one of them.
  */
 enum { FEWEST_SPARE = 2, MOST_SPARE = 8, SPARE_ON_ALL_QUEUES = 128 };
 
-/* The number of possible processors, which is that of the kernel's queues; 0 if it cannot be told. */
+/* The number of possible processors, which the kernel's queues have; 0 if unknown. */
 static unsigned possible_cpus(void)
 {
 	FILE *file = fopen("/sys/devices/system/cpu/possible", "re");
@@ -25,20 +24,20 @@ static unsigned possible_cpus(void)
 	int n = fscanf(file, "%u-%u", &first, &last);
 	int end = fgetc(file);
 	fclose(file);
-	/* Several ranges, with numbers missing between them, would not fit the kernel's queues either. */
+	/* Several ranges with gaps do not match the kernel's queues. */
 	if (n < 1 || first != 0 || (end != '\n' && end != EOF))
 		return 0;
 	return n == 1 ? 1 : last + 1;
 }
 
-/* The thread with a ring that this thread is, if any. */
+/* The ring thread that is the calling thread, if any. */
 static _Thread_local struct aclfs_ring_thread *current;
 
 /* ---- one thread ---- */
 
 static void start_more(struct aclfs_ring_thread *thread);
 
-/* The owner answers all that can be read; this is for what cannot. */
+/* Answers a request that cannot be parsed; the owner answers all others. */
 static void refuse(struct aclfs_ring_thread *thread, uint64_t unique)
 {
 	struct wire_out_header header = { .len = sizeof header, .error = -EIO, .unique = unique };
@@ -89,7 +88,7 @@ int aclfs_rings_answer(struct aclfs_ring_thread *thread, const struct iovec *iov
 	return result;
 }
 
-/* Until the mount is gone (0) or the transport is stopped (0), else -errno. */
+/* Serves until the mount ends (0) or the transport is stopped (0), else -errno. */
 static int serve(struct aclfs_ring_thread *thread)
 {
 	struct shared *shared = thread->rings->shared;
@@ -110,7 +109,7 @@ static int serve(struct aclfs_ring_thread *thread)
 			continue;
 		if (result == -ENOTCONN || result == -ECANCELED)
 			return 0;
-		/* A kernel that refuses an entry at first goes on with the device; an answer that it refuses is lost. */
+		/* A kernel that refuses an entry at first continues with the device; later the reply is lost. */
 		if (result < 0)
 			return registered ? result : 0;
 		if (!registered)
@@ -125,8 +124,8 @@ static int serve(struct aclfs_ring_thread *thread)
 	return 0;
 }
 
-/* On the processor whose requests it serves.  Where that is not allowed it serves from elsewhere. */
-static void stay_on(unsigned cpu)
+/* Binds the thread to its queue's processor. If that fails, it serves from another one. */
+static void bind_to(unsigned cpu)
 {
 	cpu_set_t set;
 	CPU_ZERO(&set);
@@ -142,7 +141,7 @@ static void *ring_main(void *argument)
 	struct rings *rings = thread->rings;
 	struct shared *shared = rings->shared;
 	current = thread;
-	stay_on(thread->queue->cpu);
+	bind_to(thread->queue->cpu);
 	int opened = aclfs_ring_open(&thread->ring, shared->device, rings->payload_size);
 	pthread_mutex_lock(&shared->lock);
 	if (!opened)
@@ -150,13 +149,13 @@ static void *ring_main(void *argument)
 	else if (!shared->ready)
 		rings->failure = opened;
 	pthread_cond_broadcast(&shared->changed);
-	/* The kernel takes entries when INIT is answered. */
+	/* The kernel accepts entries after the reply to INIT. */
 	while (!shared->ready && !rings->abandoned && !is_ended(shared))
 		pthread_cond_wait(&shared->changed, &shared->lock);
 	bool serves = !opened && !rings->abandoned;
 	pthread_mutex_unlock(&shared->lock);
 	int result = serves ? serve(thread) : 0;
-	/* It takes no more requests; another may be started in its place. */
+	/* This thread serves no more requests; another one may be started instead. */
 	atomic_fetch_sub(&thread->queue->idle, 1);
 	atomic_fetch_sub(&thread->queue->started, 1);
 	aclfs_ring_close(&thread->ring);
@@ -196,7 +195,7 @@ static void start_more(struct aclfs_ring_thread *thread)
 		return;
 	struct shared *shared = thread->rings->shared;
 	pthread_mutex_lock(&shared->lock);
-	/* If it fails, requests wait in the kernel for those that are there. */
+	/* If this fails, requests wait in the kernel for the existing threads. */
 	while (shared->running && !is_ended(shared) && atomic_load(&queue->idle) < queue->spare &&
 	       atomic_load(&queue->started) < queue->most)
 		if (start(thread->rings, queue))
@@ -204,7 +203,7 @@ static void start_more(struct aclfs_ring_thread *thread)
 	pthread_mutex_unlock(&shared->lock);
 }
 
-/* A ring takes a descriptor while it is made, and each request some: where there are few, not too many at a time. */
+/* Creating a ring needs a descriptor, and each request some: with few descriptors there are fewer threads. */
 static unsigned most_threads(void)
 {
 	struct rlimit limit;

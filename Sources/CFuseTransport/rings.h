@@ -1,11 +1,9 @@
 /*
- * Requests over io_uring (Linux 6.14 and newer): they come in and replies go out through shared memory, on the
- * processor of the caller.
+ * Requests over io_uring (since Linux 6.14): requests and replies are in shared memory, on the caller's processor.
  *
- * The kernel keeps one queue for each possible processor and uses the rings only when each queue has an entry.  Here
- * every entry has a thread and an io_uring of its own (decision 15).  So a request only ever goes to a thread that
- * waits for one: a handler that blocks holds up nothing behind it, and a queue whose last waiting thread takes a
- * request starts one more.
+ * The kernel has one queue for each possible processor and uses rings only when each queue has an entry. Each entry
+ * here has its own thread and io_uring (decision 15). So the kernel assigns a request only to a thread that waits: a
+ * blocked handler delays no other request, and a queue whose last waiting thread gets a request starts another one.
  */
 #ifndef ACLFS_TRANSPORT_RINGS_H
 #define ACLFS_TRANSPORT_RINGS_H
@@ -13,14 +11,14 @@
 #include "ring.h"
 #include "shared.h"
 
-/* More threads than this for one processor are not started; requests then wait in the kernel. */
+/* The maximum of threads for one processor; further requests wait in the kernel. */
 enum { RING_THREADS_PER_QUEUE = 160 };
 
 struct ring_queue {
 	uint16_t cpu;
-	/* So many wait for a request, at least, while others work. */
+	/* The minimum of threads that wait for a request while others work. */
 	uint16_t spare;
-	/* No more than so many are started. */
+	/* The maximum of threads that are started. */
 	uint16_t most;
 	/* Threads that wait for a request, and all that were started. */
 	atomic_uint idle, started;
@@ -32,7 +30,7 @@ struct aclfs_ring_thread {
 	struct rings *rings;
 	struct ring_queue *queue;
 	struct ring ring;
-	/* Of the request in hand; 0 once it is answered.  Its reply may come from another thread. */
+	/* The unique number of the current request; 0 once it is answered. Another thread may send the reply. */
 	_Atomic uint64_t unique;
 	uint64_t commit;
 };
@@ -45,11 +43,11 @@ struct rings {
 	size_t payload_size;
 	unsigned opened;
 	int failure;
-	/* The kernel is promised no rings. */
+	/* The reply to INIT does not promise rings. */
 	bool abandoned;
 };
 
-/* Starts the threads of each queue before the kernel is promised rings: 0, or -errno and they end. */
+/* Starts the threads of each queue before the reply to INIT: 0, or -errno and the threads end. */
 int aclfs_rings_prepare(struct rings *rings, size_t payload_size);
 /* After all threads have ended. */
 void aclfs_rings_join(struct rings *rings);
@@ -60,7 +58,7 @@ static inline bool ring_holds(struct aclfs_ring_thread *thread, uint64_t unique)
 	return atomic_load_explicit(&thread->unique, memory_order_relaxed) == unique;
 }
 
-/* Answers the request that the thread holds; from any thread.  0, or -errno and the reply is EIO. */
+/* Answers the request that the thread holds; any thread may call it. 0, or -errno and the reply is EIO. */
 int aclfs_rings_answer(struct aclfs_ring_thread *thread, const struct iovec *iov, int count);
 
 #endif

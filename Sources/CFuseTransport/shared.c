@@ -5,9 +5,9 @@
 /* ---- waking ---- */
 
 /*
- * A thread that waits in read(2) or io_uring_enter(2) is woken by a signal with an empty handler.
- * (Cancellation would unwind the library's frames, which the sanitizers do not follow; polling would cost every
- * request two system calls more.)
+ * A signal with an empty handler wakes a thread that waits in read(2) or io_uring_enter(2). (Cancellation would
+ * unwind the library's frames, which sanitizers do not support; polling would cost each request two more system
+ * calls.)
  */
 static void on_wake(int signal)
 {
@@ -42,7 +42,7 @@ void aclfs_shared_wake(struct shared *shared)
 	pthread_cond_broadcast(&shared->wanted);
 }
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 void aclfs_shared_begin(struct shared *shared, struct fuse_session *library, int device,
 			const struct aclfs_transport_owner *owner)

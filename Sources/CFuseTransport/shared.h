@@ -1,4 +1,4 @@
-/* What the threads of a transport share, workers and those with rings. */
+/* State that the threads of a transport share, workers and ring threads. */
 #ifndef ACLFS_TRANSPORT_SHARED_H
 #define ACLFS_TRANSPORT_SHARED_H
 
@@ -13,7 +13,7 @@
 struct transport_thread {
 	struct transport_thread *next;
 	pthread_t id;
-	/* For a request: a signal may wake it and disturbs no handler. */
+	/* It waits for a request: a signal may wake it without disturbing a handler. */
 	atomic_bool waiting;
 };
 
@@ -21,15 +21,15 @@ struct shared {
 	struct fuse_session *library;
 	int device;
 	struct aclfs_transport_owner owner;
-	/* Requests come through rings; the device brings the rest. */
+	/* Requests come through rings; few come through the device. */
 	atomic_bool rings_in_use;
 
-	/* Guards everything below. */
+	/* Protects everything below. */
 	pthread_mutex_t lock;
-	/* Something of what is below has changed, or a request that a ring holds is answered; parked workers. */
+	/* changed: the state below, or the answer of a ring's request. wanted: for parked workers. */
 	pthread_cond_t changed, wanted;
 	bool ready, running;
-	/* All that can be woken, and how many have not ended. */
+	/* All threads that can be woken, and the number that have not ended. */
 	struct transport_thread *threads;
 	unsigned live;
 	int failure;
@@ -47,16 +47,16 @@ static inline bool is_ended(const struct shared *shared)
 
 /* Called with the lock held. */
 void aclfs_shared_add(struct shared *shared, struct transport_thread *thread);
-/* Called with the lock held: ends what waits for a request or is parked. */
+/* Called with the lock held: wakes threads that wait for a request or are parked. */
 void aclfs_shared_wake(struct shared *shared);
-/* Called with the lock held.  failure: what run returns, if not 0. */
+/* Called with the lock held. failure: the result of run, if not 0. */
 void aclfs_shared_stop_locked(struct shared *shared, int failure);
 void aclfs_shared_stop(struct shared *shared, int failure);
-/* A thread's last step.  failure: as above. */
+/* The last step of a thread. failure: as above. */
 void aclfs_shared_leave(struct shared *shared, int failure);
 
 int aclfs_wake_signal(void);
-/* Once, before a thread waits. */
+/* Call it before a thread waits. */
 void aclfs_wake_signal_install(void);
 
 #endif

@@ -54,7 +54,7 @@ int aclfs_transport_prepare_rings(aclfs_transport *transport, size_t payload_siz
 ssize_t aclfs_transport_answer(aclfs_transport *transport, aclfs_ring_thread *ring, const struct iovec *iov, int count)
 {
 	const struct wire_out_header *header = iov[0].iov_base;
-	/* The library answers an INTERRUPT that came too early while it looks at another request. */
+	/* While it reads another request, the library may answer an earlier INTERRUPT. */
 	if (!ring || !ring_holds(ring, header->unique))
 		return writev(transport->shared.device, iov, count);
 	ssize_t length = header->len;

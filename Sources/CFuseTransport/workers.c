@@ -12,12 +12,12 @@ enum {
 	BATCH_FORGET = 42,
 };
 
-/* The worker that this thread is, if any. */
+/* The worker that is the calling thread, if any. */
 static _Thread_local struct worker *current;
 
 static void *worker_main(void *argument);
 
-/* Workers take no signals but those of their own faults, and ours. */
+/* Workers handle only signals of their own faults and the wake signal. */
 static void block_signals(sigset_t *before)
 {
 	sigset_t all;
@@ -29,7 +29,7 @@ static void block_signals(sigset_t *before)
 	pthread_sigmask(SIG_SETMASK, &all, before);
 }
 
-/* Called with the lock held, for which the new thread waits first; 0 or an errno. */
+/* Called with the lock held, for which the new thread waits first. Returns 0 or an errno. */
 static int start_worker(struct workers *workers)
 {
 	struct worker *worker = &workers->all[workers->started];
@@ -51,7 +51,7 @@ static int start_worker(struct workers *workers)
 void aclfs_transport_block(void)
 {
 	struct worker *worker = current;
-	/* Rings have spare threads as they are. */
+	/* Rings always have spare threads. */
 	if (!worker || worker->blocks++)
 		return;
 	struct workers *workers = worker->workers;
@@ -61,12 +61,12 @@ void aclfs_transport_block(void)
 	if (serving < (int)workers->count && !is_ended(shared)) {
 		if (workers->parked) {
 			workers->parked--;
-			workers->called++;
+			workers->recalled++;
 			atomic_fetch_add(&workers->serving, 1);
 			pthread_cond_signal(&shared->wanted);
 		} else if (workers->started < workers->count + MOST_SPARE_WORKERS) {
-			/* Not by this thread, which may have taken on its caller's credentials. */
-			workers->wished = true;
+			/* Another thread starts it: this one may have its caller's credentials. */
+			workers->needs_worker = true;
 			pthread_cond_broadcast(&shared->changed);
 		}
 	}
@@ -81,8 +81,8 @@ void aclfs_transport_unblock(void)
 }
 
 /*
- * A worker that takes the last idle one's place sees that none is idle, and calls another.  So where all but one sleep
- * for long, that one never does before there is a further one.
+ * A worker that replaces the last idle one sees that none is idle, and starts another. So when all but one sleep for
+ * long, that one does not block before there is another.
  */
 void aclfs_transport_block_lightly(void)
 {
@@ -109,11 +109,11 @@ static void park(struct workers *workers)
 	if (atomic_load(&workers->serving) > (int)workers->count) {
 		atomic_fetch_sub(&workers->serving, 1);
 		workers->parked++;
-		while (!workers->called && !is_ended(shared))
+		while (!workers->recalled && !is_ended(shared))
 			pthread_cond_wait(&shared->wanted, &shared->lock);
-		/* Counted as serving by the worker that called. */
-		if (workers->called)
-			workers->called--;
+		/* The worker that recalled this one has counted it as serving. */
+		if (workers->recalled)
+			workers->recalled--;
 	}
 	pthread_mutex_unlock(&shared->lock);
 }
@@ -138,26 +138,26 @@ static bool is_forget(const struct fuse_buf *buffer)
 }
 
 /*
- * Where requests come through rings, the device brings little else than FORGET, for which no caller waits.  A thread
- * that waited for each of them would be woken at each unlink(2), mostly on another processor and at the caller's
- * expense.  So one thread at a time reads, and lets gather what comes within a moment (decision 18).
+ * If requests come through rings, the device has little besides FORGET, for which no caller waits. A thread that
+ * waits for each of them would be woken by each unlink(2), mostly on another processor and at the caller's expense.
+ * So one thread at a time reads, and collects requests for a moment (decision 18).
  */
-enum { FORGETS_GATHER_NS = 1000000 };
+enum { FORGET_DELAY_NS = 1000000 };
 
 static int receive_beside_rings(struct worker *worker)
 {
 	struct workers *workers = worker->workers;
 	struct fuse_session *library = workers->shared->library;
-	pthread_mutex_lock(&workers->turn);
-	/* A worker that waited for the turn was not woken by the end. */
+	pthread_mutex_lock(&workers->device_lock);
+	/* A worker that waited for the lock was not woken by the end. */
 	int n = is_ended(workers->shared) ? 0 : fuse_session_receive_buf(library, &worker->buffer);
 	if (n > 0 && is_forget(&worker->buffer))
-		nanosleep(&(struct timespec){ .tv_nsec = FORGETS_GATHER_NS }, NULL);
-	pthread_mutex_unlock(&workers->turn);
+		nanosleep(&(struct timespec){ .tv_nsec = FORGET_DELAY_NS }, NULL);
+	pthread_mutex_unlock(&workers->device_lock);
 	return n;
 }
 
-/* Until the mount is gone (0) or the transport is stopped (0), else -errno. */
+/* Serves until the mount ends (0) or the transport is stopped (0), else -errno. */
 static int serve(struct worker *worker)
 {
 	struct workers *workers = worker->workers;
@@ -188,7 +188,7 @@ static void *worker_main(void *argument)
 	struct shared *shared = worker->workers->shared;
 	current = worker;
 	pthread_mutex_lock(&shared->lock);
-	/* One worker answers INIT; the others come when the owner knows what was negotiated. */
+	/* One worker answers INIT; the others wait until the owner knows what was negotiated. */
 	while (worker != worker->workers->all && !shared->ready && !is_ended(shared))
 		pthread_cond_wait(&shared->changed, &shared->lock);
 	pthread_mutex_unlock(&shared->lock);
@@ -203,12 +203,12 @@ static void *worker_main(void *argument)
 void aclfs_workers_begin(struct workers *workers, struct shared *shared)
 {
 	workers->shared = shared;
-	pthread_mutex_init(&workers->turn, NULL);
+	pthread_mutex_init(&workers->device_lock, NULL);
 }
 
 void aclfs_workers_end(struct workers *workers)
 {
-	pthread_mutex_destroy(&workers->turn);
+	pthread_mutex_destroy(&workers->device_lock);
 }
 
 int aclfs_workers_start(struct workers *workers, unsigned count)
@@ -231,8 +231,8 @@ int aclfs_workers_start(struct workers *workers, unsigned count)
 	shared->failure = 0;
 	workers->all = all;
 	workers->count = count;
-	workers->started = workers->parked = workers->called = 0;
-	workers->wished = false;
+	workers->started = workers->parked = workers->recalled = 0;
+	workers->needs_worker = false;
 	atomic_store(&workers->serving, 0);
 	atomic_store(&workers->idle, 0);
 	aclfs_busy_poll_begin(&workers->busy_poll);
@@ -248,10 +248,10 @@ int aclfs_workers_start(struct workers *workers, unsigned count)
 }
 
 /* Called with the lock held. */
-static void start_wished(struct workers *workers)
+static void start_needed(struct workers *workers)
 {
-	workers->wished = false;
-	/* Without memory for more, requests wait. */
+	workers->needs_worker = false;
+	/* Without memory for another worker requests wait. */
 	while (atomic_load(&workers->serving) < (int)workers->count &&
 	       workers->started < workers->count + MOST_SPARE_WORKERS)
 		if (start_worker(workers))
@@ -263,13 +263,13 @@ static void wait_for_threads(struct workers *workers)
 {
 	struct shared *shared = workers->shared;
 	while (shared->live) {
-		if (workers->wished && !is_ended(shared))
-			start_wished(workers);
+		if (workers->needs_worker && !is_ended(shared))
+			start_needed(workers);
 		if (!is_ended(shared)) {
 			pthread_cond_wait(&shared->changed, &shared->lock);
 			continue;
 		}
-		/* A signal that came just before read(2) is lost: wake again until all are gone. */
+		/* A signal just before read(2) is lost: wake again until all threads have ended. */
 		struct timespec until;
 		clock_gettime(CLOCK_REALTIME, &until);
 		until.tv_nsec += 5000000;
@@ -287,7 +287,7 @@ int aclfs_workers_join(struct workers *workers)
 	struct shared *shared = workers->shared;
 	pthread_mutex_lock(&shared->lock);
 	wait_for_threads(workers);
-	/* From here on stop wakes nothing, so that the threads may be joined. */
+	/* Now stop wakes no thread, so that they can be joined. */
 	shared->running = false;
 	shared->threads = NULL;
 	struct worker *all = workers->all;

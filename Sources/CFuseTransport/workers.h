@@ -6,9 +6,9 @@
 #include "shared.h"
 
 /*
- * Requests do not wait for handlers that say that they wait (aclfs_transport_block): other workers take their places,
- * up to so many.  More threads than processors would make every request slower, so a worker that is too many when its
- * handler is done is parked.
+ * Requests do not wait for handlers that wait (aclfs_transport_block): other workers, at most this number, replace
+ * theirs. More threads than processors would slow down every request, so a worker in excess is parked when its
+ * handler ends.
  */
 enum { MOST_SPARE_WORKERS = 160 };
 
@@ -16,35 +16,35 @@ struct worker {
 	struct transport_thread thread;
 	struct workers *workers;
 	struct fuse_buf buffer;
-	/* How many times its handler has said that it waits. */
+	/* The nesting depth of aclfs_transport_block. */
 	unsigned blocks;
-	/* The same, as long as others are there for the requests that come. */
+	/* The nesting depth of light blocks, which count only if no other worker is idle. */
 	unsigned light_blocks;
 };
 
 struct workers {
 	struct shared *shared;
-	/* Those that wait for a request, or are at one without waiting for anything else. */
+	/* The number of workers that wait for a request, or handle one without waiting. */
 	atomic_int serving;
-	/* Of these, those that wait for a request. */
+	/* The number of these that wait for a request. */
 	atomic_int idle;
 	struct busy_poll busy_poll;
-	/* Held by the one that reads from the device, where rings are in use. */
-	pthread_mutex_t turn;
+	/* Held by the worker that reads from the device, if rings are in use. */
+	pthread_mutex_t device_lock;
 
-	/* Guarded by the shared lock. */
+	/* Protected by the shared lock. */
 	struct worker *all;
-	/* How many shall serve, were started, are parked, and are called back from there. */
-	unsigned count, started, parked, called;
-	/* A worker waits, and none is parked that could take its place. */
-	bool wished;
+	/* The number of workers that should serve, were started, are parked, and are recalled from there. */
+	unsigned count, started, parked, recalled;
+	/* A worker waits, and no parked one can replace it. */
+	bool needs_worker;
 };
 
 void aclfs_workers_begin(struct workers *workers, struct shared *shared);
 void aclfs_workers_end(struct workers *workers);
-/* Starts so many: 0, or -errno and nothing has changed. */
+/* Starts this number of workers: 0, or -errno and nothing is changed. */
 int aclfs_workers_start(struct workers *workers, unsigned count);
-/* Starts more as they are needed, until all threads have ended, also those with rings: 0 or -errno. */
+/* Starts more workers as needed, until all threads have ended, ring threads too: 0 or -errno. */
 int aclfs_workers_join(struct workers *workers);
 
 #endif

@@ -23,7 +23,7 @@
 
 #define SAME(name) _Static_assert(aclfs_##name == name, #name)
 
-/* The values stand in the header as constants that Swift can fold; here they are held to the platform's. */
+/* The header has the values as constants that Swift can fold; here they are compared to the platform's. */
 SAME(O_RDONLY); SAME(O_WRONLY); SAME(O_RDWR); SAME(O_ACCMODE); SAME(O_CREAT); SAME(O_EXCL); SAME(O_NOCTTY);
 SAME(O_TRUNC); SAME(O_APPEND); SAME(O_NONBLOCK); SAME(O_SYNC); SAME(O_NOATIME); SAME(O_CLOEXEC);
 SAME(O_PATH); SAME(O_DIRECT); SAME(O_DIRECTORY); SAME(O_NOFOLLOW); SAME(O_TMPFILE);
@@ -41,6 +41,10 @@ SAME(STATX_BASIC_STATS); SAME(STATX_BTIME); SAME(STATX_MNT_ID); SAME(STATX_CTIME
 SAME(MS_RDONLY); SAME(MS_NOSUID); SAME(MS_NODEV); SAME(MS_NOEXEC); SAME(MS_SYNCHRONOUS); SAME(MS_REMOUNT);
 SAME(MS_DIRSYNC); SAME(MS_NOATIME); SAME(MS_NODIRATIME); SAME(MS_BIND); SAME(MS_MOVE); SAME(MS_REC);
 SAME(MS_PRIVATE); SAME(MS_RELATIME); SAME(MS_STRICTATIME);
+/* Older headers do not name it. */
+#ifdef MS_NOSYMFOLLOW
+SAME(MS_NOSYMFOLLOW);
+#endif
 SAME(MNT_FORCE); SAME(MNT_DETACH); SAME(UMOUNT_NOFOLLOW);
 SAME(FS_IMMUTABLE_FL); SAME(FS_APPEND_FL); SAME(FS_NODUMP_FL);
 SAME(FS_XFLAG_IMMUTABLE); SAME(FS_XFLAG_APPEND); SAME(FS_XFLAG_NODUMP);
@@ -157,7 +161,7 @@ int64_t aclfs_readlinkat(int32_t dir, const char *name, void *buffer, uint64_t s
 int32_t aclfs_chmod(int32_t fd, uint32_t mode) {
   if (syscall(SYS_fchmodat2, fd, "", mode, AT_EMPTY_PATH) == 0) return 0;
   if (errno != ENOSYS) return -errno;
-  /* Before fchmodat2 some file systems changed a symlink's mode and others half did: ask first. */
+  /* Before fchmodat2 some file systems changed the mode of a symlink and reported an error: ask first. */
   struct statx s;
   if (statx(fd, "", AT_EMPTY_PATH, STATX_TYPE, &s) < 0) return -errno;
   if (S_ISLNK(s.stx_mode)) return -EOPNOTSUPP;
@@ -235,7 +239,7 @@ int64_t aclfs_pgetxattr(int32_t fd, const char *name, void *value, uint64_t size
   int64_t result = aclfs_proc_xattr(SYS_getxattrat, fd, name, value, size, 0);
   return result == -ENOSYS ? answer(getxattr(aclfs_proc_path(fd).text, name, value, size)) : result;
 }
-/* Whoever may not search it may still go through its descriptor. */
+/* A caller without search permission can still use the descriptor itself. */
 int64_t aclfs_dgetxattr(int32_t fd, const char *name, void *value, uint64_t size) {
   int64_t result = aclfs_xattr_at(SYS_getxattrat, fd, ".", name, value, size, 0);
   return result == -ENOSYS || result == -EACCES ? aclfs_pgetxattr(fd, name, value, size) : result;
@@ -332,13 +336,13 @@ int32_t aclfs_rwlock_init(void *lock) {
 }
 
 void aclfs_mutex_init(void *lock) {
-  /* What is guarded is given back soon: it is worth a look or two before sleeping. */
+  /* The locks are held for a short time: spinning for a moment costs less than sleeping. */
   *(pthread_mutex_t *)lock = (pthread_mutex_t)PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 }
 
 int32_t aclfs_fork_daemon(int32_t *pipe_end) {
   int ends[2];
-  /* Text that still waits in stdio's buffers would otherwise be written twice. */
+  /* Text in stdio's buffers would be written twice. */
   fflush(NULL);
   if (pipe2(ends, O_CLOEXEC) < 0) return -errno;
   pid_t child = fork();
@@ -350,7 +354,7 @@ int32_t aclfs_fork_daemon(int32_t *pipe_end) {
   }
   if (child > 0) {
     close(ends[1]);
-    /* The middle process only forks; waiting for it leaves no zombie. */
+    /* The process in between only forks; waiting for it leaves no zombie. */
     while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
     }
     *pipe_end = ends[0];

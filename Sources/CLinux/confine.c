@@ -66,7 +66,7 @@ int32_t aclfs_small_mount(int32_t writable) {
 }
 
 int32_t aclfs_fork(void) {
-  /* Text that still waits in stdio's buffers would otherwise be written twice. */
+  /* Text in stdio's buffers would be written twice. */
   fflush(NULL);
   return answer(fork());
 }
@@ -76,11 +76,11 @@ int32_t aclfs_end_with_parent(int32_t number) { return answer(prctl(PR_SET_PDEAT
 int32_t aclfs_hide_process(void) { return answer(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)); }
 
 int32_t aclfs_give_up_privileges(void) {
-  /* While CAP_SETPCAP is there: root's id brings nothing back at exec, and nobody can undo that. */
+  /* First, while CAP_SETPCAP is left: exec as root grants no capability, and no process can undo that. */
   unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |
                        SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
   if (prctl(PR_SET_SECUREBITS, bits, 0, 0, 0) < 0) return -errno;
-  /* As many as this kernel knows: asking for the next one fails. */
+  /* All that this kernel knows: reading the next one fails. */
   for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
     if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0) return -errno;
   if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0) return -errno;

@@ -15,7 +15,7 @@
 #define SO_PASSRIGHTS 83
 #endif
 
-/* Fills an address; a path that does not fit is refused, never cut. */
+/* Fills an address; a path that does not fit is an error, never cut. */
 static int32_t address_of(const char *path, struct sockaddr_un *address) {
   size_t length = strlen(path);
   memset(address, 0, sizeof *address);
@@ -31,7 +31,7 @@ int32_t aclfs_control_listen(const char *path, int32_t backlog) {
   if (result < 0) return result;
   int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (fd < 0) return -errno;
-  /* Inherited by what is accepted, also by connections that nobody has accepted yet. */
+  /* Accepted connections inherit it, those in the queue too. */
   aclfs_control_take_descriptors(fd, 0);
   if (bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || chmod(path, 0666) < 0 ||
       listen(fd, backlog) < 0) {
@@ -53,9 +53,9 @@ int32_t aclfs_control_connect(const char *path, uint32_t milliseconds) {
   if (result < 0) return result;
   int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (fd < 0) return -errno;
-  /* Before there is anybody who could send one. */
+  /* Before a server can send one. */
   aclfs_control_take_descriptors(fd, 0);
-  /* A server that was stopped accepts nobody; connecting waits no longer than sending does. */
+  /* A stopped server accepts no connection; the timeout for sending limits connect as well. */
   result = aclfs_control_timeout(fd, milliseconds);
   if (result == 0 && connect(fd, (struct sockaddr *)&address, sizeof address) < 0) result = -errno;
   if (result < 0) {
@@ -84,13 +84,13 @@ int32_t aclfs_control_timeout(int32_t fd, uint32_t milliseconds) {
 
 void aclfs_control_take_descriptors(int32_t fd, int32_t yes) {
   int value = yes;
-  /* What an older kernel does not know it does not do. */
+  /* Older kernels lack the option. */
   setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &value, sizeof value);
 }
 
 int64_t aclfs_control_receive(int32_t fd, void *buffer, uint64_t size) {
-  /* Without room for them the kernel drops descriptors that came along; nobody closes them, which could wait for whoever
-     serves them. MSG_TRUNC: the true length, so that a message that was cut is known as one. */
+  /* Without a buffer for them the kernel discards descriptors in the message. Closing them here could wait for their
+   * server. MSG_TRUNC returns the real length, so that a cut message is an error. */
   ssize_t count = recv(fd, buffer, size, MSG_TRUNC);
   if (count < 0) return -errno;
   return (uint64_t)count > size ? -EMSGSIZE : count;

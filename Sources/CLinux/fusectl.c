@@ -25,7 +25,7 @@ int32_t aclfs_fuse_connections(void) {
   struct statfs type;
   if (directory >= 0 && fstatfs(directory, &type) == 0 && type.f_type == FUSECTL_MAGIC) return directory;
   if (directory >= 0) close(directory);
-  /* Attached nowhere: nothing is seen of it, and it goes with the descriptor. */
+  /* A detached mount: no path leads to it, and it ends with the descriptor. */
   long context = syscall(SYS_fsopen, "fusectl", CLOEXEC_OF_FSOPEN);
   if (context < 0) return -errno;
   long mount = syscall(SYS_fsconfig, (int)context, CONFIG_CREATE, NULL, NULL, 0);

@@ -11,7 +11,7 @@ static pthread_once_t ignored = PTHREAD_ONCE_INIT;
 /* Held while this process has a lease. */
 static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
 
-/* Whoever opens the file in the moment of the lease has us told by a signal, which would end the process. */
+/* If a process opens the file during the lease, the kernel sends a signal that would end this process. */
 static void ignore_break(void) {
   struct sigaction now;
   if (sigaction(SIGIO, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
@@ -25,10 +25,10 @@ static int32_t open_anew(int32_t fd, int32_t flags) {
   return result < 0 ? -errno : result;
 }
 
-/* Opens a file while no thread asks aclfs_is_open_for_writing, for which it would be refused (EAGAIN). */
+/* Opens a file while no thread is in aclfs_is_open_for_writing, during which the open fails (EAGAIN). */
 static int32_t open_between_leases(int32_t fd, int32_t flags) {
   int32_t result = -EAGAIN;
-  /* Another process may ask as shortly; a lease that is kept is not waited for. */
+  /* Another process may hold a lease as briefly; a lasting lease is not waited for. */
   for (int attempt = 0; attempt < 8 && result == -EAGAIN; attempt++) {
     if (attempt > 0)
       usleep(250);
@@ -51,7 +51,7 @@ int32_t aclfs_is_open_for_writing(int32_t fd) {
   int again = aclfs_reopen(fd, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   if (again < 0)
     return again;
-  /* A lease for reading is given only where nobody has the file open for writing; a mapping counts. */
+  /* The kernel grants a read lease only if no process has the file open for writing; a mapping counts. */
   int result = 0;
   pthread_mutex_lock(&asking);
   if (fcntl(again, F_SETLEASE, F_RDLCK) == 0)

@@ -13,7 +13,7 @@ void *aclfs_thread_mark(void) { return mark; }
 void aclfs_set_thread_mark(void *value) { mark = value; }
 
 void aclfs_leave_processor(void) {
-  /* The first thread is never bound to a processor by us. */
+  /* aclfs never binds the first thread to a processor. */
   cpu_set_t set;
   if (sched_getaffinity(getpid(), sizeof set, &set) == 0) sched_setaffinity(0, sizeof set, &set);
 }

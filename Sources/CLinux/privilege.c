@@ -11,7 +11,7 @@
 _Static_assert(aclfs_CAP_SYS_RESOURCE == CAP_SYS_RESOURCE, "");
 _Static_assert(aclfs_CAP_SETUID == CAP_SETUID && aclfs_CAP_SETPCAP == CAP_SETPCAP, "");
 
-/* Raw calls: those of glibc and libcap act on all threads or do not exist; here only the caller's thread is meant. */
+/* Raw system calls: those of glibc and libcap act on all threads or do not exist. These act on the calling thread. */
 
 static int32_t drop_from_sets(int32_t capability) {
   struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -33,11 +33,11 @@ int32_t aclfs_has_capability(int32_t capability) {
 }
 
 int32_t aclfs_drop_capability(int32_t capability) {
-  /* The bounding set first: dropping from it needs CAP_SETPCAP, and nothing is changed without. */
+  /* The bounding set first: this needs CAP_SETPCAP, and without it nothing is changed. */
   int bounded = prctl(PR_CAPBSET_READ, capability, 0, 0, 0);
   if (bounded < 0) return -errno;
   if (bounded == 1 && prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0) return -errno;
-  /* The ambient set goes with the inheritable one, and is asked all the same. */
+  /* The ambient set follows the inheritable one; it is lowered nevertheless. */
   if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_LOWER, capability, 0, 0) < 0 && errno != EINVAL) return -errno;
   return drop_from_sets(capability);
 }

@@ -1,4 +1,4 @@
-/* Ways to an object through /proc/self/fd (procfd.c). */
+/* Access to an object through /proc/self/fd (procfd.c). */
 #ifndef ACLFS_PROCFD_H
 #define ACLFS_PROCFD_H
 
@@ -22,8 +22,8 @@ struct proc_path aclfs_proc_path(int32_t fd);
 /* /proc/self/fd, or -1. */
 int aclfs_proc_directory(void);
 
-/* setxattrat(2) or getxattrat(2) on what a name means in a directory, the last link followed: -errno; -ENOSYS if it
- * cannot be done this way. */
+/* setxattrat(2) or getxattrat(2) on the object of a name in a directory; the last symlink is followed. -errno;
+ * -ENOSYS if the call is missing. */
 int64_t aclfs_xattr_at(
     long call, int32_t from, const char *at, const char *name, void *value, uint64_t size, int32_t flags);
 

@@ -10,11 +10,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A kernel takes calls of several kinds of programs, each with numbers of its own. */
+/* The kernel accepts calls of several ABIs, each with its own numbers. */
 #if defined(__x86_64__)
 #define OWN_KIND AUDIT_ARCH_X86_64
 #define KIND_OF_32_BITS AUDIT_ARCH_I386
-/* Also the number of x32, whose programs count as the kernel's own kind and have one more bit in their numbers. */
+/* x32 too: its programs count as the native ABI and have one more bit in their numbers. */
 #define X32_BIT 0x40000000u
 #define X32_IOCTL 514
 #elif defined(__aarch64__)
@@ -32,7 +32,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the lower half of an 
 _Static_assert(X32_BIT == 0 || SYS_ioctl == 16, "");
 
 #define LOAD(member) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, member))
-/* Both skip that many instructions, or none. */
+/* Each skips this number of instructions, or none. */
 #define SKIP_IF(value, count) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, count, 0)
 #define SKIP_UNLESS(value, count) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, count)
 #define ANSWER(value) BPF_STMT(BPF_RET | BPF_K, value)
@@ -50,7 +50,7 @@ int32_t aclfs_filter_requests(void) {
       LOAD(nr),
       SKIP_IF(IOCTL_OF_32_BITS, 1),
       ANSWER(SECCOMP_RET_ALLOW),
-      /* The kernel looks at the lower half of the request only. */
+      /* The kernel uses the lower half of the request only. */
       LOAD(args[1]),
       SKIP_IF(TIOCSTI, 6),
       SKIP_IF(TIOCLINUX, 5),
@@ -62,6 +62,7 @@ int32_t aclfs_filter_requests(void) {
       ANSWER(SECCOMP_RET_ERRNO | EPERM),
   };
   struct sock_fprog filter = {.len = sizeof program / sizeof *program, .filter = program};
-  /* Without the flag, kernels before 5.16 would slow all that runs under it against speculation, which it is not about. */
+  /* Without the flag, kernels before 5.16 turn on mitigations of speculation, which slow the program and have no use
+   * here. */
   return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &filter) < 0 ? -errno : 0;
 }

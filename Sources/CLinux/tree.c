@@ -1,4 +1,4 @@
-/* Copies of a mount that are attached nowhere, and descriptors that nobody meant to hand over. */
+/* Detached copies of mounts, and inherited descriptors. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>

@@ -11,6 +11,7 @@ public struct DataReply: ~Copyable, @unchecked Sendable {
 
     deinit { _ = aclfs_fuse_reply_error(request, EIO) }
 
+    /// - Returns: whether the kernel accepted the reply; the same for all answers.
     @discardableResult
     public consuming func answer(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let result = aclfs_fuse_reply_bytes(request, bytes.baseAddress, bytes.count)
@@ -26,7 +27,11 @@ public struct DataReply: ~Copyable, @unchecked Sendable {
         return result == 0
     }
 
-    /// Answers with what `body` puts into a buffer of this thread: it returns a count, or -errno.
+    /// Answers with the bytes that `body` writes into a buffer of this thread.
+    /// - Parameters:
+    ///   - capacity: of the buffer, in bytes.
+    ///   - body: returns the number of bytes, or -errno.
+    /// - Returns: whether the kernel accepted the reply.
     @discardableResult
     public consuming func fill(capacity: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int) -> Bool {
         guard let start = aclfs_fuse_scratch(capacity) else {
@@ -58,6 +63,7 @@ public struct WriteReply: ~Copyable, @unchecked Sendable {
 
     deinit { _ = aclfs_fuse_reply_error(request, EIO) }
 
+    /// - Parameter count: the number of bytes written.
     @discardableResult
     public consuming func answer(written count: UInt64) -> Bool {
         let result = aclfs_fuse_reply_written(request, count)
@@ -75,7 +81,7 @@ public struct WriteReply: ~Copyable, @unchecked Sendable {
 /// Answers GETXATTR and LISTXATTR.
 public struct XattrReply: ~Copyable, @unchecked Sendable {
     private let request: aclfs_fuse_request
-    /// 0 asks for the size alone.
+    /// In bytes; 0 = only the size is requested.
     public let requestedSize: Int
 
     init(_ request: aclfs_fuse_request, requestedSize: Int) {
@@ -85,7 +91,7 @@ public struct XattrReply: ~Copyable, @unchecked Sendable {
 
     deinit { _ = aclfs_fuse_reply_error(request, EIO) }
 
-    /// Answers with the value, its size if only that was asked for, or ERANGE if it does not fit.
+    /// Answers with the value, with its size if only that is requested, or with ERANGE if it does not fit.
     @discardableResult
     public consuming func answer(_ value: UnsafeRawBufferPointer) -> Bool {
         let result = Self.send(value, requestedSize, request)
@@ -110,7 +116,7 @@ public struct XattrReply: ~Copyable, @unchecked Sendable {
         return aclfs_fuse_reply_bytes(request, value.baseAddress, value.count)
     }
 
-    /// Answers with the size alone; for a request of size 0.
+    /// Answers with the size only; for a request of size 0.
     @discardableResult
     public consuming func answer(size: Int) -> Bool {
         let result = aclfs_fuse_reply_xattr_size(request, size)
@@ -133,7 +139,7 @@ public struct LinkTargetReply: ~Copyable, @unchecked Sendable {
 
     deinit { _ = aclfs_fuse_reply_error(request, EIO) }
 
-    /// The bytes of the target, without a terminating zero.
+    /// - Parameter target: its bytes, without a terminating zero.
     @discardableResult
     public consuming func answer(_ target: UnsafeRawBufferPointer) -> Bool {
         let result = aclfs_fuse_reply_bytes(request, target.baseAddress, target.count)

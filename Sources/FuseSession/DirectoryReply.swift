@@ -18,7 +18,13 @@ public struct DirectoryReply: ~Copyable, @unchecked Sendable {
         _ = aclfs_fuse_reply_error(request, EIO)
     }
 
-    /// Adds an entry of READDIR; false if it does not fit. `offset` is where the listing goes on after it.
+    /// Adds an entry of READDIR.
+    /// - Parameters:
+    ///   - name: its name.
+    ///   - ino: its inode number.
+    ///   - type: as in readdir(3).
+    ///   - offset: where the listing continues after it.
+    /// - Returns: whether it fits.
     public mutating func add(name: UnsafePointer<CChar>, ino: UInt64, type: UInt32, offset: UInt64) -> Bool {
         guard let start = room() else { return false }
         let size = aclfs_fuse_add_dirent(start, capacity - used, name, ino, type, offset)
@@ -26,8 +32,13 @@ public struct DirectoryReply: ~Copyable, @unchecked Sendable {
         return size > 0
     }
 
-    /// Adds an entry of READDIRPLUS; false if it does not fit. Every one added counts as a look-up of its node, except
-    /// node 0, which only shows the name.
+    /// Adds an entry of READDIRPLUS. Each one counts as a look-up of its node, except node 0, which only lists the
+    /// name.
+    /// - Parameters:
+    ///   - name: its name.
+    ///   - entry: its node, attributes and timeouts.
+    ///   - offset: where the listing continues after it.
+    /// - Returns: whether it fits.
     public mutating func add(name: UnsafePointer<CChar>, entry: Entry, offset: UInt64) -> Bool {
         guard let start = room() else { return false }
         let size = withUnsafePointer(to: entry.raw) {
@@ -37,7 +48,7 @@ public struct DirectoryReply: ~Copyable, @unchecked Sendable {
         return size > 0
     }
 
-    /// Answers with what was added; nothing means the end of the directory.
+    /// Answers with the added entries; none means the end of the directory.
     @discardableResult
     public consuming func finish() -> Bool {
         let result = aclfs_fuse_reply_bytes(request, buffer, used)

@@ -17,7 +17,9 @@ public struct Timestamp: Hashable, Sendable {
     var raw: aclfs_fuse_time { aclfs_fuse_time(seconds: seconds, nanoseconds: nanoseconds) }
 }
 
-/// What stat(2) shows of an object.
+/// The attributes of an object in stat(2).
+///
+/// Its stored properties are those of stat(2).
 public struct ObjectAttributes: Equatable, Sendable {
     public var ino: UInt64
     public var size: UInt64
@@ -26,7 +28,7 @@ public struct ObjectAttributes: Equatable, Sendable {
     public var accessTime: Timestamp
     public var modificationTime: Timestamp
     public var changeTime: Timestamp
-    /// Shown by statx(2) only.
+    /// Only for statx(2).
     public var birthTime: Timestamp?
     /// Type and permission bits.
     public var mode: UInt32
@@ -66,14 +68,14 @@ public struct ObjectAttributes: Equatable, Sendable {
     }
 }
 
-/// What a name leads to, and how long the kernel may believe it.
+/// The object of a name, with the timeouts of the entry and of the attributes.
 public struct Entry: Equatable, Sendable {
     public var node: NodeID
     public var generation: UInt64
     public var attributes: ObjectAttributes
-    /// Seconds; 0 makes the kernel ask at each use.
+    /// The timeout of the attributes, in seconds; 0 = the kernel asks at each use.
     public var attributesValidFor: Double
-    /// Seconds; 0 makes the kernel look the name up at each use.
+    /// The timeout of the entry, in seconds; 0 = the kernel looks it up at each use.
     public var entryValidFor: Double
 
     public init(
@@ -94,13 +96,15 @@ public struct Entry: Equatable, Sendable {
     }
 }
 
-/// The changes that a SETATTR asks for; `valid` is the kernel's word, nothing left out.
+/// The changes in a SETATTR; `valid` has all bits of the kernel.
 public struct SetAttributes: Equatable, Sendable {
+    /// A time to set.
     public enum Time: Equatable, Sendable {
         case now
         case at(Timestamp)
     }
 
+    /// The kernel's bits (FATTR_*): which fields the request sets.
     public struct Valid: OptionSet, Hashable, Sendable {
         public var rawValue: UInt32
         public init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -145,8 +149,8 @@ public struct SetAttributes: Equatable, Sendable {
 
     public var changeTime: Timestamp? { valid.contains(.changeTime) ? Timestamp(raw.ctime) : nil }
 
-    /// Whether set-id bits must go: by the flag, or because nothing else is asked, which is what the kernel sends
-    /// before the first write to a file that has them.
+    /// Whether set-id bits must be cleared: by the flag, or because nothing else is requested. The kernel sends the
+    /// latter before the first write to a file with such bits.
     public var killSetID: Bool {
         valid.contains(.killSetID) || valid.subtracting([.handle, .lockOwner]).isEmpty
     }
@@ -158,17 +162,17 @@ public struct SetAttributes: Equatable, Sendable {
     }
 }
 
-/// How an object was opened.
+/// The result of an open: the handle, and how the kernel may use it.
 public struct Opening: Equatable, Sendable {
     public struct Flags: OptionSet, Hashable, Sendable {
         public var rawValue: UInt32
         public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-        /// Reads and writes go past the page cache, and shared mappings are refused.
+        /// Reads and writes bypass the page cache, and shared mappings are refused.
         public static let directIO = Flags(rawValue: UInt32(ACLFS_FUSE_OPEN_DIRECT_IO))
-        /// What the page cache holds of the file stays valid.
+        /// The page cache of the file stays valid.
         public static let keepCache = Flags(rawValue: UInt32(ACLFS_FUSE_OPEN_KEEP_CACHE))
-        /// The kernel may keep the listing; for directories.
+        /// For directories: the kernel may cache the listing.
         public static let cacheDirectory = Flags(rawValue: UInt32(ACLFS_FUSE_OPEN_CACHE_DIR))
         /// No FLUSH at close(2).
         public static let noFlush = Flags(rawValue: UInt32(ACLFS_FUSE_OPEN_NOFLUSH))
@@ -176,7 +180,8 @@ public struct Opening: Equatable, Sendable {
 
     public var handle: HandleID
     public var flags: Flags
-    /// From `Notifier.openBacking`; reads and writes then go to that file without us. Excludes `keepCache`.
+    /// The backing id from `Notifier.openBacking`: the kernel reads and writes that file without the daemon. Excludes
+    /// `keepCache`.
     public var backingID: Int32?
 
     public init(handle: HandleID, flags: Flags = [], backingID: Int32? = nil) {
@@ -194,7 +199,7 @@ public struct Opening: Equatable, Sendable {
     }
 }
 
-/// What statfs(2) shows.
+/// The result of statfs(2).
 public struct FileSystemStatistics: Equatable, Sendable {
     public var blocks: UInt64
     public var blocksFree: UInt64

@@ -1,11 +1,11 @@
 import CFuseShim
 import Glibc
 
-// A reply answers one request exactly once: each answer consumes it, and one that is dropped answers EIO, so that no
-// caller is left waiting. Answers tell whether the kernel took them; it does not when the caller was killed, and what
-// the answer handed out (a look-up count, a handle) is then ours to take back. A reply may be sent by any thread.
+// A reply answers one request exactly once. Each answer consumes it, and one that is discarded answers EIO, so that
+// no caller keeps waiting. An answer returns whether the kernel accepted it. It does not if the caller was killed;
+// the daemon then undoes the look-up count or handle in the reply. Any thread may send a reply.
 
-/// Answers a request that has no result but success.
+/// Answers a request without a result.
 public struct EmptyReply: ~Copyable, @unchecked Sendable {
     private let request: aclfs_fuse_request
 
@@ -13,7 +13,7 @@ public struct EmptyReply: ~Copyable, @unchecked Sendable {
 
     deinit { _ = aclfs_fuse_reply_error(request, EIO) }
 
-    /// Whether the caller was interrupted meanwhile; to be asked before the answer.
+    /// Reports whether the caller was interrupted; read it before the answer.
     public var interruption: Interruption { Interruption(request) }
 
     @discardableResult
@@ -30,13 +30,13 @@ public struct EmptyReply: ~Copyable, @unchecked Sendable {
     }
 }
 
-/// Whether a request that is not answered yet was interrupted.
+/// An INTERRUPT of a request that is not answered yet.
 public struct Interruption: @unchecked Sendable {
     private let request: aclfs_fuse_request
 
     init(_ request: aclfs_fuse_request) { self.request = request }
 
-    public var hasCome: Bool { aclfs_fuse_interrupted(request) }
+    public var hasArrived: Bool { aclfs_fuse_interrupted(request) }
 }
 
 /// Answers LOOKUP, MKNOD, MKDIR, SYMLINK and LINK.
@@ -54,7 +54,9 @@ public struct EntryReply: ~Copyable, @unchecked Sendable {
         return result == 0
     }
 
-    /// Says that there is no such name, in a way that the kernel may remember; for LOOKUP.
+    /// Answers LOOKUP with "no such name", which the kernel may cache.
+    /// - Parameter seconds: the timeout of this entry.
+    /// - Returns: whether the kernel accepted the reply.
     @discardableResult
     public consuming func absent(validFor seconds: Double) -> Bool {
         var entry = aclfs_fuse_entry()
@@ -79,6 +81,9 @@ public struct AttributeReply: ~Copyable, @unchecked Sendable {
 
     deinit { _ = aclfs_fuse_reply_error(request, EIO) }
 
+    /// - Parameters:
+    ///   - attributes: of the object.
+    ///   - seconds: their timeout; 0 = the kernel asks at each use.
     @discardableResult
     public consuming func answer(_ attributes: ObjectAttributes, validFor seconds: Double) -> Bool {
         let result = withUnsafePointer(to: attributes.raw) {

@@ -3,9 +3,10 @@ import Glibc
 
 /// Why a mount or a session failed.
 public struct SessionError: Error, Equatable, Sendable {
+    /// The step that failed.
     public enum Step: Sendable {
         case mount, mountThroughFusermount, unmount, prepare, serve
-        /// io_uring was demanded, and something is in the way.
+        /// io_uring was required and is not available.
         case transport
     }
 
@@ -18,7 +19,7 @@ public struct SessionError: Error, Equatable, Sendable {
     }
 }
 
-/// Kernel features that can be hidden, as if the kernel did not have them.
+/// Features of the kernel that can be masked: the daemon then does not use them.
 public struct KernelFeatures: OptionSet, Hashable, Sendable {
     public var rawValue: UInt32
     public init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -30,7 +31,7 @@ public struct KernelFeatures: OptionSet, Hashable, Sendable {
     public static let epoch = KernelFeatures(rawValue: UInt32(ACLFS_FUSE_MASK_EPOCH))
     public static let expire = KernelFeatures(rawValue: UInt32(ACLFS_FUSE_MASK_EXPIRE))
 
-    /// The feature that an option calls by this name.
+    /// The feature with this name in options.
     public init?(name: String) {
         switch name {
         case "killpriv2": self = .killPriv2
@@ -44,18 +45,18 @@ public struct KernelFeatures: OptionSet, Hashable, Sendable {
     }
 }
 
-/// What is asked of the kernel when it introduces itself.
+/// The parameters of a session for the reply to INIT.
 public struct SessionConfiguration: Equatable, Sendable {
     public var masked: KernelFeatures
     public var transport: Transport
-    /// Requests that may be under way without a waiting caller; 0 leaves it to the library.
+    /// The maximum of requests in flight without a waiting caller; 0 = the library's default.
     public var maxBackground: UInt32
     public var readdirplus: Bool
     /// Whether the kernel may look up "." and ".." of a node that it forgot.
     public var exported: Bool
-    /// 0 asks for no passthrough; 1 for a backing file system of its own, 2 for one that is itself stacked.
+    /// 0 = no passthrough; 1 = with an ordinary backing file system, 2 = with one that is itself stacked.
     public var passthroughDepth: UInt32
-    /// Requests and replies are printed on standard error.
+    /// The library prints requests and replies on standard error.
     public var debug: Bool
 
     public init(
@@ -78,25 +79,27 @@ public struct SessionConfiguration: Equatable, Sendable {
     }
 }
 
-/// What the kernel offered and what was agreed upon.
+/// The features that the kernel offered and those that are used.
+///
+/// Its stored properties are one for each feature.
 public struct Negotiated: Equatable, Sendable {
     public var kernelMajor: UInt32
     public var kernelMinor: UInt32
-    /// All 64 flags, less those of masked features.
+    /// All 64 flags without those of masked features.
     public var offeredFlags: UInt64
     public var usedFlags: UInt64
     public var maxWrite: UInt32
     public var parallelDirectoryOperations: Bool
     public var killPriv2: Bool
     public var passthrough: Bool
-    /// The kernel knows STATX by its version, and it is not masked.
+    /// STATX is supported in the kernel's version, and not masked.
     public var statx: Bool
     public var expire: Bool
-    /// Found out by trying.
+    /// Tested by a notification.
     public var epoch: Bool
     /// Requests come over io_uring.
     public var uring: Bool
-    /// The errno that stood in the way of that.
+    /// The error because of which they do not.
     var ringFailure: Int32
 
     init(_ raw: aclfs_fuse_negotiated) {
@@ -116,9 +119,9 @@ public struct Negotiated: Equatable, Sendable {
     }
 }
 
-/// Owns the shim's session. Apart from `Session`, so that a handler may keep a `Notifier` without a cycle.
+/// Owns the shim's session. It is separate from `Session`, so that a handler may keep a `Notifier` without a cycle.
 final class Channel: Sendable {
-    // Opaque and immutable; the shim locks what it points to.
+    // Opaque and immutable; the shim locks its target.
     nonisolated(unsafe) let raw: OpaquePointer
 
     init(raw: OpaquePointer) { self.raw = raw }
@@ -126,15 +129,20 @@ final class Channel: Sendable {
     deinit { aclfs_fuse_session_free(raw) }
 }
 
-/// Serves one mount through its device descriptor.
+/// Serves one mount with its device descriptor.
 public final class Session: Sendable {
     private let channel: Channel
     private let handler: RequestHandler
 
-    /// Tells the kernel what it must no longer believe. Does not keep the handler alive.
+    /// Invalidates the kernel's caches. It does not keep the handler alive.
     public let notifier: Notifier
 
-    /// Owns the descriptor from here on, also if it throws.
+    /// Takes ownership of the descriptor, also if it throws.
+    /// - Parameters:
+    ///   - handler: serves the requests.
+    ///   - deviceDescriptor: of `/dev/fuse`.
+    ///   - configuration: the parameters of the session.
+    /// - Throws: step `prepare`.
     public init(
         handler: RequestHandler, deviceDescriptor: Int32, configuration: SessionConfiguration = SessionConfiguration()
     ) throws(SessionError) {
@@ -149,8 +157,10 @@ public final class Session: Sendable {
         notifier = Notifier(channel: channel)
     }
 
-    /// Serves on that many threads until the mount is gone or `stop` was called, and every request is answered. Only
-    /// once; then the kernel's connection ends with the session.
+    /// Serves until the mount ends or `stop` is called, and every request is answered. Call it once; the kernel's
+    /// connection ends with the session.
+    /// - Parameter workers: the number of threads; at least 1.
+    /// - Throws: step `transport` or `serve`.
     public func run(workers: Int) throws(SessionError) {
         let result = aclfs_fuse_session_run(channel.raw, UInt32(clamping: max(workers, 1)))
         // A second caller must not end the first one's session.
@@ -159,10 +169,10 @@ public final class Session: Sendable {
         if result != 0 { throw SessionError(.serve, errno: -result) }
     }
 
-    /// Makes `run` return once the requests in hand are answered. From any thread, at any time.
+    /// Makes `run` return once current requests are answered. Any thread may call it, at any time.
     public func stop() { aclfs_fuse_session_stop(channel.raw) }
 
-    /// Nothing before the kernel introduced itself.
+    /// nil before INIT.
     public var negotiated: Negotiated? {
         var raw = aclfs_fuse_negotiated()
         return aclfs_fuse_session_negotiated(channel.raw, &raw) ? Negotiated(raw) : nil

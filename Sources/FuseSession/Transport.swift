@@ -3,9 +3,9 @@ import CFuseTransport
 import Glibc
 import LinuxSystem
 
-/// How requests reach the daemon (docs/transport.md).
+/// The transport of requests to the daemon (docs/transport.md).
 public enum Transport: Sendable {
-    /// Over io_uring where the kernel offers it and the rings can be made, else through the device.
+    /// Over io_uring if the kernel offers it and rings can be created, else through the device.
     case automatic
     /// Over io_uring, or the mount is not served.
     case uring
@@ -26,7 +26,7 @@ public struct RingObstacle: Sendable, CustomStringConvertible {
 
     private static let parameter = "/sys/module/fuse/parameters/enable_uring"
 
-    /// What can be seen before anything is mounted; nil if nothing is in the way.
+    /// The obstacle that is visible before a mount; nil = none.
     public static func present() -> RingObstacle? {
         guard let word = try? Syscall.readAll(path: parameter) else {
             return RingObstacle(description: "the kernel does not offer it (Linux 6.14 brought it)")
@@ -37,7 +37,7 @@ public struct RingObstacle: Sendable, CustomStringConvertible {
         return RingObstacle(errno: -aclfs_transport_probe_rings())
     }
 
-    /// - Parameter errno: with which a ring could not be made; nil if it is 0.
+    /// - Parameter errno: the error of creating a ring; 0 = nil.
     init?(errno: Int32) {
         switch errno {
         case 0: return nil
@@ -54,7 +54,7 @@ public struct RingObstacle: Sendable, CustomStringConvertible {
 }
 
 extension Negotiated {
-    /// Why requests come through the device although io_uring was wanted.
+    /// Why requests come through the device instead of io_uring.
     public var ringObstacle: RingObstacle? {
         if ringFailure == EOPNOTSUPP { return RingObstacle.present() ?? .notOffered }
         return RingObstacle(errno: ringFailure)

@@ -1,11 +1,12 @@
 import Glibc
 import LinuxSystem
 
-/// The system's user and group databases, through NSS: files, LDAP, sssd, whatever nsswitch.conf names.
+/// The system's user and group databases, through NSS: files, LDAP, sssd, each service that nsswitch.conf names.
 ///
-/// A look-up answers `nil` where the databases say that there is no such account, and throws where they could
-/// not be asked. Look-ups may block on the network: never hold a lock across one.
+/// A look-up returns nil if the databases say that there is no such account. It throws if a database did not answer. A look-up may
+/// block on the network: never hold a lock across one.
 public enum AccountDatabase {
+    /// An account of a user.
     public struct User: Hashable, Sendable {
         public var name: String
         public var uid: UInt32
@@ -14,12 +15,14 @@ public enum AccountDatabase {
         public init(name: String, uid: UInt32, gid: UInt32) { (self.name, self.uid, self.gid) = (name, uid, gid) }
     }
 
+    /// A group.
     public struct Group: Hashable, Sendable {
         public var name: String
         public var gid: UInt32
         public init(name: String, gid: UInt32) { (self.name, self.gid) = (name, gid) }
     }
 
+    /// - Throws: the error of the database that did not answer.
     public static func user(named name: String) throws(Errno) -> User? {
         try lookUp { buffer, size in
             var entry = passwd()
@@ -29,6 +32,7 @@ public enum AccountDatabase {
         }
     }
 
+    /// - Throws: the error of the database that did not answer.
     public static func user(uid: UInt32) throws(Errno) -> User? { try user(uid: uid, .asManualPages) }
 
     private static func user(uid: UInt32, _ reading: Reading) throws(Errno) -> User? {
@@ -40,6 +44,7 @@ public enum AccountDatabase {
         }
     }
 
+    /// - Throws: the error of the database that did not answer.
     public static func group(named name: String) throws(Errno) -> Group? {
         try lookUp { buffer, size in
             var entry = Glibc.group()
@@ -49,6 +54,7 @@ public enum AccountDatabase {
         }
     }
 
+    /// - Throws: the error of the database that did not answer.
     public static func group(gid: UInt32) throws(Errno) -> Group? { try group(gid: gid, .asManualPages) }
 
     private static func group(gid: UInt32, _ reading: Reading) throws(Errno) -> Group? {
@@ -60,23 +66,25 @@ public enum AccountDatabase {
         }
     }
 
-    /// The groups that a login of the user would have, `gid` among them. A database that cannot be asked
-    /// contributes nothing: getgrouplist(3) does not tell.
+    /// The groups that a login of the user would have, `gid` among them. A database that does not answer adds none: getgrouplist(3)
+    /// does not report it.
     public static func groups(ofUser name: String, gid: UInt32) -> [UInt32] {
         var count: Int32 = 64
         while true {
             var groups = [UInt32](repeating: 0, count: Int(count))
             let room = count
             if getgrouplist(name, gid, &groups, &count) >= 0 { return Array(groups.prefix(Int(count))) }
-            // The count that it asks for is not trusted to grow, or the loop would not be sure to end.
+            // The loop ends only if the count grows, and getgrouplist(3) does not promise that.
             count = max(count, room * 2)
         }
     }
 
-    /// The groups of the user with this number, his login group among them; none without an account.
+    /// The groups of the user with this uid, the login group among them; none without an account.
     ///
-    /// getgrouplist(3) passes over a database that cannot be asked. A number that no group has makes every one of
-    /// them answer, so that an incomplete list shows as an error and not as "not a member".
+    /// getgrouplist(3) skips a database that does not answer. A look-up of an unused gid asks all of them, so that an incomplete
+    /// list is an error and not "not a member".
+    ///
+    /// - Throws: the error of a database that did not answer.
     public static func groups(ofUser uid: UInt32) throws(Errno) -> [UInt32] {
         guard let user = try user(uid: uid, .strictly) else { return [] }
         let list = groups(ofUser: user.name, gid: user.gid)
@@ -84,18 +92,18 @@ public enum AccountDatabase {
         return list
     }
 
-    /// What an error code of a look-up means.
+    /// How the error code of a look-up is read.
     private enum Reading {
-        /// Some stand for "not found", as getpwnam(3) has it.
+        /// Some codes mean "not found", as in getpwnam(3).
         case asManualPages
-        /// glibc says "not found" without a code: each one means that the last service could not be asked.
+        /// Each code means that the last service did not answer. glibc reports "not found" without a code.
         case strictly
     }
 
     /// -3; -1 and -2 have meanings of their own.
     private static let unusedGroup: UInt32 = 0xFFFF_FFFD
 
-    /// What getpwnam(3) lists as the ways in which databases say "not found".
+    /// The codes by which databases say "not found", according to getpwnam(3).
     private static let absentCodes: [Int32] = [ENOENT, ESRCH, EBADF, EPERM]
 
     private static func lookUp<Record>(

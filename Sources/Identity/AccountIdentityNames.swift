@@ -1,13 +1,13 @@
 import ACLFormats
 import Authorization
 
-/// The account databases as the translator of names in ACL texts.
+/// Resolves names in ACL texts by the account databases.
 public struct AccountIdentityNames<Source: AccountSource>: IdentityNames {
     private let source: Source
 
     public init(_ source: Source) { self.source = source }
 
-    /// A database that cannot be asked knows nobody: the text is refused, not misread.
+    /// If a database does not answer, the name has no identity: the text is refused, not misread.
     public func identity(named name: String, kind: IdentityKind?) -> GUID? {
         let kind: AccountNames.Kind? = kind.map { $0 == .user ? .user : .group }
         do { return try AccountNames.resolve(name: name, kind: kind, from: source) } catch { return nil }
@@ -19,7 +19,7 @@ public struct AccountIdentityNames<Source: AccountSource>: IdentityNames {
 }
 
 extension AccountIdentityNames where Source == SystemAccounts {
-    /// Asks the databases directly, for as long as they take: for commands.
+    /// Asks the databases directly and without a deadline: for commands.
     public init() { self.init(SystemAccounts()) }
 }
 

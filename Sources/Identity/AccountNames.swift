@@ -3,13 +3,20 @@ import LinuxSystem
 
 /// Names of users and groups as identities in entries, and back (docs/authorization.md 7.1).
 public enum AccountNames {
+    /// What a name refers to.
     public enum Kind: Hashable, Sendable { case user, group }
 
-    /// The identity of a name; `nil` if nobody has it. Without a kind a user is looked for first, then a group.
-    /// With a kind a number stands for itself, unless it is also somebody's name.
+    /// The identity of a name. Without a kind it is the user's of that name, else the group's. With a kind a number is an id,
+    /// unless it is also a name.
     ///
-    /// Throws where a database could not be asked, rather than going on: a group that bears the name of an
-    /// unreachable user must not be taken for him.
+    /// It throws instead of trying the next database: a group with the name of an unreachable user must not be taken for that user.
+    ///
+    /// - Parameters:
+    ///   - name: the name, or with a kind also a number.
+    ///   - kind: nil = user or group.
+    ///   - accounts: the databases.
+    /// - Returns: the identity, or nil if there is none of that name.
+    /// - Throws: the error of a database that did not answer.
     public static func resolve(
         name: String, kind: Kind? = nil, from accounts: some AccountSource = SystemAccounts()
     ) throws(Errno) -> GUID? {
@@ -20,8 +27,8 @@ public enum AccountNames {
         return kind == .user ? GUID(user: number) : GUID(group: number)
     }
 
-    /// The name of an identity; `nil` if nobody knows one, and for the well-known owner, owning group and nobody,
-    /// which have none. A group that happens to be called everyone gets no name either: it is not everyone.
+    /// The name of an identity; nil if no database has one. The well-known identities owner, owning group and nobody have no name.
+    /// A group called `everyone` has none either, because it is not everyone.
     public static func name(
         for identity: GUID, from accounts: some AccountSource = SystemAccounts()
     ) -> (isGroup: Bool, name: String)? {
@@ -39,7 +46,7 @@ public enum AccountNames {
 
     private static let everyone = "everyone"
 
-    /// Decimal digits alone; -1 is nobody's number.
+    /// Reads decimal digits; -1 is no id.
     static func number(_ text: String) -> UInt32? {
         guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }), let id = UInt32(text), id != .max
         else { return nil }

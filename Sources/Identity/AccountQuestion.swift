@@ -1,26 +1,26 @@
 import LinuxSystem
 
-/// One question to the account databases, as it travels to the threads that ask them.
+/// One question to the account databases, as a value for the threads that ask them.
 public enum AccountQuestion: Hashable, Sendable {
     case userNamed(String)
     case user(UInt32)
     case groupNamed(String)
     case group(UInt32)
-    /// Of which groups the user is a member.
+    /// The groups of the user with this uid.
     case groupsOfUser(UInt32)
 }
 
-/// What the databases said.
+/// The answer of the databases.
 public enum AccountAnswer: Equatable, Sendable {
     case user(AccountDatabase.User)
     case group(AccountDatabase.Group)
     case groups([UInt32])
     /// There is no such account.
     case absent
-    /// They could not be asked.
+    /// A database did not answer.
     case failed(Errno)
 
-    /// Asks an account source; takes as long as that takes.
+    /// Asks an account source, without a deadline.
     public init(_ question: AccountQuestion, from source: some AccountSource) {
         do throws(Errno) {
             switch question {

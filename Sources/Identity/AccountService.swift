@@ -1,42 +1,42 @@
 import LinuxSystem
 
-/// Asks the account databases from threads of its own, so that whoever wants an answer waits no longer than he
-/// chooses: a module of the name service switch may hang on a network, or on a file of the very mount that asks.
+/// Asks the account databases on threads of its own, so that each caller has a deadline. A module of NSS may hang on the network,
+/// or on a file of the mount that asks.
 ///
-/// Bounded in every direction: threads, questions that wait, answers that are kept. When all threads hang, or the
-/// queue is full, or the same question is overdue already, there is no answer at once instead of after another wait;
-/// the first thread that comes back ends that. docs/identity.md has the numbers.
+/// Threads, waiting questions and kept answers are limited. If all threads hang, the queue is full, or the same question is
+/// overdue, the answer is missing at once, without a wait. That ends when a thread returns. docs/identity.md has the numbers.
 public final class AccountService: Sendable {
+    /// The limits of the service.
     public struct Limits: Sendable {
-        /// Threads that may ask at the same time.
+        /// Number of threads that ask at the same time.
         public var threads = 4
-        /// Questions that may wait for a thread.
+        /// Number of questions that wait for a thread.
         public var questions = 64
-        /// Answers that are kept.
+        /// Number of answers that are kept.
         public var answers = 4096
-        /// How long a question may take, in milliseconds.
-        public var patience: UInt64 = 2_000
-        /// How long an account is kept, in milliseconds.
+        /// The time in which a question must be answered, in milliseconds.
+        public var timeout: UInt64 = 2_000
+        /// How long the answer with an account is kept, in milliseconds.
         public var lifetime: UInt64 = 5_000
-        /// How long it is kept that there is none, or that the databases failed.
+        /// How long the answers "no such account" and "failed" are kept, in milliseconds.
         public var absenceLifetime: UInt64 = 1_000
-        /// How long a thread without work stays.
+        /// How long a thread without work waits before it ends, in milliseconds.
         public var idleTime: UInt64 = 10_000
         public init() {}
     }
 
-    /// A question under way. Touched only with the monitor's lock held.
-    private final class Inquiry {
+    /// A question that waits or is being asked. Protected by the monitor's lock.
+    private final class PendingQuestion {
         let question: AccountQuestion
-        /// When a thread took it, on the monotonic clock.
+        /// When a thread began to ask, in nanoseconds of the monotonic clock.
         var start: UInt64?
         var waiting = 0
         var answer: AccountAnswer?
         init(_ question: AccountQuestion) { self.question = question }
 
-        /// It takes so long that nobody else shall wait for it.
+        /// Whether it takes so long that no other caller waits for it.
         func isOverdue(_ now: UInt64, _ limits: Limits) -> Bool {
-            start.map { now >= $0 + limits.patience * 1_000_000 } ?? false
+            start.map { now >= $0 + limits.timeout * 1_000_000 } ?? false
         }
     }
     private struct Kept {
@@ -44,8 +44,8 @@ public final class AccountService: Sendable {
         var expiry: UInt64
     }
     private struct State {
-        var queue: [Inquiry] = []
-        var started: [Inquiry] = []
+        var queue: [PendingQuestion] = []
+        var started: [PendingQuestion] = []
         var answers: [AccountQuestion: Kept] = [:]
         var threads = 0
         var idle = 0
@@ -55,7 +55,9 @@ public final class AccountService: Sendable {
     private let ask: @Sendable (AccountQuestion) -> AccountAnswer
     private let monitor = Monitor(State())
 
-    /// `ask` runs on the service's threads and may take any time.
+    /// - Parameters:
+    ///   - limits: how many threads, questions and answers there may be, and for how long.
+    ///   - ask: asks the databases. It runs on the service's threads and may take any time.
     public init(
         limits: Limits = Limits(),
         asking ask: @escaping @Sendable (AccountQuestion) -> AccountAnswer = {
@@ -65,26 +67,28 @@ public final class AccountService: Sendable {
         (self.limits, self.ask) = (limits, ask)
     }
 
-    /// Threads that exist now.
+    /// Number of threads that exist now.
     public var threadCount: Int { monitor.withLock { $0.threads } }
-    /// Questions that nobody has answered yet, and answers that are kept.
+    /// Number of questions without an answer, and of answers that are kept.
     public var load: (questions: Int, answers: Int) {
         monitor.withLock { ($0.queue.count + $0.started.count, $0.answers.count) }
     }
 
-    /// When a question that is put now has to be answered.
-    public func deadline() -> UInt64 { SystemTime.monotonic() + limits.patience * 1_000_000 }
+    /// When a question that is put now must be answered, in nanoseconds of the monotonic clock.
+    public func deadline() -> UInt64 { SystemTime.monotonic() + limits.timeout * 1_000_000 }
 
-    /// The answer, or `nil` if there is none in time.
-    ///
-    /// - Parameter anew: only an answer that was sought after this call began will do.
+    /// The answer to a question, or nil if there is none by the deadline.
+    /// - Parameters:
+    ///   - question: the question.
+    ///   - deadline: in nanoseconds of the monotonic clock.
+    ///   - anew: true = an answer that a thread looked up before this call does not count.
     public func answer(
         to question: AccountQuestion, by deadline: UInt64, anew: Bool = false
     ) -> AccountAnswer? {
         enum Start {
             case known(AccountAnswer)
             case refused
-            case waiting(Inquiry, until: UInt64)
+            case waiting(PendingQuestion, until: UInt64)
         }
         let start: Start = monitor.withLock { state in
             let now = SystemTime.monotonic()
@@ -92,38 +96,38 @@ public final class AccountService: Sendable {
             let isOverdue = state.started.contains { $0.question == question && $0.isOverdue(now, limits) }
             if isOverdue || now >= deadline { return .refused }
             let same = state.queue.first { $0.question == question }
-            if let inquiry = same ?? (anew ? nil : state.started.first { $0.question == question }) {
-                inquiry.waiting += 1
-                // Until it is overdue and no longer, however late one comes.
-                let overdue = inquiry.start.map { $0 + limits.patience * 1_000_000 } ?? deadline
-                return .waiting(inquiry, until: min(deadline, overdue))
+            if let pending = same ?? (anew ? nil : state.started.first { $0.question == question }) {
+                pending.waiting += 1
+                // A caller that comes late waits only until the question is overdue.
+                let overdue = pending.start.map { $0 + limits.timeout * 1_000_000 } ?? deadline
+                return .waiting(pending, until: min(deadline, overdue))
             }
             let hanging = state.started.count { $0.isOverdue(now, limits) }
             guard hanging < limits.threads, state.queue.count < limits.questions else { return .refused }
             let needsThread = state.idle <= state.queue.count && state.threads < limits.threads
             if needsThread, !startThread(&state) { return .refused }
-            let inquiry = Inquiry(question)
-            inquiry.waiting = 1
-            state.queue.append(inquiry)
-            return .waiting(inquiry, until: deadline)
+            let pending = PendingQuestion(question)
+            pending.waiting = 1
+            state.queue.append(pending)
+            return .waiting(pending, until: deadline)
         }
         switch start {
         case .known(let answer): return answer
         case .refused: return nil
-        case .waiting(let inquiry, let end): return wait(for: inquiry, until: end)
+        case .waiting(let pending, let end): return wait(for: pending, until: end)
         }
     }
 
-    private func wait(for inquiry: Inquiry, until deadline: UInt64) -> AccountAnswer? {
-        let answer = monitor.wait(until: deadline) { _ in inquiry.answer }
+    private func wait(for pending: PendingQuestion, until deadline: UInt64) -> AccountAnswer? {
+        let answer = monitor.wait(until: deadline) { _ in pending.answer }
         monitor.withLock { state in
-            inquiry.waiting -= 1
-            if inquiry.start == nil, inquiry.waiting == 0 { state.queue.removeAll { $0 === inquiry } }
+            pending.waiting -= 1
+            if pending.start == nil, pending.waiting == 0 { state.queue.removeAll { $0 === pending } }
         }
         return answer
     }
 
-    /// False if there is no thread to ask and none could be started.
+    /// - Returns: false if there is no thread and none could be started.
     private func startThread(_ state: inout State) -> Bool {
         do throws(Errno) {
             _ = try Thread.start(name: "aclfs-accounts") { [self] in serve() }
@@ -133,33 +137,33 @@ public final class AccountService: Sendable {
     }
 
     private func serve() {
-        while let inquiry = next() {
-            let answer = ask(inquiry.question)
+        while let pending = next() {
+            let answer = ask(pending.question)
             monitor.withLock { state in
-                inquiry.answer = answer
-                state.started.removeAll { $0 === inquiry }
-                keep(answer, to: inquiry.question, &state)
+                pending.answer = answer
+                state.started.removeAll { $0 === pending }
+                keep(answer, to: pending.question, &state)
             }
         }
     }
 
-    /// The next question; `nil` = there was none for a while, and this thread has left the count.
-    private func next() -> Inquiry? {
+    /// - Returns: the next question; nil = there was none for a while, and this thread no longer counts.
+    private func next() -> PendingQuestion? {
         monitor.withLock { $0.idle += 1 }
-        let inquiry: Inquiry? = monitor.wait(until: SystemTime.monotonic() + limits.idleTime * 1_000_000) { state in
+        let pending: PendingQuestion? = monitor.wait(until: SystemTime.monotonic() + limits.idleTime * 1_000_000) { state in
             take(&state)
         }
-        if inquiry != nil { return inquiry }
+        if pending != nil { return pending }
         return monitor.withLock { state in
-            // One may have come between the end of the wait and now.
-            if let inquiry = take(&state) { return inquiry }
+            // A question may have come after the end of the wait.
+            if let pending = take(&state) { return pending }
             state.idle -= 1
             state.threads -= 1
             return nil
         }
     }
 
-    private func take(_ state: inout State) -> Inquiry? {
+    private func take(_ state: inout State) -> PendingQuestion? {
         if state.queue.isEmpty { return nil }
         let first = state.queue.removeFirst()
         first.start = SystemTime.monotonic()

@@ -2,10 +2,10 @@ import Glibc
 import LinuxSystem
 
 extension AccountDatabase {
-    /// getpwent(3) keeps its place for the whole process.
+    /// getpwent(3) has one position for the whole process.
     private static let enumeration = Lock(())
 
-    /// Every user that the databases are willing to enumerate; network directories often are not.
+    /// Every user that the databases enumerate. Network directories often enumerate none.
     public static func allUsers() -> [User] {
         enumeration.withLock { _ in
             var users: [User] = []

@@ -1,10 +1,10 @@
 import Authorization
 import LinuxSystem
 
-/// Somebody as the account databases know him, for questions like `explain --as USER[:GROUP,...]`.
+/// A caller as the account databases describe one, for questions like `explain --as USER[:GROUP,...]`.
 public struct DirectoryCredential: Credential, Hashable, Sendable {
     public var uid: UInt32
-    /// `nil` and a group list of `nil`: nobody knows; membership is then unknown.
+    /// nil, also for the group list: unknown. Membership is then unknown too.
     public var gid: UInt32?
     public var groups: [UInt32]?
     public var effectiveGroup: UInt32? { gid }
@@ -13,16 +13,19 @@ public struct DirectoryCredential: Credential, Hashable, Sendable {
         (self.uid, self.gid, self.groups) = (uid, gid, groups)
     }
 
-    /// Why a text does not name anybody.
+    /// Why a text names no caller.
     public enum Failure: Error, Equatable, Sendable {
         case noUser(String)
         case noGroup(String)
-        /// The databases could not be asked.
+        /// A database did not answer.
         case system(Errno)
     }
 
-    /// Reads `USER` (the groups of a login) or `USER:GROUP,...` (these groups alone, the first one as the gid);
-    /// names or numbers. A number without an account has unknown groups unless they are given.
+    /// Reads `USER`, with the groups of a login, or `USER:GROUP,...`, with these groups only, the first one as the gid.
+    ///
+    /// Each is a name or a number. A number without an account has unknown groups unless the text has some.
+    ///
+    /// - Throws: `Failure` if the text names no caller or a database did not answer.
     public init(_ text: String, from accounts: some AccountSource = SystemAccounts()) throws(Failure) {
         let colon = text.firstIndex(of: ":")
         let userName = String(text[..<(colon ?? text.endIndex)])
@@ -49,7 +52,7 @@ public struct DirectoryCredential: Credential, Hashable, Sendable {
         return groups.contains(gid) ? .member : .notMember
     }
 
-    /// A name made of digits exists before it counts as a number, as for chown(1).
+    /// Digits are first looked up as a name, as in chown(1).
     private static func user(
         _ name: String, _ accounts: some AccountSource
     ) throws(Failure) -> AccountDatabase.User? {

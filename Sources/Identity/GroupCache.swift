@@ -1,9 +1,9 @@
 import LinuxSystem
 
-/// Supplementary groups of threads, kept for a moment: reading them costs more than a request does.
+/// Supplementary groups of threads, kept for a short time: reading them costs more than a request.
 ///
-/// Within the lifetime a change by setgroups(2), or another thread under the same number with the same uid and
-/// gid, goes unnoticed; with lifetime 0 every request reads anew.
+/// Within the lifetime a setgroups(2) goes unnoticed, and so does a new thread with the same number, uid and gid. With lifetime 0
+/// each request reads the groups. All decisions of one request get the same list.
 public final class GroupCache: Sendable {
     private struct Key: Hashable {
         var tid: Int32
@@ -15,6 +15,8 @@ public final class GroupCache: Sendable {
         var groups: [UInt32]
         /// On the monotonic clock, nanoseconds.
         var expiry: UInt64
+        /// The request that was last answered from it.
+        var request: UInt64
     }
 
     private let lifetime: UInt64
@@ -37,30 +39,49 @@ public final class GroupCache: Sendable {
 
     /// The groups of thread `tid`, if it acts under this identity; `nil` = unknown.
     ///
-    /// Unknown are: no thread (0), one that has gone, and one whose own file-system ids are not those of the
-    /// request, which then acts with borrowed credentials (io_uring personalities, overlayfs, nfsd).
-    /// access(2) asks by the real ids with the same groups: for it, `realIDsCount`.
-    public func groups(tid: Int32, uid: UInt32, gid: UInt32, realIDsCount: Bool = false) -> [UInt32]? {
+    /// They are unknown without a thread (0), for one that ended, and for one whose file-system ids differ from the request's. Such
+    /// a request acts with borrowed credentials (io_uring personalities, overlayfs, nfsd).
+    ///
+    /// - Parameters:
+    ///   - tid: the thread that sent the request.
+    ///   - uid: the uid of the request.
+    ///   - gid: the gid of the request.
+    ///   - request: the number of the request, unique for this cache; 0 = none. It gets the same answer each time.
+    ///   - realIDsCount: the request is access(2), which has the real ids and the same groups.
+    public func groups(
+        tid: Int32, uid: UInt32, gid: UInt32, request: UInt64 = 0, realIDsCount: Bool = false
+    ) -> [UInt32]? {
         guard tid > 0, uid != .max, gid != .max else { return nil }
         let key = Key(tid: tid, uid: uid, gid: gid, realIDsCount: realIDsCount)
         let now = SystemTime.monotonic()
-        if lifetime > 0 {
-            let kept = entries.withLock { $0[key] }
-            if let kept, kept.expiry > now { return kept.groups }
-        }
+        if let kept = kept(key, now, request) { return kept }
         // The lock is not held meanwhile: two threads may read the same list, which does no harm.
         guard let status = try? ProcessStatus.read(tid: tid), let groups = status.groups,
             (status.fsuid, status.fsgid) == (uid, gid)
                 || realIDsCount && (status.ruid, status.rgid) == (uid, gid)
         else { return nil }
-        if lifetime > 0 { keep(Entry(groups: groups, expiry: now + lifetime), for: key, now: now) }
+        if lifetime > 0 || request != 0 {
+            keep(Entry(groups: groups, expiry: now + lifetime, request: request), for: key, now: now)
+        }
         return groups
+    }
+
+    private func kept(_ key: Key, _ now: UInt64, _ request: UInt64) -> [UInt32]? {
+        guard lifetime > 0 || request != 0 else { return nil }
+        return entries.withLock { entries in
+            guard let index = entries.index(forKey: key) else { return nil }
+            let entry = entries.values[index]
+            if request != 0, entry.request == request { return entry.groups }
+            guard entry.expiry > now else { return nil }
+            if request != 0 { entries.values[index].request = request }
+            return entry.groups
+        }
     }
 
     /// Before a request of this user takes any lock: may wait for the directory service.
     public func prepare(uid: UInt32) { directory?.learn(uid) }
 
-    /// What a list says about a group. A number that stands for groups without a name in our user namespace
+    /// What a list says about a group. A number that stands for groups without a name in the user namespace of the daemon
     /// proves nothing.
     func contains(_ groups: [UInt32], _ gid: UInt32) -> Bool? {
         gid == unmapped && groups.contains(gid) ? nil : groups.contains(gid)

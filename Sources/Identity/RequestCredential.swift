@@ -1,11 +1,11 @@
 import Authorization
 
-/// Whoever sent a request: uid and gid as the kernel vouches for them, supplementary groups as /proc shows
-/// them, read only when an answer depends on them and at most once per request.
+/// The caller of a request. The kernel gives its uid and gid. Its supplementary groups are read from /proc, only if a decision
+/// depends on them. A request with several decisions makes several credentials; `GroupCache` reads the groups once for all of them.
 ///
-/// With `groups=directory` the directory service is asked as well; it speaks of the user, not of the process.
+/// With `groups=directory` the directory service is asked as well; its answer is about the user, not the process.
 ///
-/// An id of `UInt32.max` is nobody's: no object can have it as owner, and it is a member of nothing.
+/// The id `UInt32.max` is no user's and no group's: it owns no object and is a member of nothing.
 public struct RequestCredential: Credential, Sendable {
     private enum Groups: Sendable {
         case unread
@@ -17,14 +17,20 @@ public struct RequestCredential: Credential, Sendable {
     public let gid: UInt32
     public var effectiveGroup: UInt32? { gid }
     private let tid: Int32
+    private let request: UInt64
     private let cache: GroupCache
     private let realIDsCount: Bool
     private var groups = Groups.unread
 
-    /// `tid`: the number of the requesting thread; 0 = the kernel does not tell. `realIDsCount`: the request is
-    /// access(2), which comes with the thread's real ids.
-    public init(uid: UInt32, gid: UInt32, tid: Int32, cache: GroupCache, realIDsCount: Bool = false) {
-        (self.uid, self.gid, self.tid, self.cache) = (uid, gid, tid, cache)
+    /// - Parameters:
+    ///   - uid: the uid of the request.
+    ///   - gid: the gid of the request.
+    ///   - tid: the requesting thread; 0 = the kernel does not say.
+    ///   - request: the number of the request, unique for this cache; 0 = none.
+    ///   - cache: reads and keeps groups.
+    ///   - realIDsCount: the request is access(2), which has the real ids of the thread.
+    public init(uid: UInt32, gid: UInt32, tid: Int32, request: UInt64 = 0, cache: GroupCache, realIDsCount: Bool = false) {
+        (self.uid, self.gid, self.tid, self.request, self.cache) = (uid, gid, tid, request, cache)
         self.realIDsCount = realIDsCount
     }
 
@@ -41,7 +47,7 @@ public struct RequestCredential: Credential, Sendable {
 
     private mutating func processMembership(_ gid: UInt32) -> Membership {
         if case .unread = groups {
-            let list = cache.groups(tid: tid, uid: uid, gid: self.gid, realIDsCount: realIDsCount)
+            let list = cache.groups(tid: tid, uid: uid, gid: self.gid, request: request, realIDsCount: realIDsCount)
             groups = list.map { .known($0) } ?? .unknown
         }
         guard case .known(let list) = groups else { return .unknown }

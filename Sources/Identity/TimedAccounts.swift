@@ -1,12 +1,12 @@
 import LinuxSystem
 
-/// The account databases within one deadline, however many questions are put: one value for one request.
-/// What is not answered in time is `timedout`.
+/// The account databases with one deadline for all questions of one request. A question without an answer by then throws
+/// `timedout`.
 public struct TimedAccounts: AccountSource, Sendable {
     private let service: AccountService
     private let deadline: UInt64
 
-    /// The deadline counts from here.
+    /// The time counts from here.
     public init(_ service: AccountService) { (self.service, deadline) = (service, service.deadline()) }
 
     public func user(named name: String) throws(Errno) -> AccountDatabase.User? { try user(.userNamed(name)) }

@@ -1,24 +1,24 @@
 import ACLFormats
 import Authorization
 
-/// Where an application's container lies and how its inside is divided (the guide's Table 1-1).
+/// The path of an application's container, and its directories (the guide's Table 1-1).
 public enum ContainerLayout: String, Sendable, CaseIterable {
-    /// `HOME/Library/Containers/ID/Data`, everything below it the application's own.
+    /// `HOME/Library/Containers/ID/Data`; everything below it is the application's.
     case macos
-    /// `HOME/Containers/Bundle/ID` and `HOME/Containers/Data/ID`, the latter with nothing but the guide's directories.
+    /// `HOME/Containers/Bundle/ID` and `HOME/Containers/Data/ID`; the latter has only the guide's directories.
     case ios
 }
 
-/// One rule of a container: the place, what passes there, and what the guide calls it.
+/// One rule of a container: a place, its zone, and its name in the guide.
 struct ContainerRule {
-    /// From the mount's top.
+    /// Names from the mount's root.
     var path: [[UInt8]]
     var zone: ZoneKind
     var name: String
 }
 
 extension ContainerLayout {
-    /// Whether a text can stand for an application: words of letters, digits, - and _ of ASCII, joined by single dots.
+    /// Whether a text is a bundle identifier: words of ASCII letters, digits, - and _, joined by single dots.
     public static func isIdentifier(_ text: String) -> Bool {
         text.utf8.count < 256
             && text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { word in
@@ -26,7 +26,7 @@ extension ContainerLayout {
             }
     }
 
-    /// - Throws: if the identifier could lead out of its place.
+    /// - Throws: if the identifier is invalid and its path could lead elsewhere.
     func rules(bundle: String, home: [[UInt8]]) throws(EntitlementProblem) -> [ContainerRule] {
         guard Self.isIdentifier(bundle) else { throw EntitlementProblem(key: "bundle", message: "'\(bundle)' is not a bundle identifier") }
         let data = container(bundle: bundle, home: home)
@@ -41,7 +41,11 @@ extension ContainerLayout {
         }
     }
 
-    /// The container's own directory, by names from the mount's top.
+    /// The container's own directory.
+    /// - Parameters:
+    ///   - bundle: the bundle identifier.
+    ///   - home: names from the mount's root.
+    /// - Returns: names from the mount's root.
     public func container(bundle: String, home: [[UInt8]]) -> [[UInt8]] {
         let names =
             switch self {
@@ -51,15 +55,15 @@ extension ContainerLayout {
         return home + names.map { Array($0.utf8) }
     }
 
-    /// The guide's Table 1-1, from the container's own directory, those above first. All but the Inbox, which comes with the
-    /// first file that somebody leaves there, an application may expect to find.
+    /// The guide's Table 1-1, relative to the container's own directory, parents first. An application expects all but the Inbox,
+    /// which is created with the first file in it.
     private static let divisions: [(place: String, zone: ZoneKind, isExpected: Bool)] = [
         ("Documents", .documents, true), ("Documents/Inbox", .inbox, false), ("Library", .documents, true),
         ("Library/Application Support", .documents, true), ("Library/Preferences", .documents, true),
         ("Library/Caches", .purgeable, true), ("tmp", .purgeable, true),
     ]
 
-    /// What an application may expect to find in its container, those above first.
+    /// The directories that an application expects in its container, parents first.
     public static var directories: [String] { divisions.filter { $0.isExpected }.map { $0.place } }
 
     private static func inside(_ data: [[UInt8]]) -> [ContainerRule] {
@@ -67,23 +71,23 @@ extension ContainerLayout {
     }
 }
 
-/// What a zone is, and so what may pass in it.
+/// The kind of a zone, which has its rights.
 public enum ZoneKind: UInt8, Sendable, CaseIterable {
-    /// Nothing is entitled here.
+    /// No entitlement grants anything here.
     case outside
-    /// On the way to a zone: found and passed through, no more.
+    /// An ancestor of a zone: it can be looked up and searched, no more.
     case passage
     case readOnly, readWrite
-    /// The whole inside of a macOS container.
+    /// Everything in a macOS container.
     case container
-    /// The top of an iOS data container: listed and passed through, no new names.
+    /// The root of an iOS data container: it can be listed and searched, without new names.
     case containerTop
     /// `AppName.app`: read and executed.
     case bundle
     case documents
-    /// Read and delete; nothing is created or written.
+    /// Read and delete; no creation, no writing.
     case inbox
-    /// Caches and tmp: as Documents, and not backed up.
+    /// Caches and tmp: as Documents, but not backed up.
     case purgeable
 
     private static let looking: Rights = [.readAttributes, .readSecurity, .search, .synchronize]
@@ -91,7 +95,7 @@ public enum ZoneKind: UInt8, Sendable, CaseIterable {
         .read, .execute, .readAttributes, .readExtendedAttributes, .readSecurity, .synchronize,
     ]
 
-    /// The rights that may pass on an object in the zone.
+    /// The rights that the zone permits on an object.
     public var rights: Rights {
         switch self {
         case .outside: []
@@ -103,7 +107,7 @@ public enum ZoneKind: UInt8, Sendable, CaseIterable {
         }
     }
 
-    /// The guide's Caches, tmp and bundle. Not the top of an iOS container: Documents and Library below it are backed up.
+    /// Caches, tmp and the bundle, as in the guide. Not the root of an iOS container: Documents and Library below it are backed up.
     public var isExcludedFromBackup: Bool {
         switch self {
         case .purgeable, .bundle: true

@@ -1,6 +1,6 @@
 import ACLFormats
 
-/// A value of an entitlements property list, as far as profiles use them.
+/// A value of an entitlements property list, of the types that profiles use.
 public indirect enum EntitlementValue: Sendable, Hashable {
     case flag(Bool)
     case text(String)
@@ -19,7 +19,7 @@ public indirect enum EntitlementValue: Sendable, Hashable {
     }
 }
 
-/// What is wrong with a profile, or strange in it.
+/// An error or a warning about a profile.
 public struct EntitlementProblem: Error, Sendable, Hashable, CustomStringConvertible {
     public var key: String
     public var message: String
@@ -28,16 +28,16 @@ public struct EntitlementProblem: Error, Sendable, Hashable, CustomStringConvert
     public init(key: String, message: String) { (self.key, self.message) = (key, message) }
 }
 
-/// How far a grant goes.
+/// The access of a grant or an entitlement.
 public enum EntitledAccess: Sendable, Hashable, Comparable {
     case readOnly, readWrite
 }
 
-/// A place that an entitlement names, and the key that names it.
+/// A place in an entitlement, and its key.
 public struct EntitledPlace: Sendable, Hashable {
-    /// Names from the mount's top.
+    /// Names from the mount's root.
     public var path: [[UInt8]]
-    /// Without: this one object and nothing below it.
+    /// false: this object only, and nothing below it.
     public var isDirectory: Bool
     public var access: EntitledAccess
     public var key: String
@@ -45,15 +45,15 @@ public struct EntitledPlace: Sendable, Hashable {
 
 /// The keys about files of an Apple `.entitlements` property list.
 ///
-/// A profile only ever takes away, so a key that is not known is a warning: without it less is allowed. A key that would
-/// widen access and cannot be understood is an error, for its writer meant something that is not enforced.
+/// A profile only restricts, so an unknown key is a warning: without it less is allowed. A key that would widen access and cannot
+/// be parsed is an error, because its author expects something that is not enforced.
 public struct Entitlements: Sendable, Hashable {
     public private(set) var isSandboxed = false
-    /// Locations that the user pointed at; access comes with the grants, this says how far they may go.
+    /// The most that grants of the user may allow; nil = the profile accepts no grants.
     public private(set) var userSelected: EntitledAccess?
     public private(set) var applicationGroups: [String] = []
     public private(set) var warnings: [EntitlementProblem] = []
-    /// As they were given.
+    /// The values, as in the list.
     public let values: [String: EntitlementValue]
     private var folders: [(name: String, access: EntitledAccess, key: String)] = []
     private var homeRelative: [(path: String, access: EntitledAccess, key: String)] = []
@@ -68,7 +68,7 @@ public struct Entitlements: Sendable, Hashable {
         ("read-only", .readOnly), ("read-write", .readWrite),
     ]
 
-    /// What may follow the prefix.
+    /// The words that may follow the prefix.
     private static let words: [String] = {
         let stems =
             folderKeys.map(\.word)
@@ -76,7 +76,7 @@ public struct Entitlements: Sendable, Hashable {
         return ["app-sandbox", "inherit", "application-groups"] + stems.flatMap { stem in accessWords.map { "\(stem).\($0.word)" } }
     }()
 
-    /// - Throws: the first key, in their order, that would widen access and is malformed.
+    /// - Throws: the first key, in alphabetical order, that would widen access and is malformed.
     public init(_ values: [String: EntitlementValue]) throws(EntitlementProblem) {
         self.values = values
         for key in values.keys.sorted() {
@@ -97,7 +97,7 @@ public struct Entitlements: Sendable, Hashable {
         switch word {
         case "app-sandbox": isSandboxed = try flag(key, value)
         case "inherit":
-            // A view confines whoever comes through it, children included: there is nothing to inherit from.
+            // A view confines each process that uses it, children included: there is no sandbox to inherit.
             guard try !flag(key, value) else {
                 throw EntitlementProblem(
                     key: key,
@@ -122,7 +122,7 @@ public struct Entitlements: Sendable, Hashable {
         }
     }
 
-    /// - Returns: whether the key is one of ours.
+    /// - Returns: whether the key is known.
     private mutating func takeAccess(
         _ key: String, _ stem: String, _ access: EntitledAccess, _ value: EntitlementValue
     ) throws(EntitlementProblem) -> Bool {
@@ -182,8 +182,8 @@ public struct Entitlements: Sendable, Hashable {
         return found
     }
 
-    /// The places that the keys name.
-    /// - Parameter home: from the mount's top.
+    /// The places in the keys.
+    /// - Parameter home: names from the mount's root.
     public func places(home: [[UInt8]]) -> [EntitledPlace] {
         func names(_ path: String) -> [[UInt8]] { path.utf8.pathNames }
         func place(_ path: String, below: [[UInt8]], _ access: EntitledAccess, _ key: String) -> EntitledPlace {

@@ -1,13 +1,13 @@
-/// A location that the user indicated for an application: the guide's "user-selected" files and folders.
+/// A location that the user chose for an application: the guide's "user-selected" files and folders.
 public struct Grant: Sendable, Hashable {
     /// The application's bundle identifier.
     public var bundle: String
-    /// Names from the mount's top; what it reaches is the place, whatever stands there.
+    /// Names from the mount's root. The grant applies to the place, whatever object is there.
     public var path: [[UInt8]]
-    /// Without: this one object and nothing below it.
+    /// false: this object only, and nothing below it.
     public var isDirectory: Bool
     public var access: EntitledAccess
-    /// Seconds since 1970 from which on it counts no more; nil for never.
+    /// The time from which on it is invalid, in seconds since 1970; nil = never.
     public var expires: Int64?
 
     public init(
@@ -20,5 +20,6 @@ public struct Grant: Sendable, Hashable {
         self.expires = expires
     }
 
-    public func counts(at time: Int64) -> Bool { expires.map { time < $0 } ?? true }
+    /// Whether it is valid at a time, in seconds since 1970.
+    public func isValid(at time: Int64) -> Bool { expires.map { time < $0 } ?? true }
 }

@@ -1,6 +1,6 @@
 import ACLFormats
 
-/// A grant as it is kept: with when and by whom it was given.
+/// A stored grant, with the time and the user who added it.
 public struct KeptGrant: Sendable, Hashable {
     public var grant: Grant
     /// Seconds since 1970.
@@ -10,16 +10,16 @@ public struct KeptGrant: Sendable, Hashable {
     public init(_ grant: Grant, given: Int64, by: UInt32) { (self.grant, self.given, self.by) = (grant, given, by) }
 }
 
-/// The directory whose grants a file holds: what it is known by wherever it is mounted, and where it lay last.
+/// The directory to which the grants of a file belong: its numbers, which are the same wherever it is mounted, and its last path.
 public struct GrantRoot: Sendable, Hashable {
     public var inode: UInt64
-    /// Seconds and nanoseconds since 1970; nil where the file system keeps no time of birth.
+    /// The time of birth, in seconds and nanoseconds since 1970; nil where the file system has none.
     public var born: String?
     public var path: [UInt8]
 
     public init(inode: UInt64, born: String?, path: [UInt8]) { (self.inode, self.born, self.path) = (inode, born, path) }
 
-    /// Without a time of birth a number alone says little: the path must be the same too.
+    /// Whether it is the same directory. Without a time of birth the inode number is not enough, and the path must be the same too.
     public func isSame(as other: GrantRoot) -> Bool {
         inode == other.inode && born == other.born && (born != nil || path == other.path)
     }
@@ -28,9 +28,9 @@ public struct GrantRoot: Sendable, Hashable {
     public var fileName: String { "\(inode)-\(born ?? "0").grants" }
 }
 
-/// The grants of one served directory as a file: a line that says what this is, one for each grant, and a checksum.
+/// The grants of one served directory as a file: a header line, a line for each grant, and a checksum.
 ///
-/// What is damaged, cut or of a later version is refused as a whole: without its grants less is allowed, never more.
+/// A file that is damaged, cut or of a later version is refused as a whole: without its grants less is allowed, never more.
 public struct GrantFile: Sendable, Hashable {
     public var root: GrantRoot
     public var grants: [KeptGrant] = []
@@ -41,6 +41,7 @@ public struct GrantFile: Sendable, Hashable {
 
     public init(root: GrantRoot) { self.root = root }
 
+    /// Why a file of grants is refused.
     public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
         public var description: String
         init(_ description: String) { self.description = description }
@@ -66,7 +67,7 @@ public struct GrantFile: Sendable, Hashable {
         let lines = bytes.dropLast().split(separator: 0x0A, omittingEmptySubsequences: false)
         guard let first = lines.first, let last = lines.last else { throw Problem("it is cut off") }
         let head = try Self.parse(first)
-        // A later version may end otherwise.
+        // A later version may have another trailer.
         guard let version = head["v"]?.integer else { throw Problem("it is no file of grants") }
         guard version == Self.version else { throw Problem("it is of version \(version), and this aclfs knows \(Self.version)") }
         guard lines.count >= 2 else { throw Problem("it is cut off") }
@@ -89,10 +90,10 @@ public struct GrantFile: Sendable, Hashable {
 }
 
 extension KeptGrant {
-    /// As in the file and in answers.
+    /// The grant as in the file and in control messages.
     public var json: JSON { .object(members) }
 
-    /// In their order.
+    /// The members of `json` in their order.
     public var members: [JSON.Member] {
         var members: [JSON.Member] = [
             .init("bundle", .string(grant.bundle)), JSON.path(Array(grant.path.joined(separator: [0x2F]))),
@@ -103,7 +104,7 @@ extension KeptGrant {
         return members
     }
 
-    /// nil unless every member is as it was written.
+    /// nil unless every member is valid.
     public init?(_ json: JSON) {
         guard let bundle = json["bundle"]?.string, ContainerLayout.isIdentifier(bundle), let path = json.path(),
             let isDirectory = json["directory"]?.bool, let access = EntitledAccess(word: json["access"]?.string),
@@ -130,8 +131,9 @@ extension EntitledAccess {
 }
 
 extension Grant {
-    /// Seen from a directory inside the one that it was given in: what of it reaches in there.
-    /// - Parameter path: where that directory lies.
+    /// The part of the grant that applies below a directory of the tree.
+    /// - Parameter path: names from the tree's root to that directory.
+    /// - Returns: the grant, relative to that directory; nil if none of it applies there.
     public func below(_ path: [[UInt8]]) -> Grant? {
         var inner = self
         if self.path.starts(with: path), self.path.count > path.count || isDirectory {
@@ -143,7 +145,8 @@ extension Grant {
         return inner
     }
 
-    /// Seen from a directory that the one it was given in lies in.
+    /// The grant, relative to a directory above the tree's root.
+    /// - Parameter path: names from that directory to the tree's root.
     public func above(_ path: [[UInt8]]) -> Grant {
         var outer = self
         outer.path = path + self.path

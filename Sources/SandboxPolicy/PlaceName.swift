@@ -1,12 +1,12 @@
-/// How long and how deep a place may be that a profile, a home or a group names. Profiles come from whoever asks for a
-/// view, and tables of zones are built by recursion.
+/// The limits of a path in a profile, a home or a group. Any user who may make views sends profiles, and tables of zones are built
+/// by recursion.
 public enum PlaceName {
-    /// As PATH_MAX and NAME_MAX have it.
+    /// PATH_MAX and NAME_MAX.
     static let longest = 4096
     static let longestName = 255
     static let deepest = 256
 
-    /// What is wrong with a path of these names; nil if it can be one.
+    /// The error in a path of these names; nil = none.
     public static func fault(_ names: [[UInt8]]) -> String? {
         if names.count > deepest { return "it has more than \(deepest) names" }
         if names.contains(where: { $0.count > longestName }) { return "a name in it is longer than \(longestName) bytes" }

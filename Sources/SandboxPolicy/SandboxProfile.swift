@@ -1,17 +1,17 @@
-/// What confines one mount: the entitlements, and where the application's container lies.
+/// The confinement of one mount: the entitlements, and the path of the application's container.
 public struct SandboxProfile: Sendable, Hashable {
-    /// What messages call it: an installed name, or the path that it was read from.
+    /// The name in messages: an installed name, or the path of the file.
     public var name: String
-    /// The whole path of the file that it was read from, where that is known.
+    /// The absolute path of its file, if known.
     public var file: String?
     public var entitlements: Entitlements
     /// nil for a profile without a container.
     public var bundle: String?
-    /// Names from the mount's top.
+    /// Names from the mount's root.
     public var home: [[UInt8]]
     public var layout: ContainerLayout
-    /// Where nothing passes whatever a key or a grant says: what decides about this very profile. The daemon's affair,
-    /// so it stands in no message.
+    /// Places where nothing is permitted, whatever a key or a grant says: the files that decide about this profile. The daemon sets
+    /// them; control messages do not contain them.
     public var closed: [[[UInt8]]] = []
 
     public init(
@@ -24,26 +24,29 @@ public struct SandboxProfile: Sendable, Hashable {
         self.layout = layout
     }
 
-    /// The profile as a table, with the grants of its bundle that count at a time (seconds since 1970). A grant goes no
-    /// further than the profile's `user-selected` key lets it.
+    /// The profile as a table, with the valid grants of its bundle. A grant allows no more than the profile's `user-selected` key.
+    /// - Parameters:
+    ///   - grants: of all bundles.
+    ///   - time: in seconds since 1970.
+    /// - Throws: if a place is invalid, or there are too many.
     public func table(grants: [Grant] = [], at time: Int64 = 0) throws(EntitlementProblem) -> ZoneTable {
         let places = entitlements.places(home: home) + usable(grants, at: time)
         return try ZoneTable(places, bundle: bundle, home: home, layout: layout, closed: closed)
     }
 
-    /// When the first of the grants that count at a time ends; nil if none does.
+    /// The time when the first of the valid grants ends, in seconds since 1970; nil if none ends.
     public func nextExpiry(of grants: [Grant], after time: Int64) -> Int64? {
-        grants.filter { $0.bundle == bundle && $0.counts(at: time) }.compactMap { $0.expires }.min()
+        grants.filter { $0.bundle == bundle && $0.isValid(at: time) }.compactMap { $0.expires }.min()
     }
 
-    /// Whether grants have anything to say: to an application whose profile lets the user indicate places.
+    /// Whether grants apply: the profile has a container and lets the user select places.
     public var takesGrants: Bool { bundle != nil && entitlements.userSelected != nil }
 
     private func usable(_ grants: [Grant], at time: Int64) -> [EntitledPlace] {
         guard let most = entitlements.userSelected else { return [] }
-        return grants.filter { $0.bundle == bundle && $0.counts(at: time) }.map { grant in
+        return grants.filter { $0.bundle == bundle && $0.isValid(at: time) }.map { grant in
             let access = min(grant.access, most)
-            // The key is the one that stands in the profile, also where the grant goes less far.
+            // The key in the profile, even if the grant allows less.
             return EntitledPlace(
                 path: grant.path, isDirectory: grant.isDirectory, access: access,
                 key: "com.apple.security.files.user-selected.\(most.word) (granted\(access == most ? "" : " \(access.word)"))")
@@ -52,7 +55,7 @@ public struct SandboxProfile: Sendable, Hashable {
 }
 
 extension EntitledAccess {
-    /// The ending of the keys that give it.
+    /// The ending of the keys that grant it.
     public var word: String {
         switch self {
         case .readOnly: "read-only"

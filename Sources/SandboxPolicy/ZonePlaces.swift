@@ -1,23 +1,24 @@
-/// A row of a table as people read it.
+/// A row of a table for users.
 public struct ZonePlace: Sendable, Hashable {
+    /// The objects at a place that a row applies to.
     public enum Reach: String, Sendable, Hashable {
-        /// The object and all below it.
+        /// The object and everything below it.
         case all
-        /// The object alone.
+        /// Only the object.
         case object
-        /// What lies below it.
+        /// Everything below it.
         case below
-        /// Below it, and only names that end in `.app`.
+        /// The names below it that end in `.app`.
         case applications
     }
 
-    /// Names from the mount's top.
+    /// Names from the mount's root.
     public var path: [[UInt8]]
     public var reach: Reach
     public var kind: ZoneKind
     public var source: String?
 
-    /// `/Users/ann/Downloads/`: with a slash at its end, all below it too.
+    /// `/Users/ann/Downloads/`; a slash at the end means everything below it, too.
     public var text: [UInt8] {
         let path: [UInt8] = path.flatMap { [0x2F] + $0 }
         return switch reach {
@@ -30,7 +31,7 @@ public struct ZonePlace: Sendable, Hashable {
 }
 
 extension ZoneTable {
-    /// Every place where something else passes than around it; what only lies on the way is left out.
+    /// Every place with other rights than around it, without those that only lead to a zone.
     public var places: [ZonePlace] {
         var found: [ZonePlace] = []
         let outside = ZonePlace(path: [], reach: .all, kind: .outside, source: nil)
@@ -63,12 +64,12 @@ extension ZoneTable {
         }
     }
 
-    /// The zone of a path from the mount's top.
+    /// The zone of a path from the mount's root.
     public func zone(of path: [[UInt8]]) -> ZoneID { path.reduce(.top) { zone(of: $1, below: $0) } }
 }
 
 extension ZoneKind {
-    /// What passes there, for people.
+    /// The rights of the zone, for users.
     public var text: String {
         switch self {
         case .outside: "nothing"

@@ -1,36 +1,38 @@
 import Authorization
 
-/// A zone's place in its table. Each node that a confined mount shows carries one.
+/// The index of a zone in its table. Each node of a confined mount has one.
 public struct ZoneID: Hashable, Sendable {
     public let rawValue: UInt16
     public init(_ rawValue: UInt16) { self.rawValue = rawValue }
-    /// Of the mount's top.
+    /// The zone of the mount's root.
     public static let top = ZoneID(0)
 }
 
-/// A profile compiled: from a place to the rights that may pass there. Every step down the tree is one look-up of one
-/// name, and the place itself is one number.
+/// A compiled profile: it maps a place to the rights that it permits there. Each step down the tree is one look-up of a name, and
+/// the place is a number.
 public struct ZoneTable: Sendable {
+    /// The rules for all objects of a zone.
     public struct Zone: Sendable {
-        /// What may pass on the object itself.
+        /// The rights on the object itself.
         public var rights: Rights
-        /// The key or the container's place that allows most here; nil where nothing does.
+        /// The key or the container's place that grants most here; nil where nothing does.
         public var source: String?
         public var kind: ZoneKind
-        /// Names that lead elsewhere than all others.
+        /// The zones of names with rules of their own.
         var children: [[UInt8]: ZoneID] = [:]
-        /// Where any other name leads.
+        /// The zone of all other names.
         var others: ZoneID
-        /// Where names that end in `.app` lead.
+        /// The zone of names that end in `.app`.
         var applications: ZoneID?
-        /// A zone's root or on the way to one: it can be neither renamed, exchanged nor removed from inside.
+        /// The root of a zone or an ancestor of one: programs inside can neither rename, exchange nor remove it.
         public var isFixed = false
-        /// Of a fixed place: a directory stands there, or is to; otherwise it is one object of any other kind.
+        /// For a fixed place: it is, or will be, a directory; otherwise it is an object of another kind.
         public var isForDirectory = false
     }
 
     public let zones: [Zone]
 
+    /// The zone with this index.
     public subscript(_ id: ZoneID) -> Zone { zones[Int(id.rawValue)] }
 
     /// The zone of a name in a directory of this zone. Names compare as bytes.
@@ -41,42 +43,45 @@ public struct ZoneTable: Sendable {
         return zone.others
     }
 
-    /// As above, without a copy of the name where no name leads elsewhere than others: nearly everywhere.
+    /// As above, without a copy of the name where no name has a rule: nearly everywhere.
     public func zone(of name: UnsafeBufferPointer<UInt8>, below id: ZoneID) -> ZoneID {
         let others = zone(ofUnnamedBelow: id)
         if zones[Int(id.rawValue)].children.isEmpty, zones[Int(id.rawValue)].applications == nil { return others }
         return zone(of: Array(name), below: id)
     }
 
-    /// The zone of what has no name in a directory of this zone, and of most that has one.
+    /// The zone of an object without a name in a directory of this zone, and of most objects with one.
     public func zone(ofUnnamedBelow id: ZoneID) -> ZoneID { zones[Int(id.rawValue)].others }
 
-    /// Whether an object may go from one zone to another: only where nothing is allowed that was not before, and out of
-    /// the Inbox into Documents, as the guide asks applications to do.
+    /// Whether an object may move between zones: only if it does not gain rights, and from the Inbox to Documents, as the guide
+    /// tells applications.
     public func permitsMove(from source: ZoneID, to destination: ZoneID) -> Bool {
-        isWayOutOfInbox(from: source, to: destination) || permitsLink(from: source, to: destination)
+        isMoveOutOfInbox(from: source, to: destination) || permitsLink(from: source, to: destination)
     }
 
-    /// The one move by which an object comes to where more may be done with it.
-    public func isWayOutOfInbox(from source: ZoneID, to destination: ZoneID) -> Bool {
+    /// Whether it is the only move by which an object gains rights.
+    public func isMoveOutOfInbox(from source: ZoneID, to destination: ZoneID) -> Bool {
         self[source].kind == .inbox && self[destination].kind == .documents
     }
 
-    /// Whether an object of one zone may get a further name in another.
+    /// Whether an object of one zone may have another name in another zone.
     public func permitsLink(from source: ZoneID, to destination: ZoneID) -> Bool {
         self[source].rights.isSuperset(of: self[destination].rights)
     }
 }
 
 extension ZoneTable {
-    /// Of a profile that cannot be compiled: nothing passes anywhere.
+    /// The table of a profile that cannot be compiled: nothing is permitted anywhere.
     public static let nothing = ZoneTable(
         zones: [Zone(rights: [], source: nil, kind: .outside, others: .top)])
 
     /// - Parameters:
+    ///   - places: the places of keys and grants.
     ///   - bundle: nil for a profile without a container.
-    ///   - home: from the mount's top.
-    /// - Throws: if there would be more zones than a node can name, or a place cannot be one.
+    ///   - home: names from the mount's root.
+    ///   - layout: of the container.
+    ///   - closed: places where nothing is permitted.
+    /// - Throws: if there are more zones than a node can refer to, or a place is invalid.
     init(
         _ places: [EntitledPlace], bundle: String?, home: [[UInt8]], layout: ContainerLayout, closed: [[[UInt8]]] = []
     ) throws(EntitlementProblem) {

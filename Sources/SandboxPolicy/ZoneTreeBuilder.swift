@@ -1,19 +1,19 @@
 import Authorization
 
-/// Collects the rules of a profile in a tree of names and turns it into a table.
+/// Collects the rules of a profile in a tree of names and compiles it to a table.
 struct ZoneTreeBuilder {
     private final class Place {
         var children: [[UInt8]: Place] = [:]
-        /// What a rule says of this object and all below it; several add up.
+        /// The rules for this object and everything below it; several add up.
         var subtree: [(kind: ZoneKind, source: String)] = []
-        /// What a rule says of this object alone.
+        /// The rules for this object only.
         var own: [(kind: ZoneKind, source: String)] = []
-        /// A container's rule replaces what lies above it, instead of adding.
+        /// A container's rule replaces those above it instead of adding to them.
         var isContainer = false
         var holdsApplications = false
         var isClosed = false
 
-        /// What keys and grants name inside a container has no say there, nor a zone of its own.
+        /// Whether the place matters inside a container, where keys and grants do not apply.
         var countsInsideContainer: Bool {
             isContainer || isClosed || children.values.contains { $0.countsInsideContainer }
         }
@@ -46,7 +46,7 @@ struct ZoneTreeBuilder {
         place.isContainer = true
         place.subtree = [(rule.zone, "container:\(rule.name)")]
         place.own = []
-        // An application's bundle is read only wherever the container may hold one.
+        // An application's bundle is read-only in each container that can have one.
         place.holdsApplications = rule.zone == .container || rule.zone == .bundle
     }
 
@@ -58,7 +58,7 @@ struct ZoneTreeBuilder {
         return zones
     }
 
-    /// What lets something pass: a key or a container's rule.
+    /// A rule that grants something: a key or a container's.
     private typealias Source = (kind: ZoneKind, source: String)
 
     private static let application: Source = (.bundle, "container:AppName.app")
@@ -75,14 +75,14 @@ struct ZoneTreeBuilder {
         }
         let isInside = insideContainer || place.isContainer
         let children = place.children.filter { !isInside || $0.value.countsInsideContainer }
-        // Inside a container nothing but its layout counts.
+        // Inside a container only its layout applies.
         let below: [Source] = place.isContainer ? place.subtree : insideContainer ? above : above + place.subtree
         let here: [Source] = place.isContainer || insideContainer ? below : below + place.own
-        // The top is where every way begins, also where none leads anywhere: a mount can be looked at.
+        // Every path begins at the root, which is accessible even if no zone is below it.
         let id = try append(zone(here, isPassage: !children.isEmpty || place === top), &zones)
         zones[Int(id.rawValue)].isFixed = !children.isEmpty || !place.subtree.isEmpty || !place.own.isEmpty
         zones[Int(id.rawValue)].isForDirectory = !children.isEmpty || !place.subtree.isEmpty
-        // The same for everything below that no rule names; a leaf without a rule of its own for one object is that itself.
+        // The zone of everything below without a rule. A leaf without own rules has its own zone below, too.
         let others: ZoneID
         if place !== top, children.isEmpty, place.own.isEmpty, place.subtree.isEmpty, !place.holdsApplications {
             others = id

@@ -5,7 +5,7 @@ import SandboxPolicy
 
 /// An Apple `.entitlements` property list, XML or binary.
 public enum EntitlementsFile {
-    /// Bytes; Apple's own are a few hundred.
+    /// In bytes; Apple's own have a few hundred.
     public static let longest = 256 << 10
 
     /// - Throws: `unreadable` or `malformed`, with the path.
@@ -18,7 +18,7 @@ public enum EntitlementsFile {
     private static func content(_ path: String) throws(ProfileProblem) -> [UInt8] {
         let bytes: [UInt8]?
         do throws(Errno) {
-            // A FIFO would wait for somebody who writes.
+            // Opening a FIFO would wait for a writer.
             let file = try Syscall.open(path, OpenFlag.readOnly | OpenFlag.nonBlock | OpenFlag.noControllingTerminal)
             let isRegular = try Syscall.statx(file.rawValue).isRegular
             bytes = isRegular ? try Syscall.readAll(file.rawValue, limit: longest + 1) : nil
@@ -30,7 +30,7 @@ public enum EntitlementsFile {
         return bytes
     }
 
-    /// - Throws: what is wrong, without a file's name.
+    /// - Throws: the error, without a file name.
     public static func entitlements(_ bytes: [UInt8]) throws(ProfileProblem) -> Entitlements {
         let outline: PropertyListOutline
         do { outline = try PropertyListOutline(bytes) } catch { throw ProfileProblem(.malformed, error.message) }
@@ -40,10 +40,10 @@ public enum EntitlementsFile {
         }
         if let key = outline.repeatedKey {
             throw ProfileProblem(
-                .malformed, "the key '\(escapedName(key.utf8))' stands twice, and which one is meant nobody can know; keep one")
+                .malformed, "the key '\(escapedName(key.utf8))' stands twice, so its meaning is ambiguous; keep one")
         }
         let values = try decoded(bytes)
-        // Two spellings of one key, such as an entity for a letter.
+        // Two spellings of one key, for example with a character reference.
         guard values.count == outline.keys.count else {
             throw ProfileProblem(.malformed, "\(outline.keys.count) keys, but only \(values.count) different ones")
         }
@@ -62,19 +62,19 @@ public enum EntitlementsFile {
         }
     }
 
-    /// What the parser says of the fault.
+    /// The parser's text about the error.
     private static func reason(_ error: any Error) -> String {
         guard case DecodingError.dataCorrupted(let context) = error else { return "" }
         guard let cause = context.underlyingError as? CocoaError,
             let text = cause.userInfo["NSDebugDescription"] as? String
         else { return "" }
-        // Its lines are wrong. What it finds after the outline was right is in the text of one value.
+        // The parser's line numbers are wrong. An error that it finds after the outline is valid is in the text of one value.
         let start = [" on line ", " at line "].compactMap { text.firstRange(of: $0)?.lowerBound }.min() ?? text.endIndex
         return ": " + escapedName(text[..<start].utf8)
     }
 }
 
-/// A value with the type that it has in the list: "true" as text is no truth value.
+/// A value with its type in the list: the text "true" is no truth value.
 private struct DecodedValue: Decodable {
     var value: EntitlementValue
 

@@ -3,17 +3,18 @@ import ControlProtocol
 import LinuxSystem
 import SandboxPolicy
 
-/// Where profiles lie that are called by a name: the administrator's before those of the package.
+/// The directories of installed profiles: the administrator's before those of the package.
 public enum ProfilePlace {
     public static let directories = ["/etc/aclfs/sandbox", "/usr/local/share/aclfs/sandbox", "/usr/share/aclfs/sandbox"]
     static let ending = ".entitlements"
 
+    /// An installed profile.
     public struct Installed: Sendable, Hashable {
         public var name: String
         public var path: String
     }
 
-    /// Every name once, with the file that it means.
+    /// Each name once, with its file.
     public static func installed(in directories: [String] = directories) -> [Installed] {
         var found: [String: String] = [:]
         for directory in directories {
@@ -33,7 +34,8 @@ public enum ProfilePlace {
         !text.isEmpty && !text.hasPrefix(".") && text.utf8.count < 200 && !text.utf8.contains { $0 == 0x2F || $0 < 0x20 }
     }
 
-    /// The file that `sandbox=` means: a path if there is a slash in it, else an installed name.
+    /// The file of `sandbox=`: a path if it contains a slash, else an installed name.
+    /// - Throws: `unknownName` if no profile of this name is installed.
     public static func path(
         of profile: String, in directories: [String] = directories
     ) throws(ProfileProblem) -> String {
@@ -51,11 +53,16 @@ public enum ProfilePlace {
 }
 
 extension SandboxProfile {
-    /// Of the control message that hands it over; the rest is the mount's.
+    /// The limit of its part in the control message, in bytes; the rest is the mount's.
     public static let longestMessage = 40 << 10
 
-    /// Reads and compiles what `sandbox=` and its companions name.
-    /// - Parameter home: names from the mount's top.
+    /// Reads and compiles the profile of `sandbox=` and its companions.
+    /// - Parameters:
+    ///   - profile: a path or an installed name.
+    ///   - bundle: nil for a profile without a container.
+    ///   - home: names from the mount's root.
+    ///   - layout: of the container.
+    ///   - directories: of installed profiles.
     public static func read(
         _ profile: String, bundle: String?, home: [[UInt8]], layout: ContainerLayout,
         in directories: [String] = ProfilePlace.directories
@@ -64,7 +71,7 @@ extension SandboxProfile {
         var compiled = SandboxProfile(
             name: profile, entitlements: try EntitlementsFile.read(path), bundle: bundle, home: home, layout: layout)
         compiled.file = wholePath(of: path)
-        // What cannot become a table is no profile either.
+        // A profile must compile to a table.
         do { _ = try compiled.table() } catch {
             throw ProfileProblem(.malformed, "profile \(escapedName(path.utf8)): \(error)")
         }
@@ -75,7 +82,7 @@ extension SandboxProfile {
         return compiled
     }
 
-    /// What a path meant when the file was read, wherever it is looked at from later.
+    /// The absolute path of the file, which does not depend on the working directory.
     private static func wholePath(of path: String) -> String? {
         guard let file = try? Syscall.open(path, OpenFlag.path) else { return nil }
         let descriptor = file.rawValue

@@ -1,11 +1,12 @@
-/// Why there is no profile, in one sentence that names the file.
+/// Why a profile cannot be used, in one sentence with the file's name.
 public struct ProfileProblem: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The kind of the problem, which decides the exit status.
     public enum Kind: Sendable, Hashable {
-        /// No such name is installed.
+        /// No profile of this name is installed.
         case unknownName
         /// The file cannot be read.
         case unreadable
-        /// What stands in it is no profile.
+        /// The file's content is not a profile.
         case malformed
     }
 

@@ -1,13 +1,13 @@
-/// A property list's shape, looked at before it is decoded: Foundation's parser follows any nesting until the stack ends,
-/// takes the last of two equal keys without a word, and reads a third form that Apple gave up. XML: `PropertyListText.swift`.
+/// A property list's structure, checked before it is decoded. Foundation's parser recurses until the stack ends, silently uses the
+/// last of two equal keys, and reads a third, obsolete form. For XML see `PropertyListText.swift`.
 struct PropertyListOutline {
-    /// What the outermost value is: `dict` is right.
+    /// The type of the outermost value, which must be `dict`.
     var top = ""
-    /// The outermost keys, as they are written.
+    /// The outermost keys, as in the file.
     var keys: [String] = []
 
     static let deepest = 16
-    /// Values of a binary list, which may name one object many times.
+    /// The limit of values in a binary list, which may refer to one object many times.
     static let most = 65536
 
     struct Wrong: Error {
@@ -30,7 +30,7 @@ struct PropertyListOutline {
         }
     }
 
-    /// A key that stands twice.
+    /// A key that occurs twice.
     var repeatedKey: String? {
         var seen: Set<String> = []
         return keys.first { !seen.insert($0).inserted }
@@ -54,7 +54,7 @@ extension PropertyListOutline {
     }
 }
 
-/// The containers of a binary property list; no look leads outside of its bytes.
+/// The containers of a binary property list. No read leaves its bytes.
 private struct BinaryList {
     enum Object {
         case array([Int])
@@ -95,7 +95,7 @@ private struct BinaryList {
         else { throw Self.damaged }
     }
 
-    /// nil beyond what can be an offset here.
+    /// nil for a number too large for an offset.
     private static func number(_ bytes: ArraySlice<UInt8>) -> Int? {
         let value = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         return value > UInt64(Int32.max) ? nil : Int(value)
@@ -110,7 +110,7 @@ private struct BinaryList {
         return start
     }
 
-    /// The length that follows a marker, and where the content begins.
+    /// The length after a marker, and the offset of the content.
     private func length(_ start: Int) throws(PropertyListOutline.Wrong) -> (count: Int, content: Int) {
         let low = Int(bytes[start] & 0x0F)
         if low < 15 { return (low, start + 1) }
@@ -164,7 +164,7 @@ private struct BinaryList {
         }
     }
 
-    /// A list may hold itself, or one object so often that it never ends.
+    /// Checks depth and number of values: a list may contain itself, or one object so often that it never ends.
     func measure(_ index: Int, depth: Int, _ budget: inout Int) throws(PropertyListOutline.Wrong) {
         budget -= 1
         guard budget > 0 else { throw .init("it holds more than \(PropertyListOutline.most) values") }

@@ -1,14 +1,14 @@
-// The XML form, element by element. Foundation's parser calls every fault one of line 1, and stops reading at </plist>.
+// The XML form, element by element. Foundation's parser reports every error in line 1, and stops at </plist>.
 extension PropertyListOutline {
-    /// An element that has begun.
+    /// An open element.
     private struct Element {
         var name: String
         var start: Int
-        /// A dictionary's key whose value comes next.
+        /// The last key of a dictionary has no value yet.
         var awaitsValue = false
         var count = 0
 
-        /// Whether it holds text and no elements.
+        /// Whether it contains text and no elements.
         var isText: Bool { !["plist", "dict", "array"].contains(name) }
     }
 
@@ -76,7 +76,7 @@ extension PropertyListOutline {
         try check(text: rest)
     }
 
-    /// - Returns: what is wrong with an element of this name here.
+    /// - Returns: the error in an element of this name here; nil = none.
     private mutating func place(_ name: String, in open: inout [Element], _ rest: ArraySlice<UInt8>) -> String? {
         if top.isEmpty, name != "plist" { top = name }
         guard let outer = open.indices.last else { return nil }
@@ -100,14 +100,14 @@ extension PropertyListOutline {
         return nil
     }
 
-    /// Whether what follows an ampersand is one of XML's own, or a number.
+    /// Whether the text after an ampersand is an entity of XML itself, or a number.
     private static func isEntity(_ text: ArraySlice<UInt8>) -> Bool {
         let name = text.prefix(12).prefix { $0 != UInt8(ascii: ";") }
         guard name.endIndex < text.endIndex, text[name.endIndex] == UInt8(ascii: ";") else { return false }
         return name.first == UInt8(ascii: "#") || ["amp", "lt", "gt", "quot", "apos"].contains { name.elementsEqual($0.utf8) }
     }
 
-    /// What stands between `<` and `>`; a `>` in a quoted attribute does not end it. nil: there is no end.
+    /// The text between `<` and `>`; a `>` in a quoted attribute does not end it. nil: there is no end.
     private static func tag(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         var quote: UInt8?
         for end in (rest.startIndex + 1)..<rest.endIndex {
@@ -124,7 +124,7 @@ extension PropertyListOutline {
         return nil
     }
 
-    /// - Returns: whether the mark is there.
+    /// - Returns: whether the mark was found.
     private static func skip(_ rest: inout ArraySlice<UInt8>, past end: String) -> Bool {
         let mark = Array(end.utf8)
         for index in rest.indices where rest[index...].starts(with: mark) {

@@ -1,7 +1,7 @@
 import ArgumentParser
 
-// What the commands take. Those that stand for another program's (chmod, ls, chflags) and the mount helpers speak
-// that program's grammar, which no argument parser knows (docs/decisions/0010-command-lines.md).
+// The arguments of the commands. chmod, ls, chflags and the mount helpers have the grammar of another program, which the argument parser
+// cannot read (docs/decisions/0010-command-lines.md).
 
 struct ExplainArguments: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -13,10 +13,10 @@ struct ExplainArguments: ParsableCommand {
             """)
 
     @Flag(help: "JSON instead of text.") var json = false
-    @Option(name: .customLong("as"), help: ArgumentHelp("Who asks; by default the caller.", valueName: "USER[:GROUP,...]"))
+    @Option(name: .customLong("as"), help: ArgumentHelp("The user of the question; by default the caller.", valueName: "USER[:GROUP,...]"))
     var subject: String?
     @Flag(help: "Which users may.") var whoCan = false
-    @Flag(help: "What was refused last, 20 denials or N.") var last = false
+    @Flag(help: "The last 20 denials, or N.") var last = false
     @Argument(help: "OPERATION is a right's word or open-read, unlink, chmod and so on.") var words: [ByteWord] = []
 }
 
@@ -26,7 +26,7 @@ struct EffectiveArguments: ParsableCommand {
         usage: "aclfs effective [--json] [--as USER[:GROUP,...]] PATH")
 
     @Flag(help: "JSON instead of text.") var json = false
-    @Option(name: .customLong("as"), help: ArgumentHelp("Who asks; by default the caller.", valueName: "USER[:GROUP,...]"))
+    @Option(name: .customLong("as"), help: ArgumentHelp("The user of the question; by default the caller.", valueName: "USER[:GROUP,...]"))
     var subject: String?
     @Argument(help: ArgumentHelp(valueName: "PATH")) var path: ByteWord
 }
@@ -34,7 +34,7 @@ struct EffectiveArguments: ParsableCommand {
 struct StatusArguments: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "aclfs status",
-        abstract: "Options in force, ways that requests take, decisions counted: of one mount or all.",
+        abstract: "Options in force, features of the kernel in use, numbers of decisions: of one mount or all.",
         usage: "aclfs status [--json] [MOUNTPOINT]")
 
     @Flag(help: "JSON instead of text.") var json = false
@@ -43,7 +43,7 @@ struct StatusArguments: ParsableCommand {
 
 struct UnmountArguments: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "aclfs unmount", abstract: "Ends a mount, also a dead one; returns when its daemon has let go of the source.",
+        commandName: "aclfs unmount", abstract: "Ends a mount, also a dead one; returns when its daemon has closed the source.",
         usage: "aclfs unmount [-f] MOUNTPOINT")
 
     @Flag(
@@ -56,18 +56,18 @@ struct UnmountArguments: ParsableCommand {
 struct SandboxCheckArguments: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "aclfs sandbox check",
-        abstract: "Whether a sandbox profile is good, and what it lets pass where.",
+        abstract: "Whether a sandbox profile is good, and what it allows at which path.",
         usage: "aclfs sandbox check [--json] [--bundle ID] [--home PATH] [--layout macos|ios] PROFILE [PATH ...]")
 
     @Flag(help: "JSON instead of text.") var json = false
-    @Option(help: ArgumentHelp("The application whose container there is.", valueName: "ID")) var bundle: String?
+    @Option(help: ArgumentHelp("The application with the container.", valueName: "ID")) var bundle: String?
     @Option(help: ArgumentHelp("The home folder, from the mount's top; by default the top.", valueName: "PATH"))
     var home: String?
     @Option(help: ArgumentHelp("How the container is divided; by default macos.", valueName: "macos|ios"))
     var layout: String?
     @Argument(help: ArgumentHelp("An installed name, or with a slash the path of a file.", valueName: "PROFILE"))
     var profile: ByteWord
-    @Argument(help: ArgumentHelp("From the mount's top: what passes there.", valueName: "PATH")) var paths: [ByteWord] = []
+    @Argument(help: ArgumentHelp("From the mount's top: what is allowed there.", valueName: "PATH")) var paths: [ByteWord] = []
 }
 
 struct SandboxListArguments: ParsableCommand {
@@ -86,7 +86,7 @@ struct GrantAddArguments: ParsableCommand {
     @Option(help: ArgumentHelp("The application.", valueName: "ID")) var bundle: String
     @Flag(help: "It may read and execute.") var readOnly = false
     @Flag(help: "It may read, write and execute.") var readWrite = false
-    /// Unconditional: what begins with a dash is told that it is no such time.
+    /// Unconditional: a value that begins with a dash gets the message for a wrong time.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("When it ends: 30m, 12h, 7d, '2026-12-31 18:00', 2026-12-31T18:00:00Z or @SECONDS.", valueName: "TIME"))
@@ -96,17 +96,17 @@ struct GrantAddArguments: ParsableCommand {
 
 struct GrantListArguments: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "aclfs sandbox grant list", abstract: "What was granted on one mount, or on all that may be asked.",
+        commandName: "aclfs sandbox grant list", abstract: "The grants on one mount, or on all that the caller may ask.",
         usage: "aclfs sandbox grant list [--json] [--bundle ID] [MOUNTPOINT]")
 
     @Flag(help: "JSON instead of text.") var json = false
-    @Option(help: ArgumentHelp("Of this application alone.", valueName: "ID")) var bundle: String?
+    @Option(help: ArgumentHelp("Only of this application.", valueName: "ID")) var bundle: String?
     @Argument(help: ArgumentHelp(valueName: "MOUNTPOINT")) var mountpoint: ByteWord?
 }
 
 struct GrantRemoveArguments: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "aclfs sandbox grant remove", abstract: "Takes grants away, at once.",
+        commandName: "aclfs sandbox grant remove", abstract: "Revokes grants, at once.",
         usage: "aclfs sandbox grant remove --bundle ID [--below] PATH ...")
 
     @Option(help: ArgumentHelp("The application.", valueName: "ID")) var bundle: String
@@ -117,7 +117,7 @@ struct GrantRemoveArguments: ParsableCommand {
 struct SandboxRunArguments: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "aclfs sandbox run",
-        abstract: "Runs a command that sees a share only as a profile lets it.",
+        abstract: "Runs a command that sees a share only as a profile allows.",
         usage: "aclfs sandbox run PROFILE [--bundle ID] [--home PATH] [--layout macos|ios] [--mount MOUNTPOINT] -- COMMAND …")
 
     @Argument(help: ArgumentHelp("An installed name, or the path of an .entitlements file.", valueName: "PROFILE"))
@@ -130,6 +130,6 @@ struct SandboxRunArguments: ParsableCommand {
     var layout: ByteWord?
     @Option(
         help: ArgumentHelp(
-            "The share; by default the one around the working directory, or the only one of root's or your own.", valueName: "MOUNTPOINT"))
+            "The share; by default the one of the working directory, or the only one of root or your own.", valueName: "MOUNTPOINT"))
     var mount: ByteWord?
 }

@@ -1,7 +1,7 @@
 import ArgumentParser
 
-/// A word of the command line as the kernel handed it over: names of files need not be text, and the argument parser
-/// takes text. So a byte that is no UTF-8 stands as a scalar of the last private plane while it is parsed.
+/// A word of the command line as bytes. Names of files need not be text, but the argument parser takes text: so a byte outside UTF-8
+/// becomes a scalar of the last private plane while the parser runs.
 struct ByteWord: ExpressibleByArgument {
     let bytes: [UInt8]
 
@@ -21,7 +21,7 @@ struct ByteWord: ExpressibleByArgument {
         self.bytes = bytes
     }
 
-    /// The text that is read back as these bytes.
+    /// - Returns: the text from which `init(argument:)` makes these bytes.
     static func text(_ bytes: [UInt8]) -> String {
         var text = String.UnicodeScalarView()
         var rest = bytes[...]

@@ -11,7 +11,7 @@ enum MountHelper {
     }
 }
 
-/// `aclfs mount`: returns when the mount answers, or says why there is none.
+/// `aclfs mount`: returns when the mount answers, or prints why it failed.
 enum MountCommand {
     static func run(_ arguments: [String]) -> Int32 {
         if arguments.contains("--help") || arguments.contains("-h") {
@@ -23,7 +23,7 @@ enum MountCommand {
         } catch { return report(error) }
     }
 
-    /// Without the word `mount`.
+    /// `aclfs SOURCE MOUNTPOINT`, without the word `mount`.
     static func runPlain(_ arguments: [String]) -> Int32 {
         do throws(MountFailure) {
             return try MountStart.perform(MountRequest.plain(arguments))

@@ -2,11 +2,11 @@ import ACLFormats
 import ArgumentParser
 import ToolSupport
 
-/// Why a command line is not run: help that was asked for, or what is wrong with it.
+/// Why a command is not run.
 enum Unparsed: Error {
-    /// The parser's own text.
+    /// Help, as text of the parser.
     case help(String)
-    /// What is wrong, in which words of the command line may stand, and the usage.
+    /// The command line is wrong. The text may contain words of it.
     case wrong(String, usage: String)
 }
 
@@ -15,20 +15,25 @@ extension ParsableCommand {
     static func read(_ words: [[UInt8]]) throws(Unparsed) -> Self {
         do {
             if let command = try parseAsRoot(words.map { ByteWord.text($0) }) as? Self { return command }
-            // What the parser makes of --help.
+            // The parser returns another command for --help.
             throw Unparsed.help(helpMessage())
         } catch let error as Unparsed {
             throw error
         } catch {
             if exitCode(for: error).isSuccess { throw Unparsed.help(fullMessage(for: error)) }
             let usage = usageString().split(separator: "\n").joined(separator: "\n       ")
-            // Bytes that are no text stand in it as they were put in for the parser.
+            // The message contains bytes outside UTF-8 as scalars (`ByteWord`).
             let bytes = ByteWord(argument: message(for: error))?.bytes ?? []
             throw Unparsed.wrong("aclfs: \(escapedText(bytes))", usage: "usage: \(usage)")
         }
     }
 
-    /// Reads the words and runs the command; help is printed, and a wrong word is answered with the status.
+    /// Reads the words, and runs the command or prints help.
+    /// - Parameters:
+    ///   - words: after the subcommand.
+    ///   - wrongUse: the exit status of a wrong command line.
+    ///   - body: the command.
+    /// - Returns: the exit status.
     static func run(_ words: [[UInt8]], wrongUse: Int32, _ body: (Self) -> Int32) -> Int32 {
         do throws(Unparsed) { return body(try read(words)) } catch {
             switch error {

@@ -3,8 +3,8 @@ import Glibc
 import LinuxSystem
 import ToolSupport
 
-/// The one executable: a subcommand, the mount-helper grammar under the helpers' names, or
-/// `SOURCE MOUNTPOINT`, which is how mount.fuse3 calls a file system.
+/// The executable. Its first word is a subcommand, or `SOURCE MOUNTPOINT` as mount.fuse3 calls a file system. Under the names of the
+/// helpers it has the grammar of mount(8).
 @main
 enum Program {
     static func main() {
@@ -12,8 +12,8 @@ enum Program {
         let arguments = CommandLine.arguments
         let name = arguments.first?.split(separator: "/").last.map(String.init) ?? "aclfs"
         let rest = Array(arguments.dropFirst())
-        if name == "mount.aclfs" || name == "mount.fuse.aclfs" { exit(StandardOutput.exitStatus(after: MountHelper.run(rest))) }
-        exit(StandardOutput.exitStatus(after: run(rest)))
+        if name == "mount.aclfs" || name == "mount.fuse.aclfs" { exit(StandardOutput.close(after: MountHelper.run(rest))) }
+        exit(StandardOutput.close(after: run(rest)))
     }
 
     private static func run(_ arguments: [String]) -> Int32 {
@@ -25,7 +25,7 @@ enum Program {
         switch word {
         case "mount": return MountCommand.run(rest)
         case "unmount", "umount": return UnmountCommand.run(byteArguments(after: 2))
-        // Their arguments are bytes: names of files need not be text.
+        // As bytes: names of files need not be text.
         case "chmod": return runChmod(arguments: byteArguments(after: 2))
         case "chflags": return runChflags(arguments: byteArguments(after: 2))
         case "backup": return BackupCommand.run(byteArguments(after: 2))
@@ -52,9 +52,9 @@ enum Program {
     }
 }
 
-/// `aclfs help X [Y]` is `aclfs X [Y] --help`, and that anew, because the commands read the words of the process.
+/// Runs `aclfs X [Y] --help` for `aclfs help X [Y]`. A new program is needed because commands read the arguments of the process.
 private func help(_ words: [String]) -> Int32 {
-    // Behind a command's own words stand names of files, which it is not to touch.
+    // Without the operands: names of files that no command may touch now.
     let count = ["sandbox": words.dropFirst().first == "grant" ? 3 : 2, "backup": 2][words[0]] ?? 1
     let line = ["aclfs"] + words.prefix(count).filter { !$0.hasPrefix("-") } + ["--help"]
     var argv: [UnsafeMutablePointer<CChar>?] = line.map { strdup($0) } + [nil]
@@ -68,7 +68,7 @@ private func isDirectory(_ path: String) -> Bool {
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
 }
 
-/// The arguments as the kernel handed them over.
+/// The arguments of the process as bytes.
 private func byteArguments(after count: Int) -> [[UInt8]] {
     (count..<max(count, Int(CommandLine.argc))).compactMap { index in
         CommandLine.unsafeArgv[index].map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) }

@@ -2,7 +2,7 @@ import ACLFormats
 import Commands
 import ToolSupport
 
-/// `aclfs sandbox`: profiles as files, the mounts that they confine, and what was granted to applications.
+/// `aclfs sandbox`: profiles, the mounts that they confine, grants to applications, and confined commands.
 enum SandboxCommand {
     static let words = ["check", "list", "grant", "run"]
 

@@ -1,3 +1,4 @@
+/// The commands with a summary of their arguments.
 enum Usage {
     static let commands: [(name: String, summary: String)] = [
         ("mount", "[-f] [-d] [-o OPTIONS] SOURCE MOUNTPOINT   serve a directory"),
@@ -5,24 +6,25 @@ enum Usage {
         ("ls", "[-leO@dRan] FILE …   with entries, flags and attributes"),
         ("chflags", "[-fhvx] [-R [-H | -L | -P]] FLAGS FILE …   BSD file flags"),
         ("backup", "exclude|include|status|list [--json] [-0] [--format=FORMAT] PATH …   what backups leave out"),
-        ("sandbox", "check [--json] [--bundle ID] [--home PATH] [--layout macos|ios] PROFILE [PATH …]   what passes where"),
+        ("sandbox", "check [--json] [--bundle ID] [--home PATH] [--layout macos|ios] PROFILE [PATH …]   what is allowed where"),
         ("sandbox", "list [--json]   installed profiles, and mounts that one confines"),
         (
             "sandbox",
             "run PROFILE [--bundle ID] [--home PATH] [--layout macos|ios] [--mount MOUNTPOINT] -- COMMAND …   in a view"
         ),
         ("sandbox", "grant add|list|remove …   what an application may reach besides"),
-        ("unmount", "[-f] MOUNTPOINT   end a mount, also a dead one; -f: whatever its daemon does"),
-        ("status", "[--json] [MOUNTPOINT]   options in force, ways that requests take, decisions counted"),
+        ("unmount", "[-f] MOUNTPOINT   end a mount, also a dead one; -f: even if its daemon hangs"),
+        ("status", "[--json] [MOUNTPOINT]   options in force, features of the kernel in use, numbers of decisions"),
         ("explain", "[--json] [--as USER[:GROUP,…]] OPERATION PATH [PATH2]   whether, and why"),
         ("explain", "[--json] --who-can OPERATION PATH   which users may"),
-        ("explain", "[--json] --last [N] [MOUNTPOINT]   what was refused"),
+        ("explain", "[--json] --last [N] [MOUNTPOINT]   the last denials"),
         ("effective", "[--json] [--as USER[:GROUP,…]] PATH   all rights, granted or not, and by what"),
     ]
 
     static var text: String {
         var lines = ["usage: aclfs COMMAND …", "       aclfs SOURCE MOUNTPOINT [-o OPTIONS]", ""]
         lines += commands.map { "  \($0.name) \($0.summary)" }
+        lines += ["  help [COMMAND]   this list, or what one command takes", "  version   the version of aclfs"]
         return lines.joined(separator: "\n")
     }
 

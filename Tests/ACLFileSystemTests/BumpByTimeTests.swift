@@ -27,9 +27,9 @@ struct BumpByTimeTests {
         cache.begin(hasEpoch: true)
     }
 
-    private func expose(at ctime: Timespec? = nil, isTold: Bool = true, isElsewhere: Bool = false) {
-        let child = NamedChild(node: file, isElsewhere: isElsewhere)
-        _ = cache.expose("name", child, below: directory, at: ctime ?? self.ctime) { isTold }
+    private func expose(at ctime: Timespec? = nil, stampsEveryChange: Bool = true, isOnOtherMount: Bool = false) {
+        let child = NamedChild(node: file, isOnOtherMount: isOnOtherMount)
+        _ = cache.expose("name", child, below: directory, at: ctime ?? self.ctime) { stampsEveryChange }
     }
 
     private var bumps: Int64? { Int64(exactly: cache.status.epochBumps) }
@@ -40,17 +40,17 @@ struct BumpByTimeTests {
         for _ in 0..<50 {
             now += 2 * Self.second
             cache.tick(now) { $0.all.count == 1 && $0.all[0].ctime == ctime }
-            #expect(cache.nextDue == now + Self.second)
+            #expect(cache.nextDeadline == now + Self.second)
         }
         #expect(bumps == 0)
         cache.tick(now + 2 * Self.second) { _ in false }
         #expect(bumps == 1)
-        #expect(cache.nextDue == nil)
+        #expect(cache.nextDeadline == nil)
     }
 
     /// The clock looks also when nothing is handed out.
     @Test func whatCameBeforeTheFirstNameIsNoDoubt() {
-        cache.doubtNames()
+        cache.markEntriesUncertain()
         expose()
         cache.tick(SystemTime.monotonic() + 2 * Self.second) { _ in true }
         #expect(bumps == 0)
@@ -63,7 +63,7 @@ struct BumpByTimeTests {
             cache.tick(SystemTime.monotonic() + 2 * Self.second) { _ in true }
             return bumps == before + 1
         }
-        #expect(isBumped { expose(isTold: false) })
+        #expect(isBumped { expose(stampsEveryChange: false) })
         #expect(
             isBumped {
                 expose()
@@ -72,9 +72,9 @@ struct BumpByTimeTests {
         #expect(
             isBumped {
                 expose()
-                cache.doubtNames()
+                cache.markEntriesUncertain()
             })
-        #expect(isBumped { expose(isElsewhere: true) })
+        #expect(isBumped { expose(isOnOtherMount: true) })
         #expect(
             isBumped {
                 for number in 0..<60_000 { _ = cache.expose("name\(number)", nil, below: directory, at: ctime) { true } }
@@ -83,7 +83,7 @@ struct BumpByTimeTests {
             isBumped {
                 expose()
                 cache.invalidateAllEntries()
-                expose(isTold: false)
+                expose(stampsEveryChange: false)
             } == false, "two bumps")
         #expect(isBumped { expose() } == false)
     }
@@ -97,22 +97,22 @@ struct BumpByTimeTests {
     /// The kernel stamps the names of a listing when it uses it, which may be in a later epoch.
     @Test func namesOfAListingThatIsUsedLateAreTakenBackAgain() {
         let listing = UnusedListing(of: directory, cache)
-        listing.isMade()
-        listing.shows("listed", NodeID(4))
+        listing.begin()
+        listing.append("listed", NodeID(4))
         expose()
         cache.invalidateAllEntries()
-        let due = cache.nextDue
+        let due = cache.nextDeadline
         #expect(due != nil)
         // Somebody else looks a name up meanwhile; the listing's own handle is never used again.
         expose()
         cache.tick((due ?? 0) + 1) { _ in true }
         #expect(bumps == 2)
         #expect(names.isEmpty)
-        listing.isUsed()
+        listing.markUsed()
         #expect(names == [Array("listed".utf8CString)])
         cache.tick((due ?? 0) + 2 * Self.second) { _ in true }
         #expect(bumps == 3)
-        #expect(cache.nextDue == nil)
+        #expect(cache.nextDeadline == nil)
     }
 
     /// Nothing was due, so the clock slept without end.
@@ -120,21 +120,21 @@ struct BumpByTimeTests {
         let rung = Atomic(0)
         cache.onEarlierDeadline { rung.add(1, ordering: .relaxed) }
         let listing = UnusedListing(of: directory, cache)
-        listing.isMade()
-        #expect(cache.nextDue == nil)
+        listing.begin()
+        #expect(cache.nextDeadline == nil)
         cache.invalidateAllEntries()
-        #expect(cache.nextDue != nil)
+        #expect(cache.nextDeadline != nil)
         #expect(rung.load(ordering: .relaxed) == 1)
         // One that failed shows nothing: its directory is not one of which a name was handed out.
-        listing.isUsed()
+        listing.markUsed()
         cache.invalidateAllEntries()
-        #expect(cache.nextDue == nil)
+        #expect(cache.nextDeadline == nil)
         #expect(directory.lastExposure.load(ordering: .relaxed) == 0)
     }
 
     @Test func eachNameOfAnObjectIsKnown() {
         for name in ["a", "b", "a"] {
-            _ = cache.expose(name, NamedChild(node: file, isElsewhere: false), below: directory, at: ctime) { true }
+            _ = cache.expose(name, NamedChild(node: file, isOnOtherMount: false), below: directory, at: ctime) { true }
         }
         #expect(names.count == 3)
     }
@@ -145,7 +145,7 @@ struct BumpByTimeTests {
         expose()
         cache.suspend(.policyChange)
         cache.tick(SystemTime.monotonic() + 2 * Self.second) { _ in true }
-        #expect(cache.nextDue == nil)
+        #expect(cache.nextDeadline == nil)
         cache.resume(.mountsBelow)
         #expect(bumps == 0)
         cache.suspend(.severalMounts)
@@ -158,16 +158,16 @@ struct BumpByTimeTests {
 
     @Test func aFileThatWasAnsweredWithoutATimeHasOneBehindABump() {
         func time() -> Double {
-            cache.expose("name", NamedChild(node: file, isElsewhere: false), below: directory, at: ctime) { true }
+            cache.expose("name", NamedChild(node: file, isOnOtherMount: false), below: directory, at: ctime) { true }
         }
         #expect(time() > 0)
-        cache.answerWithoutTime(file)
+        cache.noteUncacheableEntry(file)
         #expect(time() > 0)
         #expect(bumps == 1)
         #expect(time() > 0)
         #expect(bumps == 1)
         // Whoever has a name in an open directory and one in a closed one bumps once in a second.
-        cache.answerWithoutTime(file)
+        cache.noteUncacheableEntry(file)
         #expect(time() == 0)
         #expect(bumps == 1)
         cache.invalidateAllEntries()
@@ -180,7 +180,7 @@ struct BumpByTimeTests {
         let child = Node(id: NodeID(5), object: directory.object)
         func isMarked() -> Bool { child.revalidation.isPossible }
         func time(isListed: Bool = false) -> Double {
-            cache.expose("child", NamedChild(node: child, isElsewhere: false), below: directory, at: ctime, isListed: isListed) { true }
+            cache.expose("child", NamedChild(node: child, isOnOtherMount: false), below: directory, at: ctime, isListed: isListed) { true }
         }
         #expect(time() > 0)
         #expect(time(isListed: true) > 0)
@@ -196,15 +196,15 @@ struct BumpByTimeTests {
     @Test func whatIsKnownStillIsDroppedByABump() throws {
         expose()
         let before = try #require(bumps)
-        cache.bumpSoon()
+        cache.requestBump()
         #expect(bumps == before)
-        let due = cache.nextDue ?? .max
+        let due = cache.nextDeadline ?? .max
         #expect(due <= SystemTime.monotonic())
         cache.tick(due) { _ in true }
         cache.tick(due) { _ in true }
         #expect(bumps == before + 1)
         cache.suspend(.mountsBelow)
-        cache.bumpSoon()
+        cache.requestBump()
         cache.tick(SystemTime.monotonic()) { _ in true }
         #expect(bumps == before + 1)
     }
@@ -212,17 +212,19 @@ struct BumpByTimeTests {
     /// Only then is a FORGET waited for.
     @Test func aDirectoryIsAskedForAgainWithoutABump() {
         let child = Node(id: NodeID(5), object: directory.object)
-        func isAskedAgain() -> Bool { cache.isAskedAgain(child) }
-        func time() -> Double { cache.expose("child", NamedChild(node: child, isElsewhere: false), below: directory, at: ctime) { true } }
-        #expect(!isAskedAgain())
+        func isUnexpectedLookup() -> Bool { cache.isUnexpectedLookup(child) }
+        func time() -> Double {
+            cache.expose("child", NamedChild(node: child, isOnOtherMount: false), below: directory, at: ctime) { true }
+        }
+        #expect(!isUnexpectedLookup())
         #expect(time() > 0)
-        #expect(isAskedAgain())
+        #expect(isUnexpectedLookup())
         cache.invalidateAllEntries()
-        #expect(!isAskedAgain())
+        #expect(!isUnexpectedLookup())
         #expect(time() > 0)
-        #expect(isAskedAgain())
+        #expect(isUnexpectedLookup())
         cache.suspend(.mountsBelow)
-        #expect(!isAskedAgain())
+        #expect(!isUnexpectedLookup())
     }
 
     /// Not even if nothing is handed out that would be known.
@@ -235,7 +237,7 @@ struct BumpByTimeTests {
             cache.tick(now + UInt64(seconds * 1e9) + 1_000_000) { _ in true }
         }
         #expect(bumps == 6)
-        #expect(cache.nextDue == nil)
+        #expect(cache.nextDeadline == nil)
     }
 
     /// Where the batch of a suspension had it, the kernel has used it before the batch was done.
@@ -244,19 +246,19 @@ struct BumpByTimeTests {
         let batch = try #require(cache.suspendForMountsBelow(unused: listing.takeUnused()))
         cache.finish(batch.ticket)
         cache.invalidateEntries(below: directory)
-        listing.isUsed()
+        listing.markUsed()
         cache.invalidateEntries(below: directory)
         #expect(bumps == 0)
-        #expect(cache.takeLateNames() == nil)
+        #expect(cache.takeDeferredEntries() == nil)
     }
 
     @Test func notAllListingsShowObjects() {
         #expect(cache.mayShowObjects)
         let name = String(repeating: "n", count: 255)
         let listing = listing("first")
-        while cache.mayShowObjects { listing.shows(name, NodeID(4)) }
+        while cache.mayShowObjects { listing.append(name, NodeID(4)) }
         #expect((60_000...70_000).contains(listing.takeUnused().size / 272))
-        listing.isUsed()
+        listing.markUsed()
         #expect(cache.mayShowObjects)
     }
 
@@ -280,16 +282,16 @@ struct BumpByTimeTests {
         cache.finish(batch.ticket)
         cache.invalidateEntries(below: directory)
         #expect(bumps == 1, "not all are taken back")
-        let late = try #require(cache.takeLateNames())
+        let late = try #require(cache.takeDeferredEntries())
         var moved: [[CChar]] = []
         late.names.forEach { moved.append($0.bytes) }
         #expect(moved == [Array("moved".utf8CString)])
         cache.finish(late.ticket)
-        #expect(cache.nextDue == nil)
+        #expect(cache.nextDeadline == nil)
         // Nothing is believed now.
         cache.move(file.id, from: directory, to: "again", below: directory)
         cache.invalidateAllEntries()
-        #expect(cache.takeLateNames() == nil && bumps == 1)
+        #expect(cache.takeDeferredEntries() == nil && bumps == 1)
     }
 
     @Test func renamingHoldsNoMemory() {
@@ -307,29 +309,29 @@ struct BumpByTimeTests {
         let suspended = cache.suspendForMountsBelow(unused: ExposedEntries())
         #expect(suspended != nil)
         // The time of the names is no reason now.
-        cache.tick(cache.nextDue ?? 0) { _ in true }
-        let end = cache.nextDue ?? 0
+        cache.tick(cache.nextDeadline ?? 0) { _ in true }
+        let end = cache.nextDeadline ?? 0
         cache.tick(end - 1) { _ in true }
         #expect(bumps == 0)
         cache.tick(end) { _ in true }
         #expect(bumps == 1)
         #expect(names.isEmpty)
         // What the listing shows when it is used at last lives from then, and whoever takes names back is not there yet.
-        #expect(cache.nextDue == end + Self.second)
+        #expect(cache.nextDeadline == end + Self.second)
         cache.tick(end + Self.second) { _ in true }
         #expect(bumps == 2)
         suspended.map { cache.finish($0.ticket) }
-        #expect(cache.nextDue == nil)
+        #expect(cache.nextDeadline == nil)
         cache.resume(.mountsBelow)
         expose()
         #expect(cache.suspendForMountsBelow(unused: ExposedEntries()).map { cache.finish($0.ticket) } != nil)
-        #expect(cache.nextDue == nil)
+        #expect(cache.nextDeadline == nil)
     }
 
     private func listing(_ name: String) -> UnusedListing {
         let listing = UnusedListing(of: directory, cache)
-        listing.isMade()
-        listing.shows(name, NodeID(4))
+        listing.begin()
+        listing.append(name, NodeID(4))
         return listing
     }
 
@@ -337,11 +339,11 @@ struct BumpByTimeTests {
     @Test func aListingThatIsUsedDuringASuspensionIsTakenBackByName() {
         func late() -> [[CChar]] {
             var late: [[CChar]] = []
-            cache.takeLateNames()?.names.forEach { late.append($0.bytes) }
+            cache.takeDeferredEntries()?.names.forEach { late.append($0.bytes) }
             return late
         }
         let earlier = listing("earlier")
-        listing("used before").isUsed()
+        listing("used before").markUsed()
         cache.invalidateAllEntries()
         let present = listing("present")
         expose()
@@ -349,14 +351,14 @@ struct BumpByTimeTests {
         cache.onEarlierDeadline { rung.add(1, ordering: .relaxed) }
         #expect(cache.suspendForMountsBelow(unused: ExposedEntries()) != nil)
         // Of this epoch: its names were noted when they were looked for, and are being taken back with the others.
-        present.isUsed()
+        present.markUsed()
         #expect(late() == [])
         #expect(rung.exchange(0, ordering: .relaxed) == 1)
-        earlier.isUsed()
+        earlier.markUsed()
         #expect(rung.load(ordering: .relaxed) == 1)
-        #expect(cache.nextDue == 0)
+        #expect(cache.nextDeadline == 0)
         #expect(late() == [Array("earlier".utf8CString)])
-        #expect(cache.nextDue != 0)
+        #expect(cache.nextDeadline != 0)
     }
 
     /// Whoever holds a directory can keep late names waiting too. Until they are taken back a revocation bumps, and after a
@@ -365,8 +367,8 @@ struct BumpByTimeTests {
         let earlier = listing("earlier")
         cache.invalidateAllEntries()
         let suspended = try #require(cache.suspendForMountsBelow(unused: ExposedEntries()))
-        earlier.isUsed()
-        let late = try #require(cache.takeLateNames())
+        earlier.markUsed()
+        let late = try #require(cache.takeDeferredEntries())
         cache.finish(suspended.ticket)
         cache.invalidateEntries(below: directory)
         #expect(bumps == 2, "the names of the suspension are taken back, the late ones are not")
@@ -375,7 +377,7 @@ struct BumpByTimeTests {
         cache.finish(late.ticket)
         cache.invalidateEntries(below: directory)
         #expect(bumps == 3)
-        #expect(cache.nextDue == nil)
+        #expect(cache.nextDeadline == nil)
     }
 
     /// A revocation while the directories are looked at ends what they were looked at for.
@@ -386,7 +388,7 @@ struct BumpByTimeTests {
             return true
         }
         #expect(bumps == 1)
-        #expect(cache.nextDue == nil)
+        #expect(cache.nextDeadline == nil)
     }
 
     /// A mount that nobody uses rests, and no name outlives its time of two hours (R8).
@@ -399,7 +401,7 @@ struct BumpByTimeTests {
             cache.tick(begin + seconds * 2 * Self.second) { _ in true }
         }
         #expect(seconds == 61)
-        #expect(cache.nextDue == nil)
+        #expect(cache.nextDeadline == nil)
         expose()
         seconds = 0
         while bumps == 1, seconds < 4000 {

@@ -13,7 +13,7 @@ import Testing
 /// A backing directory in a temporary place and file systems over it, asked without a kernel between.
 final class ConfinedTree {
     let top: String
-    let share = Share()
+    let mounts = TreeMounts()
     let confined: FileSystem
     let free: FileSystem
     let caller = Caller(uid: geteuid(), gid: getegid(), tid: 0)
@@ -44,10 +44,10 @@ final class ConfinedTree {
                 directory: Syscall.open(path, OpenFlag.readOnly | OpenFlag.directory), metadataName: "user.aclfs",
                 descriptorBudget: 64, report: { _ in })
         }
-        confined = FileSystem(tree: try tree(), options: options, share: share, profile: profile)
-        free = FileSystem(tree: try tree(), options: options, share: share)
-        try share.join(confined)
-        try share.join(free)
+        confined = FileSystem(tree: try tree(), options: options, mounts: mounts, profile: profile)
+        free = FileSystem(tree: try tree(), options: options, mounts: mounts)
+        try confined.join()
+        try free.join()
         let data = layout == .ios ? Self.iosData : Self.data
         for directory in [
             "etc", "Users/ann/Downloads", "Users/ann/Music", "Users/ann/Documents", data + "/Documents",
@@ -57,8 +57,8 @@ final class ConfinedTree {
     }
 
     deinit {
-        share.leave(confined)
-        share.leave(free)
+        confined.leave()
+        free.leave()
         try? FileManager.default.removeItem(atPath: top)
     }
 
@@ -80,7 +80,7 @@ final class ConfinedTree {
         let fileSystem = fileSystem ?? confined
         var node = NodeID.root
         for name in path.split(separator: "/") {
-            switch try fileSystem.lookup(String(name), in: node, caller) {
+            switch try fileSystem.operations.lookups.lookup(String(name), in: node, caller) {
             case .found(let entry): node = entry.node
             case .absent: throw .noent
             }
@@ -101,31 +101,33 @@ final class ConfinedTree {
     }
 
     func stat(_ path: String) -> String {
-        word { () throws(Errno) in _ = try confined.status(node(path), nil, caller) }
+        word { () throws(Errno) in _ = try confined.operations.attributes.status(node(path), nil, caller) }
     }
 
     func open(_ path: String, _ flags: Int32) -> String {
-        word { () throws(Errno) in confined.release(try confined.open(node(path), flags: flags, caller).handle) }
+        word { () throws(Errno) in
+            confined.operations.gaps.release(try confined.operations.opens.open(node(path), flags: flags, caller).handle)
+        }
     }
 
     func list(_ path: String) -> String {
-        word { () throws(Errno) in confined.handles.remove(try confined.openDirectory(node(path), caller).handle) }
+        word { () throws(Errno) in confined.handles.remove(try confined.operations.directories.openDirectory(node(path), caller).handle) }
     }
 
     func make(_ new: NewObject, _ path: String) -> String {
         let (parent, name) = split(path)
-        return word { () throws(Errno) in _ = try confined.make(new, name, in: node(parent), mode: 0o777, caller) }
+        return word { () throws(Errno) in _ = try confined.operations.names.make(new, name, in: node(parent), mode: 0o777, caller) }
     }
 
     func link(_ path: String, _ newPath: String) -> String {
         let (parent, name) = split(newPath)
-        return word { () throws(Errno) in _ = try confined.link(node(path), as: name, in: node(parent), caller) }
+        return word { () throws(Errno) in _ = try confined.operations.names.link(node(path), as: name, in: node(parent), caller) }
     }
 
     func rename(_ path: String, _ newPath: String, exchange: Bool = false, on fileSystem: FileSystem? = nil) -> String {
         let (from, to) = (split(path), split(newPath))
         return word { () throws(Errno) in
-            try (fileSystem ?? confined).rename(
+            try (fileSystem ?? confined).operations.names.rename(
                 from.1, in: node(from.0, on: fileSystem), to: to.1, in: node(to.0, on: fileSystem),
                 flags: exchange ? RenameFlag.exchange : 0, caller)
         }
@@ -133,7 +135,7 @@ final class ConfinedTree {
 
     func remove(_ path: String, directory: Bool = false) -> String {
         let (parent, name) = split(path)
-        return word { () throws(Errno) in try confined.remove(name, in: node(parent), directory: directory, caller) }
+        return word { () throws(Errno) in try confined.operations.names.remove(name, in: node(parent), directory: directory, caller) }
     }
 
     /// What asks writesecurity of the object itself.
@@ -142,7 +144,7 @@ final class ConfinedTree {
             let value = Array("hidden".utf8)
             let result = value.withUnsafeBytes { bytes in
                 Result { () throws(Errno) in
-                    try confined.setXattr(node, "system.aclfs.flags", bytes, flags: 0, caller)
+                    try confined.operations.xattrs.setXattr(node, "system.aclfs.flags", bytes, flags: 0, caller)
                 }
             }
             try result.get()

@@ -39,7 +39,7 @@ final class CreationNotesTests {
     private func loaded(_ tree: BackingTree, _ name: String = "d") throws -> ObjectState {
         let fileSystem = FileSystem(tree: tree, options: MountOptions())
         let found = try tree.object(at: name.isEmpty ? [] : [Array(name.utf8)])
-        return try fileSystem.load(found, .unconfined)
+        return try fileSystem.loader.load(found, .unconfined)
     }
 
     /// As a daemon that notes a creation and dies before the object is finished; the object is made by `make`.
@@ -95,8 +95,8 @@ final class CreationNotesTests {
         let tree = try tree()
         let fileSystem = FileSystem(tree: tree, options: MountOptions(), creationNotes: opened(tree))
         let caller = Caller(uid: geteuid(), gid: getegid(), tid: 0)
-        _ = try fileSystem.make(.directory, "made", in: .root, mode: 0o700, caller)
-        #expect(throws: Errno.exist) { _ = try fileSystem.make(.directory, "d", in: .root, mode: 0o700, caller) }
+        _ = try fileSystem.operations.names.make(.directory, "made", in: .root, mode: 0o700, caller)
+        #expect(throws: Errno.exist) { _ = try fileSystem.operations.names.make(.directory, "d", in: .root, mode: 0o700, caller) }
         // It died here: the file of notes is there, with nothing in it.
         _ = opened(try self.tree())
         #expect(exists("made") && exists("d") && reported.isEmpty)
@@ -144,7 +144,7 @@ final class CreationNotesTests {
     @Test func anObjectOfAnotherMomentStays() throws {
         Self.file(source + "/d/new")
         let tree = try tree()
-        let leftovers = CreationLeftovers(tree, isServers: false)
+        let leftovers = CreationLeftovers(tree, isOnServer: false)
         let directory = try loaded(tree)
         var status = stat()
         #expect(lstat(source + "/d/new", &status) == 0)
@@ -170,7 +170,7 @@ final class CreationNotesTests {
         let note = CreationNote(
             time: Timespec(sec: 0, nsec: 0), mode: S_IFREG | 0o600, maker: 4_294_967_294, owner: 501, inode: directory.status.inode,
             handle: directory.object.key.handle, name: Array("new".utf8), path: nil)
-        #expect(try CreationLeftovers(tree, isServers: false).remove(note))
+        #expect(try CreationLeftovers(tree, isOnServer: false).remove(note))
         #expect(!exists("d/new"))
     }
 

@@ -10,7 +10,7 @@ import Testing
     private let key = ObjectKey(device: 1, inode: 2, handle: nil)
     private let other = ObjectKey(device: 1, inode: 3, handle: nil)
     /// Over as soon as the act has begun.
-    private let none = HeldFiles.Patience(free: 60_000_000_000, act: 1)
+    private let none = HeldFiles.Deadlines(untilFree: 60_000_000_000, step: 1)
 
     /// Holds what it runs on until it is let go.
     private final class Holder: Sendable {
@@ -51,7 +51,7 @@ import Testing
         let holder = Holder()
         let takenBack = Monitor<Int?>(nil)
         #expect(throws: Errno.held) {
-            try held.run([key], for: 1, none, changes: true, unwanted: { value in takenBack.withLock { $0 = value } }) {
+            try held.run([key], for: 1, none, changes: true, discard: { value in takenBack.withLock { $0 = value } }) {
                 _ throws(Errno) in
                 holder.hold()
                 return 7

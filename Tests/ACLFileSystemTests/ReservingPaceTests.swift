@@ -7,7 +7,7 @@ struct ReservingPaceTests {
     /// The longest piece after the first few, where a mebibyte takes so many microseconds.
     private func settled(microsecondsPerMebibyte: UInt64) -> (piece: UInt64, nanoseconds: UInt64) {
         var pace = ReservingPace()
-        for _ in 0..<100 { pace.took((pace.piece >> 20) * microsecondsPerMebibyte * 1000, for: pace.piece) }
+        for _ in 0..<100 { pace.record((pace.piece >> 20) * microsecondsPerMebibyte * 1000, for: pace.piece) }
         return (pace.piece, (pace.piece >> 20) * microsecondsPerMebibyte * 1000)
     }
 
@@ -21,13 +21,13 @@ struct ReservingPaceTests {
     @Test func theFirstPieceIsNotLargeAndALateOneMayBe() {
         var pace = ReservingPace()
         #expect(pace.piece <= 64 << 20)
-        pace.took(1000, for: pace.piece)
+        pace.record(1000, for: pace.piece)
         #expect(pace.piece > 64 << 20)
         let grown = pace.piece
         // A small rest that was quick says nothing of large ones.
-        pace.took(1000, for: 4096)
+        pace.record(1000, for: 4096)
         #expect(pace.piece == grown)
-        pace.took(200_000_000, for: 4096)
+        pace.record(200_000_000, for: 4096)
         #expect(pace.piece < grown)
     }
 }

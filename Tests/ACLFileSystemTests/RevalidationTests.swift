@@ -6,17 +6,17 @@ import Testing
 @Suite struct RevalidationTests {
     @Test func attemptsGrowApart() {
         let revalidation = Revalidation()
-        let unmarked = revalidation.nextAttempt()
+        let unmarked = revalidation.beginAttempt()
         #expect(unmarked == nil)
         revalidation.mark()
         for seconds: UInt64 in [1, 2, 4, 8, 16, 32, 64, 64] {
-            let due = revalidation.nextAttempt()
-            let whileQueued = revalidation.nextAttempt()
+            let due = revalidation.beginAttempt()
+            let whileQueued = revalidation.beginAttempt()
             #expect(due == seconds)
             #expect(whileQueued == nil)
             // What may be waited for is no attempt.
-            revalidation.noteDrop()
-            revalidation.attemptIsOver()
+            revalidation.noteInvalidation()
+            revalidation.endAttempt()
         }
         let isEarly = revalidation.isEarlyAttempt
         #expect(!isEarly)
@@ -25,22 +25,22 @@ import Testing
     @Test func aForgetIsWaitedForSevenTimes() {
         let revalidation = Revalidation()
         revalidation.mark()
-        _ = revalidation.nextAttempt()
-        let beforeTheDrop = revalidation.mayAwaitForget()
+        _ = revalidation.beginAttempt()
+        let beforeTheDrop = revalidation.takeForgetWait()
         #expect(!beforeTheDrop)
         for _ in 1...2 {
-            revalidation.noteDrop()
-            let waits = (1...9).count { _ in revalidation.mayAwaitForget() }
+            revalidation.noteInvalidation()
+            let waits = (1...9).count { _ in revalidation.takeForgetWait() }
             #expect(waits == 7)
         }
-        let (isMarked, attempt) = (revalidation.isPossible, revalidation.nextAttempt())
+        let (isMarked, attempt) = (revalidation.isPossible, revalidation.beginAttempt())
         #expect(isMarked)
         #expect(attempt == nil, "still queued")
-        revalidation.noteDrop()
-        revalidation.attemptIsOver()
-        let afterwards = revalidation.mayAwaitForget()
+        revalidation.noteInvalidation()
+        revalidation.endAttempt()
+        let afterwards = revalidation.takeForgetWait()
         #expect(!afterwards)
-        let next = revalidation.nextAttempt()
+        let next = revalidation.beginAttempt()
         #expect(next == 2)
     }
 }

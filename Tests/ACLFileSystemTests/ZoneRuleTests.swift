@@ -97,7 +97,7 @@ import Testing
         let (sub, file) = (try tree.node("Users/ann/Downloads/sub"), try tree.node("Users/ann/Downloads/sub/file"))
         let victim = try tree.node("Users/ann/Downloads/victim")
         func looksUp() -> String {
-            tree.word { () throws(Errno) in _ = try tree.confined.lookup("file", in: sub, tree.caller) }
+            tree.word { () throws(Errno) in _ = try tree.confined.operations.lookups.lookup("file", in: sub, tree.caller) }
         }
         for _ in 0..<3 {
             #expect(looksUp() == "ok" && tree.setFlags(file) == "ok" && tree.setFlags(victim) == "ok")
@@ -126,26 +126,26 @@ import Testing
         #expect(tree.setFlags(writing) == "ok", "it has the third name")
         #expect(tree.remove("Users/ann/Downloads/third") == "ok")
         #expect(tree.setFlags(writing) == "EPERM", "it stands where only reading passes")
-        tree.confined.forgetLookups(of: writing, 10)
+        tree.confined.operations.lookups.forgetLookups(of: writing, 10)
         #expect(try tree.node("Users/ann/Music/file") == reading)
-        tree.confined.forgetLookups(of: reading, 10)
-        #expect(tree.confined.nodes.find(reading) == nil && tree.confined.nodes.find(writing) == nil)
+        tree.confined.operations.lookups.forgetLookups(of: reading, 10)
+        #expect(tree.confined.loader.nodes.find(reading) == nil && tree.confined.loader.nodes.find(writing) == nil)
         #expect(try tree.node("Users/ann/Music/file") != reading)
     }
 
     @Test func unnamedFiles() throws {
         let tree = try ConfinedTree()
         let victim = try tree.node("Users/ann/Downloads/victim")
-        let handle = try tree.confined.open(victim, flags: O_RDWR, tree.caller).handle
+        let handle = try tree.confined.operations.opens.open(victim, flags: O_RDWR, tree.caller).handle
         #expect(tree.remove("Users/ann/Downloads/victim") == "ok")
         #expect(tree.setFlags(victim) == "ok")
-        tree.confined.release(handle)
+        tree.confined.operations.gaps.release(handle)
         let downloads = try tree.node("Users/ann/Downloads")
-        let (entry, opening) = try tree.confined.openUnnamed(in: downloads, flags: O_RDWR, mode: 0o600, tree.caller)
+        let (entry, opening) = try tree.confined.operations.opens.openUnnamed(in: downloads, flags: O_RDWR, mode: 0o600, tree.caller)
         #expect(tree.setFlags(entry.node) == "ok")
         func give(_ name: String, _ directory: String) -> String {
             tree.word { () throws(Errno) in
-                _ = try tree.confined.link(entry.node, as: name, in: tree.node(directory), tree.caller)
+                _ = try tree.confined.operations.names.link(entry.node, as: name, in: tree.node(directory), tree.caller)
             }
         }
         #expect(give("new", "Users/ann/Music") == "EPERM")
@@ -153,11 +153,11 @@ import Testing
         #expect(give("new", data + "/Documents") == "ok")
         #expect(tree.setFlags(entry.node) == "ok")
         #expect(try tree.node(data + "/Documents/new") == entry.node)
-        tree.confined.release(opening.handle)
+        tree.confined.operations.gaps.release(opening.handle)
         let music = try tree.node("Users/ann/Music")
         #expect(
             tree.word { () throws(Errno) in
-                _ = try tree.confined.openUnnamed(in: music, flags: O_RDWR, mode: 0o600, tree.caller)
+                _ = try tree.confined.operations.opens.openUnnamed(in: music, flags: O_RDWR, mode: 0o600, tree.caller)
             } == "EPERM")
     }
 
@@ -205,9 +205,9 @@ import Testing
         // It ends by itself.
         let end = SystemTime.now().sec + 1
         try tree.confined.changeGrants([grant(.readWrite, expires: end)])
-        #expect(tree.confined.view?.nextExpiry != nil)
+        #expect(tree.confined.loader.view?.nextExpiry != nil)
         while SystemTime.now().sec < end { usleep(10_000) }
         #expect(tree.stat(file) == "EPERM")
-        #expect(tree.confined.view?.takeExpiry() == true && tree.confined.view?.nextExpiry == nil)
+        #expect(tree.confined.loader.view?.takeExpiry() == true && tree.confined.loader.view?.nextExpiry == nil)
     }
 }

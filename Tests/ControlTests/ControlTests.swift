@@ -86,7 +86,7 @@ struct ControlTests {
         #expect(own.output.contains("uid 65534") && !own.output.contains("uid 12345"))
     }
 
-    private func asNobody(_ mount: LiveMount, _ script: String) -> Outcome {
+    private func asNobody(_ mount: LiveMount, _ script: String) -> CommandResult {
         let user = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
         return LiveMount.run(user + ["/bin/sh", "-c", "cd \(mount.share); \(script)"])
     }

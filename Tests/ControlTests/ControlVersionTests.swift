@@ -1,6 +1,7 @@
 import ACLFormats
 import Foundation
 import LinuxSystem
+import TestSupport
 import Testing
 
 /// A command and a daemon of different versions of the messages (docs/control.md "Versions").

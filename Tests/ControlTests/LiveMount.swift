@@ -2,12 +2,7 @@ import ACLFormats
 import Foundation
 import LinuxSystem
 import TestSupport
-
-/// What a command said and how it ended.
-struct Outcome {
-    var status: Int32
-    var output: String
-}
+import Testing
 
 /// A mount of its own, made by the built program; gone when `end` was called.
 final class LiveMount {
@@ -18,38 +13,23 @@ final class LiveMount {
         return nil
     }()
 
-    /// Beside the test bundle.
-    static let program =
-        Bundle.allBundles.map(\.bundleURL).first { $0.pathExtension == "xctest" }
-        .map { $0.deletingLastPathComponent().appendingPathComponent("aclfs").path }
-        ?? URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent("aclfs").path
+    static let program = BuiltProgram.path("aclfs")
 
     let top: String
-    var share: String { "\(top)/share" }
+    let share: String
+    private var mounts: TestMounts?
 
     init() throws {
-        var template = Array("/tmp/aclfs-control.XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw CocoaError(.fileWriteUnknown) }
-        top = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        chmod(top, 0o755)
-        mkdir("\(top)/back", 0o700)
-        mkdir("\(top)/back/share", 0o755)
-        mkdir("\(top)/share", 0o755)
-        let outcome = Self.run([Self.program, "mount", "\(top)/back/share", "\(top)/share"])
-        guard outcome.status == 0 else {
-            throw NSError(domain: "mount", code: Int(outcome.status), userInfo: [NSLocalizedDescriptionKey: outcome.output])
-        }
+        let mounts = try TestMounts("control") { Issue.record(Comment(rawValue: $0)) }
+        top = mounts.directory.path
+        _ = mounts.directory.directory("back", mode: 0o700)
+        let backing = mounts.directory.directory("back/share")
+        share = mounts.directory.directory("share")
+        try mounts.mount(backing, at: share, "")
+        self.mounts = mounts
     }
 
-    func end() {
-        _ = Self.run([Self.program, "unmount", share])
-        // Somebody's look at all mounts may keep it busy for a moment.
-        if mounts.contains(" \(share) ") { _ = Self.run(["/bin/umount", "-l", share]) }
-        // Never remove through a mount that would not go.
-        if !mounts.contains(" \(share) ") { try? FileManager.default.removeItem(atPath: top) }
-    }
-
-    private var mounts: String { ProcFile.text("/proc/self/mounts") }
+    func end() { mounts = nil }
 
     func file(_ name: String, mode: mode_t, acl: String? = nil, flags: String? = nil) throws {
         let path = "\(share)/\(name)"
@@ -70,30 +50,13 @@ final class LiveMount {
         return "/run/aclfs/\(device.replacingOccurrences(of: ":", with: "-")).sock"
     }
 
-    func aclfs(_ arguments: String..., asNobody: Bool = false) -> Outcome {
+    func aclfs(_ arguments: String..., asNobody: Bool = false) -> CommandResult {
         let prefix = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
         return Self.run((asNobody ? prefix : []) + [Self.program] + arguments)
     }
 
-    static func run(_ words: [String]) -> Outcome {
-        // Not Foundation's Process: it waits for the daemon too, which inherits what it watches. A file rather
-        // than a pipe for the same reason.
-        let path = "/tmp/aclfs-control-output.\(UUID().uuidString)"
-        defer { unlink(path) }
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 1, path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0o600)
-        posix_spawn_file_actions_adddup2(&actions, 1, 2)
-        var argv: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-        defer { for word in argv { free(word) } }
-        var pid: pid_t = 0
-        guard posix_spawn(&pid, words[0], &actions, nil, &argv, environ) == 0 else {
-            return Outcome(status: -1, output: "\(words[0]) cannot be started")
-        }
-        var status: Int32 = 0
-        while waitpid(pid, &status, 0) < 0, errno == EINTR {}
-        let text = (try? Data(contentsOf: URL(fileURLWithPath: path))).map { String(decoding: $0, as: UTF8.self) }
-        return Outcome(status: status & 0x7F == 0 ? status >> 8 & 0xFF : -1, output: text ?? "")
+    /// As `Spawn.run`, with the output to the byte.
+    static func run(_ words: [String]) -> CommandResult {
+        (try? Spawn.run(words, isTrimmed: false)) ?? CommandResult(status: -1, output: "\(words[0]) cannot be started")
     }
 }

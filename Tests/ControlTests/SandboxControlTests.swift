@@ -1,6 +1,7 @@
 import ACLFormats
 import Foundation
 import LinuxSystem
+import TestSupport
 import Testing
 
 /// Messages about profiles and grants that no command sends.

@@ -1,6 +1,7 @@
 import ACLFormats
 import Foundation
 import LinuxSystem
+import TestSupport
 import Testing
 
 /// A view is given only to who shows that he reaches the mount, and only for a profile that is whole.

@@ -40,7 +40,7 @@ final class HelloHandler: RequestHandler, @unchecked Sendable {
         _ node: NodeID, handle: HandleID, dataOnly: Bool, caller: Caller, reply: consuming EmptyReply
     ) {
         let interruption = reply.interruption
-        while !interruption.hasCome { usleep(1000) }
+        while !interruption.hasArrived { usleep(1000) }
         seen.withLock { $0.interrupted += 1 }
         reply.fail(EINTR)
     }

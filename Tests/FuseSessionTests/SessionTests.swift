@@ -32,7 +32,7 @@ private let isLong = getenv("ACLFS_TEST_LONG").map { String(cString: $0) == "1" 
 private func errnoOf(_ call: () -> Int32) -> Int32 { call() == 0 ? 0 : errno }
 
 // The limit counts the time in which suites that block hold all threads of the test run, too: in a long run most of it.
-@Suite(.serialized, .enabled(if: mountable), .timeLimit(.minutes(isLong ? 120 : 10)))
+@Suite(.serialized, .enabled(if: mountable, "needs root and /dev/fuse"), .timeLimit(.minutes(isLong ? 120 : 10)))
 struct SessionTests {
     @Test(arguments: transports) func serves(_ transport: Transport) throws {
         let handler = HelloHandler()
@@ -146,7 +146,7 @@ struct SessionTests {
         #expect(handler.seen.withLock { $0.destroyed } == 1)
     }
 
-    @Test(.enabled(if: Glibc.access("/usr/bin/fusermount3", X_OK) == 0))
+    @Test(.enabled(if: Glibc.access("/usr/bin/fusermount3", X_OK) == 0, "needs fusermount3"))
     func mountsThroughFusermount() throws {
         let mount = try LiveMount(HelloHandler(), throughFusermount: true)
         #expect(output(of: "cat \(mount.path)/hello") == "hello, world\n")

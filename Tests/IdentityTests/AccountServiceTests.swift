@@ -13,7 +13,7 @@ struct AccountServiceTests {
 
     private func service(_ change: (inout AccountService.Limits) -> Void = { _ in }) -> AccountService {
         var limits = AccountService.Limits()
-        (limits.patience, limits.idleTime) = (600, 200)
+        (limits.timeout, limits.idleTime) = (600, 200)
         change(&limits)
         return AccountService(limits: limits) { [database] in database.answer($0) }
     }
@@ -83,7 +83,7 @@ struct AccountServiceTests {
     @Test("answers are kept for a while, absence for a shorter one, and never too many")
     func keeping() throws {
         database.release()
-        let service = service { ($0.lifetime, $0.absenceLifetime, $0.answers, $0.patience) = (60_000, 1, 3, 2000) }
+        let service = service { ($0.lifetime, $0.absenceLifetime, $0.answers, $0.timeout) = (60_000, 1, 3, 2000) }
         for _ in 0..<3 { _ = service.answer(to: .user(1), by: service.deadline()) }
         #expect(database.asked == [.user(1)])
         _ = service.answer(to: .userNamed("x"), by: service.deadline())
@@ -112,7 +112,7 @@ struct AccountServiceTests {
             _ = try DirectoryCredential("bob", from: TimedAccounts(service))
         }
         database.release()
-        let known = AccountIdentityNames(TimedAccounts(self.service { $0.patience = 5000 }))
+        let known = AccountIdentityNames(TimedAccounts(self.service { $0.timeout = 5000 }))
         #expect(known.name(of: GUID(user: 3))?.name == "user3")
     }
 

@@ -8,9 +8,9 @@ import Testing
 struct DirectoryGroupsTests {
     private let database = SlowDatabase()
 
-    private func cache(milliseconds: UInt32, patience: UInt64 = 5000, limit: Int = 4096) -> GroupCache {
+    private func cache(milliseconds: UInt32, timeout: UInt64 = 5000, limit: Int = 4096) -> GroupCache {
         var limits = AccountService.Limits()
-        limits.patience = patience
+        limits.timeout = timeout
         let service = AccountService(limits: limits) { [database] in database.answer($0) }
         return GroupCache(
             milliseconds: milliseconds, directory: DirectoryGroups(service, milliseconds: milliseconds, limit: limit))
@@ -51,7 +51,7 @@ struct DirectoryGroupsTests {
 
     @Test("a database that hangs or fails makes membership unknown, not absent")
     func failing() throws {
-        let cache = cache(milliseconds: 0, patience: 50)
+        let cache = cache(milliseconds: 0, timeout: 50)
         cache.prepare(uid: 4000)
         #expect(stranger(70, cache) == .unknown)
         database.release()

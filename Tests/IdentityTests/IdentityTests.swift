@@ -83,7 +83,7 @@ struct AccountTests {
 struct RequestCredentialTests {
     let cache = GroupCache()
 
-    @Test("a thread with the request's ids has the groups that /proc shows", .enabled(if: geteuid() == 0))
+    @Test("a thread with the request's ids has the groups that /proc shows", .enabled(if: geteuid() == 0, "needs root"))
     func groups() throws {
         let child = try Child(uid: 1234, gid: 1235, groups: [7, 8])
         var credential = RequestCredential(uid: 1234, gid: 1235, tid: child.pid, cache: cache)
@@ -100,7 +100,7 @@ struct RequestCredentialTests {
         }
     }
 
-    @Test("a list is used again within its lifetime, and not at all when that is zero", .enabled(if: geteuid() == 0))
+    @Test("a list is used again within its lifetime, and not at all when that is zero", .enabled(if: geteuid() == 0, "needs root"))
     func lifetime() throws {
         let (long, none) = (GroupCache(milliseconds: 60_000), GroupCache(milliseconds: 0))
         let child = try Child(uid: 1234, gid: 1235, groups: [7])
@@ -109,6 +109,34 @@ struct RequestCredentialTests {
         #expect(long.groups(tid: child.pid, uid: 1234, gid: 1235) == [7])
         #expect(none.groups(tid: child.pid, uid: 1234, gid: 1235) == nil)
         #expect(long.count == 1 && none.count == 0)
+    }
+
+    @Test("one request reads its groups once, whatever the lifetime and whatever happens meanwhile", .enabled(if: geteuid() == 0))
+    func onceForEachRequest() throws {
+        for lifetime: UInt32 in [0, 60_000] {
+            let cache = GroupCache(milliseconds: lifetime)
+            let child = try Child(uid: 1234, gid: 1235, groups: [7])
+            var first = RequestCredential(uid: 1234, gid: 1235, tid: child.pid, request: 5, cache: cache)
+            #expect(first.membership(inGroup: 7) == .member)
+            // A list that could not be read any more.
+            child.end()
+            var second = RequestCredential(uid: 1234, gid: 1235, tid: child.pid, request: 5, cache: cache)
+            #expect(second.membership(inGroup: 7) == .member)
+            var next = RequestCredential(uid: 1234, gid: 1235, tid: child.pid, request: 6, cache: cache)
+            #expect(next.membership(inGroup: 7) == (lifetime == 0 ? .unknown : .member))
+        }
+    }
+
+    @Test("the list that a request was answered from is its own to the end", .enabled(if: geteuid() == 0))
+    func lifetimeThatEndsWithinARequest() throws {
+        let cache = GroupCache(milliseconds: 200)
+        let child = try Child(uid: 1234, gid: 1235, groups: [7])
+        #expect(cache.groups(tid: child.pid, uid: 1234, gid: 1235, request: 1) == [7])
+        #expect(cache.groups(tid: child.pid, uid: 1234, gid: 1235, request: 2) == [7])
+        child.end()
+        SystemTime.sleep(milliseconds: 250)
+        #expect(cache.groups(tid: child.pid, uid: 1234, gid: 1235, request: 2) == [7])
+        #expect(cache.groups(tid: child.pid, uid: 1234, gid: 1235, request: 1) == nil)
     }
 
     @Test("nobody's groups are known without a thread, or without ids")

@@ -117,7 +117,7 @@ struct ProcessTests {
     }
 }
 
-@Suite("mounts", .enabled(if: isRoot))
+@Suite("mounts", .enabled(if: isRoot, "needs root"))
 struct MountCallTests {
     @Test("a tmpfs is mounted and unmounted")
     func tmpfs() throws {

@@ -5,12 +5,15 @@ _aclfs_files() { compopt -o filenames; mapfile -t COMPREPLY < <(compgen "${2:--f
 
 _aclfs_mount_options() {
     # The word after the last comma is completed; what stands before it is kept.
-    local options='ro rw nosuid suid nodev dev noexec exec sync dirsync noatime relatime strictatime allow_other owners noowners acl noacl
-        securelevel= grpid nogrpid suiddir suiddir=all nosuiddir groups=process groups=directory groups_cache= metadata=auto metadata=trusted
-        metadata=user cache=auto cache=strict cache=exclusive special=gate special=open xattr_names=linux xattr_names=mac
-        xattr_names=both crossmounts nocrossmounts unknown99 source_mode=require-private nodiratime nosymfollow
-        remount fsname= passthrough=auto passthrough=off audit=denied audit=all audit_log= audit_limit= audit_user_limit= sandbox= bundle= home= layout=macos layout=ios zerofill=write zerofill=allocate zerofill=off zerofill_max= zerofill_budget=
-        transport=auto transport=uring transport=dev'
+    local options='ro rw securelevel= owners noowners acl noacl grpid nogrpid bsdgroups sysvgroups suiddir nosuiddir suiddir=all
+        groups=process groups=directory groups_cache= metadata=auto metadata=trusted metadata=user cache=auto cache=strict cache=exclusive
+        cache= crossmounts nocrossmounts xattr_names=linux xattr_names=mac xattr_names=both special=gate special=open passthrough=auto
+        passthrough=off transport=auto transport=uring transport=dev zerofill=write zerofill=allocate zerofill=off zerofill_max=
+        zerofill_budget=off zerofill_budget= unknown99 allow_other source_mode=require-private fsname= sandbox= bundle= home= layout=macos
+        layout=ios audit=off audit=denied audit=all audit_log= audit_limit= audit_user_limit= kernel_features=-epoch
+        kernel_features=-passthrough kernel_features=-uring kernel_features=-statx kernel_features=-killpriv2 kernel_features=-expire
+        kernel_features=-beneath suid nosuid dev nodev exec noexec sync async dirsync atime noatime diratime nodiratime relatime
+        norelatime symfollow nosymfollow strictatime nostrictatime context= fscontext= defcontext= rootcontext= remount'
     local before=
     [[ $1 == *,* ]] && before=${1%,*},
     local words
@@ -21,7 +24,7 @@ _aclfs_mount_options() {
 
 _aclfs() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-    local commands='mount unmount status chmod ls chflags backup sandbox explain effective help'
+    local commands='mount unmount status chmod ls chflags backup sandbox explain effective help version'
     local operations='open-read open-write open-append exec create mkdir unlink rmdir rename link chmod chown chflags
         setxattr getxattr listxattr stat readlink truncate utimes setacl access-r access-w access-x read write execute delete append list search add_file add_subdirectory delete_child readattr writeattr
         readextattr writeextattr readsecurity writesecurity'

@@ -4,7 +4,7 @@ function __aclfs_mounts
     awk '$3 == "fuse.aclfs" { print $2 }' /proc/self/mounts
 end
 
-set -l commands mount unmount status chmod ls chflags backup sandbox explain effective help
+set -l commands mount unmount status chmod ls chflags backup sandbox explain effective help version
 set -l none "not __fish_seen_subcommand_from $commands"
 
 complete -c aclfs -n $none -f -a mount -d 'Serve a directory at a mount point'
@@ -18,16 +18,20 @@ complete -c aclfs -n $none -f -a sandbox -d 'Check profiles, grant files to appl
 complete -c aclfs -n $none -f -a explain -d 'Say whether an operation is allowed, and why'
 complete -c aclfs -n $none -f -a effective -d 'List every right that a user has'
 complete -c aclfs -n $none -f -a help -d 'Show help'
+complete -c aclfs -n $none -f -a version -d 'Show the version'
 
 complete -c aclfs -n '__fish_seen_subcommand_from mount' -s f -d 'Stay in the foreground'
 complete -c aclfs -n '__fish_seen_subcommand_from mount' -s d -d 'Show requests'
 complete -c aclfs -n '__fish_seen_subcommand_from mount' -s o -x -d 'Mount options' -a '
-    ro rw nosuid suid nodev dev noexec exec sync dirsync noatime relatime strictatime allow_other owners noowners acl noacl securelevel=
-    grpid nogrpid suiddir suiddir=all nosuiddir groups=process groups=directory groups_cache= metadata=auto metadata=trusted metadata=user
-    cache=auto cache=strict cache=exclusive special=gate special=open xattr_names=linux xattr_names=mac xattr_names=both
-    crossmounts nocrossmounts unknown99 source_mode=require-private nodiratime nosymfollow remount passthrough=auto
-    passthrough=off zerofill=write zerofill=allocate zerofill=off zerofill_max= zerofill_budget= transport=auto
-    transport=uring transport=dev fsname= audit=denied audit=all audit_log= audit_limit= audit_user_limit= sandbox= bundle= home= layout=macos layout=ios'
+    ro rw securelevel= owners noowners acl noacl grpid nogrpid bsdgroups sysvgroups suiddir nosuiddir suiddir=all groups=process
+    groups=directory groups_cache= metadata=auto metadata=trusted metadata=user cache=auto cache=strict cache=exclusive cache= crossmounts
+    nocrossmounts xattr_names=linux xattr_names=mac xattr_names=both special=gate special=open passthrough=auto passthrough=off
+    transport=auto transport=uring transport=dev zerofill=write zerofill=allocate zerofill=off zerofill_max= zerofill_budget=off
+    zerofill_budget= unknown99 allow_other source_mode=require-private fsname= sandbox= bundle= home= layout=macos layout=ios audit=off
+    audit=denied audit=all audit_log= audit_limit= audit_user_limit= kernel_features=-epoch kernel_features=-passthrough
+    kernel_features=-uring kernel_features=-statx kernel_features=-killpriv2 kernel_features=-expire kernel_features=-beneath suid nosuid
+    dev nodev exec noexec sync async dirsync atime noatime diratime nodiratime relatime norelatime symfollow nosymfollow strictatime
+    nostrictatime context= fscontext= defcontext= rootcontext= remount'
 complete -c aclfs -n '__fish_seen_subcommand_from unmount' -s f -d 'Even if the daemon hangs'
 complete -c aclfs -n '__fish_seen_subcommand_from unmount status' -f -a '(__aclfs_mounts)'
 complete -c aclfs -n '__fish_seen_subcommand_from status explain effective' -l json -d 'Print JSON'

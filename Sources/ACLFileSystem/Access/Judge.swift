@@ -7,28 +7,33 @@ import LinuxSystem
 import MountOptions
 import SandboxPolicy
 
-/// Decides what callers of one mount may do, and remembers what it refused: the only place that asks the authorizer on a caller's
-/// behalf. It reads the facts that it is given and touches no object of the backing tree.
+/// Decides what callers of one mount may do, and records each denial. No other type asks the authorizer on a caller's behalf.
+///
+/// It reads the facts that it is given and touches no object of the backing tree.
 public final class Judge: Sendable {
-    /// Of a confined mount: the judge of the mount whose volume this is.
+    /// On a confined mount: the judge of the mount whose volume it shows. nil on any other.
     private let base: Judge?
     private let volumeState: Lock<VolumeState>
     let groups: GroupCache
-    /// Without `allow_other` the kernel lets nobody else in.
+    /// Without `allow_other` the kernel admits one user alone; nil with it.
     private let soleUser: SoleUser?
     let gate: SpecialFileGate
     public let counters = Counters()
     let denials = DenialLog()
-    /// What is judged is written to; nil: to none. Of a confined mount that of its base.
+    /// The log of decisions; nil if there is none. A confined mount writes to that of its base.
     let audit: AuditLog?
     private let tree: BackingTree
     private let profile: String?
-    /// By which the base keeps the denials of a confined mount apart.
+    /// Distinguishes the denials of a confined mount in the log of its base.
     private let number: UInt64
 
     /// - Parameters:
-    ///   - tree: numbers the objects that denials name.
-    ///   - profile: the name of what confines the mount; nil: nothing does.
+    ///   - options: of the mount.
+    ///   - tree: gives the inode numbers in denials.
+    ///   - base: the judge of the mount that a confined mount belongs to.
+    ///   - audit: the log of decisions; ignored if there is a base.
+    ///   - profile: the name of the profile that confines the mount; nil if none does.
+    ///   - number: of the mount, for the base's log of denials.
     init(
         _ options: MountOptions, _ tree: BackingTree, base: Judge?, audit: AuditLog?, profile: String?, number: UInt64
     ) {
@@ -40,84 +45,89 @@ public final class Judge: Sendable {
         gate = SpecialFileGate(options)
     }
 
-    /// The mount is gone.
+    /// Ends the logs. The mount is gone.
     func end() {
         base?.denials.end(number)
         if base == nil { audit?.end() }
     }
 
-    /// Somebody has moved the log of decisions away.
+    /// Opens the log of decisions anew after the administrator has moved it away.
     func reopenAudit() { if base == nil { audit?.reopen() } }
 
     /// The volume's state in force.
     var volume: VolumeState { base?.volume ?? volumeState.withLock { $0 } }
 
-    /// The caller holds the metadata lock for writing, so that no decision runs meanwhile.
+    /// Changes the volume's state. The caller holds the metadata lock for writing, so that no decision runs meanwhile.
     func changeVolume(_ body: (inout VolumeState) -> Void) {
         if let base { return base.changeVolume(body) }
         volumeState.withLock { body(&$0) }
     }
 
-    // MARK: Who asks
+    // MARK: Credentials
 
-    /// Before a request of this caller takes any lock: what the directory service says of the user.
+    /// Asks the directory service about the user. Call before the request takes any lock.
     func prepare(for caller: Caller) { groups.prepare(uid: caller.uid) }
 
     private func credential(_ caller: Caller, realIDsCount: Bool = false) -> RequestCredential {
         RequestCredential(
-            uid: caller.uid, gid: caller.gid, tid: Int32(bitPattern: caller.tid), cache: groups,
+            uid: caller.uid, gid: caller.gid, tid: Int32(bitPattern: caller.tid), request: caller.request, cache: groups,
             realIDsCount: realIDsCount)
     }
 
     // MARK: Deciding
 
-    /// Asks the authorizer; a denial is counted and becomes the operation's errno.
+    /// Asks the authorizer and counts the decision.
     /// - Parameters:
-    ///   - object: that a denial is remembered by.
-    ///   - name: the name that was asked for, in `directory`.
+    ///   - operation: the request in the terms of the authorizer.
+    ///   - operands: the objects of the operation, by role.
+    ///   - object: the object that the log of denials names.
+    ///   - name: the name in `directory` that the request gave, if it gave one.
+    /// - Throws: the errno of a denial.
     func permit(
-        _ operation: Operation, _ objects: borrowing Operands, _ caller: Caller, about object: ObjectState,
+        _ operation: Operation, _ operands: borrowing Operands, _ caller: Caller, about object: ObjectState,
         named name: UnsafePointer<CChar>? = nil, in directory: BackingObject? = nil
     ) throws(Errno) {
-        let decision = decide(operation, objects, caller)
-        // Granted a moment ago, before it was found that the object may be held: counted once.
+        let decision = decide(operation, operands, caller)
+        // On a spare thread the operation runs again, after a first run that was allowed and counted.
         if ThreadMark.isSet, decision.isAllowed { return }
         counters.count(decision)
         if let denial = decision.denial {
             var rule: String?
-            if case .sandbox(let role) = decision.stage { rule = objects.rule(on: role) }
-            remember(decision, of: operation, caller, object, named: name, in: directory, rule: rule)
+            if case .sandbox(let role) = decision.stage { rule = operands.rule(on: role) }
+            record(decision, of: operation, caller, object, named: name, in: directory, rule: rule)
             throw denial.errno
         }
-        if let audit, audit.takesAllowed {
-            audit.add(line(kept(decision, operation, caller, object, name, directory, nil), caller))
+        if let audit, audit.logsAllowed {
+            audit.add(auditLine(logEntry(decision, operation, caller, object, name, directory, nil), caller))
         }
     }
 
-    /// Asks what an open handle may do.
+    /// Asks what an open handle may do, by what was granted when it was opened.
+    /// - Throws: the errno of a denial.
     func permit(_ operation: HandleOperation, through file: OpenFile, flags: FileFlags = []) throws(Errno) {
         let decision = authorize(operation, through: file.mode, flags: flags)
         counters.count(decision)
         if let denial = decision.denial { throw denial.errno }
     }
 
-    /// Asks the authorizer without counting: for questions that shape an operation instead of refusing it.
-    func decide(_ operation: Operation, _ objects: borrowing Operands, _ caller: Caller) -> Decision {
-        // Only access(2) comes with ids that need not be those the thread acts under (docs/authorization.md 9a.2).
+    /// Asks the authorizer without counting, for decisions that shape an operation instead of refusing it.
+    func decide(_ operation: Operation, _ operands: borrowing Operands, _ caller: Caller) -> Decision {
+        // access(2) alone brings ids that may differ from the thread's effective ids (docs/authorization.md 9a.2).
         let asksByRealIDs = if case .access = operation { true } else { false }
-        var volume = volume
-        // The system is asked only where it would matter.
-        volume.protectsHardLinks = true
+        var settings = volume
+        // Reading the kernel's setting costs a call: it is read only if this rule is the one that denies.
+        settings.protectsHardLinks = true
         var inquiry = Inquiry(
-            credential(caller, realIDsCount: asksByRealIDs), on: volume, sandbox: objects.confinement, observer: NoObserver())
-        let decision = inquiry.authorize(operation, objects.nodes)
+            credential(caller, realIDsCount: asksByRealIDs), on: settings, sandbox: operands.confinement, observer: NoObserver())
+        let decision = inquiry.authorize(operation, operands.facts)
         guard case .precondition(.protectedLink) = decision.stage, !KernelSettings.protectsHardLinks else { return decision }
-        volume.protectsHardLinks = false
-        inquiry = Inquiry(credential(caller), on: volume, sandbox: objects.confinement, observer: NoObserver())
-        return inquiry.authorize(operation, objects.nodes)
+        settings.protectsHardLinks = false
+        inquiry = Inquiry(credential(caller), on: settings, sandbox: operands.confinement, observer: NoObserver())
+        return inquiry.authorize(operation, operands.facts)
     }
 
-    /// Asks the gate about what a look-up has found.
+    /// Asks the gate whether the caller may find a special file that a look-up resolved.
+    /// - Throws: the errno of a denial.
     func permitFinding(
         _ found: ObjectState, named name: UnsafePointer<CChar>, in directory: BackingObject, _ caller: Caller
     ) throws(Errno) {
@@ -125,19 +135,20 @@ public final class Judge: Sendable {
             let answer = gate.decide(Operands(object: found), credential(caller), on: volume), let denial = answer.decision.denial
         else { return }
         counters.count(answer.decision)
-        remember(answer.decision, of: .lookup, caller, found, named: name, in: directory, rule: answer.rule)
+        record(answer.decision, of: .lookup, caller, found, named: name, in: directory, rule: answer.rule)
         throw denial.errno
     }
 
-    /// The facts of an object that a decision has let be made.
+    /// The facts of a new object whose creation was allowed.
+    /// - Throws: `nomem` if the inherited list is too long.
     func newObject(_ request: CreationRequest, in parent: ObjectFacts, _ caller: Caller) throws(Errno) -> ObjectFacts {
         let inquiry = Inquiry(credential(caller), on: volume, sandbox: Unconfined(), observer: NoObserver())
         do { return try inquiry.newObject(request, in: parent, gid: caller.gid) } catch { throw .nomem }
     }
 
-    // MARK: Everybody
+    // MARK: Universal rights
 
-    /// Whether every caller that can reach this mount would be granted these rights.
+    /// Whether every caller that can reach this mount holds these rights (docs/coherence.md).
     func everybodyHolds(_ rights: Rights, on object: ObjectState) -> Bool {
         everybodyHolds(rights, on: object.facts, object.location)
     }
@@ -149,9 +160,9 @@ public final class Judge: Sendable {
         return inquiry.authorize(.rights(rights), FactsByRole(object: facts)).isAllowed
     }
 
-    // MARK: Remembering
+    // MARK: Recording
 
-    private func kept(
+    private func logEntry(
         _ decision: Decision, _ operation: Operation, _ caller: Caller, _ object: ObjectState,
         _ name: UnsafePointer<CChar>?, _ directory: BackingObject?, _ rule: String?
     ) -> DenialLog.Kept {
@@ -159,24 +170,24 @@ public final class Judge: Sendable {
         return DenialLog.Kept(
             time: now.sec, nanoseconds: now.nsec, uid: caller.uid, operation: operation,
             inode: tree.shownInode(device: object.status.device, inode: object.status.inode),
-            subject: DeniedSubject(directory ?? object.object, name: name.map { Array($0.bytes) }), decision: decision,
+            denied: DeniedObject(directory ?? object.object, name: name.map { Array($0.bytes) }), decision: decision,
             rule: rule)
     }
 
-    private func line(_ kept: DenialLog.Kept, _ caller: Caller) -> AuditLog.Line {
-        AuditLog.Line(kept: kept, tid: caller.tid, tree: tree, profile: profile)
+    private func auditLine(_ entry: DenialLog.Kept, _ caller: Caller) -> AuditLog.Line {
+        AuditLog.Line(kept: entry, tid: caller.tid, tree: tree, profile: profile)
     }
 
-    private func remember(
+    private func record(
         _ decision: Decision, of operation: Operation, _ caller: Caller, _ object: ObjectState,
         named name: UnsafePointer<CChar>?, in directory: BackingObject?, rule: String?
     ) {
-        var kept = kept(decision, operation, caller, object, name, directory, rule)
-        denials.add(kept)
-        audit?.add(line(kept, caller))
-        // Nobody else can ask the mount of a confined command.
+        var entry = logEntry(decision, operation, caller, object, name, directory, rule)
+        denials.add(entry)
+        audit?.add(auditLine(entry, caller))
+        // Only the confined command reaches its mount: all others ask the base.
         guard let base else { return }
-        kept.view = number
-        base.denials.add(kept)
+        entry.view = number
+        base.denials.add(entry)
     }
 }

@@ -1,88 +1,90 @@
 import Authorization
 import SandboxPolicy
 
-/// The objects of one operation by the part they play: what the authorizer reads of each, and what the sandbox lets pass
-/// on it (docs/sandbox-zones.md). How names and moves are judged stands in `ZoneRules.swift`.
+/// The objects of one operation by role: the facts that the authorizer reads of each, and the rights that the sandbox leaves on it
+/// (docs/sandbox-zones.md). The rules for names and moves are in `ZoneRules.swift`.
 struct Operands {
-    private(set) var nodes: FactsByRole
+    private(set) var facts: FactsByRole
     private(set) var confinement = Confinement()
-    private var standings:
+    private var locations:
         (object: EffectiveLocation, parent: EffectiveLocation, target: EffectiveLocation, targetParent: EffectiveLocation)
-    /// Why less passes than the places themselves would let pass.
+    /// Rules that leave less than the locations alone.
     private var limits: [Limit] = []
 
-    /// A rule about the operation as a whole, put as a loss of rights on one of its objects.
+    /// A rule about the operation as a whole, expressed as rights that one of its objects loses.
     struct Limit {
         var role: ObjectRole
         var rights: Rights
-        var place: EffectiveLocation
+        /// The location whose rule it is.
+        var location: EffectiveLocation
+        /// Follows the location's rule in explanations; may be empty.
         var reason: String
     }
 
-    // One for each set of parts: an optional `ObjectState` would be copied whole.
+    // One initializer for each set of roles: an optional `ObjectState` would be copied whole.
 
     init(object: ObjectState) {
-        nodes = FactsByRole(object: object.facts)
-        standings = (object.location, .unconfined, .unconfined, .unconfined)
+        facts = FactsByRole(object: object.facts)
+        locations = (object.location, .unconfined, .unconfined, .unconfined)
         confinement = Confinement(object: object.location.rights)
     }
 
     init(parent: ObjectState) {
-        nodes = FactsByRole(parent: parent.facts)
-        standings = (.unconfined, parent.location, .unconfined, .unconfined)
+        facts = FactsByRole(parent: parent.facts)
+        locations = (.unconfined, parent.location, .unconfined, .unconfined)
         confinement = Confinement(parent: parent.location.rights)
     }
 
     init(object: ObjectState, parent: ObjectState) {
-        nodes = FactsByRole(object: object.facts, parent: parent.facts)
-        standings = (object.location, parent.location, .unconfined, .unconfined)
+        facts = FactsByRole(object: object.facts, parent: parent.facts)
+        locations = (object.location, parent.location, .unconfined, .unconfined)
         confinement = Confinement(object: object.location.rights, parent: parent.location.rights)
     }
 
     mutating func setTarget(_ target: ObjectState) {
-        nodes.target = target.facts
-        standings.target = target.location
+        facts.target = target.facts
+        locations.target = target.location
         confinement.target = target.location.rights
     }
 
     mutating func setTargetParent(_ directory: ObjectState) {
-        nodes.targetParent = directory.facts
-        standings.targetParent = directory.location
+        facts.targetParent = directory.facts
+        locations.targetParent = directory.location
         confinement.targetParent = directory.location.rights
     }
 
-    /// The same with other facts of the object.
-    func with(_ facts: ObjectFacts) -> Operands {
-        var parts = self
-        parts.nodes.object = facts
-        return parts
+    /// A copy with other facts of the object.
+    func replacingFacts(with objectFacts: ObjectFacts) -> Operands {
+        var operands = self
+        operands.facts.object = objectFacts
+        return operands
     }
 
-    /// What may be added to a directory is what the new name's own place says, whatever the directory's does.
-    mutating func setAdding(_ rights: Rights, on role: ObjectRole, as place: EffectiveLocation, _ reason: String = "") {
+    /// Sets what the sandbox lets the caller add to a directory: the location of the new name says it, not the directory's.
+    mutating func setAddingRights(_ rights: Rights, on role: ObjectRole, by location: EffectiveLocation, _ reason: String = "") {
         let adding: Rights = [.addFile, .addSubdirectory]
         confinement[role].subtract(adding)
         confinement[role].formUnion(rights.intersection(adding))
-        limits.append(Limit(role: role, rights: adding.subtracting(rights), place: place, reason: reason))
+        limits.append(Limit(role: role, rights: adding.subtracting(rights), location: location, reason: reason))
     }
 
-    mutating func remove(_ rights: Rights, on role: ObjectRole, as place: EffectiveLocation, _ reason: String) {
+    mutating func removeRights(_ rights: Rights, on role: ObjectRole, by location: EffectiveLocation, _ reason: String) {
         confinement[role].subtract(rights)
-        limits.append(Limit(role: role, rights: rights, place: place, reason: reason))
+        limits.append(Limit(role: role, rights: rights, location: location, reason: reason))
     }
 
-    mutating func add(_ rights: Rights, on role: ObjectRole) { confinement[role].formUnion(rights) }
+    mutating func addRights(_ rights: Rights, on role: ObjectRole) { confinement[role].formUnion(rights) }
 
-    /// The rule by which the sandbox refused on account of one object.
+    /// The rule by which the sandbox denies, for the object with this role.
     func rule(on role: ObjectRole) -> String {
         if let limit = limits.last(where: { $0.role == role && !$0.rights.isEmpty }) {
-            return limit.reason.isEmpty ? limit.place.rule : "\(limit.place.rule): \(limit.reason)"
+            return limit.reason.isEmpty ? limit.location.rule : "\(limit.location.rule): \(limit.reason)"
         }
         switch role {
-        case .object: return standings.object.rule
-        case .parent: return standings.parent.rule
-        case .target: return standings.target.rule
-        case .targetParent: return standings.targetParent.rule
+        case .object: return locations.object.rule
+        case .parent: return locations.parent.rule
+        case .target: return locations.target.rule
+        case .targetParent: return locations.targetParent.rule
         }
     }
 }

@@ -1,19 +1,20 @@
 import Authorization
 import MountOptions
 
-/// Which rights a caller needs to find a FIFO, a socket or a device. The kernel opens these without asking, so a name that leads to
-/// one is shown only to callers who hold what opening would give, and to its owner (docs/security.md).
+/// The rights that a caller needs to find a FIFO, a socket or a device (docs/security.md).
+///
+/// The kernel opens these without a request. So only the owner, and callers that hold what opening would grant, find their names.
 struct SpecialFileGate: Sendable {
     private let isClosed: Bool
     private let hasDevices: Bool
 
     init(_ options: MountOptions) {
         isClosed = options.special == .gate
-        // With `nodev` the kernel opens none.
+        // With `nodev` the kernel opens no device.
         hasDevices = !options.noDev
     }
 
-    /// What opening an object of this kind gives without a question; nil where the gate does not ask.
+    /// The rights that opening an object of this kind grants without a request; nil for kinds that the gate lets pass.
     func rights(behind kind: ObjectKind) -> Rights? {
         guard isClosed else { return nil }
         switch kind {
@@ -26,19 +27,19 @@ struct SpecialFileGate: Sendable {
 
     struct Answer {
         var decision: Decision
-        /// Of the sandbox that refuses.
+        /// The rule of the sandbox, if the sandbox denies.
         var rule: String?
-        /// What was asked for.
+        /// The rights that were asked.
         var rights: Rights
     }
 
-    /// - Returns: nil if the gate does not ask, or asks no further because the subject owns the object.
-    func decide(_ objects: borrowing Operands, _ credential: some Credential, on volume: VolumeState) -> Answer? {
-        guard let kind = objects.nodes.object?.kind, let rights = rights(behind: kind) else { return nil }
-        var inquiry = Inquiry(credential, on: volume, sandbox: objects.confinement, observer: NoObserver())
-        if inquiry.authorize(.rights(.writeSecurity), objects.nodes).stage == .ownerRight { return nil }
-        let decision = inquiry.authorize(.rights(rights), objects.nodes)
-        if case .sandbox(let role) = decision.stage { return Answer(decision: decision, rule: objects.rule(on: role), rights: rights) }
+    /// - Returns: nil if the gate lets the kind pass, or the subject owns the object.
+    func decide(_ operands: borrowing Operands, _ credential: some Credential, on volume: VolumeState) -> Answer? {
+        guard let kind = operands.facts.object?.kind, let rights = rights(behind: kind) else { return nil }
+        var inquiry = Inquiry(credential, on: volume, sandbox: operands.confinement, observer: NoObserver())
+        if inquiry.authorize(.rights(.writeSecurity), operands.facts).stage == .ownerRight { return nil }
+        let decision = inquiry.authorize(.rights(rights), operands.facts)
+        if case .sandbox(let role) = decision.stage { return Answer(decision: decision, rule: operands.rule(on: role), rights: rights) }
         return Answer(decision: decision.isAllowed ? .allow(.special) : .deny(.EACCES, .special), rights: rights)
     }
 }

@@ -6,17 +6,15 @@ import LinuxSystem
 import MountOptions
 import SandboxPolicy
 
-/// One line of JSON for each decision (docs/audit.md), written by a thread of its own: no request waits for a disk.
-///
-/// A caller that is refused a thousand times a second must not fill it, nor hide what others are refused: `FairLines.swift` says which
-/// lines are written, and what was left out is counted in lines of its own.
+/// Writes one line of JSON for each decision (docs/audit.md). It has a thread of its own, so that no request waits for a disk.
+/// `FairLines.swift` chooses the lines; lines of their own count what was left out.
 public final class AuditLog: Sendable {
     struct Line {
         var kept: DenialLog.Kept
         var tid: UInt32
-        /// To find the path.
+        /// Finds the path of the object.
         var tree: BackingTree
-        /// The name of what confines the mount that was asked.
+        /// The name of the profile of the mount that was asked.
         var profile: String?
     }
     private struct State {
@@ -26,7 +24,7 @@ public final class AuditLog: Sendable {
         var hasEnded = false
     }
 
-    let takesAllowed: Bool
+    let logsAllowed: Bool
     private let words: AuditWords
     private let path: String
     private let mountpoint: String
@@ -34,31 +32,34 @@ public final class AuditLog: Sendable {
     private let state: Monitor<State>
     private let names: AuditNames
 
-    /// - Parameter report: is given one line for the daemon's own log.
-    /// - Throws: if the file cannot be opened, or is none to write such things to (`exist`: somebody else's, one that others may
-    ///   write, or no plain file).
+    /// Opens the log and starts its thread.
+    /// - Parameters:
+    ///   - words: the audit options of the mount.
+    ///   - mountpoint: the path that the lines name.
+    ///   - report: writes one line to the daemon's own log.
+    /// - Throws: the errno of open(2); `exist` if the file has another owner, is writable by others, or is no regular file.
     public init(
         _ words: AuditWords, mountpoint: String, report: @escaping @Sendable (String) -> Void
     ) throws(Errno) {
         state = Monitor(State(lines: FairLines(.init(all: words.limit, ofUser: words.userLimit))))
         names = AuditNames()
         (self.words, path, self.mountpoint, self.report) = (words, words.log ?? "", mountpoint, report)
-        takesAllowed = words.mode == .all
+        logsAllowed = words.mode == .all
         let file = try Self.open(path)
         _ = try Thread.start(name: "aclfs-audit") { [self] in run(file) }
     }
 
     func add(_ line: Line) {
         let kept = line.kept
-        let subject = FairLines<Line>.Subject(
+        let event = FairLines<Line>.Event(
             uid: kept.uid, object: kept.inode, operation: kept.operation.name, isAllowed: kept.decision.isAllowed)
-        state.withLock { $0.lines.add(line, subject, at: kept.time) }
+        state.withLock { $0.lines.add(line, event, at: kept.time) }
     }
 
-    /// Somebody has moved the file away, and wants the next line in a new one.
+    /// Opens the file anew before the next line, after log rotation has moved it.
     public func reopen() { state.withLock { $0.mustReopen = true } }
 
-    /// Writes what is there. Nothing comes after it.
+    /// Writes the lines that wait, for two seconds at most, and ends the thread. Later lines are lost.
     public func end() {
         state.withLock { $0.isEnding = true }
         _ = state.wait(until: SystemTime.monotonic() + 2_000_000_000) { $0.hasEnded ? true : nil }
@@ -68,7 +69,7 @@ public final class AuditLog: Sendable {
 
     private static func open(_ path: String) throws(Errno) -> SharedDescriptor {
         try FileSystemUser.asRoot { () throws(Errno) in
-            // A pipe that nobody reads would hold us up, a link lead anywhere.
+            // Opening a pipe without a reader would block, and a link may lead to any file.
             let file = SharedDescriptor(
                 try Syscall.open(
                     path, OpenFlag.writeOnly | OpenFlag.append | OpenFlag.create | OpenFlag.noFollow | OpenFlag.nonBlock,
@@ -108,7 +109,7 @@ public final class AuditLog: Sendable {
         }
     }
 
-    /// nil at the end of a second: what had to wait for the next one may be written then.
+    /// nil at the end of a second, because lines that exceeded its limit may be written in the next one.
     private func next() -> Work? {
         let rest = 1_000_000_000 - UInt64(SystemTime.now().nsec)
         return state.wait(until: SystemTime.monotonic() + rest) { state in
@@ -126,7 +127,7 @@ public final class AuditLog: Sendable {
 
     private func write(_ text: [UInt8], to file: SharedDescriptor) -> Errno? {
         do throws(Errno) {
-            // In one piece, so that lines of several mounts do not mix.
+            // One write(2) for each line, so that lines of several mounts do not mix.
             let written = text.withUnsafeBytes { bytes -> Result<Int, Errno> in
                 outcome { () throws(Errno) in try Syscall.write(file.rawValue, bytes) }
             }
@@ -134,7 +135,9 @@ public final class AuditLog: Sendable {
         } catch { return error }
     }
 
-    /// Why a file was not opened.
+    /// Explains why a file was not opened.
+    /// - Parameter error: from `init`.
+    /// - Returns: text for the administrator.
     public static func reason(_ error: Errno) -> String {
         switch error {
         case .exist, .nxio: "it is no plain file of the daemon's user that nobody else may write"
@@ -149,7 +152,7 @@ public final class AuditLog: Sendable {
         let kept = line.kept
         let denial = Denial(
             sequence: 0, time: kept.time, uid: kept.uid, operation: kept.operation.name, inode: kept.inode,
-            errno: kept.decision.denial?.errno.name ?? "", stage: kept.decision.stage.name, rule: kept.rule, subject: kept.subject)
+            errno: kept.decision.denial?.errno.name ?? "", stage: kept.decision.stage.name, rule: kept.rule, denied: kept.denied)
         var members = time(kept.time, kept.nanoseconds) + user(kept.uid)
         members += [
             .init("tid", .integer(Int64(line.tid))), .init("operation", .string(denial.operation)),
@@ -160,7 +163,7 @@ public final class AuditLog: Sendable {
         if let rule = kept.rule { members.append(.init("rule", .string(rule))) }
         if let profile = line.profile { members.append(.init("profile", .string(profile))) }
         if let inode = kept.inode { members.append(.init("inode", .string(String(inode)))) }
-        switch line.tree.place(of: denial) {
+        switch line.tree.location(of: denial) {
         case .path(let names): members.append(JSON.path(Array(mountpoint.utf8) + names.flatMap { [0x2F] + $0 }))
         case .gone: members.append(.init("gone", .bool(true)))
         case .unknown: break

@@ -1,10 +1,8 @@
 import Identity
 import LinuxSystem
 
-/// Names of users for the lines of the log. Only the thread that writes them asks: no request waits for an account database.
-///
-/// A name is kept for a minute. That there is none, or no answer, is kept for ten seconds, so that a database that hangs holds the
-/// lines up once for each user in that time. They wait meanwhile, each user's in its own queue.
+/// Names of users for the lines of the log. Only the thread of the log asks, so that no request waits for an account database. An
+/// unknown name counts for ten seconds only, but long enough that a silent database rarely delays the thread.
 final class AuditNames: Sendable {
     private struct Known {
         var name: String?
@@ -16,7 +14,7 @@ final class AuditNames: Sendable {
 
     init(_ accounts: AccountService = AccountService()) { self.accounts = accounts }
 
-    /// nil where nobody has the number, or the databases do not say in time.
+    /// nil if the uid has no account, or the databases do not answer in time.
     func name(of uid: UInt32) -> String? {
         let now = SystemTime.monotonic()
         if let known = known.withLock({ $0[uid] }), known.expiry > now { return known.name }

@@ -4,26 +4,32 @@ import BackingStore
 import LinuxSystem
 import Synchronization
 
-/// One refusal, as `explain --last` shows it.
+/// One denial, as `explain --last` shows it.
 public struct Denial: Sendable {
+    /// The number in the log, from 0 on.
     public var sequence: UInt64
     /// Seconds since 1970.
     public var time: Int64
+    /// The user who was denied.
     public var uid: UInt32
+    /// The name of the operation, as in lines of the audit log.
     public var operation: String
+    /// The inode number of the object; nil if it is unknown.
     public var inode: UInt64?
+    /// The name of the errno, such as `EACCES`.
     public var errno: String
+    /// The stage of the decision that denied.
     public var stage: String
-    /// The key of the profile, or the container's place, by which a sandbox refused.
+    /// The key of the profile, or the location in the container, that denied.
     public var rule: String?
-    var subject: DeniedSubject?
+    var denied: DeniedObject?
 }
 
-/// What was refused, kept so that its path can be found when somebody asks (`DenialPlace.swift`): requests carry none.
-struct DeniedSubject {
-    /// The directory of the name that was asked for; the object itself where no name was.
+/// The object of a denial. Its path is searched only when it is asked for (`DenialLocation.swift`), because requests have none.
+struct DeniedObject {
+    /// The directory, if the request had a name; otherwise the object.
     private let kept: BackingObject?
-    /// Where objects are held by descriptors, a refusal must not be what keeps a removed file's blocks.
+    /// Weak if objects keep descriptors, so that a denial does not keep the space of a removed file.
     private weak var held: BackingObject?
     let name: [UInt8]?
 
@@ -34,31 +40,26 @@ struct DeniedSubject {
     var object: BackingObject? { kept ?? held }
 }
 
-/// The last denials of a mount, however many there were, and those of its views.
-///
-/// Of what the mount itself refuses each user keeps a part (`UserDenials.swift`).
-///
-/// Views are asked by programs that nobody trusts. What they are refused lies apart from what the mount refuses, and of what there
-/// is room for each view keeps its part, those that have ended one part together: one that asks again and again loses its own
-/// denials, and no others.
+/// The last denials of a mount and of its views, up to a bound. Each user has a queue for denials of the mount
+/// (`UserDenials.swift`), and each view one. So an untrusted program that asks a view often displaces only denials of that view.
 final class DenialLog: Sendable {
     struct Kept {
-        /// Given by the log.
+        /// Set by the log.
         fileprivate(set) var sequence: UInt64 = 0
-        /// The number of the view that refused; nil for the mount itself.
+        /// The number of the view that denied; nil for the mount itself.
         var view: UInt64?
         var time: Int64
-        /// Of the second that `time` is.
+        /// Nanoseconds within the second `time`.
         var nanoseconds: UInt32 = 0
         var uid: UInt32
         var operation: Operation
         var inode: UInt64?
-        var subject: DeniedSubject?
+        var denied: DeniedObject?
         var decision: Decision
         var rule: String?
     }
-    /// Of one view, the oldest first.
-    private struct Line {
+    /// The denials of one view, the oldest first.
+    private struct ViewQueue {
         private var slots: [Kept] = []
         private var start = 0
         var count: Int { slots.count - start }
@@ -66,8 +67,8 @@ final class DenialLog: Sendable {
 
         mutating func add(_ kept: Kept) { slots.append(kept) }
 
-        /// Whether the other one is to be shortened before this one.
-        func outlasts(_ other: Line) -> Bool {
+        /// Whether the other queue is shortened before this one.
+        func outlasts(_ other: ViewQueue) -> Bool {
             (count, other.kept.last?.sequence ?? 0) < (other.count, kept.last?.sequence ?? 0)
         }
 
@@ -78,27 +79,27 @@ final class DenialLog: Sendable {
             start = 0
         }
     }
-    private struct Lines {
-        private var ofViews: [UInt64: Line] = [:]
-        /// Of views that nobody holds any more.
-        private var ofEnded: [UInt64: Line] = [:]
+    private struct ViewQueues {
+        private var ofViews: [UInt64: ViewQueue] = [:]
+        /// The queues of ended views.
+        private var ofEnded: [UInt64: ViewQueue] = [:]
         private var count = 0
         private var countOfEnded = 0
         var kept: [Kept] { ofViews.values.flatMap(\.kept) + ofEnded.values.flatMap(\.kept) }
 
         mutating func add(_ kept: Kept, of view: UInt64) {
             if count < DenialLog.capacity { count += 1 } else { makeRoom() }
-            ofViews[view, default: Line()].add(kept)
+            ofViews[view, default: ViewQueue()].add(kept)
         }
 
         mutating func end(_ view: UInt64) {
-            guard let line = ofViews.removeValue(forKey: view) else { return }
-            ofEnded[view] = line
-            countOfEnded += line.count
+            guard let queue = ofViews.removeValue(forKey: view) else { return }
+            ofEnded[view] = queue
+            countOfEnded += queue.count
         }
 
-        /// The largest part loses its oldest; of those that have ended the longest line, and of equal ones the one that was
-        /// refused nothing for the longest time.
+        /// Removes the oldest denial of the largest queue. Among ended views that is the longest queue, or of equal ones the one
+        /// with the oldest last denial.
         private mutating func makeRoom() {
             let longest = ofViews.max { $0.value.count < $1.value.count }
             if let longest, longest.value.count >= countOfEnded {
@@ -109,48 +110,51 @@ final class DenialLog: Sendable {
             }
         }
 
-        private static func shorten(_ lines: inout [UInt64: Line], _ view: UInt64) {
-            lines[view]?.removeOldest()
-            if lines[view]?.count == 0 { lines[view] = nil }
+        private static func shorten(_ queues: inout [UInt64: ViewQueue], _ view: UInt64) {
+            queues[view]?.removeOldest()
+            if queues[view]?.count == 0 { queues[view] = nil }
         }
     }
 
     static let capacity = 1000
     private let ofUsers = Lock(UserDenials(capacity: capacity))
-    private let lines = Lock(Lines())
+    private let views = Lock(ViewQueues())
     private let sequence = Atomic<UInt64>(0)
 
-    /// Texts are made when somebody asks; a refusal itself costs one slot.
+    /// Adds a denial. Its text is made only when it is asked for.
     func add(_ refused: Kept) {
         var kept = refused
         kept.sequence = sequence.add(1, ordering: .relaxed).oldValue
         if let view = kept.view {
-            lines.withLock { $0.add(kept, of: view) }
+            views.withLock { $0.add(kept, of: view) }
         } else {
             ofUsers.withLock { $0.add(kept) }
         }
     }
 
-    /// The view has ended: from now on it has no part of its own.
-    func end(_ view: UInt64) { lines.withLock { $0.end(view) } }
+    /// Notes that a view has ended. Its queue then counts with those of ended views.
+    func end(_ view: UInt64) { views.withLock { $0.end(view) } }
 
-    /// The newest of all that are kept, the newest first; of one user alone if a uid is given.
-    /// - Parameter end: of these, only those with a lower number, so that they can be had in parts.
+    /// The newest denials, the newest first.
+    /// - Parameters:
+    ///   - limit: the most denials.
+    ///   - uid: only those of this user; nil: of all.
+    ///   - end: of these, only those with a lower sequence number, so that a client can read them in parts.
     func last(_ limit: Int, of uid: UInt32?, before end: UInt64 = .max) -> [Denial] {
-        var all = ofUsers.withLock { $0.kept } + lines.withLock { $0.kept }
+        var all = ofUsers.withLock { $0.kept } + views.withLock { $0.kept }
         if let uid { all.removeAll { $0.uid != uid } }
         all.sort { $0.sequence > $1.sequence }
         return all.prefix(max(0, limit)).filter { $0.sequence < end }.map { kept in
             Denial(
                 sequence: kept.sequence, time: kept.time, uid: kept.uid, operation: kept.operation.name,
                 inode: kept.inode, errno: kept.decision.denial?.errno.name ?? "", stage: kept.decision.stage.name,
-                rule: kept.rule, subject: kept.subject)
+                rule: kept.rule, denied: kept.denied)
         }
     }
 }
 
 extension Operation {
-    /// The word by which `explain` asks for it, where there is one.
+    /// The word for it in `explain`, if there is one.
     var name: String {
         if let word { return word.rawValue }
         return switch self {

@@ -1,42 +1,38 @@
-/// Which decisions become lines of the log, in which order, and what is left out (docs/audit.md "Limits").
-///
-/// Each user has queues and counts of its own, and the users take turns. What one user causes fills that user's queues alone, so it
-/// delays the lines of others and never removes one. A user's new (object, operation) goes before what the log has already.
-///
-/// Everything here is bounded: users, lines that wait, what is remembered of each user. It is told the time, and knows no clock.
+/// Chooses the decisions that become lines of the log, and their order (docs/audit.md "Limits"). Each user has bounded queues, and
+/// users take turns, so that no user removes the lines of another. The caller passes the time.
 struct FairLines<Line> {
     struct Limits {
         /// Lines in a second.
         var all: UInt32
-        /// Of one user in a second.
+        /// Lines of one user in a second.
         var ofUser: UInt32
 
         /// Repeated lines of one user about one object in a second.
         var ofObject: UInt32 { max(1, ofUser / 2) }
-        /// New ones of one user that may wait.
+        /// New lines of one user that may wait.
         var newWaiting: Int { min(16 * Int(ofUser), FairLinesBound.waiting) }
 
-        /// What is allowed takes half, so that it crowds no denial out.
+        /// Grants get half of the limit, so that they displace no denial.
         func most(_ limit: UInt32, allowed isAllowed: Bool) -> UInt32 { isAllowed ? max(1, limit / 2) : limit }
     }
     /// What a decision is about.
-    struct Subject {
+    struct Event {
         var uid: UInt32
         var object: UInt64?
         var operation: String
         var isAllowed = false
     }
-    /// Of one user, or of those for whom there was no room (`uid` is nil).
+    /// The decisions of one user that became no line, or (uid nil) of the users without a queue.
     struct LeftOut {
         var uid: UInt32?
         var all: Int64 = 0
         var denied: Int64 = 0
         var operations: [String: Int64] = [:]
 
-        fileprivate mutating func add(_ subject: Subject) {
+        fileprivate mutating func add(_ event: Event) {
             all += 1
-            if !subject.isAllowed { denied += 1 }
-            operations[subject.operation, default: 0] += 1
+            if !event.isAllowed { denied += 1 }
+            operations[event.operation, default: 0] += 1
         }
 
         fileprivate mutating func add(_ other: LeftOut) {
@@ -48,8 +44,8 @@ struct FairLines<Line> {
 
     private let limits: Limits
     private var users: [User] = []
-    private var places: [UInt32: Int] = [:]
-    /// Places of the users with lines that wait, the next one first.
+    private var indexByUser: [UInt32: Int] = [:]
+    /// Indices of the users with waiting lines, in the order of their turns.
     private var turns: [Int] = []
     private var count = FairCount()
     private var waiting = 0
@@ -59,103 +55,105 @@ struct FairLines<Line> {
     init(_ limits: Limits) { self.limits = limits }
 }
 
-/// How much is kept, whatever is asked.
+/// Bounds that no option changes.
 enum FairLinesBound {
     static let users = 1024
-    /// Lines that wait to be written, of all users.
+    /// Waiting lines of all users.
     static let waiting = 10_000
-    /// How long a line stands for its like, in seconds.
+    /// Seconds for which an equal decision counts as repeated.
     static let remembered: Int64 = 60
     /// Users whose summaries are written in one second.
     static let summaries = 100
 }
 
 extension FairLines {
-    /// A decision at a second of the wall clock. It waits for `take`, or is counted.
-    mutating func add(_ line: Line, _ subject: Subject, at second: Int64) {
-        guard let place = place(of: subject.uid) else {
+    /// Adds a decision at a second of the wall clock. Its line waits for `take`, or is only counted.
+    mutating func add(_ line: Line, _ event: Event, at second: Int64) {
+        guard let index = findOrAdd(event.uid) else {
             if others.all == 0 { othersSecond = second }
-            return others.add(subject)
+            return others.add(event)
         }
-        guard let queue = users[place].queue(for: subject, limits, at: second), hasRoom(besides: place) else {
-            return users[place].leave(subject, at: second)
+        guard let queue = users[index].chooseQueue(for: event, limits, at: second), makeRoom(besides: index) else {
+            return users[index].omit(event, at: second)
         }
-        if users[place].waiting == 0 { turns.append(place) }
-        users[place].append(Waiting(line: line, subject: subject), to: queue)
+        if users[index].waiting == 0 { turns.append(index) }
+        users[index].append(Waiting(line: line, event: event), to: queue)
         waiting += 1
     }
 
-    /// The lines that may be written in this second: each user in turn gives one, until a limit is reached.
-    /// - Parameter isLast: nothing comes after; all that waits is returned.
+    /// Takes the lines for this second: one of each user in turn, up to the limits.
+    /// - Parameter isLast: takes all waiting lines.
     mutating func take(at second: Int64, isLast: Bool = false) -> [Line] {
         var taken: [Line] = []
-        var isGiving = true
-        while isGiving, waiting > 0 {
-            isGiving = false
+        var hasTaken = true
+        while hasTaken, waiting > 0 {
+            hasTaken = false
             for _ in 0..<turns.count {
                 if !isLast, count.all(at: second) >= limits.all { return taken }
-                let place = turns.removeFirst()
+                let index = turns.removeFirst()
                 let allowsAllowed = isLast || count.allowed(at: second) < limits.most(limits.all, allowed: true)
-                if let next = users[place].take(limits, at: second, isLast: isLast, allowsAllowed: allowsAllowed) {
-                    count.add(allowed: next.subject.isAllowed, at: second)
+                if let next = users[index].take(limits, at: second, isLast: isLast, allowsAllowed: allowsAllowed) {
+                    count.add(allowed: next.event.isAllowed, at: second)
                     waiting -= 1
                     taken.append(next.line)
-                    isGiving = true
+                    hasTaken = true
                 }
-                if users[place].waiting > 0 { turns.append(place) }
+                if users[index].waiting > 0 { turns.append(index) }
             }
         }
         return taken
     }
 
-    /// What was left out in seconds that are over, of so many users at a time; what is not returned is kept.
-    /// - Parameter isLast: of this second, too, and of all.
+    /// Takes the counts of earlier seconds, of a bounded number of users. The others stay for the next call.
+    /// - Parameter isLast: takes all counts, of this second too.
     mutating func takeLeftOut(at second: Int64, isLast: Bool = false) -> [LeftOut] {
-        var told: [LeftOut] = []
+        var summaries: [LeftOut] = []
         if others.all > 0, isLast || othersSecond != second {
-            told.append(others)
+            summaries.append(others)
             others = LeftOut()
         }
-        for place in users.indices where users[place].leftOut.all > 0 && (isLast || users[place].leftOutSecond != second) {
-            guard isLast || told.count < FairLinesBound.summaries else { break }
-            told.append(users[place].leftOut)
-            users[place].leftOut = LeftOut(uid: users[place].uid)
+        for index in users.indices where users[index].leftOut.all > 0 && (isLast || users[index].leftOutSecond != second) {
+            guard isLast || summaries.count < FairLinesBound.summaries else { break }
+            summaries.append(users[index].leftOut)
+            users[index].leftOut = LeftOut(uid: users[index].uid)
         }
-        return told
+        return summaries
     }
 
-    /// Where all that may wait does, who has most of it loses the newest.
-    private mutating func hasRoom(besides place: Int) -> Bool {
+    /// If the queues are full, leaves out the newest line of the user with the most waiting lines.
+    /// - Returns: false if that is the user of the new line.
+    private mutating func makeRoom(besides index: Int) -> Bool {
         guard waiting >= FairLinesBound.waiting else { return true }
         guard let longest = turns.max(by: { users[$0].waiting < users[$1].waiting }),
-            users[longest].waiting > users[place].waiting, users[longest].removeNewest()
+            users[longest].waiting > users[index].waiting, users[longest].removeNewest()
         else { return false }
         waiting -= 1
         if users[longest].waiting == 0 { turns.removeAll { $0 == longest } }
         return true
     }
 
-    /// nil if there is no room for one more user.
-    private mutating func place(of uid: UInt32) -> Int? {
-        if let place = places[uid] { return place }
+    /// Finds the index of a user, or makes one.
+    /// - Returns: nil if there is no room for another user.
+    private mutating func findOrAdd(_ uid: UInt32) -> Int? {
+        if let index = indexByUser[uid] { return index }
         guard users.count >= FairLinesBound.users else {
             users.append(User(uid))
-            places[uid] = users.count - 1
+            indexByUser[uid] = users.count - 1
             return users.count - 1
         }
-        // Each user with lines that wait has a turn.
+        // Each user with waiting lines has a turn.
         guard turns.count < users.count else { return nil }
         var oldest: Int?
-        for place in users.indices where users[place].waiting == 0 {
-            if let known = oldest, users[known].second <= users[place].second { continue }
-            oldest = place
+        for index in users.indices where users[index].waiting == 0 {
+            if let known = oldest, users[known].second <= users[index].second { continue }
+            oldest = index
         }
         guard let idle = oldest else { return nil }
         if others.all == 0 { othersSecond = users[idle].leftOutSecond }
         others.add(users[idle].leftOut)
-        places[users[idle].uid] = nil
+        indexByUser[users[idle].uid] = nil
         users[idle] = User(uid)
-        places[uid] = idle
+        indexByUser[uid] = idle
         return idle
     }
 }
@@ -165,14 +163,14 @@ extension FairLines {
 extension FairLines {
     fileprivate struct Waiting {
         var line: Line
-        var subject: Subject
+        var event: Event
     }
     /// In the order in which they are taken.
     fileprivate enum Queue: Int, CaseIterable { case newDenied, repeatedDenied, newAllowed, repeatedAllowed }
 
     fileprivate struct User {
         let uid: UInt32
-        /// The last one with a decision.
+        /// The second of the last decision.
         private(set) var second: Int64 = 0
         var leftOut: LeftOut
         private(set) var leftOutSecond: Int64 = 0
@@ -183,17 +181,18 @@ extension FairLines {
 
         init(_ uid: UInt32) { (self.uid, leftOut) = (uid, LeftOut(uid: uid)) }
 
-        /// Where a decision waits; nil if it is one too many.
-        mutating func queue(for subject: Subject, _ limits: Limits, at second: Int64) -> Queue? {
+        /// Remembers a decision and chooses its queue.
+        /// - Returns: nil if the decision exceeds a limit.
+        mutating func chooseQueue(for event: Event, _ limits: Limits, at second: Int64) -> Queue? {
             self.second = second
-            let (isNew, ofObject) = recent.add(subject.object, subject.operation, subject.isAllowed, at: second)
+            let (isNew, ofObject) = recent.add(event.object, event.operation, event.isAllowed, at: second)
             if isNew {
-                let queue: Queue = subject.isAllowed ? .newAllowed : .newDenied
+                let queue: Queue = event.isAllowed ? .newAllowed : .newDenied
                 return queues[queue.rawValue].count < limits.newWaiting ? queue : nil
             }
-            let queue: Queue = subject.isAllowed ? .repeatedAllowed : .repeatedDenied
-            let before = subject.isAllowed ? written.allowed(at: second) : written.all(at: second)
-            let most = limits.most(limits.ofUser, allowed: subject.isAllowed)
+            let queue: Queue = event.isAllowed ? .repeatedAllowed : .repeatedDenied
+            let before = event.isAllowed ? written.allowed(at: second) : written.all(at: second)
+            let most = limits.most(limits.ofUser, allowed: event.isAllowed)
             guard Int(before) + queues[queue.rawValue].count < Int(most), ofObject <= limits.ofObject else { return nil }
             return queue
         }
@@ -203,8 +202,8 @@ extension FairLines {
             waiting += 1
         }
 
-        mutating func leave(_ subject: Subject, at second: Int64) {
-            leftOut.add(subject)
+        mutating func omit(_ event: Event, at second: Int64) {
+            leftOut.add(event)
             leftOutSecond = second
         }
 
@@ -222,12 +221,12 @@ extension FairLines {
             return nil
         }
 
-        /// What waits and matters least is left out.
+        /// Leaves out the newest line of the last queue.
         mutating func removeNewest() -> Bool {
             for queue in Queue.allCases.reversed() {
                 guard let line = queues[queue.rawValue].removeLast() else { continue }
                 waiting -= 1
-                leave(line.subject, at: second)
+                omit(line.event, at: second)
                 return true
             }
             return false
@@ -235,7 +234,7 @@ extension FairLines {
     }
 }
 
-/// Lines in one second; of another second there were none.
+/// The lines of one second; in any other second the count is 0.
 private struct FairCount {
     private var second = Int64.min
     private var all: UInt32 = 0
@@ -275,12 +274,12 @@ private struct FairQueue<Element> {
     mutating func removeLast() -> Element? { count > 0 ? elements.removeLast() : nil }
 }
 
-/// What was decided lately about one user: a small table in which the oldest makes room.
+/// Recent decisions about one user: a small set-associative table in which a new one replaces the oldest of its set.
 private struct RecentDecisions {
     private struct Seen {
         var mark: UInt64 = 0
         var second = Int64.min
-        /// Of an object in its second.
+        /// Decisions about one object in its second.
         var count: UInt32 = 0
     }
     private static let ways = 8
@@ -289,7 +288,8 @@ private struct RecentDecisions {
     private var decisions = [Seen](repeating: Seen(), count: ways * sets)
     private var objects = [Seen](repeating: Seen(), count: ways * objectSets)
 
-    /// - Returns: whether none like it was seen in the last minute, and how many decisions about the object there are in this second.
+    /// - Returns: whether no equal decision was made in the last minute, and the number of decisions about the object in this
+    ///   second.
     mutating func add(
         _ object: UInt64?, _ operation: String, _ isAllowed: Bool, at second: Int64
     ) -> (isNew: Bool, ofObject: UInt32) {
@@ -300,23 +300,23 @@ private struct RecentDecisions {
         hasher.combine(operation)
         hasher.combine(isAllowed)
         let mark = UInt64(truncatingIfNeeded: hasher.finalize())
-        let known = Self.place(of: mark, in: &decisions, Self.sets)
+        let known = Self.index(of: mark, in: &decisions, Self.sets)
         let age = second &- decisions[known].second
         let isNew = decisions[known].mark != mark || age < 0 || age >= FairLinesBound.remembered
         if isNew { decisions[known] = Seen(mark: mark, second: second) }
-        let place = Self.place(of: objectMark, in: &objects, Self.objectSets)
-        if objects[place].mark != objectMark || objects[place].second != second { objects[place] = Seen(mark: objectMark, second: second) }
-        objects[place].count += 1
-        return (isNew, objects[place].count)
+        let index = Self.index(of: objectMark, in: &objects, Self.objectSets)
+        if objects[index].mark != objectMark || objects[index].second != second { objects[index] = Seen(mark: objectMark, second: second) }
+        objects[index].count += 1
+        return (isNew, objects[index].count)
     }
 
-    /// Where it is, or else the oldest of those that it may replace.
-    private static func place(of mark: UInt64, in table: inout [Seen], _ sets: Int) -> Int {
+    /// The index of a mark, or of the oldest element of its set.
+    private static func index(of mark: UInt64, in table: inout [Seen], _ sets: Int) -> Int {
         let start = Int(mark % UInt64(sets)) * ways
         var oldest = start
-        for place in start..<start + ways {
-            if table[place].mark == mark { return place }
-            if table[place].second < table[oldest].second { oldest = place }
+        for index in start..<start + ways {
+            if table[index].mark == mark { return index }
+            if table[index].second < table[oldest].second { oldest = index }
         }
         return oldest
     }

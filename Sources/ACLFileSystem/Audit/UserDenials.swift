@@ -1,55 +1,54 @@
-/// The last denials of a mount, each user's apart, in room that does not grow.
-///
-/// Where all is full, the user with the largest part loses its oldest. Who is refused again and again so loses denials of its own only.
+/// The last denials of a mount, in a queue for each user and with a bound for all. Beyond the bound the longest queue loses its
+/// oldest, so that a user who is denied often displaces only own denials.
 struct UserDenials {
     private struct Slot {
         var kept: DenialLog.Kept?
-        /// The next newer one of the same user, or the next free slot.
+        /// The next newer denial of the same user, or the next free slot.
         var next = -1
     }
-    private struct Part {
+    private struct Queue {
         var oldest: Int
         var newest: Int
         var count = 1
     }
     private let capacity: Int
     private var slots: [Slot] = []
-    private var parts: [UInt32: Part] = [:]
+    private var queues: [UInt32: Queue] = [:]
 
     init(capacity: Int) { self.capacity = capacity }
 
     var kept: [DenialLog.Kept] { slots.compactMap(\.kept) }
 
     mutating func add(_ kept: DenialLog.Kept) {
-        let place: Int
+        let slot: Int
         if slots.count < capacity {
-            place = slots.count
+            slot = slots.count
             slots.append(Slot())
         } else {
-            place = removeOldest(of: whoMakesRoom(for: kept.uid))
+            slot = removeOldest(of: userToEvict(for: kept.uid))
         }
-        slots[place] = Slot(kept: kept)
-        if var part = parts[kept.uid] {
-            slots[part.newest].next = place
-            (part.newest, part.count) = (place, part.count + 1)
-            parts[kept.uid] = part
+        slots[slot] = Slot(kept: kept)
+        if var queue = queues[kept.uid] {
+            slots[queue.newest].next = slot
+            (queue.newest, queue.count) = (slot, queue.count + 1)
+            queues[kept.uid] = queue
         } else {
-            parts[kept.uid] = Part(oldest: place, newest: place)
+            queues[kept.uid] = Queue(oldest: slot, newest: slot)
         }
     }
 
-    /// Who has an equal part or more needs no search: its own oldest goes.
-    private func whoMakesRoom(for uid: UInt32) -> UInt32 {
-        let own = parts[uid]?.count ?? 0
-        if own > 0, own >= capacity / parts.count { return uid }
-        return parts.max { ($0.value.count, $1.key) < ($1.value.count, $0.key) }?.key ?? uid
+    /// A user with at least an equal part loses an own denial; that needs no search.
+    private func userToEvict(for uid: UInt32) -> UInt32 {
+        let own = queues[uid]?.count ?? 0
+        if own > 0, own >= capacity / queues.count { return uid }
+        return queues.max { ($0.value.count, $1.key) < ($1.value.count, $0.key) }?.key ?? uid
     }
 
     private mutating func removeOldest(of uid: UInt32) -> Int {
-        guard var part = parts[uid] else { return 0 }
-        let place = part.oldest
-        (part.oldest, part.count) = (slots[place].next, part.count - 1)
-        parts[uid] = part.count > 0 ? part : nil
-        return place
+        guard var queue = queues[uid] else { return 0 }
+        let slot = queue.oldest
+        (queue.oldest, queue.count) = (slots[slot].next, queue.count - 1)
+        queues[uid] = queue.count > 0 ? queue : nil
+        return slot
     }
 }

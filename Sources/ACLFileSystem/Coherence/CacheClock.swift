@@ -2,33 +2,36 @@ import BackingStore
 import LinuxSystem
 import Synchronization
 
-/// The thread that takes names back when their time has come, and watches what is mounted below.
+/// The thread that invalidates entries at their deadlines, and watches for mounts below.
 final class CacheClock: Sendable {
     private let waiter: Waiter
     private let isStopped = Atomic<Bool>(false)
 
-    /// - Parameter device: of our mount; nil if it is not known, then no mount below is seen.
-    init(_ fileSystem: FileSystem, device: UInt64?) throws(Errno) {
+    /// - Parameters:
+    ///   - kernel: whose entries the thread invalidates.
+    ///   - device: of this mount; nil if unknown, and then mounts below are not noticed.
+    /// - Throws: if the mount table cannot be opened or no thread can be started.
+    init(_ kernel: KernelView, device: UInt64?) throws(Errno) {
         let waiter = try Waiter()
         self.waiter = waiter
         let table = SharedDescriptor(try Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly))
-        if device != nil { fileSystem.cache.watchMounts(try .ofThisProcess()) }
-        fileSystem.cache.onEarlierDeadline { waiter.wake() }
+        if device != nil { kernel.cache.watchMountTable(try .ofThisProcess()) }
+        kernel.cache.onEarlierDeadline { waiter.wake() }
         _ = try Thread.start(name: "aclfs-clock") { [self] in
             var inside = MountsInside()
             while !isStopped.load(ordering: .relaxed) {
-                if let device { Self.look(at: table, device, fileSystem, &inside) }
-                var news: Waiter.News = []
-                // First what is mounted, then what has fallen due: a bump would detach what was mounted just now.
-                while !news.contains(.watched), !fileSystem.cache.isLookAtMountsDue, !isStopped.load(ordering: .relaxed) {
+                if let device { Self.readMountTable(table, device, kernel, &inside) }
+                var news: Waiter.Reasons = []
+                // The mount table comes before the deadlines: a bump would detach a mount that was made a moment ago.
+                while !news.contains(.watched), !kernel.cache.isMountTableReadDue, !isStopped.load(ordering: .relaxed) {
                     let now = SystemTime.monotonic()
-                    if inside.areDoubtful(now) { fileSystem.cache.doubtNames() }
-                    fileSystem.cache.tick(now, areUnchanged: fileSystem.areUnchanged)
-                    fileSystem.invalidateLateEntries()
-                    fileSystem.invalidateEndedGrants()
-                    let marked = fileSystem.forgetting.take(now)
-                    if !marked.isEmpty { Self.forget(marked, device, fileSystem) }
-                    let due = [fileSystem.cache.nextDue, fileSystem.forgetting.nextDue, fileSystem.view?.nextExpiry]
+                    if inside.mayStillChangeNames(now) { kernel.cache.markEntriesUncertain() }
+                    kernel.cache.tick(now, areUnchanged: kernel.areUnchanged)
+                    kernel.invalidateDeferredEntries()
+                    kernel.invalidateEndedGrants()
+                    let marked = kernel.forgetting.takeDue(now)
+                    if !marked.isEmpty { Self.invalidateMarked(marked, device, kernel) }
+                    let due = [kernel.cache.nextDeadline, kernel.forgetting.nextDue, kernel.loader.view?.nextExpiry]
                         .compactMap { $0 }.min()
                     news = waiter.wait(watching: device == nil ? -1 : table.rawValue, until: due)
                 }
@@ -41,58 +44,62 @@ final class CacheClock: Sendable {
         waiter.wake()
     }
 
-    /// Has the kernel forget directories, unless a name that was dropped could be missed.
-    private static func forget(
-        _ marked: [ForgettingQueue.Candidate], _ device: UInt64?, _ fileSystem: FileSystem
+    /// Invalidates the entries of marked directories, so that the kernel forgets their nodes. Leaves out a directory that is the working
+    /// directory of a process, and all of them while something is mounted below.
+    private static func invalidateMarked(
+        _ marked: [ForgettingQueue.Candidate], _ device: UInt64?, _ kernel: KernelView
     ) {
-        let isHarmless = !fileSystem.mountsBelow.exist
+        let isHarmless = !kernel.mountsBelow.exist
         let used = device.flatMap { try? WorkingDirectories.inodes(onDevice: $0) }
         for candidate in marked {
             let key = candidate.node.object.key
-            let inode = fileSystem.tree.shownInode(device: key.device, inode: key.inode)
+            let inode = kernel.loader.tree.shownInode(device: key.device, inode: key.inode)
             if isHarmless, let used, !used.contains(inode) {
-                fileSystem.notices.drop(candidate)
+                kernel.notifications.invalidateEntry(candidate)
             } else {
-                candidate.node.revalidation.attemptIsOver()
+                candidate.node.revalidation.endAttempt()
             }
         }
     }
 
-    private static func look(
-        at table: SharedDescriptor, _ device: UInt64, _ fileSystem: FileSystem, _ inside: inout MountsInside
+    private static func readMountTable(
+        _ table: SharedDescriptor, _ device: UInt64, _ kernel: KernelView, _ inside: inout MountsInside
     ) {
-        fileSystem.cache.beginLookAtMounts()
+        kernel.cache.beginMountTableRead()
         var mayBeBelow = true
-        // A table that cannot be read may hide a mount: as if there were one.
+        // A table that cannot be read may hide a mount, so it counts as one.
         if let mounts = try? MountInfo.read(table.rawValue) {
-            if inside.see(fileSystem.tree.mountsInside(mounts)) { fileSystem.tree.forgetDescriptors() }
-            fileSystem.mountsBelow.update(mounts, device: device, tree: fileSystem.tree)
-            mayBeBelow = fileSystem.mountsBelow.exist
+            if inside.update(kernel.loader.tree.mountsInside(mounts)) { kernel.loader.tree.forgetDescriptors() }
+            kernel.mountsBelow.update(mounts, device: device, tree: kernel.loader.tree)
+            mayBeBelow = kernel.mountsBelow.exist
         }
-        if mayBeBelow { fileSystem.suspendForMountsBelow() }
-        fileSystem.cache.endLookAtMounts()
-        if !mayBeBelow { fileSystem.cache.resume(.mountsBelow) }
+        if mayBeBelow { kernel.suspendForMountsBelow() }
+        kernel.cache.endMountTableRead()
+        if !mayBeBelow { kernel.cache.resume(.mountsBelow) }
     }
 }
 
-/// What is mounted inside of the backing directory, of which no ctime tells.
+/// The mounts inside the backing directory. A mount changes what names lead to, but no ctime.
 private struct MountsInside {
-    /// A look-up that found a name as it was before takes less, nanoseconds.
+    /// Nanoseconds. A look-up that began before a mount takes less.
     private static let longestLookup: UInt64 = 10_000_000_000
 
-    /// nil if it cannot be told, and before the first look.
-    private var places: [MountPlace]?
+    /// nil if unknown, and before the table is first read.
+    private var known: [MountPlace]?
     private var changed: UInt64?
 
-    /// - Returns: whether they may be others than before.
-    mutating func see(_ there: [MountPlace]?) -> Bool {
-        let areOthers = there == nil || there != places
-        if there != places { changed = SystemTime.monotonic() }
-        places = there
-        return areOthers
+    /// - Parameter found: the mounts in the table; nil if unknown.
+    /// - Returns: true if they may differ from those of the last update.
+    mutating func update(_ found: [MountPlace]?) -> Bool {
+        let mayDiffer = found == nil || found != known
+        if found != known { changed = SystemTime.monotonic() }
+        known = found
+        return mayDiffer
     }
 
-    func areDoubtful(_ now: UInt64) -> Bool {
-        places == nil || changed.map { now < $0 + Self.longestLookup } ?? false
+    /// Whether a look-up in flight may still return an object that a mount has covered or uncovered.
+    /// - Parameter now: monotonic nanoseconds.
+    func mayStillChangeNames(_ now: UInt64) -> Bool {
+        known == nil || changed.map { now < $0 + Self.longestLookup } ?? false
     }
 }

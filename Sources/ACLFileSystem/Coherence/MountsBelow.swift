@@ -2,22 +2,22 @@ import BackingStore
 import LinuxSystem
 import Synchronization
 
-/// The mounts that stand on directories of ours. A bump of the epoch, or refusing a look-up that the kernel made to
-/// check a name on their way, would detach them (docs/coherence.md "The price of a bump").
+/// The mounts on objects of this mount. The kernel detaches them at a bump of the epoch, and when the daemon refuses to revalidate a name on
+/// the path to them (docs/coherence.md "The price of a bump").
 final class MountsBelow: Sendable {
-    private struct GuardedName: Hashable {
+    private struct NameOnPath: Hashable {
         var device: UInt64
         var inode: UInt64
         var name: [UInt8]
     }
 
     private let isNonEmpty = Atomic<Bool>(false)
-    private let names = Lock<Set<GuardedName>>([])
+    private let names = Lock<Set<NameOnPath>>([])
 
     var exist: Bool { isNonEmpty.load(ordering: .relaxed) }
 
-    /// Whether the name leads to such a mount.
-    func guards(_ name: UnsafePointer<CChar>, in directory: BackingObject) -> Bool {
+    /// Whether the path to such a mount contains this name.
+    func areReached(by name: UnsafePointer<CChar>, in directory: BackingObject) -> Bool {
         guard exist else { return false }
         var bytes: [UInt8] = []
         var cursor = name
@@ -25,20 +25,23 @@ final class MountsBelow: Sendable {
             bytes.append(UInt8(bitPattern: cursor.pointee))
             cursor += 1
         }
-        let key = GuardedName(device: directory.key.device, inode: directory.key.inode, name: bytes)
+        let key = NameOnPath(device: directory.key.device, inode: directory.key.inode, name: bytes)
         return names.withLock { $0.contains(key) }
     }
 
-    /// Takes in what the mount table says now.
-    /// - Parameter device: of our own mount.
+    /// Replaces what is known by the state of the mount table.
+    /// - Parameters:
+    ///   - table: all mounts of the namespace.
+    ///   - device: of this mount.
+    ///   - tree: of this mount, to resolve the paths.
     func update(_ table: [MountInfo], device: UInt64, tree: BackingTree) {
-        var found: Set<GuardedName> = []
+        var found: Set<NameOnPath> = []
         var count = 0
-        for path in Self.places(table, device: device) {
+        for path in Self.paths(in: table, device: device) {
             count += 1
             var directory = tree.root
             for name in path {
-                found.insert(GuardedName(device: directory.key.device, inode: directory.key.inode, name: name))
+                found.insert(NameOnPath(device: directory.key.device, inode: directory.key.inode, name: name))
                 guard let next = try? Self.child(name, of: directory, tree) else { break }
                 directory = next
             }
@@ -56,16 +59,16 @@ final class MountsBelow: Sendable {
         }
     }
 
-    /// Names from our root to each mount that stands directly on our file system, wherever that is shown. One on our
-    /// root itself pins no name.
-    static func places(_ table: [MountInfo], device: UInt64) -> [[[UInt8]]] {
-        var shown: [UInt64: MountInfo] = [:]
-        for mount in table where mount.device == device { shown[mount.id] = mount }
+    /// The names from this mount's root to each mount directly on this file system, also where it is bound elsewhere. A mount on the
+    /// root itself depends on no name.
+    static func paths(in table: [MountInfo], device: UInt64) -> [[[UInt8]]] {
+        var own: [UInt64: MountInfo] = [:]
+        for mount in table where mount.device == device { own[mount.id] = mount }
         return table.compactMap { mount in
-            guard let ground = shown[mount.parent], mount.path.starts(with: ground.path) else { return nil }
-            let inside = mount.path.dropFirst(ground.path == [0x2F] ? 0 : ground.path.count)
-            let names = (ground.root + inside).split(separator: 0x2F).map { Array($0) }
-            return names.isEmpty ? nil : names
+            guard let host = own[mount.parent], mount.path.starts(with: host.path) else { return nil }
+            let inside = mount.path.dropFirst(host.path == [0x2F] ? 0 : host.path.count)
+            let components = (host.root + inside).split(separator: 0x2F).map { Array($0) }
+            return components.isEmpty ? nil : components
         }
     }
 }

@@ -4,72 +4,45 @@ import LinuxSystem
 import SandboxPolicy
 import Synchronization
 
-// What may pass on a confined mount changes: an administrator gives or takes back a grant, or a grant ends.
+// The policy of a confined mount changes: an administrator adds or removes a grant, or a grant expires.
 
-extension FileSystem {
-    /// What confines this mount.
-    public var profile: SandboxProfile? { view?.profile }
-
-    /// Why nothing passes on this mount although its profile is in order: with its grants it cannot be compiled.
-    public var closedBecause: String? {
-        view?.policy.fault.map { fault in
-            "\(fault.description); with all its grants the profile cannot be kept, so nothing passes: remove some"
-        }
-    }
-
-    /// The user's grants that count on this mount from now on; those of other applications are passed over. When this
-    /// returns, whatever we are asked is answered by them; `invalidateAfterChange` ends what the kernel answers by itself.
-    /// Open descriptors keep what they were given.
-    public func setGrants(_ grants: [Grant]) {
-        guard let view else { return }
-        // For writing: nobody stands between a look at the old policy and the note of a name.
-        metadataLock.withWriteLock { view.setGrants(grants) }
-        if let closedBecause { report("\(escapedName(view.profile.name.utf8)): \(closedBecause)") }
-        cache.wakeClock()
-    }
-
-    /// When this returns, no call that starts later succeeds by a grant that was gone before.
+extension KernelView {
+    /// Invalidates what the kernel holds by the old policy. When this returns, no call that starts later succeeds by a removed grant.
     ///
-    /// Never from a thread that answers requests: it waits for listings that the kernel has not used yet.
-    /// - Throws: `timedout` if somebody keeps such a listing from being used. The change is in force then wherever we are
-    ///   asked, and the clock's thread goes on taking back what the kernel holds.
-    public func invalidateAfterChange() throws(Errno) {
-        guard let view else { return }
+    /// Never call it on a thread that answers requests: it waits for listings that the kernel has not used yet.
+    /// - Throws: `timedout` if a caller keeps such a listing from being used. Every request is then judged by the new policy, and the
+    ///   clock's thread goes on invalidating.
+    func invalidateAfterChange() throws(Errno) {
+        guard let view = loader.view else { return }
         awaitSettledMounts()
         do throws(Errno) { try invalidateEverything() } catch {
-            view.repeatExpiry()
+            view.restoreExpiry()
             cache.wakeClock()
             throw error
         }
     }
 
-    /// Both, for one mount.
-    public func changeGrants(_ grants: [Grant]) throws(Errno) {
-        setGrants(grants)
-        try invalidateAfterChange()
-    }
-
-    /// On the clock's thread: what was handed out under a grant that has ended is taken back.
+    /// Invalidates what was exposed under a grant that has expired. Call on the clock's thread.
     func invalidateEndedGrants() {
-        guard let view, view.takeExpiry() else { return }
-        // Not long: the clock has other things to do.
-        do { try invalidateEverything(milliseconds: 50) } catch { view.repeatExpiry() }
+        guard let view = loader.view, view.takeExpiry() else { return }
+        // A short bound: the clock's other deadlines wait meanwhile.
+        do { try invalidateEverything(milliseconds: 50) } catch { view.restoreExpiry() }
     }
 
-    /// All that the kernel holds of this mount: after the change a barrier, then the bump, then attributes (R1, R4, R12).
+    /// Invalidates all that the kernel holds of this mount: a barrier, then the bump, then attributes (R1, R4, R12).
     private func invalidateEverything(milliseconds: UInt64 = 5000) throws(Errno) {
-        metadataLock.withWriteLock { cache.suspend(.policyChange) }
-        let listed = nodes.all.filter { $0.unusedListings.load(ordering: .sequentiallyConsistent) > 0 }
+        share.lock.withWriteLock { cache.suspend(.policyChange) }
+        let listed = loader.nodes.all.filter { $0.unusedListings.load(ordering: .sequentiallyConsistent) > 0 }
         if !listed.isEmpty {
-            do throws(Errno) { try notices.awaitListings(of: listed.map { $0.id }, milliseconds: milliseconds) } catch {
-                // What takes no lock of the kernel goes at once, for whoever else uses the mount.
+            do throws(Errno) { try notifications.awaitListings(of: listed.map { $0.id }, milliseconds: milliseconds) } catch {
+                // What takes no lock of the kernel is invalidated even so, for the mount's other callers.
                 cache.invalidateAllEntries()
-                for node in nodes.all { cache.invalidateAttributes(of: node.id) }
+                for node in loader.nodes.all { cache.invalidateAttributes(of: node.id) }
                 throw error
             }
         }
         cache.invalidateAllEntries()
-        for node in nodes.all { cache.invalidateAttributes(of: node.id) }
+        for node in loader.nodes.all { cache.invalidateAttributes(of: node.id) }
         cache.resume(.policyChange)
     }
 }

@@ -1,20 +1,20 @@
 import Authorization
 import SandboxPolicy
 
-/// A profile with the grants that count at one moment, compiled. Replaced as a whole, never changed: what was found out
-/// with one of them is compared with nothing that was found out with another.
+/// A compiled profile with the grants that count at one moment. It is replaced as a whole and never changed. Zones of different
+/// policies are not comparable.
 final class CompiledPolicy: Sendable {
     let table: ZoneTable
-    /// Seconds since 1970 from which on a grant of it counts no more.
+    /// The time at which the next of its grants ends, in seconds since 1970; nil: never.
     let expires: Int64?
-    /// Why nothing passes anywhere; nil where the profile could be compiled.
+    /// Why the policy denies everything; nil if the profile was compiled.
     let fault: EntitlementProblem?
-    /// Whether a grant could let something pass.
+    /// Whether grants can add rights to the profile.
     let takesGrants: Bool
 
     init(_ profile: SandboxProfile, _ grants: [Grant], at time: Int64) {
-        // A profile that cannot be compiled was refused before the mount; one that its grants make too large lets nothing
-        // pass.
+        // The mount command refuses a profile that cannot be compiled. If grants make a profile too large, the policy denies
+        // everything.
         do throws(EntitlementProblem) {
             table = try profile.table(grants: grants, at: time)
             fault = nil
@@ -24,12 +24,12 @@ final class CompiledPolicy: Sendable {
     }
 }
 
-/// Where an object stands: what its place lets pass on it.
+/// The effective location of an object: where a confined mount judges it, and the rights that its zone leaves.
 struct EffectiveLocation: Sendable {
     var rights: Rights
-    /// nil where no place could be established; then nothing passes.
+    /// nil if the location is unknown; then everything is denied.
     var zone: ZoneID?
-    /// nil on a mount that nothing confines.
+    /// nil on a mount without a profile.
     var policy: CompiledPolicy?
 
     static var unconfined: EffectiveLocation { EffectiveLocation(rights: Confinement.everything, zone: .top, policy: nil) }
@@ -42,28 +42,28 @@ struct EffectiveLocation: Sendable {
         self.init(rights: zone.map { policy.table[$0].rights } ?? [], zone: zone, policy: policy)
     }
 
-    /// Of what bears this name in a directory that stands here.
+    /// The effective location of an object by its name, in a directory at this location.
     func below(_ name: UnsafePointer<CChar>) -> EffectiveLocation {
         guard let policy else { return self }
         return EffectiveLocation(zone.map { policy.table.zone(of: name.bytes, below: $0) }, policy)
     }
 
-    /// Of what has no name in such a directory.
+    /// The effective location of an object without a name, made in a directory at this location.
     var unnamedBelow: EffectiveLocation {
         guard let policy else { return self }
         return EffectiveLocation(zone.map { policy.table.zone(ofUnnamedBelow: $0) }, policy)
     }
 
-    /// A zone's top, or a directory on the way to one.
+    /// Whether the object is the top of a zone, or a directory above one.
     var isFixed: Bool { zone.flatMap { zone in policy.map { $0.table[zone].isFixed } } ?? false }
 
-    /// As the container's layout has it.
-    var isLeftOutOfBackups: Bool {
+    /// Whether the container's layout excludes this location from backups.
+    var isExcludedFromBackup: Bool {
         guard let policy, let zone else { return false }
         return policy.table[zone].kind.isExcludedFromBackup
     }
 
-    /// The key of the profile, or the place of the container, that lets most pass here.
+    /// The key of the profile, or the location in the container, that leaves the most rights here.
     var rule: String {
         guard let policy, let zone else { return "its place is not known" }
         if let source = policy.table[zone].source { return source }

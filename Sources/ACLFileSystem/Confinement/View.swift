@@ -5,38 +5,37 @@ import LinuxSystem
 import MountOptions
 import SandboxPolicy
 
-/// What confines a mount: the profile with its grants, and where the objects that the kernel knows stand. A mount without
-/// one has nothing of this, and asks for it once for each object that it loads.
+/// What confines a mount: its profile with the grants, and the locations of its nodes. A mount without a profile has no view.
 final class View: Sendable {
     let profile: SandboxProfile
 
     private struct State {
         var grants: [Grant] = []
         var policy: CompiledPolicy
-        /// A grant ended, and what the kernel was told meanwhile has not been taken back.
+        /// A grant has ended, and the entries that the kernel got meanwhile are not invalidated yet.
         var hasExpired = false
     }
 
     private let state: Lock<State>
-    let places = Lock<[NodeID: Place]>([:])
-    /// Held while a node is chosen for a name of a file, so that one zone has one.
+    let locations = Lock<[NodeID: NodeLocation]>([:])
+    /// Held while a node is chosen for a name of a file, so that a file has one node for each zone.
     let choosing = Lock(())
-    /// Nanoseconds after which a place is looked at anew, because others may change the backing directory.
-    let trust: UInt64
+    /// Nanoseconds for which a zone counts, because other programs may change the backing directory.
+    let lifetime: UInt64
 
     init(_ profile: SandboxProfile, _ cache: MountOptions.CacheMode) {
         self.profile = profile
         state = Lock(State(policy: CompiledPolicy(profile, [], at: SystemTime.now().sec)))
-        trust =
+        lifetime =
             switch cache {
             case .strict, .seconds(0): 0
-            // It comes on top of what the kernel keeps: little.
+            // Short, because it adds to the timeout of the kernel.
             case .auto, .seconds: 50_000_000
             case .exclusive: .max
             }
     }
 
-    /// In force at this moment; a grant that has ended counts no more, whether the clock thread has seen it or not.
+    /// The policy in force. A grant that has ended does not count, even if the clock thread has not seen its end.
     var policy: CompiledPolicy {
         state.withLock { state in
             if let end = state.policy.expires {
@@ -57,11 +56,11 @@ final class View: Sendable {
         }
     }
 
-    func forget(_ node: NodeID) { places.withLock { _ = $0.removeValue(forKey: node) } }
+    func forget(_ node: NodeID) { locations.withLock { _ = $0.removeValue(forKey: node) } }
 
     var grants: [Grant] { state.withLock { $0.grants } }
 
-    /// Whether a grant has ended since this was asked last.
+    /// Returns whether a grant has ended since the last call.
     func takeExpiry() -> Bool {
         _ = policy
         return state.withLock { state in
@@ -70,10 +69,10 @@ final class View: Sendable {
         }
     }
 
-    /// What a grant that ended left with the kernel could not be taken back.
-    func repeatExpiry() { state.withLock { $0.hasExpired = true } }
+    /// Notes that the entries of a grant that ended could not be invalidated. `takeExpiry` then returns true again.
+    func restoreExpiry() { state.withLock { $0.hasExpired = true } }
 
-    /// Monotonic nanoseconds at which to ask `takeExpiry` again; within a second, because the time of day may be set.
+    /// Monotonic nanoseconds at which to call `takeExpiry` again. At most a second ahead, because the time of day may be set.
     var nextExpiry: UInt64? {
         state.withLock { state in
             if state.hasExpired { return SystemTime.monotonic() + 1_000_000_000 }
@@ -83,45 +82,5 @@ final class View: Sendable {
             let wait = seconds <= 0 ? 0 : seconds > 1 ? 1_000_000_000 : 1_000_000_000 - UInt64(now.nsec)
             return SystemTime.monotonic() + wait
         }
-    }
-}
-
-/// Where one node stands, as far as it was found out.
-struct Place {
-    struct Name {
-        var parent: BackingObject
-        var name: [UInt8]
-
-        func isThis(_ name: [UInt8], in parent: BackingObject) -> Bool {
-            // Of trees one inside the other only one knows the inner root by its handle.
-            self.name == name && self.parent.key.device == parent.key.device
-                && self.parent.key.inode == parent.key.inode
-        }
-    }
-
-    /// What was found out, and how long it may be believed.
-    struct Finding {
-        var policy: CompiledPolicy
-        /// Of the share: how many directories had moved.
-        var moves: UInt64
-        /// Monotonic nanoseconds.
-        var until: UInt64
-        var zone: ZoneID?
-    }
-
-    /// Of what is no directory: the names by which it was found in this zone.
-    var names: [Name] = []
-    /// Its last name, or the directory that it was made in without one.
-    var last: Name?
-    var finding: Finding?
-
-    /// More names than these are not kept; a file that loses all of them is refused until it is looked up again.
-    static let mostNames = 16
-
-    mutating func add(_ name: Name) {
-        last = name
-        if names.contains(where: { $0.isThis(name.name, in: name.parent) }) { return }
-        if names.count == Self.mostNames { names.removeFirst() }
-        names.append(name)
     }
 }

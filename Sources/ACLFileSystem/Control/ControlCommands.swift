@@ -32,7 +32,7 @@ extension ControlServer {
         case .grantAdd, .grantRemove, .grantList:
             try requireMaster(peer)
             return try grants(request, peer)
-        // A view only takes away, so anybody may ask for one; what else the daemon knows is its owner's.
+        // A view only removes rights, so every user may ask for one. Other messages to the daemon are its owner's.
         case .places, .shows, .view: return try askDaemon(request, descriptors, peer, &handed)
         case .serves, .serve:
             guard peer.uid == owner else { throw Self.unknownCommand }
@@ -70,14 +70,14 @@ extension ControlServer {
         guard isMaster(peer) else { throw ControlFailure(.perm, "only root and whoever mounted may ask this") }
     }
 
-    // MARK: Who is meant
+    // MARK: The subject
 
     private enum Subject {
         case peer(RequestCredential)
         case other(DirectoryCredential)
     }
 
-    /// Without a name the client himself is meant, with the groups that his process has now.
+    /// The subject of a question. Without a name it is the client, with the present groups of its process.
     private func subject(_ name: String?, _ peer: ControlSocket.Peer) throws(ControlFailure) -> Subject {
         guard let name else { return .peer(credential(peer)) }
         let known: DirectoryCredential
@@ -88,7 +88,7 @@ extension ControlServer {
             case .system(let error): throw ControlFailure(error, "the account databases do not answer: \(error.text)")
             }
         }
-        // Somebody else's groups would be a way to learn what members of a group may do.
+        // The process' own groups: with those of the account, a client could learn what members of a group may do.
         if !isMaster(peer), known.uid == peer.uid { return .peer(credential(peer)) }
         return .other(known)
     }
@@ -98,20 +98,20 @@ extension ControlServer {
         return RequestCredential(uid: peer.uid, gid: peer.gid, tid: peer.pid, cache: fileSystem.judge.groups)
     }
 
-    /// Others may be asked about only where the client could read permissions himself; the refusal does not
-    /// tell whether there is anything.
+    /// Requires that the client could read the permissions itself, for a question about another subject. The refusal does not reveal
+    /// whether the object exists.
     private func requireSight(
         _ asked: ExplainRequest, _ subject: Subject, _ peer: ControlSocket.Peer
     ) throws(ControlFailure) {
         if isMaster(peer) { return }
         guard case .other = subject else { return }
-        guard fileSystem.mayInspect(asked, credential: credential(peer)) else { throw ControlFailure(.noent) }
+        guard fileSystem.explainer.mayInspect(asked, credential: credential(peer)) else { throw ControlFailure(.noent) }
     }
 
-    /// The one thing that is told about others without a sight of the object: it tells nothing about them.
+    /// The answer if the sandbox closes the path to every caller: a client may read it for any subject, because it says nothing about one.
     private func closedToAll(_ asked: ExplainRequest, _ subject: Subject, _ peer: ControlSocket.Peer) -> Explanation? {
         guard !isMaster(peer), case .other = subject else { return nil }
-        return fileSystem.closedBySandbox(asked, credential: credential(peer))
+        return fileSystem.explainer.closedBySandbox(asked, credential: credential(peer))
     }
 
     // MARK: The commands
@@ -123,11 +123,11 @@ extension ControlServer {
         try requireSight(asked, subject, peer)
         var explanation: Explanation
         switch subject {
-        case .peer(let credential): explanation = try fileSystem.explain(asked, credential: credential)
-        case .other(let credential): explanation = try fileSystem.explain(asked, credential: credential)
+        case .peer(let credential): explanation = try fileSystem.explainer.explain(asked, credential: credential)
+        case .other(let credential): explanation = try fileSystem.explainer.explain(asked, credential: credential)
         }
-        // What he may not read he is told only as far as it decided about him.
-        if !isMaster(peer), !fileSystem.mayInspect(asked, credential: credential(peer)) { explanation.considered = [] }
+        // A client that may not read the permissions learns only the entry that decided.
+        if !isMaster(peer), !fileSystem.explainer.mayInspect(asked, credential: credential(peer)) { explanation.considered = [] }
         if message.isBrief {
             explanation.steps = explanation.steps.suffix(1)
             explanation.considered = []
@@ -143,8 +143,8 @@ extension ControlServer {
         try requireSight(asked, subject, peer)
         let answers: [Explanation]
         switch subject {
-        case .peer(let credential): answers = try fileSystem.effective(path, credential: credential)
-        case .other(let credential): answers = try fileSystem.effective(path, credential: credential)
+        case .peer(let credential): answers = try fileSystem.explainer.effective(path, credential: credential)
+        case .other(let credential): answers = try fileSystem.explainer.effective(path, credential: credential)
         }
         return EffectiveAnswer(
             answers.map { answer in
@@ -155,23 +155,23 @@ extension ControlServer {
             })
     }
 
-    /// Nanoseconds of a processor for one answer to an ordinary user, and one more denial.
+    /// Nanoseconds of processor time for an answer to an ordinary user; the denial that exceeds it is the last.
     private static let longestLook: Int64 = 20_000_000
 
     private func last(_ message: LastMessage, _ peer: ControlSocket.Peer) throws(ControlFailure) -> LastAnswer {
         var end = message.before.map { UInt64(clamping: $0) } ?? .max
         let credential = isMaster(peer) ? nil : credential(peer)
-        if credential != nil, end != .max { end = DenialNumber.unveiled(end) }
+        if credential != nil, end != .max { end = DenialNumber.decrypted(end) }
         var answer: [ToldDenial] = []
-        // Paths may be long, and one message is to hold the answer.
+        // The answer must fit into one message, and paths may be long.
         var room = JSONText.maximumSize - 1024
-        // What others may know is found out by walks; the rest is had with the next message, when it is this user's turn again.
+        // Each location that an ordinary user may learn costs walks. The client asks for the rest with its next message.
         let start = SystemTime.threadProcessor()
         for denial in fileSystem.judge.denials.last(
             Int(clamping: message.count), of: isMaster(peer) ? nil : peer.uid, before: end
         ).prefix(300) {
-            let number = credential == nil ? denial.sequence : DenialNumber.veiled(denial.sequence)
-            let shown = told(denial, number, fileSystem.place(of: denial, seenBy: credential))
+            let number = credential == nil ? denial.sequence : DenialNumber.encrypted(denial.sequence)
+            let shown = told(denial, number, fileSystem.explainer.location(of: denial, visibleTo: credential))
             room -= JSONText.write(shown.json).count + 1
             if room < 0 { break }
             answer.append(shown)
@@ -180,28 +180,29 @@ extension ControlServer {
         return LastAnswer(answer)
     }
 
-    private func told(_ denial: Denial, _ number: UInt64, _ place: DenialPlace) -> ToldDenial {
-        let toldPlace: ToldDenial.Place =
-            switch place {
+    private func told(_ denial: Denial, _ number: UInt64, _ location: DenialLocation) -> ToldDenial {
+        let place: ToldDenial.Place =
+            switch location {
             case .path(let names): .path(names)
             case .gone: .gone
             case .unknown: .unknown
             }
         return ToldDenial(
             number: number, time: denial.time, uid: denial.uid, operation: denial.operation, inode: denial.inode,
-            errno: denial.errno, stage: denial.stage, rule: denial.rule, place: toldPlace)
+            errno: denial.errno, stage: denial.stage, rule: denial.rule, place: place)
     }
 
     private func status() -> StatusAnswer {
         let counters = fileSystem.judge.counters
         let denials = counters.denials.sorted { $0.key < $1.key }
+        let tree = fileSystem.loader.tree
         return StatusAnswer(
             source: facts.source, mountpoint: facts.mountpoint, version: facts.version, owner: owner,
-            metadata: fileSystem.tree.metadataName, sharedKind: fileSystem.tree.sharedFileSystem(of: fileSystem.tree.root)?.name,
+            metadata: tree.metadataName, sharedKind: tree.sharedFileSystem(of: tree.root)?.name,
             options: fileSystem.options.words(volume: fileSystem.volume) + facts.kernelWords(),
             sandbox: fileSystem.profile.map { ProfileSummary($0, closed: fileSystem.closedBecause) },
             runningSandboxes: facts.runningSandboxes(), sourceReach: facts.sourceReach(), paths: facts.paths(),
-            cache: fileSystem.cache.status, zeroFill: fileSystem.zeroFillStatus, data: fileSystem.dataStatus,
+            cache: fileSystem.kernel.cache.status, zeroFill: fileSystem.operations.gaps.status, data: fileSystem.data.status,
             counters: .init(allowed: counters.decisionsAllowed, denied: denials.map { ($0.key, $0.value) }))
     }
 }

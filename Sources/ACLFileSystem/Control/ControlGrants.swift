@@ -4,17 +4,17 @@ import Glibc
 import LinuxSystem
 import SandboxPolicy
 
-/// What a client wants of the grants; paths are names from the mount's top.
+/// A request about grants. Paths are names from the mount's root.
 public enum GrantOrder: Sendable {
     case add(Grant)
-    /// - Parameter below: those for what lies below the path, too.
+    /// - Parameter below: includes grants for what is below the path.
     case remove(bundle: String, path: [[UInt8]], below: Bool)
-    /// - Parameter from: how many were told in earlier answers.
+    /// - Parameter from: the number of grants in earlier answers.
     case list(bundle: String?, from: Int)
 }
 
 extension ControlServer {
-    /// The daemon keeps them for all its mounts; here is found what is meant.
+    /// `grant-add`, `grant-remove`, `grant-list`. The daemon keeps the grants of all its mounts; this resolves the path.
     func grants(_ request: ReceivedRequest, _ peer: ControlSocket.Peer) throws(ControlFailure) -> any ControlAnswer {
         try requireOutside(peer)
         let order: GrantOrder
@@ -26,7 +26,7 @@ extension ControlServer {
             let grant = Grant(
                 bundle: message.bundle, path: message.path, isDirectory: try isDirectory(message.path), access: message.access,
                 expires: message.expires)
-            // Who grants at several places wants to know first whether it can be done at all of them.
+            // A client that grants on several paths checks all of them first.
             if message.isCheck { return GrantAddAnswer(notes: nil) }
             order = .add(grant)
         case .grantRemove:
@@ -43,20 +43,20 @@ extension ControlServer {
         }
     }
 
-    /// Who is confined grants nothing. A view's own processes do not reach this socket; if one does all the same, it is
-    /// in a user namespace of its own. For other commands it is enough that nothing speaks for that; here it must be known.
+    /// Requires a client that is not confined. Processes of a view do not reach this socket; if one did, it would be in a user namespace of
+    /// its own. Other commands accept an unknown namespace; this one does not.
     private func requireOutside(_ peer: ControlSocket.Peer) throws(ControlFailure) {
-        // Root here is root of our own namespace; an ordinary user's daemon may not look at its processes.
+        // Root is root of the daemon's namespace; an ordinary user's daemon may not inspect root's processes.
         if peer.uid == 0, geteuid() != 0 { return }
-        guard peer.userNamespace == .ours else {
+        guard peer.userNamespace == .same else {
             throw ControlFailure(.perm, "whether the caller runs in a sandbox cannot be told, so nothing can be granted")
         }
     }
 
-    /// As whoever is not confined sees it: a view of the same tree need not show what is granted to it.
+    /// Resolves a path on an unconfined mount: a view need not show what is granted to it.
     private func isDirectory(_ path: [[UInt8]]) throws(ControlFailure) -> Bool {
         let status: FileStatus
-        do throws(Errno) { status = try fileSystem.tree.object(at: path).status } catch {
+        do throws(Errno) { status = try fileSystem.loader.tree.object(at: path).status } catch {
             if error == .loop { throw ControlFailure(error, "a symbolic link is on the way; name the place that it leads to") }
             throw ControlFailure(error)
         }

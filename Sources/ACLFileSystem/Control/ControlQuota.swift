@@ -1,15 +1,15 @@
 import LinuxSystem
 
-/// How much of a processor the answers to one user may take (docs/control.md "How much one user may ask").
+/// A quota of processor time for the answers to each user (docs/control.md "How much one user may ask").
 ///
-/// A bucket for each user: it fills with a twentieth of the time that passes, and what the answers took flows out. It may fall below
-/// zero, since what an answer costs is known afterwards; the next one waits until it is above. One answer of a user is made at a time.
+/// A token bucket for each user: it fills with a twentieth of the time that passes, and each answer takes its processor time out. It may
+/// fall below zero, because the cost is known afterwards; the next answer waits until it is above. Each user gets one answer at a time.
 struct ControlQuota {
-    /// Of one processor.
+    /// The fraction of one processor.
     static let share: Int64 = 20
-    /// Nanoseconds that a user who asks rarely has at once.
+    /// The capacity of a bucket, in nanoseconds.
     static let most: Int64 = 500_000_000
-    /// For a connection, besides what its thread takes.
+    /// Nanoseconds for a connection, besides the time of its thread.
     static let connection: Int64 = 100_000
     private static let users = 4096
 
@@ -25,9 +25,9 @@ struct ControlQuota {
     }
     private var accounts: [UInt32: Account] = [:]
 
-    /// Begins an answer, which `end` ends.
-    /// - Parameter now: on the monotonic clock, as everywhere here.
-    /// - Returns: false if another one is under way, or nothing is left.
+    /// Begins an answer, if the user may have one now. `end` ends it.
+    /// - Parameter now: monotonic nanoseconds, as everywhere in this file.
+    /// - Returns: false if another answer is in progress, or nothing is left.
     mutating func begin(_ uid: UInt32, at now: UInt64) -> Bool {
         var account = account(of: uid, at: now)
         defer { accounts[uid] = account }
@@ -36,7 +36,7 @@ struct ControlQuota {
         return true
     }
 
-    /// When an answer may begin, if none is under way then; nil while one is.
+    /// Monotonic nanoseconds from which on an answer may begin; nil while one is in progress.
     func readyTime(of uid: UInt32) -> UInt64? {
         guard let account = accounts[uid] else { return 0 }
         if account.isAnswering { return nil }
@@ -45,7 +45,7 @@ struct ControlQuota {
 
     mutating func end(_ uid: UInt32) { accounts[uid]?.isAnswering = false }
 
-    /// - Parameter nanoseconds: of a processor.
+    /// - Parameter nanoseconds: of processor time.
     mutating func charge(_ uid: UInt32, _ nanoseconds: Int64, at now: UInt64) {
         var account = account(of: uid, at: now)
         account.left -= nanoseconds
@@ -57,7 +57,7 @@ struct ControlQuota {
             account.fill(at: now)
             return account
         }
-        // A user whose bucket is full again is as one who never asked.
+        // A full bucket need not be kept.
         if accounts.count >= Self.users {
             accounts = accounts.filter { _, account in
                 var account = account
@@ -69,9 +69,9 @@ struct ControlQuota {
     }
 }
 
-/// The users' allowances, and the threads that wait for theirs.
+/// The users' quotas, and the threads that wait for one.
 final class ControlTurns: Sendable {
-    /// A client that waits longer is told so.
+    /// A client that waits longer is refused.
     private static let patience: UInt64 = 20_000_000_000
     private struct State {
         var allowance = ControlQuota()
@@ -83,10 +83,11 @@ final class ControlTurns: Sendable {
     }
     private let state = Monitor(State())
 
-    /// The mount is gone: no client waits any more.
+    /// Ends all waits. The mount is gone.
     func stop() { state.withLock { $0.hasStopped = true } }
 
-    /// Waits until an answer to this user may begin; false if that takes too long.
+    /// Waits until an answer to this user may begin.
+    /// - Returns: false at the deadline.
     fileprivate func begin(_ uid: UInt32) -> Bool {
         let deadline = SystemTime.monotonic() + Self.patience
         var end = deadline
@@ -95,7 +96,7 @@ final class ControlTurns: Sendable {
                 let now = SystemTime.monotonic()
                 if state.hasStopped || now >= deadline { return .refused }
                 if state.allowance.begin(uid, at: now) { return .begun }
-                // Another one's end changes when that is.
+                // The end of another answer may change the time.
                 guard let ready = state.allowance.readyTime(of: uid), ready != end else { return nil }
                 return .waiting(until: ready)
             }
@@ -115,7 +116,7 @@ final class ControlTurns: Sendable {
     }
 }
 
-/// What the thread of one client spends of its user's allowance. Root, and the user who mounted, have no bound.
+/// Charges the thread of one client to its user's quota. Root and the user that mounted have none.
 struct ControlMeter {
     private let turns: ControlTurns?
     private let uid: UInt32
@@ -124,14 +125,14 @@ struct ControlMeter {
 
     init(_ turns: ControlTurns?, uid: UInt32) { (self.turns, self.uid) = (turns, uid) }
 
-    /// - Returns: false if the user has to ask again later.
+    /// - Returns: false if the client must ask again later.
     mutating func begin() -> Bool {
         guard let turns else { return true }
         hasBegun = turns.begin(uid)
         return hasBegun
     }
 
-    /// Another answer to the user may begin; what follows is charged by the next call.
+    /// Lets another answer to the user begin. What follows is charged by the next call.
     mutating func end() {
         guard let turns else { return }
         let spent = SystemTime.threadProcessor()

@@ -5,12 +5,12 @@ import LinuxSystem
 import MountOptions
 
 extension FileSystem {
-    fileprivate var isWrittenThroughViews: Bool { share.writesThroughView(of: self) }
+    fileprivate var isWrittenThroughViews: Bool { mounts.writesThroughView(of: kernel) }
 }
 
 extension ControlServer {
-    /// What decisions read anew each time can change under a living mount; everything else must be said as it
-    /// is, or not at all. With `check` nothing changes: the kernel's part of a remount comes between the two.
+    /// Changes the options that decisions read anew each time. Other options must be given as they are, or left out. With `check` nothing
+    /// changes: the kernel's part of a remount follows the check.
     func remount(_ message: RemountMessage) throws(ControlFailure) -> RemountAnswer {
         let before = fileSystem.volume
         let words: [String]
@@ -40,12 +40,12 @@ extension ControlServer {
             isHeld = becomesReadOnly && fileSystem.isWrittenThroughViews
         } else {
             fileSystem.changeVolume { volume in
-                // The kernel asks this of the mount itself; of its views it knows nothing.
+                // The kernel checks this for the mount itself; it does not know its views.
                 isHeld = becomesReadOnly && fileSystem.isWrittenThroughViews
                 if isHeld { return }
                 volume.isReadOnly = new.isReadOnly
                 volume.forbidsExecution = new.forbidsExecution
-                // Another remount may have raised it meanwhile.
+                // Another remount may have raised the option meanwhile.
                 volume.securelevel = max(volume.securelevel, new.securelevel)
             }
         }

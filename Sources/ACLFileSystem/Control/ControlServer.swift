@@ -4,35 +4,34 @@ import ControlProtocol
 import Identity
 import LinuxSystem
 
-/// Answers the messages of docs/control.md on a socket of its own threads, apart from those that serve
-/// requests: a slow or hostile client costs the mount nothing.
+/// Answers the messages of docs/control.md. Its threads serve no requests of the kernel, so a slow or hostile client does not delay the
+/// mount.
 public final class ControlServer: Sendable {
-    /// What the file system itself does not know of its mount.
+    /// Facts about the mount that the file system does not know.
     public struct MountFacts: Sendable {
         public var source: String
         public var mountpoint: String
         public var version: String
-        /// Which ways requests and data take; nil until the kernel has introduced itself.
+        /// The transport of requests and the paths of data; nil before the kernel's INIT.
         public var paths: @Sendable () -> StatusAnswer.Paths?
-        /// Who gets at the backing directory without being judged.
+        /// Which users reach the backing directory without a decision.
         public var sourceReach: @Sendable () -> String
-        /// The mount's flags as the kernel has them now, in the words of `-o`.
+        /// The kernel's present flags of the mount, in the words of `-o`.
         public var kernelWords: @Sendable () -> [String]
-        /// What concerns the daemon and not this mount alone: messages of its own user about further mounts, and
-        /// anybody's about views of this one.
+        /// Answers messages to the daemon: those of its own user about other mounts, and those of any user about views of this one.
         public var daemon: @Sendable (ReceivedRequest, [SharedDescriptor], ControlSocket.Peer) -> DaemonAnswer = { _, _, _ in
             .notMine
         }
 
-        /// How many views of this mount commands run in.
+        /// The number of commands that run in views of this mount.
         public var runningSandboxes: @Sendable () -> Int = { 0 }
 
-        /// What is granted to applications, for all mounts of the daemon; the user who asks.
+        /// Answers a request about grants, for all mounts of the daemon. The second argument is the uid of the client.
         public var grants: @Sendable (GrantOrder, UInt32) -> DaemonAnswer = { _, _ in .notMine }
 
         public enum DaemonAnswer: Sendable {
             case done(any ControlAnswer)
-            /// Descriptors go along with the answer.
+            /// With descriptors that are sent along.
             case handed(any ControlAnswer, [SharedDescriptor])
             case failed(Errno, String)
             case notMine
@@ -53,17 +52,22 @@ public final class ControlServer: Sendable {
 
     let fileSystem: FileSystem
     let facts: MountFacts
-    /// Who mounted, and so may ask everything, besides root.
+    /// The uid that mounted. It may ask everything, as root may.
     let owner: UInt32
     private let path: String
-    /// Tells our name in the file system from one that a later mount has put there. Open, so that its inode number
-    /// is given to no other while we live.
+    /// Identifies the socket's name, which a later mount may replace. The descriptor keeps the inode number from being reused.
     private let name: SharedDescriptor
     private let socket: ControlSocket
     private let clientCounts = Lock<[UInt32: Int]>([:])
     private let turns = ControlTurns()
 
-    /// Binds `path`; what lies there is left over from a mount that has gone.
+    /// Binds the socket. A file at the path is left over from an earlier mount and is removed.
+    /// - Parameters:
+    ///   - fileSystem: the mount.
+    ///   - path: of the socket.
+    ///   - owner: the uid that mounted.
+    ///   - facts: about the mount.
+    /// - Throws: if the socket cannot be bound.
     public init(_ fileSystem: FileSystem, at path: String, owner: UInt32, facts: MountFacts) throws(Errno) {
         do { try Syscall.unlinkat(Syscall.workingDirectory, path) } catch { if error != .noent { throw error } }
         (self.fileSystem, self.path, self.owner, self.facts) = (fileSystem, path, owner, facts)
@@ -71,13 +75,14 @@ public final class ControlServer: Sendable {
         name = SharedDescriptor(try Syscall.open(path, OpenFlag.path | OpenFlag.noFollow))
     }
 
-    /// Starts to answer; returns at once.
+    /// Starts the thread that answers.
+    /// - Throws: if no thread can be started.
     public func start() throws(Errno) {
         _ = try Thread.start(name: "aclfs-control") { [self] in
             while true {
                 let client: ControlSocket
                 do throws(Errno) { client = try socket.accept() } catch {
-                    // Out of descriptors or memory passes; a socket that was shut down does not come back.
+                    // A lack of descriptors or memory is temporary; a socket that was shut down is not.
                     guard Self.passing.contains(error) else { return }
                     SystemTime.sleep(milliseconds: 100)
                     continue
@@ -87,7 +92,7 @@ public final class ControlServer: Sendable {
         }
     }
 
-    /// Takes the name away; clients that are being answered are left to end.
+    /// Removes the socket's name. Answers in progress are completed.
     public func stop() {
         if let there = try? Syscall.statxAt(Syscall.workingDirectory, path),
             let ours = try? Syscall.statx(name.rawValue), (there.device, there.inode) == (ours.device, ours.inode)
@@ -102,7 +107,7 @@ public final class ControlServer: Sendable {
         guard let peer = try? client.peer(), (try? client.setTimeout(milliseconds: 1000)) != nil else { return }
         let isAdmitted = clientCounts.withLock { counts in
             let total = counts.values.reduce(0, +)
-            // Root must get through whatever others do.
+            // Root gets a connection however many clients there are.
             guard counts[peer.uid, default: 0] < Self.clientsOfOneUser, total < Self.clients || peer.uid == 0 else {
                 return false
             }
@@ -111,7 +116,7 @@ public final class ControlServer: Sendable {
         }
         guard isAdmitted else {
             try? client.send(ControlReply.failure(.again, "too many clients of this user; try again").message())
-            // A user who only connects, again and again, takes the processor no more often than this.
+            // A bound for a user that connects again and again.
             if !isMaster(peer) { SystemTime.sleep(milliseconds: 1) }
             return
         }
@@ -130,14 +135,14 @@ public final class ControlServer: Sendable {
         }
     }
 
-    /// One message, one answer, until the client has had enough or is silent for a second.
+    /// Answers one message after the other, until the client closes the connection or is silent for a second.
     private func converse(_ client: ControlSocket, _ peer: ControlSocket.Peer) {
         var peer = peer
         var meter = ControlMeter(isMaster(peer) ? nil : turns, uid: peer.uid)
         guard meter.begin() else { return refuse(client) }
-        // As root, whose daemon's threads may be seen as somebody who may look at nobody.
+        // As root: the daemon's threads may have credentials that may inspect no process.
         peer.userNamespace = (try? FileSystemUser.asRoot { () throws(Errno) in client.peerUserNamespace }) ?? .another
-        // Anybody else's are not even taken: to close one may wait for ever for whoever serves it.
+        // Descriptors of other users are not received: closing one may wait without end for the server of its file.
         let mayHand = isMaster(peer) && peer.userNamespace != .another
         if mayHand { client.takeDescriptors() }
         meter.end()
@@ -190,7 +195,7 @@ public final class ControlServer: Sendable {
             return .failure(failure.errno, failure.text)
         }
         switch request.command {
-        // These may wait for others; meanwhile the user's next question is answered.
+        // These may wait for other processes; meanwhile the user's next question is answered.
         case .places, .shows, .view: meter.end()
         default: break
         }

@@ -2,16 +2,16 @@ import ACLFormats
 import BackingStore
 import LinuxSystem
 
-/// What the notes of a daemon that died lead to is removed if it is half made. No program was told of such an object: a note goes
-/// before the answer. What cannot be told from an object that is finished, used, or made later by another program stays.
+/// Removes the half-made objects that a daemon left when it died. No program was told of such an object, because a note is removed
+/// before the reply. An object stays if it may be finished, used, or made later by another program.
 struct CreationLeftovers {
     private let tree: BackingTree
-    private let isServers: Bool
+    private let isOnServer: Bool
 
-    /// - Parameter isServers: as `TreeIdentity.isServers`.
-    init(_ tree: BackingTree, isServers: Bool) { (self.tree, self.isServers) = (tree, isServers) }
+    /// - Parameter isOnServer: as `TreeIdentity.isOnServer`.
+    init(_ tree: BackingTree, isOnServer: Bool) { (self.tree, self.isOnServer) = (tree, isOnServer) }
 
-    /// - Returns: whether nothing is left to be done by a later mount.
+    /// - Returns: whether a later mount has nothing left to do.
     func remove(_ notes: [CreationNote], _ report: (String) -> Void) -> Bool {
         var (removed, isDone) = (0, true)
         for note in notes {
@@ -28,8 +28,8 @@ struct CreationLeftovers {
         return isDone
     }
 
-    /// - Returns: whether there was such an object, which then is gone.
-    /// - Throws: what may be otherwise at the next mount.
+    /// - Returns: whether there was a half-made object, which is now removed.
+    /// - Throws: an errno that the next mount may not meet.
     func remove(_ note: CreationNote) throws(Errno) -> Bool {
         guard let directory = try directory(of: note) else { return false }
         do throws(Errno) {
@@ -40,13 +40,13 @@ struct CreationLeftovers {
                 return true
             }
         } catch {
-            // It was never made; or it holds something.
+            // The object was never made, or it is a directory that is not empty.
             if error == .noent || error == .notempty || error == .exist { return false }
             throw error
         }
     }
 
-    /// nil if it is gone, or stands elsewhere where only its names are known.
+    /// nil if the directory is gone, or has moved and the note has only its names.
     private func directory(of note: CreationNote) throws(Errno) -> SharedDescriptor? {
         do throws(Errno) {
             var here = try tree.descriptor(of: tree.root)
@@ -71,28 +71,29 @@ struct CreationLeftovers {
         }
     }
 
-    /// Whether an object is as it was when the daemon died between making and finishing it, and nothing else can be so.
+    /// Whether an object looks as between its creation and its completion, and no other history leads to that.
     func isHalfMade(_ status: FileStatus, _ note: CreationNote) -> Bool {
         guard status.type == note.mode & FileType.mask, !status.isMountRoot else { return false }
         if status.isRegular, status.size > 0 { return false }
         if !status.isDirectory, status.nlink != 1 { return false }
-        // No account has this id: a daemon of root's made the object, and no user could open it since.
+        // No account has this uid. Root's daemon made the object, and no user could open it.
         if FileSystemUser.candidates.contains(note.maker), status.uid == note.maker { return true }
-        // Another program could have made it after the crash: then it is younger. What was touched since stays, too.
+        // Another program may have made the object after the crash; then its ctime is later. An object that was changed since
+        // stays, too.
         guard status.uid == note.maker || status.uid == note.owner else { return false }
-        // The directory may have given its set-group-id bit.
+        // The set-group-id bit may come from the directory.
         if !status.isSymlink, (status.mode ^ note.mode) & 0o5777 != 0 { return false }
         return isOfThatMoment(status.ctime, note) && (!status.hasBirthTime || isOfThatMoment(status.btime, note))
     }
 
-    /// In seconds: as long as a creation may take.
+    /// Seconds that a creation may take.
     private static let longest: Int64 = 10
-    /// In seconds: how far a server's clock may be off.
+    /// Seconds by which a server's clock may differ.
     private static let skew: Int64 = 2
 
     private func isOfThatMoment(_ time: Timespec, _ note: CreationNote) -> Bool {
-        let skew = isServers ? Self.skew : 0
-        // Some file systems keep seconds only.
+        let skew = isOnServer ? Self.skew : 0
+        // Some file systems store whole seconds.
         let first = Timespec(sec: note.time.sec - skew, nsec: time.nsec == 0 ? 0 : note.time.nsec)
         return first <= time && time <= Timespec(sec: note.time.sec + Self.longest + skew, nsec: note.time.nsec)
     }

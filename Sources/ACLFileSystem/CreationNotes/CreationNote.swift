@@ -2,38 +2,37 @@ import ACLFormats
 import Authorization
 import LinuxSystem
 
-/// What is to be known of an object that is being created, to find it when the daemon dies before it is finished: where it stands,
-/// and what it looks like as long as it is half made.
+/// What finds an object after a crash in the middle of its creation: its location, and how it looks while it is half made.
 struct CreationNote: Equatable {
-    /// When its creation began, by the clock of its file system's stamps.
+    /// When the creation began, by the clock that stamps files.
     var time: Timespec
-    /// Type bits and permissions that it is created with.
+    /// The type bits and permissions that it is created with.
     var mode: UInt32
-    /// As which user file systems see the daemon meanwhile.
+    /// The uid of the daemon's thread as file systems see it during the creation.
     var maker: UInt32
-    /// Whose it is to be.
+    /// The uid of the future owner.
     var owner: UInt32
-    /// Of the directory.
+    /// The inode number of the directory.
     var inode: UInt64
     var handle: FileHandle?
-    /// Of the object.
+    /// The name of the object.
     var name: [UInt8]
-    /// The names that lead from the tree's root to the directory, where its handle does not lead there; nil: it does.
+    /// The names from the tree's root to the directory; nil: the file handle leads there.
     var path: [[UInt8]]?
 }
 
-/// How a note lies in memory: its length, a sum of what follows, and that. A length of 0 says that there is none; it is written
-/// last and removed first.
+/// The layout of a note in memory: its length, a checksum, and the content. Length 0 means no note; it is written last and removed
+/// first.
 enum CreationNoteFormat {
     static let size = 4096
     private static let start = 8
-    /// All but the handle, the name and the path.
+    /// The size without the handle, the name and the path.
     private static let fixed = start + 12 + 3 * 4 + 8 + 4 + 1 + 1 + 2
     private static let noHandle: UInt8 = 255
     private static let noPath: UInt16 = .max
 
-    /// Lays a note down without touching the heap. The members are those of `CreationNote`.
-    /// - Returns: false if there is no room for it; then there is none.
+    /// Writes a note without a heap allocation. The parameters are the members of `CreationNote`.
+    /// - Returns: false if the note is too large; then there is none.
     static func write(
         _ memory: UnsafeMutableRawBufferPointer, time: Timespec, mode: UInt32, maker: UInt32, owner: UInt32, inode: UInt64,
         handle: FileHandle?, name: UnsafeBufferPointer<UInt8>, path: [[UInt8]]?
@@ -92,7 +91,7 @@ enum CreationNoteFormat {
         case note(CreationNote)
     }
 
-    /// What stands there, which may be anything.
+    /// Reads memory that may contain anything.
     static func read(_ memory: UnsafeRawBufferPointer) -> Reading {
         guard memory.count >= size else { return .damaged }
         let end = Int(UInt32(littleEndian: memory.loadUnaligned(fromByteOffset: 0, as: UInt32.self)))

@@ -2,11 +2,11 @@ import BackingStore
 import LinuxSystem
 import Synchronization
 
-/// Notes about the objects of one tree that are being created: after a crash the next mount of the tree finds and removes what is
-/// half made without looking through the tree (docs/decisions/0022-creation-notes.md). A note costs some stores to memory; the
-/// file behind it outlives the process.
+/// Notes about the objects of one tree that are being created (docs/decisions/0022-creation-notes.md). After a crash the next mount
+/// of the tree finds and removes half-made objects without a walk. A note costs some stores to memory; the file behind it outlives
+/// the process.
 public final class CreationNotes: Sendable {
-    /// So many creations can be noted at a time; those beyond are not.
+    /// The most notes at a time. Further creations have no note.
     static let capacity = 32
     static let headerSize = 4096
     static let size = headerSize + capacity * CreationNoteFormat.size
@@ -14,19 +14,19 @@ public final class CreationNotes: Sendable {
     private let file: SharedMemoryFile
     private let directory: SharedDescriptor
     private let name: String
-    /// Bits of the places that are taken.
+    /// Bits of the slots in use.
     private let taken = Atomic<UInt64>(0)
-    /// Handles do not lead back to the tree's directories for certain: names are noted, too.
-    private let needsNames: Bool
-    /// As which user file systems see threads that act for root, and for others.
+    /// File handles may not lead back to the tree's directories, so a note also has their names.
+    private let needsPaths: Bool
+    /// The uids that file systems see: of threads that act for root, and of the others.
     private let makers: (root: UInt32, others: UInt32)
 
-    init(_ file: SharedMemoryFile, named name: String, in directory: SharedDescriptor, needsNames: Bool) {
-        (self.file, self.name, self.directory, self.needsNames) = (file, name, directory, needsNames)
+    init(_ file: SharedMemoryFile, named name: String, in directory: SharedDescriptor, needsPaths: Bool) {
+        (self.file, self.name, self.directory, self.needsPaths) = (file, name, directory, needsPaths)
         makers = (FileSystemUser.owner, FileSystemUser.restrictedID ?? FileSystemUser.owner)
     }
 
-    /// Nothing is created any more.
+    /// Removes the file, if no creation is in flight.
     func end() {
         guard taken.load(ordering: .sequentiallyConsistent) == 0 else { return }
         try? FileSystemUser.asRoot { () throws(Errno) in try Syscall.unlinkat(directory.rawValue, name) }
@@ -34,48 +34,49 @@ public final class CreationNotes: Sendable {
 
     /// Notes that an object is about to be created.
     /// - Parameters:
-    ///   - mode: type bits and permissions that it is created with.
-    ///   - owner: whose it is to be.
-    /// - Returns: what `remove` is told when the object is finished or gone; nil if there was no room for the note.
+    ///   - mode: the type bits and permissions that it is created with.
+    ///   - owner: the uid of its future owner.
+    ///   - byRoot: the thread acts for root.
+    /// - Returns: the slot for `remove`, when the object is finished or gone; nil if there is no room for the note.
     func note(
         _ name: UnsafePointer<CChar>, in parent: ObjectState, of tree: BackingTree, mode: UInt32, owner: UInt32, byRoot: Bool
     ) -> Int? {
         var path: [[UInt8]]?
-        // A handle leads back on the tree's own file system only, and only where the daemon may open it.
-        if needsNames || parent.object.mayHoldDescriptor || parent.status.device != tree.root.key.device {
+        // A file handle leads back only on the tree's own file system, and only if the daemon may open it.
+        if needsPaths || parent.object.mayHoldDescriptor || parent.status.device != tree.root.key.device {
             path = tree.names(to: parent.descriptor, parent.status)
             if path == nil { return nil }
         }
-        guard let place = take() else { return nil }
+        guard let slot = take() else { return nil }
         let isNoted = CreationNoteFormat.write(
-            memory(place), time: SystemTime.coarse(), mode: mode, maker: byRoot ? makers.root : makers.others, owner: owner,
+            memory(slot), time: SystemTime.coarse(), mode: mode, maker: byRoot ? makers.root : makers.others, owner: owner,
             inode: parent.status.inode, handle: parent.object.key.handle, name: name.bytes, path: path)
-        if isNoted { return place }
-        give(back: place)
+        if isNoted { return slot }
+        release(slot)
         return nil
     }
 
-    func remove(_ place: Int) {
-        CreationNoteFormat.clear(memory(place))
-        give(back: place)
+    func remove(_ slot: Int) {
+        CreationNoteFormat.clear(memory(slot))
+        release(slot)
     }
 
     private func take() -> Int? {
         var bits = taken.load(ordering: .relaxed)
         while true {
-            let place = (~bits).trailingZeroBitCount
-            guard place < Self.capacity else { return nil }
+            let slot = (~bits).trailingZeroBitCount
+            guard slot < Self.capacity else { return nil }
             let (isTaken, now) = taken.compareExchange(
-                expected: bits, desired: bits | 1 << UInt64(place), ordering: .sequentiallyConsistent)
-            if isTaken { return place }
+                expected: bits, desired: bits | 1 << UInt64(slot), ordering: .sequentiallyConsistent)
+            if isTaken { return slot }
             bits = now
         }
     }
 
-    private func give(back place: Int) { taken.bitwiseAnd(~(1 << UInt64(place)), ordering: .sequentiallyConsistent) }
+    private func release(_ slot: Int) { taken.bitwiseAnd(~(1 << UInt64(slot)), ordering: .sequentiallyConsistent) }
 
-    private func memory(_ place: Int) -> UnsafeMutableRawBufferPointer {
-        let start = Self.headerSize + place * CreationNoteFormat.size
+    private func memory(_ slot: Int) -> UnsafeMutableRawBufferPointer {
+        let start = Self.headerSize + slot * CreationNoteFormat.size
         return UnsafeMutableRawBufferPointer(rebasing: file.bytes[start..<start + CreationNoteFormat.size])
     }
 }

@@ -2,14 +2,17 @@ import BackingStore
 import Glibc
 import LinuxSystem
 
-// Where notes lie: one file for each daemon and tree in a directory that only the daemon's user can write to. A living daemon holds
+// The files of notes: one for each daemon and tree, in a directory that only the daemon's user can write to. A running daemon holds
 // a lock on its file.
 extension CreationNotes {
-    /// Removes what earlier daemons of this user left half made in a tree, and makes notes for the daemon that is to come. Before the
-    /// mount answers. A tree without notes is served all the same; the reason is reported.
+    /// Removes half-made objects of earlier daemons of this user from a tree, and makes notes for the new daemon. Call it before
+    /// the mount answers.
     /// - Parameters:
-    ///   - path: of the directory, made if it is missing.
-    ///   - isReadOnly: what was left stays, for the next mount that is not.
+    ///   - path: of the directory, which is made if it is missing.
+    ///   - tree: the backing tree.
+    ///   - isReadOnly: half-made objects stay, for the next mount that can write.
+    ///   - report: writes a line for the administrator.
+    /// - Returns: nil if there can be no notes, which is reported. The tree is served without them.
     public static func open(
         in path: String, for tree: BackingTree, isReadOnly: Bool, report: (String) -> Void
     ) -> CreationNotes? {
@@ -36,10 +39,10 @@ extension CreationNotes {
 
     private static let prefix = "creations-"
 
-    /// On others a store into a mapped file may find no room, which ends the process.
+    /// On other file systems a store into a mapped file may find no space, and a signal would end the process.
     private static let types = [FileSystemType.tmpfs, FileSystemType.ext4, FileSystemType.xfs, FileSystemType.overlay]
 
-    /// Errors: perm unless it is this user's alone and on a file system that can hold notes.
+    /// - Throws: `perm` unless only this user may write there, and its file system can hold notes.
     private static func notesDirectory(_ path: String) throws(Errno) -> SharedDescriptor {
         do throws(Errno) { try Syscall.mkdirat(Syscall.workingDirectory, path, mode: 0o700) } catch { if error != .exist { throw error } }
         let directory = SharedDescriptor(try Syscall.open(path, OpenFlag.readOnly | OpenFlag.directory | OpenFlag.noFollow))
@@ -61,7 +64,7 @@ extension CreationNotes {
             let header = identity.header(of: getpid())
             try write(header + [UInt8](repeating: 0, count: size - header.count), to: file.rawValue)
             return CreationNotes(
-                try SharedMemoryFile(file, count: size), named: name, in: directory, needsNames: identity.isServers)
+                try SharedMemoryFile(file, count: size), named: name, in: directory, needsPaths: identity.isOnServer)
         } catch {
             try? Syscall.unlinkat(directory.rawValue, name)
             throw error
@@ -80,8 +83,8 @@ extension CreationNotes {
         }
     }
 
-    /// Does what a file of notes asks for, and removes it if nothing is left to be done. What a living daemon holds, or what concerns
-    /// another tree, is left alone.
+    /// Processes a file of notes, and removes it if a later mount has nothing left to do. It skips files of running daemons and of
+    /// other trees.
     private static func clear(
         _ name: String, in directory: SharedDescriptor, _ tree: BackingTree, _ identity: TreeIdentity, _ report: (String) -> Void
     ) throws(Errno) {
@@ -91,29 +94,29 @@ extension CreationNotes {
         let file = SharedDescriptor(opened)
         let status = try Syscall.statx(file.rawValue)
         guard status.isRegular, status.nlink == 1, isOurs(status) else { return }
-        // Files are made with the directory locked: one that is not whole is broken.
+        // Files are made with the directory locked, so an incomplete one is damaged.
         func content() throws(Errno) -> [UInt8] {
             guard status.size == UInt64(size) else { return [] }
             try Syscall.lseek(file.rawValue, offset: 0, whence: Seek.set)
             return try Syscall.readAll(file.rawValue, limit: size)
         }
         let head = try content()
-        // A daemon that was just killed closes its files in any order: the mount is dead, and the lock may still be held.
+        // A process that was just killed closes its files in any order: its mount is dead, and the lock may still be held.
         let isEnding = TreeIdentity.isHeader(head) && ProcessState.isEnding(TreeIdentity.process(head))
         guard Syscall.lockFile(file.rawValue, milliseconds: isEnding ? 3000 : 0) else { return }
         let bytes = try content()
         let notes = TreeIdentity.isHeader(bytes) ? notes(bytes) : []
         if !notes.isEmpty {
-            guard identity.heads(bytes) else { return }
-            guard CreationLeftovers(tree, isServers: identity.isServers).remove(notes, report) else { return }
+            guard identity.matches(bytes) else { return }
+            guard CreationLeftovers(tree, isOnServer: identity.isOnServer).remove(notes, report) else { return }
         }
         try FileSystemUser.asRoot { () throws(Errno) in try Syscall.unlinkat(directory.rawValue, name) }
     }
 
     private static func notes(_ file: [UInt8]) -> [CreationNote] {
         file.withUnsafeBytes { file in
-            (0..<capacity).compactMap { place in
-                let start = headerSize + place * CreationNoteFormat.size
+            (0..<capacity).compactMap { slot in
+                let start = headerSize + slot * CreationNoteFormat.size
                 let memory = UnsafeRawBufferPointer(rebasing: file[start..<start + CreationNoteFormat.size])
                 guard case .note(let note) = CreationNoteFormat.read(memory) else { return nil }
                 return note

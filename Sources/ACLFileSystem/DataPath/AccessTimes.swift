@@ -3,68 +3,72 @@ import LinuxSystem
 import MountOptions
 import Synchronization
 
-/// Whether reading moves the access times of the backing objects: `noatime`, `nodiratime`, `relatime`, `strictatime` (docs/data-path.md).
-///
-/// The kernel leaves the access times of a FUSE mount to its server, whatever the mount's flags say. On the backing file system they go by
-/// the flags of the mount through which a file was opened, also where the kernel reads by itself (passthrough). So files are opened
-/// through a copy of that mount, attached nowhere, that has the flags which were asked for. Where nothing was asked, nothing is done.
+/// Whether reading moves the access times of the backing objects: `noatime`, `nodiratime`, `relatime`, `strictatime`. The daemon
+/// opens files on a detached copy of their mount that has these flags (docs/data-path.md "Access times").
 public final class AccessTimes: Sendable {
     private struct State {
         var rule: AccessTimeRule
-        /// Of the mount that the root lies on: its id and its copy, or nil if it cannot be copied.
+        /// The mount of the root: its id, and its copy or nil if the kernel refuses to copy it.
         var copy: (mount: UInt64, directory: SharedDescriptor?)?
     }
 
     private let state: Lock<State>
-    private let isAsked: Atomic<Bool>
+    private let isConfigured: Atomic<Bool>
     private let tree: BackingTree
 
     init(_ rule: AccessTimeRule, _ tree: BackingTree) {
         self.tree = tree
         state = Lock(State(rule: rule))
-        isAsked = Atomic(rule != AccessTimeRule())
+        isConfigured = Atomic(rule != AccessTimeRule())
     }
 
-    /// For what is opened from here on.
+    /// Sets the rule for objects that are opened later. Handles that are open keep the earlier rule.
+    /// - Parameter rule: what the mount options say.
     func change(to rule: AccessTimeRule) {
         state.withLock { $0 = State(rule: rule) }
-        isAsked.store(rule != AccessTimeRule(), ordering: .sequentiallyConsistent)
+        isConfigured.store(rule != AccessTimeRule(), ordering: .sequentiallyConsistent)
     }
 
-    /// Whether each reading must be seen below: then the kernel may not list by itself.
-    var areStrict: Bool { isAsked.load(ordering: .relaxed) && state.withLock { $0.rule.files == .strict } }
+    /// Whether the daemon must see each reading of a directory. The kernel then may not cache listings.
+    var areStrict: Bool { isConfigured.load(ordering: .relaxed) && state.withLock { $0.rule.files == .strict } }
 
-    /// An object, opened anew for the handle of a caller.
-    /// - Parameter descriptor: O_PATH is enough.
+    /// Opens an object anew for a handle of a caller.
+    /// - Parameters:
+    ///   - descriptor: of the object; O_PATH is enough.
+    ///   - flags: as for open(2).
+    /// - Returns: a descriptor on a mount that has the flags, if there is one.
+    /// - Throws: the errno of open(2).
     func open(_ descriptor: Int32, _ flags: Int32) throws(Errno) -> OwnedDescriptor {
         let access = flags & OpenFlag.accessMask
-        guard isAsked.load(ordering: .relaxed), access != OpenFlag.writeOnly else { return try Syscall.reopen(descriptor, flags) }
-        // Whether one may write there the mount itself says: of a later change to read-only its copy knows nothing.
+        guard isConfigured.load(ordering: .relaxed), access != OpenFlag.writeOnly else { return try Syscall.reopen(descriptor, flags) }
+        // The copy does not follow a later change to read-only, so the original mount decides about writing.
         let asBelow = access == OpenFlag.readOnly ? nil : SharedDescriptor(try Syscall.reopen(descriptor, flags))
-        if let place = place(of: descriptor), let opened = try? Syscall.reopen(place.rawValue, flags) { return opened }
+        if let onCopy = descriptorOnMountCopy(of: descriptor), let opened = try? Syscall.reopen(onCopy.rawValue, flags) { return opened }
         let isQuiet = state.withLock { state in
             state.rule.files == .never || state.rule.leavesDirectories && flags & OpenFlag.directory != 0
         }
-        // Of others' objects an ordinary user's daemon may not ask for that.
+        // The kernel refuses O_NOATIME to an ordinary user's daemon on objects of other users.
         if isQuiet, let opened = try? Syscall.reopen(descriptor, flags | OpenFlag.noAccessTime) { return opened }
         if let asBelow { return try Syscall.dup(asBelow.rawValue) }
         return try Syscall.reopen(descriptor, flags)
     }
 
-    /// The object on a mount that has the flags (O_PATH); nil where it need not or cannot be had.
-    func place(of descriptor: Int32) -> SharedDescriptor? {
-        guard isAsked.load(ordering: .relaxed), let status = try? Syscall.statx(descriptor, flags: AtFlag.dontSync) else { return nil }
+    /// Finds the object on a copy of its mount that has the flags.
+    /// - Parameter descriptor: of the object; O_PATH is enough.
+    /// - Returns: an O_PATH descriptor; nil if no option asks for a copy, or the kernel refuses it.
+    func descriptorOnMountCopy(of descriptor: Int32) -> SharedDescriptor? {
+        guard isConfigured.load(ordering: .relaxed), let status = try? Syscall.statx(descriptor, flags: AtFlag.dontSync) else { return nil }
         let (rule, copy) = state.withLock { state in
             if state.copy == nil { state.copy = Self.copyOfRoot(tree, state.rule) }
             return (state.rule, state.copy)
         }
         guard let copy, let directory = copy.directory else { return nil }
         if copy.mount == status.mountID, let handle = try? Syscall.nameToHandle(descriptor),
-            let place = try? Syscall.openByHandle(directory.rawValue, handle, OpenFlag.path | OpenFlag.noFollow)
+            let onCopy = try? Syscall.openByHandle(directory.rawValue, handle, OpenFlag.path | OpenFlag.noFollow)
         {
-            return SharedDescriptor(place)
+            return SharedDescriptor(onCopy)
         }
-        // On a mount below, which must not be kept busy longer than the file is open; or there are no handles.
+        // The object is on a mount below, or has no file handle. Its own copy keeps that mount busy only while the file is open.
         return try? Self.copy(of: descriptor, rule)
     }
 
@@ -73,7 +77,7 @@ public final class AccessTimes: Sendable {
             let status = try? Syscall.statx(root.rawValue, flags: AtFlag.dontSync), status.mountID != 0
         else { return (0, nil) }
         guard let copy = try? Self.copy(of: root.rawValue, rule),
-            // A handle is looked up from a descriptor that is open.
+            // open_by_handle_at(2) needs a descriptor that is not O_PATH.
             let directory = try? Syscall.reopen(copy.rawValue, OpenFlag.readOnly | OpenFlag.directory)
         else { return (status.mountID, nil) }
         return (status.mountID, SharedDescriptor(directory))
@@ -90,13 +94,5 @@ public final class AccessTimes: Sendable {
             }
         try Syscall.setAccessTimes(ofMount: copy.rawValue, files, leavesDirectories: rule.leavesDirectories)
         return copy
-    }
-}
-
-extension FileSystem {
-    /// The flags of the mount have changed. Files that are open keep what they have.
-    public func changeAccessTimes(_ rule: AccessTimeRule) {
-        accessTimes.change(to: rule)
-        backingIDs.dropIdle()
     }
 }

@@ -4,19 +4,19 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-/// One mount's way of telling its kernel which backing files it may reach by itself (docs/data-path.md).
+/// The backing ids of one mount: the files that its kernel may read and write without the daemon (docs/data-path.md).
 final class BackingIDs: Sendable {
     private struct State {
         var notifier: Notifier?
         var obstacle: String?
-        var said: Set<Int32> = []
+        var reportedErrors: Set<Int32> = []
         var idle: IdleBackingIDs
-        /// All that the kernel has.
+        /// All ids that the kernel holds.
         var open: Set<Int32> = []
     }
 
     private let state: Lock<State>
-    /// Not before the kernel has agreed, and not after it has refused for good.
+    /// False until the kernel has agreed to passthrough, and again after it has refused an id for good.
     private let isOn = Atomic<Bool>(false)
     private let report: @Sendable (String) -> Void
     let opened = Atomic<UInt64>(0)
@@ -26,66 +26,70 @@ final class BackingIDs: Sendable {
     private let accessTimes: AccessTimes
     private let mostIdle: Int
 
-    /// - Parameter idle: how many ids of files that are not open any more are kept.
+    /// - Parameters:
+    ///   - accessTimes: finds the mount on which the kernel opens a file.
+    ///   - idle: the number of ids that are kept for files without an open handle.
+    ///   - report: writes one line to the log.
     init(_ accessTimes: AccessTimes, idle: Int = IdleBackingIDs.most, report: @escaping @Sendable (String) -> Void) {
         state = Lock(State(idle: IdleBackingIDs(most: idle)))
         (self.accessTimes, mostIdle, self.report) = (accessTimes, idle, report)
     }
 
-    /// The way to the kernel, as soon as there is one.
-    func connect(_ notifier: Notifier) { state.withLock { $0.notifier = notifier } }
+    /// Attaches the notifier. Call once, before the session loop starts.
+    func attach(_ notifier: Notifier) { state.withLock { $0.notifier = notifier } }
 
-    /// The kernel has agreed.
-    func begin() { isOn.store(true, ordering: .sequentiallyConsistent) }
+    /// Begins to register files. Call when the kernel has agreed to passthrough.
+    func enable() { isOn.store(true, ordering: .sequentiallyConsistent) }
 
     var areUsable: Bool { isOn.load(ordering: .sequentiallyConsistent) }
 
-    /// Why there is no passthrough although the kernel has agreed to it.
+    /// Why no data passes through although the kernel has agreed to passthrough.
     var obstacle: String? { state.withLock { $0.obstacle } }
 
-    /// An id for a file; nil if the kernel does not give one, which is said once. The kernel opens and uses the file with
-    /// the rights of the calling thread: never to be called while it acts for root (decision 14).
+    /// Registers a file, or takes an idle id of it. The kernel opens and uses the file with the rights of the calling thread. Never
+    /// call it while the thread acts for root (decision 14).
+    /// - Returns: nil if the kernel refuses, which is reported once for each errno.
     func open(_ key: ObjectKey, _ descriptor: Int32) -> Int32? {
         guard areUsable else { return nil }
         let (known, notifier) = state.withLock { ($0.idle.take(key), $0.notifier) }
         if let known { return known }
         guard let notifier else { return nil }
-        // The kernel opens the file with the flags of each handle, on the mount that this descriptor is on.
-        let place = accessTimes.place(of: descriptor)
-        let id = withExtendedLifetime(place) { notifier.openBacking(place?.rawValue ?? descriptor) }
+        // The kernel opens the file for each handle on the mount of this descriptor.
+        let onCopy = accessTimes.descriptorOnMountCopy(of: descriptor)
+        let id = withExtendedLifetime(onCopy) { notifier.openBacking(onCopy?.rawValue ?? descriptor) }
         if id > 0 {
             opened.add(1, ordering: .relaxed)
             state.withLock { _ = $0.open.insert(id) }
             return id
         }
         refused.add(1, ordering: .relaxed)
-        note(Errno(rawValue: -id))
+        reportOnce(Errno(rawValue: -id))
         return nil
     }
 
     var idleCount: Int { state.withLock { $0.idle.count } }
 
-    /// Nobody has the file open any more.
-    /// - Parameter isRemoved: it has no name, so nobody will open it again, and its space is to be given back.
-    func leave(_ id: Int32, of key: ObjectKey, isRemoved: Bool) {
+    /// The last handle of the file on this mount is closed. Keeps the id for the next open.
+    /// - Parameter isRemoved: the file has no name, so its id is closed at once and its space becomes free.
+    func release(_ id: Int32, of key: ObjectKey, isRemoved: Bool) {
         if isRemoved { return close(id) }
         close(state.withLock { $0.idle.insert(id, of: key) })
     }
 
-    /// An id holds its file as a descriptor does: none is kept of what was removed.
-    func drop(_ key: ObjectKey) {
+    /// Closes the idle id of a removed file. An id keeps the space of its file, as a descriptor does.
+    func closeIdle(of key: ObjectKey) {
         if let id = state.withLock({ $0.idle.take(key) }) { close(id) }
     }
 
-    /// The mount is gone. The kernel would keep their files until it has taken the connection apart, which with rings comes after the end
-    /// of this process: the source would be busy so long.
-    func end() {
+    /// Closes all ids when the mount ends. Over rings the kernel ends the connection only after this process has ended. Until then
+    /// the ids would keep the source busy.
+    func closeAll() {
         isOn.store(false, ordering: .sequentiallyConsistent)
         close(Array(state.withLock { $0.open }))
     }
 
-    /// They stand for what does not hold any more.
-    func dropIdle() {
+    /// Closes all idle ids, because they were opened under rules that have changed.
+    func closeAllIdle() {
         close(
             state.withLock { state in
                 defer { state.idle = IdleBackingIDs(most: mostIdle) }
@@ -98,17 +102,17 @@ final class BackingIDs: Sendable {
     }
 
     private func close(_ id: Int32) {
-        // Once: the kernel may give the number to another file.
+        // At most once: the kernel may use the number for another file afterwards.
         let (isOurs, notifier) = state.withLock { ($0.open.remove(id) != nil, $0.notifier) }
         guard isOurs else { return }
         closed.add(1, ordering: .relaxed)
         notifier?.closeBacking(id)
     }
 
-    private func note(_ error: Errno) {
+    private func reportOnce(_ error: Errno) {
         let reason: String
         switch error {
-        // It will not change its mind.
+        // The kernel answers the same to every later call.
         case .perm, .notty:
             reason =
                 "the kernel refuses to register backing files (\(error)), which needs CAP_SYS_ADMIN on the host; "
@@ -122,7 +126,7 @@ final class BackingIDs: Sendable {
         }
         let isNew = state.withLock { state in
             if !areUsable { state.obstacle = reason }
-            return state.said.insert(error.rawValue).inserted
+            return state.reportedErrors.insert(error.rawValue).inserted
         }
         if isNew { report("passthrough: " + reason) }
     }

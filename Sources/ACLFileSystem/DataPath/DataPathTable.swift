@@ -2,176 +2,174 @@ import BackingStore
 import LinuxSystem
 import Synchronization
 
-/// The way that the bytes of one open file take.
+/// How the bytes of one open file travel.
 enum DataPath: Equatable {
-    /// By READ and WRITE, and the kernel keeps pages.
+    /// By READ and WRITE requests; the kernel keeps pages.
     case cached
-    /// By READ and WRITE, no page is kept, and nothing can be mapped shared.
+    /// By READ and WRITE requests; the kernel keeps no page and allows no shared mapping.
     case direct
-    /// From the kernel to the backing file.
+    /// Between the kernel and the backing file, by its backing id.
     case passthrough(Int32)
-    /// By READ and WRITE; a mapping is one of the backing file.
-    case seenPassthrough(Int32)
+    /// By READ and WRITE requests; a mapping maps the backing file, by its backing id.
+    case directWithMappings(Int32)
 
     var backingID: Int32? {
         switch self {
         case .cached, .direct: nil
-        case .passthrough(let id), .seenPassthrough(let id): id
+        case .passthrough(let id), .directWithMappings(let id): id
         }
     }
 }
 
-/// What one opening asks of its path.
+/// What one open needs of its data path.
 struct DataDemand {
-    /// The object may be given to the kernel, if nobody has it open another way.
+    /// Passthrough is allowed, if no other handle has a path that excludes it.
     var allowsPassthrough = true
-    /// Where READ and WRITE come here, no page may be kept.
+    /// Without passthrough, the kernel may keep no page.
     var isUncached = false
-    /// Each READ and WRITE must come here, whatever others do.
-    var isSeen = false
-    /// There must be no shared writable mapping.
+    /// Each READ and WRITE must reach the daemon, whatever other handles do.
+    var mustReachDaemon = false
+    /// No shared writable mapping is allowed.
     var mustNotBeMapped = false
-    /// It could be mapped shared and writable.
+    /// The handle reads and writes, so a program could map the file shared and writable.
     var isMappable = false
     var reads = false
     var writes = false
-    /// Who opens.
+    /// The uid of the caller.
     var user: UInt32 = 0
-    /// While a change of the object is under way this opening may come again later, and does not go past us for good.
-    var mayComeAgain = false
+    /// The caller can repeat this open while a change of the object is in flight. Otherwise it gets a path through the daemon.
+    var mayRetry = false
 }
 
-/// Who may hold a backing file while the kernel moves data past us.
+/// Which requests may hold the lock of a backing file while the kernel reads or writes it without the daemon.
 enum DataHold {
-    /// By the time that a request about the object comes from this mount's kernel, no write through this mount is under way:
-    /// the kernel holds its own lock on the object for both.
+    /// A request of this mount's kernel about the object is in flight. The kernel holds its own inode lock for that request. So no
+    /// write through this mount holds the backing file.
     case request(from: BackingIDs)
-    /// Any reader or writer.
+    /// Any reader or writer of any mount.
     case any
 }
 
-/// Which way the data of each open file goes: one for all opens of an object, on all mounts of the tree, from the first
-/// open to the last RELEASE. The kernel answers EIO to an open whose way does not fit the others' (docs/data-path.md
-/// has the table), and pages that one mount's kernel keeps would not know of bytes that another's writes past us.
+/// The data path of each open file: one for all handles of an object, on all mounts of the tree, from the first open to the last
+/// RELEASE. The kernel answers EIO to an open that does not fit (docs/data-path.md "One path for all handles of a file").
 final class DataPathTable: Sendable {
     private struct Registration {
         let mount: BackingIDs
-        /// nil: uncached on this mount, to the end. A kernel may take two answers in another order than they were given in.
+        /// nil: uncached on this mount until the last RELEASE. The kernel may process two replies in another order than they were
+        /// sent.
         let id: Int32?
         var opens = 0
-        /// Of these: who write past us.
+        /// The handles of these through which the kernel writes without the daemon.
         var writers = 0
     }
     private struct File {
         let isPassthrough: Bool
         var opens = 0
-        /// There was a handle through which the kernel may let a program change the file without a word to us or to its
-        /// own attributes.
+        /// Through some handle a program could map the file. Stores change it without a request and without new attributes in the
+        /// kernel.
         var wasMappable = false
-        /// It has lost its last name.
+        /// The file has lost its last name.
         var isRemoved = false
-        /// One for each mount that has it open.
+        /// One for each mount that has the file open.
         var registrations: [Registration] = []
-        /// Handles by which the kernel reads past us.
+        /// The handles through which the kernel reads without the daemon.
         var readers = 0
-        /// Who opened those by which data goes past us; nil: several users.
-        var passingUser: UInt32?
+        /// The uid that opened the handles with passthrough; nil: several users.
+        var passthroughUser: UInt32?
 
-        func isPassed(_ hold: DataHold) -> Bool {
+        func isHeld(_ hold: DataHold) -> Bool {
             switch hold {
             case .request(let mount): return readers > 0 || registrations.contains { $0.mount !== mount && $0.writers > 0 }
             case .any: return readers > 0 || registrations.contains { $0.writers > 0 }
             }
         }
 
-        mutating func notePassing(_ demand: DataDemand, at index: Int) {
-            passingUser = isPassed(.any) && passingUser != demand.user ? nil : demand.user
+        mutating func notePassthrough(_ demand: DataDemand, at index: Int) {
+            passthroughUser = isHeld(.any) && passthroughUser != demand.user ? nil : demand.user
             if demand.reads { readers += 1 }
             if demand.writes { registrations[index].writers += 1 }
         }
     }
     private struct State {
         var files: [ObjectKey: File] = [:]
-        /// Files that were opened in a way that allows a mapping.
+        /// The number of files that were opened in a way that allows a mapping.
         var mappable = 0
-        /// Objects on which a system call is under way that takes the lock of the backing file: no more than there are threads, so
-        /// they are gone through one by one.
+        /// Objects on which a system call that takes the lock of the backing file is in flight. There is at most one for each
+        /// thread, so a linear search is enough.
         var claims: [ObjectKey] = []
-        /// No handle is left, but perhaps a mapping.
-        var left = LeftMappings(remembering: 2048)
+        /// Objects without a handle that may still be mapped.
+        var remainingMappings = RemainingMappings(remembering: 2048)
 
-        var suspects: Int { left.count + mappable }
+        var possiblyMapped: Int { remainingMappings.count + mappable }
     }
-    /// Part of the table: what happens to an object holds up only those that share its part, because the kernel is asked
-    /// with the lock held.
-    private final class Part: Sendable {
+    /// One part of the table. The lock is held while the kernel registers a file, so that delays only objects of the same shard.
+    private final class Shard: Sendable {
         let state = Lock(State())
     }
 
-    private let parts = (0..<32).map { _ in Part() }
-    /// Objects that are open and mappable, or are in `left`.
-    private let suspects = Atomic<Int>(0)
-    private let passed = Atomic<Bool>(false)
+    private let shards = (0..<32).map { _ in Shard() }
+    /// The number of objects that are open and mappable, or are in `remainingMappings`, of all shards.
+    private let possiblyMapped = Atomic<Int>(0)
+    private let usedPassthrough = Atomic<Bool>(false)
 
-    /// Whether the kernel was ever given a file: then mappings may be left that no handle stands for.
-    var hasPassed: Bool { passed.load(ordering: .sequentiallyConsistent) }
+    /// Whether the kernel ever got a backing id. Mappings without a handle can exist only then.
+    var hasUsedPassthrough: Bool { usedPassthrough.load(ordering: .sequentiallyConsistent) }
 
-    /// Takes part in the way of an object until the result is gone.
+    /// Adds a handle to the data path of an object, until the result is released.
     /// - Parameters:
-    ///   - everyMount: could do passthrough.
+    ///   - everyMount: all mounts of the tree could do passthrough.
     ///   - descriptor: of the object; O_PATH is enough.
-    /// - Throws: `busy` if others have it open in a way that cannot be narrowed to what is demanded; `claimed` if it is to come
-    ///   again.
-    func join(
+    /// - Throws: `busy` if another handle's path cannot fulfil the demand; `claimed` if the caller is to repeat the open.
+    func acquire(
         _ key: ObjectKey, _ demand: DataDemand, on mount: BackingIDs, everyMount: Bool, _ descriptor: Int32
-    ) throws(Errno) -> DataPathShare {
-        try withPart(of: key) { state throws(Errno) in
+    ) throws(Errno) -> DataPathReference {
+        try withShard(of: key) { state throws(Errno) in
             let isClaimed = state.claims.contains(key)
-            if isClaimed, demand.mayComeAgain { throw .claimed }
+            if isClaimed, demand.mayRetry { throw .claimed }
             var demand = demand
-            // What comes here holds nothing while a change is under way.
-            if isClaimed { (demand.allowsPassthrough, demand.isSeen) = (false, true) }
-            var file = state.files[key] ?? first(&state, key, demand, on: mount, everyMount: everyMount, descriptor)
+            // Requests that reach the daemon do not hold the backing file while a change is in flight.
+            if isClaimed { (demand.allowsPassthrough, demand.mustReachDaemon) = (false, true) }
+            var file = state.files[key] ?? makeFile(&state, key, demand, on: mount, everyMount: everyMount, descriptor)
             let path = try Self.path(in: &file, key, demand, on: mount, descriptor)
-            let share = DataPathShare(self, key, mount, path, demand, changesUnseen: file.isPassthrough)
+            let reference = DataPathReference(self, key, mount, path, demand, mayChangeUnnoticed: file.isPassthrough)
             file.opens += 1
-            if share.isMappable {
+            if reference.isMappable {
                 if !file.wasMappable { state.mappable += 1 }
                 file.wasMappable = true
             }
             state.files[key] = file
-            return share
+            return reference
         }
     }
 
-    private func part(of key: ObjectKey) -> Part {
-        let place = NumberHash.spread(key.inode ^ key.device, seed: 0)
-        return parts[Int(UInt(bitPattern: place) % UInt(parts.count))]
+    private func shard(of key: ObjectKey) -> Shard {
+        let hash = NumberHash.spread(key.inode ^ key.device, seed: 0)
+        return shards[Int(UInt(bitPattern: hash) % UInt(shards.count))]
     }
 
-    /// As a mutex, and counts suspects.
-    private func withPart<Value>(of key: ObjectKey, _ body: (inout State) throws(Errno) -> Value) throws(Errno) -> Value {
+    /// Locks the shard of an object and keeps `possiblyMapped` up to date.
+    private func withShard<Value>(of key: ObjectKey, _ body: (inout State) throws(Errno) -> Value) throws(Errno) -> Value {
         var result = Result<Value, Errno>.failure(.io)
-        part(of: key).state.withLock { state in
-            let before = state.suspects
+        shard(of: key).state.withLock { state in
+            let before = state.possiblyMapped
             result = Result { () throws(Errno) in try body(&state) }
-            let change = state.suspects - before
-            if change != 0 { suspects.add(change, ordering: .sequentiallyConsistent) }
+            let change = state.possiblyMapped - before
+            if change != 0 { possiblyMapped.add(change, ordering: .sequentiallyConsistent) }
         }
         return try result.get()
     }
 
-    /// The way of an object that nobody has open.
-    private func first(
+    /// Chooses the path of an object that has no handle.
+    private func makeFile(
         _ state: inout State, _ key: ObjectKey, _ demand: DataDemand, on mount: BackingIDs, everyMount: Bool,
         _ descriptor: Int32
     ) -> File {
         if demand.allowsPassthrough, !demand.mustNotBeMapped, everyMount, let id = mount.open(key, descriptor) {
-            passed.store(true, ordering: .sequentiallyConsistent)
+            usedPassthrough.store(true, ordering: .sequentiallyConsistent)
             return File(isPassthrough: true, registrations: [Registration(mount: mount, id: id)])
         }
-        // Pages must not be kept of what a mapping may still change.
-        let isMapped = state.left.mayBeMapped(key, descriptor)
+        // A mapping may still change the file, so the kernel may keep no pages.
+        let isMapped = state.remainingMappings.confirmMapped(key, descriptor)
         return File(isPassthrough: isMapped, registrations: isMapped ? [Registration(mount: mount, id: nil)] : [])
     }
 
@@ -183,31 +181,32 @@ final class DataPathTable: Sendable {
         }
         let mustNotMap = demand.mustNotBeMapped && demand.isMappable
         let known = file.registrations.firstIndex { $0.mount === mount }
-        // Whoever cannot be kept from mapping it must wait until nobody on this mount has it open this way.
+        // This handle could map the file although it may not. It can be opened when the last handle with passthrough on this mount
+        // is closed.
         if mustNotMap, let known, file.registrations[known].id != nil { throw .busy }
         if known == nil {
             file.registrations.append(Registration(mount: mount, id: mustNotMap ? nil : mount.open(key, descriptor)))
         }
         let index = known ?? file.registrations.count - 1
         file.registrations[index].opens += 1
-        // A kernel that cannot must not keep pages either.
+        // A kernel without an id for the file must not keep pages either.
         guard let id = file.registrations[index].id else { return .direct }
-        if demand.isSeen || demand.mustNotBeMapped { return .seenPassthrough(id) }
-        file.notePassing(demand, at: index)
+        if demand.mustReachDaemon || demand.mustNotBeMapped { return .directWithMappings(id) }
+        file.notePassthrough(demand, at: index)
         return .passthrough(id)
     }
 
-    fileprivate func leave(_ share: DataPathShare) {
-        let (key, mount) = (share.key, share.mount)
-        let unused = try? withPart(of: key) { state throws(Errno) -> (id: Int32, isRemoved: Bool)? in
-            // Taken out, so that it is changed where it stands.
+    fileprivate func release(_ reference: DataPathReference) {
+        let (key, mount) = (reference.key, reference.mount)
+        let unused = try? withShard(of: key) { state throws(Errno) -> (id: Int32, isRemoved: Bool)? in
+            // Removed, so that the value is changed in place without a copy.
             guard var file = state.files.removeValue(forKey: key) else { return nil }
             var unused: (id: Int32, isRemoved: Bool)?
             file.opens -= 1
-            if share.readsPast { file.readers -= 1 }
+            if reference.readsDirectly { file.readers -= 1 }
             if let index = file.registrations.firstIndex(where: { $0.mount === mount }) {
                 file.registrations[index].opens -= 1
-                if share.writesPast { file.registrations[index].writers -= 1 }
+                if reference.writesDirectly { file.registrations[index].writers -= 1 }
                 if file.registrations[index].opens == 0, let id = file.registrations.remove(at: index).id {
                     unused = (id, file.isRemoved)
                 }
@@ -215,97 +214,92 @@ final class DataPathTable: Sendable {
             if file.opens > 0 { state.files[key] = file }
             if file.opens == 0, file.wasMappable {
                 state.mappable -= 1
-                state.left.insert(key)
+                state.remainingMappings.insert(key)
             }
             return unused
         }
-        if let unused = unused ?? nil { mount.leave(unused.id, of: key, isRemoved: unused.isRemoved) }
+        if let unused = unused ?? nil { mount.release(unused.id, of: key, isRemoved: unused.isRemoved) }
     }
 
-    /// Keeps the kernel from holding a backing file while a system call of ours takes its lock: until `unclaim` a caller that
-    /// opens the file has its data come here.
-    /// - Returns: false if it may be held already.
+    /// Keeps the kernel from holding a backing file while a system call of the daemon takes its lock. Until `unclaim`, the data of
+    /// handles that are opened comes to the daemon.
+    /// - Returns: false if the kernel may hold the file already.
     func claim(_ key: ObjectKey, against hold: DataHold) -> Bool {
-        part(of: key).state.withLock { state in
-            if !state.files.isEmpty, let file = state.files[key], file.isPassed(hold) { return false }
+        shard(of: key).state.withLock { state in
+            if !state.files.isEmpty, let file = state.files[key], file.isHeld(hold) { return false }
             state.claims.append(key)
             return true
         }
     }
 
-    enum Holders { case nobody, thisUser, others }
+    enum Holders { case noUser, thisUser, others }
 
-    /// Who may hold a backing file now; where only this user may, it is claimed.
+    /// Tells which users may hold a backing file now. If only this user may, claims the file.
     func claimUnlessOthersHold(_ key: ObjectKey, _ user: UInt32) -> Holders {
-        part(of: key).state.withLock { state in
-            guard let file = state.files[key], file.isPassed(.any) else { return .nobody }
-            guard file.passingUser == user else { return .others }
+        shard(of: key).state.withLock { state in
+            guard let file = state.files[key], file.isHeld(.any) else { return .noUser }
+            guard file.passthroughUser == user else { return .others }
             state.claims.append(key)
             return .thisUser
         }
     }
 
     func unclaim(_ key: ObjectKey) {
-        part(of: key).state.withLock { state in
+        shard(of: key).state.withLock { state in
             guard let index = state.claims.lastIndex(of: key) else { return }
             state.claims.swapAt(index, state.claims.count - 1)
             state.claims.removeLast()
         }
     }
 
-    /// Whether the kernel may hold a backing file now.
-    func mayBeHeld(_ key: ObjectKey, by hold: DataHold) -> Bool {
-        part(of: key).state.withLock { $0.files[key]?.isPassed(hold) ?? false }
-    }
-
-    /// A file has lost its last name.
+    /// Notes that a file has lost its last name.
     func noteRemoval(of key: ObjectKey) {
-        part(of: key).state.withLock { state in
+        shard(of: key).state.withLock { state in
             if !state.files.isEmpty, state.files[key] != nil { state.files[key]?.isRemoved = true }
         }
     }
 
-    /// Whether attributes of the object may change without the kernel's noticing: stores into a mapping of the backing
-    /// file move its times and blocks.
+    /// Whether attributes of the object may change without a request: stores into a mapping of the backing file move its times and
+    /// blocks.
     /// - Parameter descriptor: of the object, a regular file; O_PATH is enough.
-    func changesUnseen(_ key: ObjectKey, _ descriptor: Int32) -> Bool {
-        guard suspects.load(ordering: .sequentiallyConsistent) > 0 else { return false }
-        let changes = try? withPart(of: key) { state throws(Errno) in
+    func mayChangeUnnoticed(_ key: ObjectKey, _ descriptor: Int32) -> Bool {
+        guard possiblyMapped.load(ordering: .sequentiallyConsistent) > 0 else { return false }
+        let changes = try? withShard(of: key) { state throws(Errno) in
             if state.files[key]?.wasMappable == true { return true }
-            // Whoever has it open without mapping it does not end the mappings of others.
-            return state.left.mayBeMapped(key, descriptor)
+            // A handle that cannot map the file does not end the mappings of others.
+            return state.remainingMappings.confirmMapped(key, descriptor)
         }
         return changes ?? true
     }
 }
 
-/// One open file's part in the way of its object; given back when it is gone.
-final class DataPathShare: Sendable {
+/// One open file's use of the data path of its object. It ends with this object.
+final class DataPathReference: Sendable {
     private let table: DataPathTable
     fileprivate let key: ObjectKey
     fileprivate let mount: BackingIDs
     let path: DataPath
     let isMappable: Bool
-    /// The kernel reads, or writes, by this handle without us.
-    fileprivate let readsPast: Bool
-    fileprivate let writesPast: Bool
-    /// READ and WRITE come here, but others write past us. splice(2) and private mappings bring pages into the kernel's
-    /// cache even on an uncached handle; they must not stay.
+    /// The kernel reads, or writes, through this handle without the daemon.
+    fileprivate let readsDirectly: Bool
+    fileprivate let writesDirectly: Bool
+    /// READ and WRITE come to the daemon, but other handles write to the backing file. splice(2) and private mappings bring pages
+    /// into the kernel's cache on an uncached handle too; those pages must not stay.
     let mustKeepNoPages: Bool
 
     fileprivate init(
         _ table: DataPathTable, _ key: ObjectKey, _ mount: BackingIDs, _ path: DataPath, _ demand: DataDemand,
-        changesUnseen: Bool
+        mayChangeUnnoticed: Bool
     ) {
         (self.table, self.key, self.mount, self.path) = (table, key, mount, path)
         isMappable = path.backingID != nil && demand.isMappable
-        let isPast = if case .passthrough = path { true } else { false }
-        (readsPast, writesPast) = (isPast && demand.reads, isPast && demand.writes)
+        let isPassthrough = if case .passthrough = path { true } else { false }
+        (readsDirectly, writesDirectly) = (isPassthrough && demand.reads, isPassthrough && demand.writes)
         switch path {
-        case .direct, .seenPassthrough: mustKeepNoPages = changesUnseen
+        case .direct, .directWithMappings: mustKeepNoPages = mayChangeUnnoticed
         case .cached, .passthrough: mustKeepNoPages = false
         }
     }
 
-    deinit { table.leave(self) }
+    deinit { table.release(self) }
 }

@@ -1,11 +1,12 @@
 import BackingStore
 
-/// Ids of files that nobody has open any more, kept because most files are opened again: to register a file and to take it
-/// back costs as much as the rest of an open. Those that were not used for the longest time go first, many at once.
+/// Backing ids of files without an open handle. Most files are opened again, and registering a file costs as much as the rest of an
+/// open. The least recently used ids are evicted first, half of them at once.
 struct IdleBackingIDs {
-    /// At least so many are kept, at most twice as many.
+    /// The table keeps between this many ids and twice as many.
     static let most = 512
-    /// Where other hosts share the files: what is kept open here, a server keeps open, too, and its space when another host removes it.
+    /// The same where other hosts share the files. A server keeps open what this daemon keeps open, and its space if another host
+    /// removes it.
     static let mostOfShared = 4
     let most: Int
 
@@ -23,7 +24,8 @@ struct IdleBackingIDs {
         return young.removeValue(forKey: key) ?? old.removeValue(forKey: key)
     }
 
-    /// - Returns: what is to be given back for it.
+    /// Adds an id.
+    /// - Returns: the ids that are evicted and must be closed.
     mutating func insert(_ id: Int32, of key: ObjectKey) -> [Int32] {
         var given: [Int32] = []
         if let other = take(key) { given.append(other) }

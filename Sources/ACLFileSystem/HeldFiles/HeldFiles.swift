@@ -3,62 +3,62 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-/// Runs what may sleep on a held object, without a lock that others need and with a bound for the caller
+/// Runs system calls that may sleep on a held object, without a lock that other requests need and with a deadline for the caller
 /// (docs/decisions/0020-held-files.md). One for all mounts of a tree.
 final class HeldFiles: Sendable {
-    /// How long a caller waits.
-    struct Patience {
-        /// Nanoseconds until the object is free, and for each step from then on.
-        var free: UInt64
-        var act: UInt64
+    /// How long a caller waits, in nanoseconds.
+    struct Deadlines {
+        /// The wait until the object is free, and the wait for each step after that.
+        var untilFree: UInt64
+        var step: UInt64
 
-        static let change = Patience(free: 2_000_000_000, act: 5_000_000_000)
+        static let change = Deadlines(untilFree: 2_000_000_000, step: 5_000_000_000)
         /// Short, because the kernel holds the directory's lock meanwhile.
-        static let name = Patience(free: 200_000_000, act: 5_000_000_000)
-        static let data = Patience(free: 30_000_000_000, act: 30_000_000_000)
+        static let name = Deadlines(untilFree: 200_000_000, step: 5_000_000_000)
+        static let data = Deadlines(untilFree: 30_000_000_000, step: 30_000_000_000)
     }
 
     private struct Use {
         var changes = 0
         var uses = 0
-        /// Callers that went away without a result: the object is held, and another thread would only sleep as well.
+        /// Callers that stopped waiting without a result. The object is held, and another thread would only sleep as well.
         var abandoned = 0
 
         var isUnused: Bool { changes == 0 && uses == 0 }
     }
-    /// How many at a time.
+    /// The most that may wait at a time.
     private struct Limit {
         var all: Int
-        var ofUser: Int
-        /// Beyond that, for users who have none.
-        var kept = 0
+        var perUser: Int
+        /// How many more, for users that have none yet.
+        var reserved = 0
 
-        /// Threads that sleep, or work.
-        static let threads = Limit(all: SpareThreads.most - 64, ofUser: 64, kept: 64)
-        /// Requests in their first moment, that wait for longer, that wait for an act, and that look themselves. In all fewer than the
-        /// threads that a session may have.
-        static let moment = Limit(all: 64, ofUser: 48, kept: 8)
-        static let waiting = Limit(all: 16, ofUser: 4, kept: 4)
-        static let acting = Limit(all: 32, ofUser: 24, kept: 4)
-        static let risking = Limit(all: 12, ofUser: 6, kept: 4)
+        /// Spare threads that sleep or work.
+        static let threads = Limit(all: SpareThreads.most - 64, perUser: 64, reserved: 64)
+        /// Requests in a short wait, in a long wait, in the wait for a step, and in a blocking call of their own thread. The sum is
+        /// less than the number of threads that a session may have.
+        static let shortWait = Limit(all: 64, perUser: 48, reserved: 8)
+        static let longWait = Limit(all: 16, perUser: 4, reserved: 4)
+        static let step = Limit(all: 32, perUser: 24, reserved: 4)
+        static let blocking = Limit(all: 12, perUser: 6, reserved: 4)
     }
     private struct Waiters {
         private var total = 0
-        /// Each with one at least: hardly ever more than one user, so they are gone through.
+        /// Users with at least one. There is rarely more than one user, so a linear search is enough.
         private var users: [(id: UInt32, count: Int)] = []
 
         var count: Int { total }
 
-        mutating func take(_ user: UInt32, _ limit: Limit) -> Bool {
+        mutating func add(_ user: UInt32, _ limit: Limit) -> Bool {
             let index = users.firstIndex { $0.id == user }
-            let theirs = index.map { users[$0].count } ?? 0
-            guard theirs == 0 || total < limit.all, total < limit.all + limit.kept, theirs < limit.ofUser else { return false }
+            let own = index.map { users[$0].count } ?? 0
+            guard own == 0 || total < limit.all, total < limit.all + limit.reserved, own < limit.perUser else { return false }
             total += 1
             if let index { users[index].count += 1 } else { users.append((user, 1)) }
             return true
         }
 
-        mutating func give(_ user: UInt32) {
+        mutating func remove(_ user: UInt32) {
             guard let index = users.firstIndex(where: { $0.id == user }) else { return }
             total -= 1
             users[index].count -= 1
@@ -73,18 +73,18 @@ final class HeldFiles: Sendable {
     private let threads = SpareThreads()
     private let uses = Monitor<[ObjectKey: Use]>([:])
     private let useCount = Atomic<Int>(0)
-    private let sleepers = Lock(Waiters())
-    private let moments = Lock(Waiters())
-    private let waiters = Lock(Waiters())
-    private let actors = Lock(Waiters())
-    private let risks = Lock(Waiters())
-    /// Those that look themselves and are not counted by user.
-    private let firstRisks = Atomic<Int>(0)
-    private static let mostFirstRisks = 4
-    /// What is longer than this counts as waiting.
-    static let moment: UInt64 = 100_000_000
-    /// Where others are at work on an object that is not known to be held, a caller that is one too many waits for so long.
-    static let `while`: UInt64 = 1_000_000_000
+    private let threadUsers = Lock(Waiters())
+    private let shortWaiters = Lock(Waiters())
+    private let longWaiters = Lock(Waiters())
+    private let stepWaiters = Lock(Waiters())
+    private let blockingCalls = Lock(Waiters())
+    /// Blocking calls that are not counted for a user.
+    private let uncountedCalls = Atomic<Int>(0)
+    private static let mostUncountedCalls = 4
+    /// Nanoseconds. A longer wait counts as a long wait.
+    static let shortWait: UInt64 = 100_000_000
+    /// Nanoseconds that a caller waits if too many callers wait for an object that is not known to be held.
+    static let contendedWait: UInt64 = 1_000_000_000
     private static let mostUsesOfFile = 4
     private let report: @Sendable (String) -> Void
     private let reports = Lock(HeldReports())
@@ -92,14 +92,14 @@ final class HeldFiles: Sendable {
     /// - Parameter report: writes a line for the administrator.
     init(report: @escaping @Sendable (String) -> Void = { _ in }) { self.report = report }
 
-    /// For `aclfs status`: objects that callers have waited for in vain, and threads that work or sleep.
+    /// For `aclfs status`: held objects, and spare threads in use.
     var heldCount: Int {
         guard useCount.load(ordering: .sequentiallyConsistent) > 0 else { return 0 }
         return uses.withLock { uses in uses.values.count { $0.abandoned > 0 } }
     }
-    var threadCount: Int { sleepers.withLock { $0.count } }
+    var threadCount: Int { threadUsers.withLock { $0.count } }
 
-    /// Whether a change of this object is under way on a spare thread.
+    /// Whether a change of this object is in flight on a spare thread.
     func isChanging(_ key: ObjectKey) -> Bool {
         guard useCount.load(ordering: .sequentiallyConsistent) > 0 else { return false }
         return uses.withLock { ($0[key]?.changes ?? 0) > 0 }
@@ -107,28 +107,29 @@ final class HeldFiles: Sendable {
 
     // MARK: Running
 
+    /// Runs a body on a spare thread and waits for its result.
     /// - Parameters:
     ///   - keys: the objects that may be held.
-    ///   - user: who asks.
+    ///   - user: the uid of the caller.
     ///   - changes: no other change of these objects runs meanwhile.
-    ///   - probes: of objects (O_PATH) that must be free before anything is done.
+    ///   - probes: descriptors (O_PATH) of objects that must be free before `body` starts.
     ///   - hasGates: `body` closes gates.
-    ///   - unwanted: takes back a result that comes too late.
-    ///   - body: is given what it calls after each step; whether to stop is the answer.
-    /// - Throws: `held` when the caller's time is over; and what `body` throws.
+    ///   - discard: undoes a result that comes after the caller stopped waiting.
+    ///   - body: calls its argument after each step, and stops if that returns true.
+    /// - Throws: `held` after the deadline; and what `body` throws.
     func run<Value: Sendable>(
-        _ keys: [ObjectKey], for user: UInt32, _ patience: Patience, changes: Bool, probes: [SharedDescriptor] = [],
-        hasGates: Bool = false, isInterrupted: (() -> Bool)? = nil, unwanted: @escaping @Sendable (Value) -> Void = { _ in },
+        _ keys: [ObjectKey], for user: UInt32, _ deadlines: Deadlines, changes: Bool, probes: [SharedDescriptor] = [],
+        hasGates: Bool = false, isInterrupted: (() -> Bool)? = nil, discard: @escaping @Sendable (Value) -> Void = { _ in },
         _ body: @escaping @Sendable (_ step: @Sendable () -> Bool) throws(Errno) -> Value
     ) throws(Errno) -> Value {
-        try enter(keys, for: user, patience, changes: changes)
-        guard sleepers.withLock({ $0.take(user, .threads) }) else {
+        try enter(keys, for: user, deadlines, changes: changes)
+        guard threadUsers.withLock({ $0.add(user, .threads) }) else {
             leave(keys, changes: changes) { true }
             throw .held
         }
-        let job = HeldJob<Value>(ActMark(keys, hasGates: hasGates), patience: patience.act, first: patience.free)
+        let job = HeldJob<Value>(ActMark(keys, hasGates: hasGates), step: deadlines.step, first: deadlines.untilFree)
         let isStarted = threads.run { [self] in
-            defer { sleepers.withLock { $0.give(user) } }
+            defer { threadUsers.withLock { $0.remove(user) } }
             for probe in probes { Self.awaitFree(probe) }
             guard job.beginAct() else {
                 _ = leave(keys, changes: changes) { false }
@@ -137,39 +138,39 @@ final class HeldFiles: Sendable {
             let result = ThreadMark.with(job.mark) {
                 Result { () throws(Errno) in try body { job.noteStep() } }
             }
-            let isTaken = leave(keys, changes: changes) { job.finish(result) }
-            if !isTaken, case .success(let value) = result { unwanted(value) }
+            let isDelivered = leave(keys, changes: changes) { job.finish(result) }
+            if !isDelivered, case .success(let value) = result { discard(value) }
         }
         guard isStarted else {
-            sleepers.withLock { $0.give(user) }
+            threadUsers.withLock { $0.remove(user) }
             leave(keys, changes: changes) { true }
             throw .held
         }
         func result(within time: UInt64) -> Result<Value, Errno>? {
             job.result(until: time == .max ? .max : SystemTime.monotonic() + time, isInterrupted: isInterrupted)
         }
-        if let result = limited(moments, .moment, user, { perhapsWaiting { result(within: Self.moment) } }) ?? nil {
+        if let result = limited(shortWaiters, .shortWait, user, { perhapsWaiting { result(within: Self.shortWait) } }) ?? nil {
             return try result.get()
         }
-        // An act that has begun waits for a disk, as a rule, and such may be more.
+        // A step that has begun waits for a disk as a rule, so more callers may wait for one.
         func lastResult() -> Result<Value, Errno>? { waiting { result(within: .max) } }
-        let last = job.isActing ? limited(actors, .acting, user, lastResult) : limited(waiters, .waiting, user, lastResult)
+        let last = job.isActing ? limited(stepWaiters, .step, user, lastResult) : limited(longWaiters, .longWait, user, lastResult)
         if let last = last ?? nil { return try last.get() }
-        guard let late = abandon(job, keys) else { throw .held }
-        return try late.get()
+        guard let result = abandon(job, keys) else { throw .held }
+        return try result.get()
     }
 
-    /// - Returns: nil if there are too many already.
+    /// - Returns: nil if too many wait already.
     private func limited<Value, Failure: Error>(
         _ waiters: borrowing Lock<Waiters>, _ limit: Limit, _ user: UInt32, _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value? {
-        guard waiters.withLock({ $0.take(user, limit) }) else { return nil }
-        defer { waiters.withLock { $0.give(user) } }
+        guard waiters.withLock({ $0.add(user, limit) }) else { return nil }
+        defer { waiters.withLock { $0.remove(user) } }
         return try body()
     }
 
-    /// Without anybody who waits; nothing is done if no thread can be had.
-    /// - Parameter body: done under the rules of `run`.
+    /// Runs a body on a spare thread without a caller that waits. Does nothing if there is no thread.
+    /// - Parameter body: follows the rules of `run`.
     func runUnobserved(_ key: ObjectKey, _ body: @escaping @Sendable () -> Void) {
         let isEntered = uses.withLock { uses in
             var use = uses[key] ?? Use()
@@ -187,39 +188,39 @@ final class HeldFiles: Sendable {
         if !isStarted { leave([key], changes: false) { true } }
     }
 
-    /// Whether a caller has waited for this object in vain, and its holder has not let go since.
+    /// Whether a caller has stopped waiting for this object, and its holder still holds it.
     func isKnownHeld(_ key: ObjectKey) -> Bool {
         guard useCount.load(ordering: .sequentiallyConsistent) > 0 else { return false }
         return uses.withLock { ($0[key]?.abandoned ?? 0) > 0 }
     }
 
-    /// Runs what waits for longer than a moment, as long as not too many do.
-    /// - Returns: nil if too many do.
-    func patiently<Value>(for user: UInt32, _ body: () -> Value) -> Value? {
-        guard waiters.withLock({ $0.take(user, .waiting) }) else { return nil }
-        defer { waiters.withLock { $0.give(user) } }
+    /// Runs a body that waits for longer than `shortWait`.
+    /// - Returns: nil if too many wait already.
+    func waitLong<Value>(for user: UInt32, _ body: () -> Value) -> Value? {
+        guard longWaiters.withLock({ $0.add(user, .longWait) }) else { return nil }
+        defer { longWaiters.withLock { $0.remove(user) } }
         return waiting(body)
     }
 
-    /// Runs what sleeps only as long as this user wants, on the thread that answers its request.
-    /// - Returns: nil if too many do.
-    func risking<Value>(for user: UInt32, _ body: () throws(Errno) -> Value) throws(Errno) -> Value? {
-        // A few whoever they are: as a rule there is no other.
-        defer { firstRisks.subtract(1, ordering: .relaxed) }
-        if firstRisks.add(1, ordering: .relaxed).oldValue < Self.mostFirstRisks { return try perhapsWaiting(body) }
-        return try limited(risks, .risking, user) { () throws(Errno) in try perhapsWaiting(body) }
+    /// Runs a system call that only this user can delay, on the thread of the request.
+    /// - Returns: nil if too many such calls run already.
+    func runOnRequestThread<Value>(for user: UInt32, _ body: () throws(Errno) -> Value) throws(Errno) -> Value? {
+        // A few calls are not counted by user, which is enough as a rule.
+        defer { uncountedCalls.subtract(1, ordering: .relaxed) }
+        if uncountedCalls.add(1, ordering: .relaxed).oldValue < Self.mostUncountedCalls { return try perhapsWaiting(body) }
+        return try limited(blockingCalls, .blocking, user) { () throws(Errno) in try perhapsWaiting(body) }
     }
 
-    /// Returns when nobody holds the object: removing an attribute of a kind that no file system knows takes the lock of an inode
+    /// Returns when no holder has the object. Removing an attribute in a namespace that no file system knows takes the inode lock
     /// and changes nothing, not even the journal.
     private static func awaitFree(_ object: SharedDescriptor) {
         try? Syscall.removexattr(.any(object.rawValue), "aclfs.held")
     }
 
-    // MARK: Who is at an object
+    // MARK: Use of objects
 
-    private func enter(_ keys: [ObjectKey], for user: UInt32, _ patience: Patience, changes: Bool) throws(Errno) {
-        func take(_ uses: inout [ObjectKey: Use]) -> Bool {
+    private func enter(_ keys: [ObjectKey], for user: UInt32, _ deadlines: Deadlines, changes: Bool) throws(Errno) {
+        func enterAll(_ uses: inout [ObjectKey: Use]) -> Bool {
             for key in keys {
                 guard let use = uses[key] else { continue }
                 if use.abandoned > 0 || (changes ? use.changes > 0 : use.uses >= Self.mostUsesOfFile) { return false }
@@ -229,31 +230,33 @@ final class HeldFiles: Sendable {
             }
             return true
         }
-        func isLeft(by deadline: UInt64) -> Bool { uses.wait(until: deadline) { take(&$0) ? true : nil } == true }
-        var isTaken = isLeft(by: 0)
-        // Who knows that it is held does not wait for it.
-        if !isTaken, !keys.contains(where: isKnownHeld) {
-            isTaken = limited(moments, .moment, user) { perhapsWaiting { isLeft(by: SystemTime.monotonic() + Self.moment) } } ?? false
-            let end = SystemTime.monotonic() + patience.free
-            if !isTaken, !keys.contains(where: isKnownHeld) { isTaken = patiently(for: user) { isLeft(by: end) } ?? false }
+        func tryEnter(by deadline: UInt64) -> Bool { uses.wait(until: deadline) { enterAll(&$0) ? true : nil } == true }
+        var isEntered = tryEnter(by: 0)
+        // A caller does not wait for an object that is known to be held.
+        if !isEntered, !keys.contains(where: isKnownHeld) {
+            isEntered =
+                limited(shortWaiters, .shortWait, user) { perhapsWaiting { tryEnter(by: SystemTime.monotonic() + Self.shortWait) } }
+                ?? false
+            let end = SystemTime.monotonic() + deadlines.untilFree
+            if !isEntered, !keys.contains(where: isKnownHeld) { isEntered = waitLong(for: user) { tryEnter(by: end) } ?? false }
         }
-        guard isTaken else { throw .held }
+        guard isEntered else { throw .held }
         useCount.add(1, ordering: .sequentiallyConsistent)
     }
 
-    /// - Parameter isTaken: hands the result over; false if the caller had gone before.
+    /// - Parameter isDelivered: hands the result over; false if the caller stopped waiting before.
     @discardableResult
-    private func leave(_ keys: [ObjectKey], changes: Bool, _ isTaken: () -> Bool) -> Bool {
+    private func leave(_ keys: [ObjectKey], changes: Bool, _ isDelivered: () -> Bool) -> Bool {
         defer { useCount.subtract(1, ordering: .sequentiallyConsistent) }
         return uses.withLock { uses in
-            let isTaken = isTaken()
+            let isDelivered = isDelivered()
             for key in keys {
                 guard var use = uses[key] else { continue }
                 if changes { use.changes -= 1 } else { use.uses -= 1 }
-                if !isTaken { use.abandoned -= 1 }
+                if !isDelivered { use.abandoned -= 1 }
                 uses[key] = use.isUnused ? nil : use
             }
-            return isTaken
+            return isDelivered
         }
     }
 

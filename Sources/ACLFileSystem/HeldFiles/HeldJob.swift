@@ -13,46 +13,48 @@ final class HeldJob<Value: Sendable>: Sendable {
     }
     private struct State {
         var stage = Stage.waiting
-        /// Monotonic nanoseconds; moved by each step.
+        /// Monotonic nanoseconds; each step moves it.
         var deadline: UInt64
         var isInterrupted = false
     }
 
     private let state: Monitor<State>
-    private let patience: UInt64
+    private let step: UInt64
     let mark: ActMark
 
-    /// - Parameter patience: nanoseconds, for the wait before the act and for each step of the act.
-    init(_ mark: ActMark, patience: UInt64, first: UInt64) {
-        (self.mark, self.patience) = (mark, patience)
+    /// - Parameters:
+    ///   - step: nanoseconds until the deadline of each step.
+    ///   - first: nanoseconds until the deadline before the first step.
+    init(_ mark: ActMark, step: UInt64, first: UInt64) {
+        (self.mark, self.step) = (mark, step)
         state = Monitor(State(deadline: SystemTime.monotonic() + first))
     }
 
-    /// By the spare thread, before it changes anything.
-    /// - Returns: false if the caller waits no longer: then nothing must be changed.
+    /// Called by the spare thread before the first change.
+    /// - Returns: false if the caller has stopped waiting; then nothing may be changed.
     func beginAct() -> Bool {
         state.withLock { state in
             if case .abandoned = state.stage { return false }
             state.stage = .acting
-            state.deadline = SystemTime.monotonic() + patience
+            state.deadline = SystemTime.monotonic() + step
             return true
         }
     }
 
-    /// Whether the object was free.
+    /// Whether the object was free and the first step has begun.
     var isActing: Bool { state.withLock { if case .acting = $0.stage { true } else { false } } }
 
-    /// By the spare thread: a step is done.
+    /// Called by the spare thread after each step.
     /// - Returns: whether the caller was interrupted.
     func noteStep() -> Bool {
         state.withLock { state in
-            state.deadline = SystemTime.monotonic() + patience
+            state.deadline = SystemTime.monotonic() + step
             return state.isInterrupted
         }
     }
 
-    /// By the spare thread.
-    /// - Returns: false if nobody takes the result.
+    /// Called by the spare thread.
+    /// - Returns: false if the caller has stopped waiting.
     func finish(_ result: Result<Value, Errno>) -> Bool {
         state.withLock { state in
             if case .abandoned = state.stage { return false }
@@ -61,13 +63,16 @@ final class HeldJob<Value: Sendable>: Sendable {
         }
     }
 
-    /// By the request: waits until `deadline`, or until the job's own if that is earlier.
-    /// - Returns: nil if it is not done.
+    /// Called by the request. Waits until `deadline`, or until the deadline of the job if that is earlier.
+    /// - Parameters:
+    ///   - deadline: monotonic nanoseconds.
+    ///   - isInterrupted: asked every 10 ms; nil: the caller cannot be interrupted.
+    /// - Returns: nil if the job is not done.
     func result(until deadline: UInt64, isInterrupted: (() -> Bool)? = nil) -> Result<Value, Errno>? {
         while true {
             let now = SystemTime.monotonic()
-            let own = state.withLock { $0.deadline }
-            let end = min(deadline, own)
+            let jobDeadline = state.withLock { $0.deadline }
+            let end = min(deadline, jobDeadline)
             let slice = isInterrupted == nil ? end : min(end, now + 10_000_000)
             let result = state.wait(until: slice) { state -> Result<Value, Errno>? in
                 if case .done(let result) = state.stage { result } else { nil }
@@ -79,13 +84,13 @@ final class HeldJob<Value: Sendable>: Sendable {
         }
     }
 
-    /// By the request: it waits no longer.
-    /// - Returns: what was done all the same.
+    /// Called by the request when it stops waiting.
+    /// - Returns: the result, if the job is done nevertheless.
     func abandon() -> Result<Value, Errno>? {
         state.withLock { state in
             if case .done(let result) = state.stage { return result }
             state.stage = .abandoned
-            mark.isUnwanted.store(true, ordering: .sequentiallyConsistent)
+            mark.isAbandoned.store(true, ordering: .sequentiallyConsistent)
             return nil
         }
     }

@@ -2,38 +2,38 @@ import BackingStore
 import LinuxSystem
 import Synchronization
 
-/// Directories whose names a spare thread is changing. unlink(2), rename(2) and link(2) wait for a held file with the lock of
-/// the backing directory in hand, so whatever needs that lock waits here instead, and not for long
-/// (docs/decisions/0020-held-files.md "Names").
+/// Directories whose names a spare thread is changing (docs/decisions/0020-held-files.md "Names"). unlink(2), rename(2) and link(2)
+/// may sleep with the lock of the backing directory. Operations that need this lock wait here, with a deadline.
 final class NameGates: Sendable {
     enum Gate: Hashable {
         case directory(ObjectKey)
-        /// Renames from one directory to another: the backing file system makes one at a time.
+        /// Renames between directories: the backing file system runs one at a time.
         case crossing
     }
 
     private struct State {
         var closed: Set<Gate> = []
-        /// How many times one was opened.
+        /// How often a gate was opened.
         var openings: UInt64 = 0
     }
 
     private let state = Monitor(State())
     private let count = Atomic<Int>(0)
 
-    /// Whether anybody changes names in this directory. With the metadata lock in hand the answer stays true until that is
-    /// let go, because whoever closes a gate takes the lock for writing before it acts.
+    /// Whether a change of names in this directory is in flight. The answer holds as long as the caller keeps the metadata lock: a
+    /// thread that closes a gate takes that lock for writing before it acts.
     func isClosed(_ gate: @autoclosure () -> Gate) -> Bool {
         guard count.load(ordering: .sequentiallyConsistent) > 0 else { return false }
         let gate = gate()
         return state.withLock { $0.closed.contains(gate) }
     }
 
-    /// How many changes of names are under way.
-    var closers: Int { count.load(ordering: .sequentiallyConsistent) }
+    /// The number of changes of names that are in flight.
+    var changesInFlight: Int { count.load(ordering: .sequentiallyConsistent) }
 
+    /// Closes gates.
     /// - Parameter deadline: monotonic nanoseconds.
-    /// - Returns: false if one of them was still closed then.
+    /// - Returns: false if one of them was still closed at the deadline.
     func close(_ gates: Set<Gate>, until deadline: UInt64) -> Bool {
         let isDone = state.wait(until: deadline) { state -> Bool? in
             guard state.closed.isDisjoint(with: gates) else { return nil }
@@ -52,10 +52,10 @@ final class NameGates: Sendable {
         count.subtract(1, ordering: .sequentiallyConsistent)
     }
 
-    /// Before it is looked whether a gate is open.
+    /// The count for `awaitOpening`. Read it before `isClosed`.
     var openings: UInt64 { state.withLock { $0.openings } }
 
-    /// Returns when a gate was opened since `openings`, or at `deadline`.
+    /// Returns when a gate was opened since `openings` was read, or at `deadline`.
     func awaitOpening(since openings: UInt64, until deadline: UInt64) {
         _ = state.wait(until: deadline) { $0.openings != openings ? true : nil }
     }

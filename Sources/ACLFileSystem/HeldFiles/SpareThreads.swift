@@ -1,6 +1,6 @@
 import LinuxSystem
 
-/// Threads for system calls that may sleep for as long as a caller wants. They end when they had nothing to do for a while.
+/// Threads for system calls that a caller can delay without limit. A thread ends after ten seconds without work.
 final class SpareThreads: Sendable {
     private struct State {
         var work: [@Sendable () -> Void] = []
@@ -9,12 +9,13 @@ final class SpareThreads: Sendable {
     }
 
     private let state = Monitor(State())
-    /// No more than so many sleep at a time, on all mounts of a tree.
+    /// The most threads at a time, for all mounts of a tree.
     static let most = 256
     private static let stack = 512 << 10
     private static let idleTime: UInt64 = 10_000_000_000
 
-    /// - Returns: false if no thread can be had.
+    /// Runs work on a thread that is idle, or on a new one.
+    /// - Returns: false if no thread is available.
     func run(_ work: @escaping @Sendable () -> Void) -> Bool {
         state.withLock { state in
             guard state.idle <= state.work.count else {
@@ -47,7 +48,7 @@ final class SpareThreads: Sendable {
             return state.work.removeFirst()
         }
         if let work { return work }
-        // Something may have come behind the last look.
+        // Work may have arrived after the wait ended.
         return state.withLock { state in
             state.idle -= 1
             if !state.work.isEmpty { return state.work.removeFirst() }

@@ -1,11 +1,6 @@
 import FuseSession
 import LinuxSystem
 
-/// Runs one operation; its error becomes the reply's errno.
-func outcome<Value>(_ body: () throws(Errno) -> Value) -> Result<Value, Errno> {
-    do { return .success(try body()) } catch { return .failure(error.answered) }
-}
-
 extension EmptyReply {
     consuming func settle(_ result: Result<Void, Errno>) {
         switch result {
@@ -16,9 +11,9 @@ extension EmptyReply {
 }
 
 extension AttributeReply {
-    consuming func settle(_ result: Result<ShownAttributes, Errno>) {
+    consuming func settle(_ result: Result<AttributeAnswer, Errno>) {
         switch result {
-        case .success(let shown): answer(shown.attributes, validFor: shown.validFor)
+        case .success(let answered): answer(answered.attributes, validFor: answered.validFor)
         case .failure(let error): fail(error.rawValue)
         }
     }

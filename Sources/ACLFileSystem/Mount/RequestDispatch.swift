@@ -3,15 +3,18 @@ import BackingStore
 import FuseSession
 import LinuxSystem
 
-/// Connects the kernel's requests to the operations: one line each, no decision here. What is not
-/// overridden is denied by `RequestHandler` (invariant I1).
+/// Connects the kernel's requests to the operations, one line each. It decides nothing. `RequestHandler` denies what is not overridden
+/// (invariant I1).
 public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     private let fs: FileSystem
+    private let operations: Operations
     private let whenServing: @Sendable (Negotiated) -> Void
 
-    /// - Parameter whenServing: called once, when the kernel has introduced itself.
+    /// - Parameters:
+    ///   - fileSystem: the mount.
+    ///   - whenServing: called once, after INIT.
     public init(_ fileSystem: FileSystem, whenServing: @escaping @Sendable (Negotiated) -> Void = { _ in }) {
-        (fs, self.whenServing) = (fileSystem, whenServing)
+        (fs, operations, self.whenServing) = (fileSystem, fileSystem.operations, whenServing)
         super.init()
     }
 
@@ -22,34 +25,34 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
 
     override public func destroyed() { fs.disconnect() }
     override public func willServe(_ caller: Caller) { fs.judge.prepare(for: caller) }
-    override public func forget(_ node: NodeID, count: UInt64) { fs.forgetLookups(of: node, count) }
+    override public func forget(_ node: NodeID, count: UInt64) { operations.lookups.forgetLookups(of: node, count) }
 
-    /// Runs one operation; names that are being changed on a spare thread are waited for.
-    private func passing<Value>(_ caller: Caller, _ body: () throws(Errno) -> Value) -> Result<Value, Errno> {
-        outcome { () throws(Errno) in try fs.passingGates(caller, body) }
+    /// Runs one operation, after changes of its names on a spare thread.
+    private func passGates<Value>(_ caller: Caller, _ body: () throws(Errno) -> Value) -> Result<Value, Errno> {
+        outcome { () throws(Errno) in try operations.held.passGates(caller, body) }
     }
 
-    /// A reply that the kernel did not take hands its look-up back.
-    private func show(_ result: Result<Entry, Errno>, _ reply: consuming EntryReply) {
+    /// Sends a reply. If the kernel does not take it, its look-up is not counted.
+    private func settle(_ result: Result<Entry, Errno>, _ reply: consuming EntryReply) {
         switch result {
-        case .success(let entry): if !reply.answer(entry) { fs.forgetLookups(of: entry.node, 1) }
+        case .success(let entry): if !reply.answer(entry) { operations.lookups.forgetLookups(of: entry.node, 1) }
         case .failure(let error): reply.fail(error.rawValue)
         }
     }
 
-    private func show(_ result: Result<Opening, Errno>, _ reply: consuming OpenReply) {
+    private func settle(_ result: Result<Opening, Errno>, _ reply: consuming OpenReply) {
         switch result {
-        case .success(let opening): if !reply.answer(opening) { fs.release(opening.handle) }
+        case .success(let opening): if !reply.answer(opening) { operations.gaps.release(opening.handle) }
         case .failure(let error): reply.fail(error.rawValue)
         }
     }
 
-    private func show(_ result: Result<(Entry, Opening), Errno>, _ reply: consuming CreateReply) {
+    private func settle(_ result: Result<(Entry, Opening), Errno>, _ reply: consuming CreateReply) {
         switch result {
         case .success(let (entry, opening)):
             if !reply.answer(entry, opening) {
-                fs.release(opening.handle)
-                fs.forgetLookups(of: entry.node, 1)
+                operations.gaps.release(opening.handle)
+                operations.lookups.forgetLookups(of: entry.node, 1)
             }
         case .failure(let error): reply.fail(error.rawValue)
         }
@@ -60,8 +63,8 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     override public func lookup(
         _ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EntryReply
     ) {
-        switch outcome({ () throws(Errno) in try fs.lookup(name, in: parent, caller) }) {
-        case .success(.found(let entry)): show(.success(entry), reply)
+        switch outcome({ () throws(Errno) in try operations.lookups.lookup(name, in: parent, caller) }) {
+        case .success(.found(let entry)): settle(.success(entry), reply)
         case .success(.absent(let seconds)): reply.absent(validFor: seconds)
         case .failure(let error): reply.fail(error.rawValue)
         }
@@ -73,43 +76,43 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     ) {
         let kind = ObjectKind(typeBits: mode)
         let new: NewObject = kind == .file ? .file : .special(kind, device: rdev)
-        show(
-            outcome { () throws(Errno) in try fs.make(new, name, in: parent, mode: mode, caller) },
+        settle(
+            outcome { () throws(Errno) in try operations.names.make(new, name, in: parent, mode: mode, caller) },
             reply)
     }
 
     override public func mkdir(
         _ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, caller: Caller, reply: consuming EntryReply
     ) {
-        show(outcome { () throws(Errno) in try fs.make(.directory, name, in: parent, mode: mode, caller) }, reply)
+        settle(outcome { () throws(Errno) in try operations.names.make(.directory, name, in: parent, mode: mode, caller) }, reply)
     }
 
     override public func symlink(
         _ name: UnsafePointer<CChar>, in parent: NodeID, target: UnsafePointer<CChar>, caller: Caller,
         reply: consuming EntryReply
     ) {
-        show(
+        settle(
             outcome { () throws(Errno) in
-                try fs.make(.symlink(target: target), name, in: parent, mode: 0o777, caller)
+                try operations.names.make(.symlink(target: target), name, in: parent, mode: 0o777, caller)
             }, reply)
     }
 
     override public func link(
         _ node: NodeID, as name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EntryReply
     ) {
-        show(outcome { () throws(Errno) in try fs.link(node, as: name, in: parent, caller) }, reply)
+        settle(outcome { () throws(Errno) in try operations.names.link(node, as: name, in: parent, caller) }, reply)
     }
 
     override public func unlink(
         _ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EmptyReply
     ) {
-        reply.settle(outcome { () throws(Errno) in try fs.remove(name, in: parent, directory: false, caller) })
+        reply.settle(outcome { () throws(Errno) in try operations.names.remove(name, in: parent, directory: false, caller) })
     }
 
     override public func rmdir(
         _ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EmptyReply
     ) {
-        reply.settle(outcome { () throws(Errno) in try fs.remove(name, in: parent, directory: true, caller) })
+        reply.settle(outcome { () throws(Errno) in try operations.names.remove(name, in: parent, directory: true, caller) })
     }
 
     override public func rename(
@@ -118,7 +121,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     ) {
         reply.settle(
             outcome { () throws(Errno) in
-                try fs.rename(name, in: parent, to: newName, in: newParent, flags: flags, caller)
+                try operations.names.rename(name, in: parent, to: newName, in: newParent, flags: flags, caller)
             })
     }
 
@@ -127,13 +130,13 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     override public func getattr(
         _ node: NodeID, handle: HandleID?, caller: Caller, reply: consuming AttributeReply
     ) {
-        reply.settle(passing(caller) { () throws(Errno) in try fs.status(node, handle, caller) })
+        reply.settle(passGates(caller) { () throws(Errno) in try operations.attributes.status(node, handle, caller) })
     }
 
     override public func statx(
         _ node: NodeID, handle: HandleID?, mask: UInt32, caller: Caller, reply: consuming AttributeReply
     ) {
-        reply.settle(passing(caller) { () throws(Errno) in try fs.status(node, handle, caller) })
+        reply.settle(passGates(caller) { () throws(Errno) in try operations.attributes.status(node, handle, caller) })
     }
 
     override public func setattr(
@@ -141,20 +144,20 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     ) {
         reply.settle(
             outcome { () throws(Errno) in
-                try fs.changeUndisturbed(node, changes, caller)
+                try operations.attributes.setAttributes(node, changes, caller)
             })
     }
 
     override public func readlink(_ node: NodeID, caller: Caller, reply: consuming LinkTargetReply) {
-        reply.settle(passing(caller) { () throws(Errno) in try fs.readLink(node, caller) })
+        reply.settle(passGates(caller) { () throws(Errno) in try operations.attributes.readLink(node, caller) })
     }
 
     override public func access(_ node: NodeID, mask: Int32, caller: Caller, reply: consuming EmptyReply) {
-        reply.settle(passing(caller) { () throws(Errno) in try fs.access(node, mask: mask, caller) })
+        reply.settle(passGates(caller) { () throws(Errno) in try operations.attributes.access(node, mask: mask, caller) })
     }
 
     override public func statfs(_ node: NodeID, caller: Caller, reply: consuming StatfsReply) {
-        reply.settle(passing(caller) { () throws(Errno) in try fs.statistics(node, caller) })
+        reply.settle(passGates(caller) { () throws(Errno) in try operations.attributes.statistics(node, caller) })
     }
 
     // MARK: Extended attributes
@@ -165,24 +168,24 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     ) {
         reply.settle(
             outcome { () throws(Errno) in
-                try fs.setXattrUndisturbed(node, name, value, flags: flags, caller)
+                try operations.xattrs.setXattr(node, name, value, flags: flags, caller)
             })
     }
 
     override public func getxattr(
         _ node: NodeID, name: UnsafePointer<CChar>, size: Int, caller: Caller, reply: consuming XattrReply
     ) {
-        reply.settle(passing(caller) { () throws(Errno) in try fs.getXattr(node, name, caller) })
+        reply.settle(passGates(caller) { () throws(Errno) in try operations.xattrs.getXattr(node, name, caller) })
     }
 
     override public func listxattr(_ node: NodeID, size: Int, caller: Caller, reply: consuming XattrReply) {
-        reply.settle(passing(caller) { () throws(Errno) in try fs.listXattr(node, caller) })
+        reply.settle(passGates(caller) { () throws(Errno) in try operations.xattrs.listXattr(node, caller) })
     }
 
     override public func removexattr(
         _ node: NodeID, name: UnsafePointer<CChar>, caller: Caller, reply: consuming EmptyReply
     ) {
-        reply.settle(outcome { () throws(Errno) in try fs.removeXattr(node, name, caller) })
+        reply.settle(outcome { () throws(Errno) in try operations.xattrs.removeXattr(node, name, caller) })
     }
 
     // MARK: Files
@@ -190,23 +193,23 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     override public func open(
         _ node: NodeID, flags: Int32, killSetID: Bool, caller: Caller, reply: consuming OpenReply
     ) {
-        show(outcome { () throws(Errno) in try fs.open(node, flags: flags, caller) }, reply)
+        settle(outcome { () throws(Errno) in try operations.opens.open(node, flags: flags, caller) }, reply)
     }
 
     override public func create(
         _ name: UnsafePointer<CChar>, in parent: NodeID, flags: Int32, mode: UInt32, killSetID: Bool, caller: Caller,
         reply: consuming CreateReply
     ) {
-        show(
+        settle(
             outcome { () throws(Errno) in
-                try fs.createAndOpen(name, in: parent, flags: flags, mode: mode, caller)
+                try operations.opens.createAndOpen(name, in: parent, flags: flags, mode: mode, caller)
             }, reply)
     }
 
     override public func tmpfile(
         in parent: NodeID, flags: Int32, mode: UInt32, caller: Caller, reply: consuming CreateReply
     ) {
-        show(outcome { () throws(Errno) in try fs.openUnnamed(in: parent, flags: flags, mode: mode, caller) }, reply)
+        settle(outcome { () throws(Errno) in try operations.opens.openUnnamed(in: parent, flags: flags, mode: mode, caller) }, reply)
     }
 
     override public func read(
@@ -214,7 +217,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         reply: consuming DataReply
     ) {
         reply.fill(capacity: size) { buffer in
-            switch outcome({ () throws(Errno) in try fs.read(handle, into: buffer, offset: offset, caller) }) {
+            switch outcome({ () throws(Errno) in try operations.bytes.read(handle, into: buffer, offset: offset, caller) }) {
             case .success(let count): count
             case .failure(let error): -Int(error.rawValue)
             }
@@ -227,37 +230,37 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     ) {
         reply.settle(
             outcome { () throws(Errno) in
-                try fs.write(
+                try operations.bytes.write(
                     handle, bytes, offset: offset, flags: flags, clearsSetID: writeFlags.contains(.killSetID),
-                    caller.spender(writeFlags))
+                    caller.charged(for: writeFlags))
             })
     }
 
     override public func flush(
         _ node: NodeID, handle: HandleID, lockOwner: UInt64, caller: Caller, reply: consuming EmptyReply
     ) {
-        // Data went straight to the backing file; what close(2) waits for is room for gaps.
+        // Data is in the backing file already: close(2) waits only for the reservation of gaps.
         let interruption = reply.interruption
         reply.settle(
             outcome { () throws(Errno) in
-                // Of a signal that came before the request was handed over no message tells (docs/transport.md).
-                try fs.flush(
+                // No message tells of a signal that came before the request reached the daemon (docs/transport.md).
+                try operations.gaps.flush(
                     handle, caller,
-                    isInterrupted: { interruption.hasCome || PendingSignals.exist(for: Int32(bitPattern: caller.tid)) })
+                    isInterrupted: { interruption.hasArrived || PendingSignals.exist(for: Int32(bitPattern: caller.tid)) })
             })
     }
 
     override public func release(
         _ node: NodeID, handle: HandleID, flags: Int32, lockOwner: UInt64, caller: Caller, reply: consuming EmptyReply
     ) {
-        fs.release(handle)
+        operations.gaps.release(handle)
         reply.answer()
     }
 
     override public func fsync(
         _ node: NodeID, handle: HandleID, dataOnly: Bool, caller: Caller, reply: consuming EmptyReply
     ) {
-        reply.settle(outcome { () throws(Errno) in try fs.sync(handle, dataOnly: dataOnly) })
+        reply.settle(outcome { () throws(Errno) in try operations.bytes.sync(handle, dataOnly: dataOnly) })
     }
 
     override public func fallocate(
@@ -266,14 +269,14 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     ) {
         reply.settle(
             outcome { () throws(Errno) in
-                try fs.allocate(handle, mode: mode, offset: offset, length: length, caller)
+                try operations.bytes.allocate(handle, mode: mode, offset: offset, length: length, caller)
             })
     }
 
     override public func lseek(
         _ node: NodeID, handle: HandleID, offset: Int64, whence: Int32, caller: Caller, reply: consuming OffsetReply
     ) {
-        reply.settle(outcome { () throws(Errno) in try fs.seek(handle, offset: offset, whence: whence, caller) })
+        reply.settle(outcome { () throws(Errno) in try operations.bytes.seek(handle, offset: offset, whence: whence, caller) })
     }
 
     override public func copyFileRange(
@@ -281,7 +284,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         reply: consuming WriteReply
     ) {
         reply.settle(
-            outcome { () throws(Errno) in try fs.copy(from: source, to: destination, length: length, caller) })
+            outcome { () throws(Errno) in try operations.bytes.copy(from: source, to: destination, length: length, caller) })
     }
 
     override public func ioctl(
@@ -290,21 +293,21 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     ) {
         reply.settle(
             outcome { () throws(Errno) in
-                try fs.ioctl(handle, command: command, input: input, outputSize: outputSize, caller)
+                try operations.ioctls.ioctl(handle, command: command, input: input, outputSize: outputSize, caller)
             })
     }
 
     // MARK: Directories
 
     override public func opendir(_ node: NodeID, flags: Int32, caller: Caller, reply: consuming OpenReply) {
-        show(passing(caller) { () throws(Errno) in try fs.openDirectory(node, caller) }, reply)
+        settle(passGates(caller) { () throws(Errno) in try operations.directories.openDirectory(node, caller) }, reply)
     }
 
     override public func readdir(
         _ node: NodeID, handle: HandleID, offset: UInt64, caller: Caller, reply: consuming DirectoryReply
     ) {
         var reply = reply
-        switch outcome({ () throws(Errno) in try fs.list(handle, offset: offset, into: &reply, caller) }) {
+        switch outcome({ () throws(Errno) in try operations.directories.list(handle, offset: offset, into: &reply, caller) }) {
         case .success: reply.finish()
         case .failure(let error): reply.fail(error.rawValue)
         }
@@ -314,8 +317,8 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         _ node: NodeID, handle: HandleID, offset: UInt64, caller: Caller, reply: consuming DirectoryReply
     ) {
         var reply = reply
-        switch outcome({ () throws(Errno) in try fs.listWithEntries(handle, offset: offset, into: &reply, caller) }) {
-        case .success(let shown): if !reply.finish() { for node in shown { fs.forgetLookups(of: node, 1) } }
+        switch outcome({ () throws(Errno) in try operations.directories.listWithEntries(handle, offset: offset, into: &reply, caller) }) {
+        case .success(let exposed): if !reply.finish() { for node in exposed { operations.lookups.forgetLookups(of: node, 1) } }
         case .failure(let error): reply.fail(error.rawValue)
         }
     }
@@ -330,10 +333,10 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     override public func fsyncdir(
         _ node: NodeID, handle: HandleID, dataOnly: Bool, caller: Caller, reply: consuming EmptyReply
     ) {
-        reply.settle(outcome { () throws(Errno) in try fs.syncDirectory(handle) })
+        reply.settle(outcome { () throws(Errno) in try operations.bytes.syncDirectory(handle) })
     }
 
     override public func syncfs(_ node: NodeID, caller: Caller, reply: consuming EmptyReply) {
-        reply.settle(outcome { () throws(Errno) in try fs.syncAll(node) })
+        reply.settle(outcome { () throws(Errno) in try operations.bytes.syncAll(node) })
     }
 }

@@ -4,27 +4,28 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-/// What one node id stands for, and what the kernel was told about it.
+/// The object of a node id, and what the kernel got of it.
+///
+/// It has many stored properties: every operation on an object finds its state for the kernel here, without another look-up.
 final class Node: Sendable {
     let id: NodeID
     let object: BackingObject
-    /// Of a directory: the epoch in which a name below it was last handed out.
+    /// Of a directory: the epoch in which an entry below it was last exposed.
     let lastExposure = Atomic<UInt64>(0)
-    /// Of a directory: its ctime before the first of the names that were handed out in that epoch was looked for.
-    /// Used only under the mutex of the kernel's cache.
+    /// Of a directory: its ctime before the first entry of that epoch was looked up. Used only under the lock of the kernel cache.
     nonisolated(unsafe) var ctimeAtExposure = Timespec(sec: 0, nsec: 0)
-    /// Of a directory: monotonic nanoseconds when its objects were last shown in a listing from its beginning.
-    let lastShown = Atomic<UInt64>(0)
+    /// Of a directory: when a listing from its beginning last contained objects, in monotonic nanoseconds.
+    let lastListed = Atomic<UInt64>(0)
     /// Of a directory: READDIRPLUS replies that the kernel may not have used yet (R5).
     let unusedListings = Atomic<Int>(0)
     let revalidation = Revalidation()
-    let attributeTime = AttributeTime()
-    /// Of a directory: one more than there had been bumps when its name was last given a time; 0 = nothing of that is left.
-    let lastWithTime = Atomic<UInt64>(0)
-    /// Of anything else: one more than there had been bumps when its name was last answered without a time; 0 = never.
-    /// The kernel may ask about such a name without a lock, and use a late answer after the name was taken back singly.
-    let lastWithoutTime = Atomic<UInt64>(0)
-    /// Changed only under the table's mutex.
+    let attributeTimeout = AttributeTimeout()
+    /// Of a directory: the number of bumps, plus one, when its entry was last answered with a timeout; 0: none is left.
+    let lastCacheable = Atomic<UInt64>(0)
+    /// Of any other object: the number of bumps, plus one, when its entry was last answered uncacheable; 0: never. The kernel may
+    /// look up such a name without a lock, and use a stale reply after the entry was invalidated singly.
+    let lastUncacheable = Atomic<UInt64>(0)
+    /// Changed only under the lock of the table.
     fileprivate nonisolated(unsafe) var lookupCount: UInt64 = 0
     fileprivate nonisolated(unsafe) var sibling: Node?
 
@@ -33,8 +34,8 @@ final class Node: Sendable {
     var isDirectory: Bool { object.kind == .directory }
 }
 
-/// The nodes that the kernel knows. Ids count up and are never used twice in the life of a mount
-/// (invariant I8); the lookup count says when the kernel has forgotten one.
+/// The nodes that the kernel knows. Ids count up and are never used twice in the life of a mount (invariant I8). The look-up count
+/// of a node tells when the kernel has forgotten it.
 final class NodeTable: Sendable {
     private struct Number: Hashable {
         var value: UInt64
@@ -45,9 +46,8 @@ final class NodeTable: Sendable {
     }
     private struct State {
         var nodes: [NodeID: Node] = [:]
-        /// By the object's number, which takes an eighth of the room of its key. Of those that share one, each leads to
-        /// the next: of different objects, and of a file with names in several zones of a confined mount. The oldest
-        /// stands first.
+        /// Nodes by a hash of the key, which takes an eighth of its memory. Nodes with the same hash form a list, the oldest first:
+        /// of different objects, or of a file with names in several zones.
         var byNumber: [Number: Node] = [:]
         var next: UInt64 = 2
 
@@ -95,25 +95,25 @@ final class NodeTable: Sendable {
         self.root = Node(id: .root, object: root)
     }
 
-    /// nil if the kernel speaks of a node that it was never told of or has given back.
+    /// nil if the kernel does not know the node.
     func find(_ id: NodeID) -> Node? {
         if id == .root { return root }
         return state.withLock { $0.nodes[id] }
     }
 
     /// The node of an object, if the kernel knows it.
-    func known(_ object: BackingObject) -> Node? {
-        // By its key: another mount's tree may have it as an object of its own.
+    func node(of object: BackingObject) -> Node? {
+        // Compares keys, because the tree of another mount has an object of its own.
         if object === root.object || object.key == root.object.key { return root }
         return state.withLock { $0.node(of: object) }
     }
 
-    /// The node of an object about to be shown to the kernel; counts one look-up.
+    /// Returns the node of an object that a reply exposes, and counts one look-up.
     func enter(_ object: BackingObject) -> Node {
         if object === root.object { return root }
         return state.withLock { state in
             if let node = state.node(of: object) {
-                node.object.isCovered.store(object.isCovered.load(ordering: .relaxed), ordering: .relaxed)
+                node.object.isOvermounted.store(object.isOvermounted.load(ordering: .relaxed), ordering: .relaxed)
                 node.lookupCount += 1
                 return node
             }
@@ -121,11 +121,12 @@ final class NodeTable: Sendable {
         }
     }
 
-    /// A node of its own for an object that may have others.
+    /// Adds a node for an object that may have others.
     func enterAnother(_ object: BackingObject) -> Node { state.withLock { $0.add(object) } }
 
-    /// Counts a look-up of this node, if the kernel has not forgotten it meanwhile.
-    func enter(_ node: Node) -> Bool {
+    /// Counts one look-up.
+    /// - Returns: false if the kernel has forgotten the node.
+    func countLookup(of node: Node) -> Bool {
         state.withLock { state in
             guard state.nodes[node.id] === node else { return false }
             node.lookupCount += 1
@@ -147,8 +148,8 @@ final class NodeTable: Sendable {
         }
     }
 
-    /// The kernel gives look-ups back. Counts saturate: a wrong count cannot underflow us.
-    /// - Returns: the object, if this was the last.
+    /// Subtracts look-ups that the kernel returns. The count saturates, so a wrong number cannot underflow it.
+    /// - Returns: the object, if the kernel has forgotten its last node.
     func forget(_ id: NodeID, _ count: UInt64) -> BackingObject? {
         if id == .root { return nil }
         return state.withLock { state in
@@ -156,12 +157,12 @@ final class NodeTable: Sendable {
             node.lookupCount -= min(node.lookupCount, count)
             if node.lookupCount > 0 { return nil }
             state.remove(node)
-            // It may still be known by another.
+            // The kernel may know the object by another node.
             return state.node(of: node.object) == nil ? node.object : nil
         }
     }
 
-    /// All that the kernel knows now, the root among them.
+    /// All nodes that the kernel knows, with the root.
     var all: [Node] { state.withLock { [root] + $0.nodes.values } }
 
     var count: Int { state.withLock { $0.nodes.count } }

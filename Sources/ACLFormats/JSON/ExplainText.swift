@@ -1,6 +1,7 @@
 extension Explanation {
-    /// What `aclfs explain` prints, a line each.
-    /// - Parameter path: how a place is called, as bytes.
+    /// The lines that `aclfs explain` prints.
+    ///
+    /// - Parameter path: the path of a place, as bytes.
     public func text(path: (Place) -> [UInt8]) -> [String] {
         var lines = ExplainTable.lines(
             steps.map { step in
@@ -9,7 +10,7 @@ extension Explanation {
                     step.isAllowed ? "allowed" : "denied", step.stage, step.entry ?? "",
                 ]
             })
-        // An entry that decided alone stands in its line already.
+        // A single entry that decided is already in the line of its step.
         if considered.count > 1 || considered.first.map({ !$0.effect.hasPrefix("denies") }) ?? false {
             var shown: Place?
             for entry in considered {
@@ -24,9 +25,9 @@ extension Explanation {
     }
 }
 
-/// Columns two blanks apart; the last of a line is not padded.
+/// Columns with two blanks between them; the last of a line is not padded.
 public enum ExplainTable {
-    /// - Parameter rows: may come from another user's daemon; nothing in them acts on a terminal.
+    /// - Parameter rows: the cells. They may come from another user's daemon, so they are escaped for the terminal.
     public static func lines(_ rows: [[String]]) -> [String] {
         let rows = rows.map { $0.map { escapedText($0) } }
         var widths: [Int] = []

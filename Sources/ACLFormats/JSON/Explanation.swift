@@ -1,18 +1,18 @@
 import Authorization
 
-/// A decision with its reasoning, as it is shown and sent (docs/control.md).
+/// A decision with its reasons, as commands show it and daemons send it (docs/control.md).
 public struct Explanation: Sendable, Hashable {
-    /// Which object of the request a line speaks of: the first `depth` names of its first or second path.
+    /// An object of the request: the first `depth` names of its first or second path.
     public struct Place: Sendable, Hashable {
         public var isSecondPath: Bool
         public var depth: Int
         public init(isSecondPath: Bool = false, depth: Int) { (self.isSecondPath, self.depth) = (isSecondPath, depth) }
     }
 
-    /// One question on the way.
+    /// One check of the request.
     public struct Step: Sendable, Hashable {
         public var place: Place
-        /// The rights asked, in the object's own words; the operation's word where none was.
+        /// The rights that are needed, in the words of the object's kind; the word of the operation if it needs none.
         public var words: [String]
         public var isAllowed: Bool
         /// As docs/authorization.md 3.11 spells it.
@@ -24,7 +24,7 @@ public struct Explanation: Sendable, Hashable {
         }
     }
 
-    /// An entry that the last question came to, and what it did.
+    /// An entry that the last check came to, and its effect.
     public struct Considered: Sendable, Hashable {
         public var place: Place
         public var index: Int
@@ -38,7 +38,7 @@ public struct Explanation: Sendable, Hashable {
     public var steps: [Step] = []
     public var considered: [Considered] = []
     public var notes: [String] = []
-    /// The name of the errno that refuses; `nil` = allowed.
+    /// The name of the errno of a denial; nil = allowed.
     public var denial: String?
     public init() {}
 
@@ -46,7 +46,7 @@ public struct Explanation: Sendable, Hashable {
 }
 
 extension EntryEffect {
-    /// What an entry did, in words.
+    /// The effect of an entry, in words.
     public func shown(isDirectory: Bool) -> String {
         switch self {
         case .inheritOnly: "only for inheritance"
@@ -59,9 +59,9 @@ extension EntryEffect {
     }
 }
 
-/// Rights in the words of the object's kind; empty if nothing is asked but the flags.
+/// Rights in the words of the object's kind; empty if only flags are checked.
 public func rightWords(_ rights: Rights, isDirectory: Bool) -> [String] {
-    // On a directory also where files have no word; on a file, `delete_child` keeps the directory's.
+    // A right without a word for files has the word for directories.
     RightName.all.filter { rights.contains($0.right) }.map { isDirectory ? $0.directoryWord : $0.fileWord ?? $0.directoryWord }
         + RightName.storedOnly.filter { rights.contains($0.right) }.map(\.directoryWord)
 }

@@ -1,4 +1,4 @@
-/// A JSON value as our own control messages use it: integers only, members in their order.
+/// A JSON value as control messages use it: integers only, members in order.
 public enum JSON: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -7,6 +7,7 @@ public enum JSON: Sendable, Hashable {
     case array([JSON])
     case object([Member])
 
+    /// A member of an object.
     public struct Member: Sendable, Hashable {
         public var name: String
         public var value: JSON
@@ -15,6 +16,7 @@ public enum JSON: Sendable, Hashable {
 }
 
 extension JSON {
+    /// The value of a member; nil if there is none, or the value is no object.
     public subscript(_ name: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.name == name }?.value
@@ -24,13 +26,13 @@ extension JSON {
     public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
     public var array: [JSON]? { if case .array(let value) = self { value } else { nil } }
 
-    /// A path is bytes: `NAME` where they can stand in a text as they are, else `NAME_b64`.
+    /// A path, which is bytes: the member `NAME` if they can be shown as text, else `NAME_b64`.
     public static func path(_ bytes: some Collection<UInt8>, name: String = "path") -> Member {
         if isShownUnescaped(bytes) { return Member(name, .string(String(decoding: bytes, as: UTF8.self))) }
         return Member("\(name)_b64", .string(Base64.encode(bytes)))
     }
 
-    /// About how many bytes a path in either spelling has, without decoding it; never more than there are.
+    /// The approximate size of a path in either spelling, without decoding it; never more than the real size.
     public func pathSize(_ name: String = "path") -> Int? {
         self[name]?.string?.utf8.count ?? self["\(name)_b64"]?.string.map { max(0, $0.utf8.count / 4 * 3 - 2) }
     }
@@ -38,7 +40,7 @@ extension JSON {
     /// Whether a path stands there in either spelling, well formed or not.
     public func hasPath(_ name: String = "path") -> Bool { self[name] != nil || self["\(name)_b64"] != nil }
 
-    /// The bytes of a path in either spelling; `nil` if there is none, or both, or one that holds a NUL.
+    /// The bytes of a path in either spelling. nil if there is none, or both, or one with a NUL.
     public func path(_ name: String = "path") -> [UInt8]? {
         let bytes: [UInt8]?
         switch (self[name]?.string, self["\(name)_b64"]?.string) {
@@ -50,17 +52,18 @@ extension JSON {
     }
 }
 
-/// Why a text is no message of ours.
+/// Why a text is no control message.
 public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
     public let description: String
     init(_ description: String) { self.description = description }
 }
 
-/// Reads and writes JSON strictly: one value and nothing else, no fractions, no name twice.
+/// Reads and writes JSON strictly: one value and nothing else, no fractions, no duplicate names.
 public enum JSONText {
     public static let maximumSize = 65536
     public static let maximumDepth = 16
 
+    /// - Throws: the first error, with its offset.
     public static func parse(_ text: [UInt8]) throws(JSONError) -> JSON {
         if text.count > maximumSize { throw JSONError("message longer than \(maximumSize) bytes") }
         var reader = Reader(text: text)
@@ -71,6 +74,7 @@ public enum JSONText {
         return value
     }
 
+    /// - Returns: the text on one line, in UTF-8.
     public static func write(_ value: JSON) -> [UInt8] {
         var out: [UInt8] = []
         append(value, to: &out)
@@ -108,7 +112,7 @@ public enum JSONText {
             switch scalar {
             case "\"": out += "\\\"".utf8
             case "\\": out += "\\\\".utf8
-            // People read it on terminals, too.
+            // Messages are also read on terminals.
             case _ where isUnsafeToShow(scalar.value):
                 let digits = String(scalar.value, radix: 16)
                 out += "\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".utf8
@@ -138,7 +142,7 @@ private struct Reader {
     }
 
     mutating func value(depth: Int) throws(JSONError) -> JSON {
-        // Deeper texts would only spend the stack of whoever reads them.
+        // The limit protects the stack of the process that reads the text.
         guard depth < JSONText.maximumDepth else { throw wrong("nested too deeply") }
         switch next {
         case UInt8(ascii: "{"): return try object(depth: depth)
@@ -163,7 +167,7 @@ private struct Reader {
     private mutating func object(depth: Int) throws(JSONError) -> JSON {
         position += 1
         var members: [JSON.Member] = []
-        // Of strangers come objects of thousands of members: each name is looked for once.
+        // Other users send objects with thousands of members, so that a linear search for each name would be slow.
         var names: Set<String> = []
         skipBlanks()
         if take(UInt8(ascii: "}")) { return .object([]) }
@@ -171,7 +175,7 @@ private struct Reader {
             skipBlanks()
             guard next == UInt8(ascii: "\"") else { throw wrong("no name of a member") }
             let name = try string()
-            // Two readers that choose differently between them would disagree about what was asked.
+            // With duplicate names two programs could read different requests in one message.
             guard names.insert(name).inserted else { throw wrong("a member twice") }
             skipBlanks()
             guard take(UInt8(ascii: ":")) else { throw wrong("no colon") }
@@ -263,7 +267,7 @@ private struct Reader {
     }
 }
 
-/// RFC 4648 with padding; anything else is refused.
+/// RFC 4648 with padding; anything else is an error.
 enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
@@ -299,7 +303,7 @@ enum Base64 {
                 word &= 1 << bits - 1
             }
         }
-        // Bits that are thrown away would give one value two spellings.
+        // Unused bits must be zero, so that each value has one spelling.
         return word == 0 ? out : nil
     }
 }

@@ -1,4 +1,4 @@
-/// How `aclfs backup list` names what is excluded, for a program that cannot see it (docs/backup.md).
+/// The format in which `aclfs backup list` names excluded objects, for a program that does not see the mark (docs/backup.md).
 public enum BackupListFormat: String, CaseIterable, Sendable {
     /// The paths, each ended by NUL or by a newline.
     case null, lines
@@ -11,13 +11,13 @@ public enum BackupListFormat: String, CaseIterable, Sendable {
     /// `borg create --exclude-from LIST REPOSITORY::ARCHIVE PATH`
     case borg
 
-    /// Whether patterns are anchored at the one directory that the program is told to save.
+    /// Whether patterns are relative to the one directory that the program saves.
     public var isRelative: Bool { self == .rsync || self == .tar }
 }
 
-/// An excluded object, as the walk met it.
+/// An excluded object, as the walk found it.
 public struct BackupListItem: Sendable {
-    /// The operand that it was found below, as it was given.
+    /// The operand above it, as the caller wrote it.
     public var operand: [UInt8]
     /// The names below the operand, joined by `/`; empty for the operand itself.
     public var below: [UInt8]
@@ -32,15 +32,19 @@ private let carriageReturn = UInt8(ascii: "\r")
 private let backslash = UInt8(ascii: "\\")
 
 extension BackupListFormat {
-    /// One item with its end; `nil` if no pattern of this program hits it and nothing else.
-    /// - Parameter endsInNUL: for rsync's `--from0`; `null` has it always.
-    /// - Parameter workingDirectory: what relative operands stand in.
+    /// One item with its terminator.
+    ///
+    /// - Parameters:
+    ///   - item: the excluded object.
+    ///   - endsInNUL: for rsync's `--from0`; `null` always ends in NUL.
+    ///   - workingDirectory: the directory of relative operands.
+    /// - Returns: the bytes, or nil if no pattern of this program matches exactly this object.
     public func text(_ item: BackupListItem, endsInNUL: Bool, workingDirectory: [UInt8]) -> [UInt8]? {
         let endsInNUL = endsInNUL || self == .null
         guard let pattern = pattern(item, workingDirectory) else { return nil }
         if !endsInNUL {
             if pattern.contains(newline) { return nil }
-            // rsync ends lines at either; others drop it before a newline, which their patterns see to.
+            // rsync ends lines at a carriage return too. The others remove it before a newline; their patterns allow for that.
             if self == .rsync, pattern.contains(carriageReturn) { return nil }
         }
         return pattern + [endsInNUL ? 0 : newline]
@@ -51,7 +55,7 @@ extension BackupListFormat {
         case .null, .lines: return item.path
         case .rsync: return rsyncPattern(item.below)
         case .tar:
-            // Names of members begin with `./` and hold it nowhere else, so this is as good as anchored.
+            // Member names begin with `./` and contain it nowhere else, so the pattern is effectively anchored.
             return item.below.isEmpty ? [UInt8(ascii: ".")] : Array("./".utf8) + globbed(item.below, lengthOfLastSpace)
         case .restic:
             // $ begins a variable, $$ is the character.
@@ -62,7 +66,7 @@ extension BackupListFormat {
     }
 }
 
-/// rsync(1): `\` escapes only in patterns that hold a wildcard; everywhere else it is a character like any other.
+/// rsync(1): `\` escapes only in patterns with a wildcard; elsewhere it is an ordinary character.
 private func rsyncPattern(_ below: [UInt8]) -> [UInt8]? {
     if below.isEmpty { return Array("/*".utf8) }
     let wildcards = Array("*?[".utf8)
@@ -75,12 +79,11 @@ private func rsyncPattern(_ below: [UInt8]) -> [UInt8]? {
     } else {
         pattern += below
     }
-    // Longer ones are dropped by rsync, with a warning only.
+    // rsync skips longer patterns with just a warning.
     return pattern.count < 4096 ? pattern : nil
 }
 
-/// A glob that matches exactly this text, also where white space at the end of a line is taken away: there it stands
-/// in brackets.
+/// A glob that matches exactly this text. Programs trim white space at the end of a line, so there it is in brackets.
 private func globbed(_ text: [UInt8], _ lengthOfTrimmed: ([UInt8]) -> Int) -> [UInt8] {
     let special = Array("*?[\\".utf8)
     let end = text.count - lengthOfTrimmed(text)
@@ -93,12 +96,12 @@ private func globbed(_ text: [UInt8], _ lengthOfTrimmed: ([UInt8]) -> Int) -> [U
     return pattern
 }
 
-/// How many bytes the last character has if it is white space in ASCII, else 0.
+/// The size of the last character if it is ASCII white space, else 0.
 private func lengthOfLastSpace(_ text: [UInt8]) -> Int {
     text.last.map { $0 == 0x20 || (0x09...0x0D).contains($0) } ?? false ? 1 : 0
 }
 
-/// The same with what Unicode counts as white space, which Go trims.
+/// The same with Unicode's white space, which Go trims.
 private func lengthOfLastUnicodeSpace(_ text: [UInt8]) -> Int {
     if lengthOfLastSpace(text) > 0 { return 1 }
     let spaces = ["\u{85}", "\u{A0}", "\u{1680}", "\u{2028}", "\u{2029}", "\u{202F}", "\u{205F}", "\u{3000}"]
@@ -106,8 +109,8 @@ private func lengthOfLastUnicodeSpace(_ text: [UInt8]) -> Int {
     return wide.first { text.suffix($0.count).elementsEqual($0) }?.count ?? 0
 }
 
-/// borg(1): the full path where it survives being read as a line of text, for it is looked up at once; else a
-/// regular expression in ASCII, whatever the bytes are. Matching ignores the first slash.
+/// borg(1): the full path if it can be a line of text, because borg finds it fastest. Otherwise a regular expression in ASCII.
+/// Matching ignores the first slash.
 private func borgPattern(_ path: [UInt8]) -> [UInt8] {
     let path = path.count > 1 && path.first == slash ? Array(path.dropFirst()) : path
     if path.allSatisfy({ (0x20..<0x7F).contains($0) }), path.last != 0x20 { return Array("pf:".utf8) + path }
@@ -118,7 +121,7 @@ private func borgPattern(_ path: [UInt8]) -> [UInt8] {
         if let scalar, length > 1 {
             pattern += "\\U" + hexadecimal(scalar, digits: 8)
         } else if first >= 0x80 {
-            // Python keeps a byte that is no UTF-8 as a lone surrogate.
+            // Python represents a byte that is not UTF-8 as a lone surrogate.
             pattern += "\\u" + hexadecimal(0xDC00 + UInt32(first), digits: 4)
         } else if isAlphanumeric(first) || first == slash {
             pattern.unicodeScalars.append(UnicodeScalar(first))
@@ -140,7 +143,7 @@ private func isAlphanumeric(_ byte: UInt8) -> Bool {
     }
 }
 
-/// The scalar at the beginning and its length; one byte without a scalar where it is not UTF-8.
+/// The first scalar and its size; nil and 1 for a byte that is not UTF-8.
 private func firstScalar(of bytes: ArraySlice<UInt8>) -> (length: Int, scalar: UInt32?) {
     var decoder = Unicode.UTF8()
     var iterator = bytes.prefix(4).makeIterator()
@@ -157,7 +160,7 @@ private func joined(_ directory: [UInt8], _ name: [UInt8]) -> [UInt8] {
     directory.last == slash ? directory + name : directory + [slash] + name
 }
 
-/// Without `.`, empty names and names that `..` takes back, by the text alone, as Go and Python do it.
+/// The path without `.`, empty names and names that `..` cancels, by the text alone, as in Go and Python.
 func cleanedPath(_ path: [UInt8]) -> [UInt8] {
     let isAbsolute = path.first == slash
     let (here, up) = (Array(".".utf8), Array("..".utf8))

@@ -1,11 +1,11 @@
-/// The attributes that say "exclude from backup", besides the flag UF_NODUMP (docs/backup.md). An object is excluded
-/// if any of them, or the flag, is stored on it (docs/decisions/0011-one-mark-is-enough.md).
+/// The attributes that exclude an object from backup, besides the flag UF_NODUMP (docs/backup.md). One of them, or the flag, is
+/// enough (docs/decisions/0011-one-mark-is-enough.md).
 public enum BackupMark: CaseIterable, Sendable, Hashable {
-    /// Time Machine's; programs test its presence.
+    /// Time Machine's; programs test whether it exists.
     case excludeItem
-    /// The older one of iOS: one byte.
+    /// The older attribute of iOS: one byte.
     case mobileBackup
-    /// The freedesktop proposal: whether robots may back the object up.
+    /// The freedesktop proposal: whether robots may back up the object.
     case robots
 
     /// The name on the backing object.
@@ -20,8 +20,9 @@ public enum BackupMark: CaseIterable, Sendable, Hashable {
         }
     }
 
+    /// - Parameter storedName: the name on the backing object; nil for any other name.
     public init?(storedName: [UInt8]) {
-        // Asked of every attribute that a request names, so nothing is put together to compare with.
+        // Every attribute name of a request is compared, so no string is built before the sizes match.
         let prefix = "user.".utf8.count
         guard
             let mark = Self.allCases.first(where: { mark in
@@ -31,7 +32,7 @@ public enum BackupMark: CaseIterable, Sendable, Hashable {
         self = mark
     }
 
-    /// What it reads while the object is excluded.
+    /// Its value while the object is excluded.
     public var value: [UInt8] {
         switch self {
         case .excludeItem: propertyList("com.apple.backupd")
@@ -40,27 +41,27 @@ public enum BackupMark: CaseIterable, Sendable, Hashable {
         }
     }
 
-    /// Whether a value may be set. Anything else would be lost or taken for its opposite.
+    /// Whether a caller may set this value. Others would be lost, or read as the opposite.
     public func accepts(_ value: [UInt8]) -> Bool {
-        // A rare second value of the same key, which copies must not stumble over.
+        // A rare second value of the same key, which copies of files may have.
         value == self.value || self == .excludeItem && value == propertyList("com.apple.MobileBackup")
     }
 
-    /// Whether a value says the opposite: the default of the freedesktop proposal, which other file systems hand along. To
-    /// set it clears the mark; it is not stored.
+    /// Whether a value includes the object in backups: the default of the freedesktop proposal, which other file systems copy.
+    /// Setting it clears the mark; it is not stored.
     public func includes(_ value: [UInt8]) -> Bool { self == .robots && value == Array("true".utf8) }
 
-    /// Whether a stored value excludes: of the first key its presence counts, as for everybody who reads it.
+    /// Whether a stored value excludes the object. Of the first key any value does, as for the programs that read it.
     public func excludes(_ stored: [UInt8]) -> Bool { self == .excludeItem || stored == value }
 }
 
-/// A binary property list that holds one ASCII string of 15 to 200 characters.
+/// A binary property list with one ASCII string of 15 to 200 characters.
 private func propertyList(_ text: String) -> [UInt8] {
     let header = Array("bplist00".utf8)
-    // One object behind the header: a string (0x5), its length as an integer of one byte (0x10).
+    // One object after the header: a string (0x5), its length as an integer of one byte (0x10).
     let string = [0x5F, 0x10, UInt8(text.utf8.count)] + Array(text.utf8)
     let tableAt = UInt8(header.count + string.count)
-    // Offsets and references of one byte; one object; the first is the top; where the table of offsets stands.
+    // Offsets and references of one byte; one object; the first is the top; the offset of the table of offsets.
     let trailer: [UInt8] =
         [0, 0, 0, 0, 0, 0, 1, 1] + bigEndian(1) + bigEndian(0) + bigEndian(tableAt)
     return header + string + [UInt8(header.count)] + trailer

@@ -1,6 +1,6 @@
-/// CRC-32C (Castagnoli): finds every error of up to three bits in a record, and every burst of 32.
+/// CRC-32C (Castagnoli): it detects every error of up to three bits in a record, and every burst of 32.
 ///
-/// Eight bytes at a time: since the sum is linear, what each of them adds can be looked up by itself.
+/// It takes eight bytes at a time. The sum is linear, so a table gives the contribution of each byte.
 struct CRC32C {
     private var state: UInt32 = ~0
     var value: UInt32 { ~state }
@@ -37,7 +37,7 @@ struct CRC32C {
         tables[Int(UInt8(truncatingIfNeeded: state) ^ byte)] ^ state >> 8
     }
 
-    /// The first byte has seven more to go through, the last one none.
+    /// Seven bytes follow the first byte, none the last.
     @inline(__always)
     private static func sum(_ word: UInt64, _ tables: UnsafeBufferPointer<UInt32>) -> UInt32 {
         func part(_ byte: Int) -> UInt32 {
@@ -46,7 +46,7 @@ struct CRC32C {
         return (part(0) ^ part(1)) ^ (part(2) ^ part(3)) ^ (part(4) ^ part(5)) ^ (part(6) ^ part(7))
     }
 
-    /// Eight tables one after the other: what a byte adds, and what that becomes behind one to seven bytes more.
+    /// Eight tables: the contribution of a byte, and its contribution after one to seven more bytes.
     private static let tables: [UInt32] = {
         var tables: [UInt32] = (0..<256).map { byte in
             (0..<8).reduce(UInt32(byte)) { value, _ in value & 1 == 0 ? value >> 1 : value >> 1 ^ 0x82F6_3B78 }

@@ -1,4 +1,4 @@
-/// CRC-32C of a whole text.
+/// CRC-32C of bytes.
 public enum Checksum {
     public static func crc32c(_ bytes: [UInt8]) -> UInt32 {
         var sum = CRC32C()
@@ -6,7 +6,7 @@ public enum Checksum {
         return sum.value
     }
 
-    /// The same of bytes that lie anywhere.
+    /// The same of bytes in any storage.
     public static func crc32c(_ bytes: RawSpan) -> UInt32 {
         var sum = CRC32C()
         sum.update(bytes, in: 0..<bytes.byteCount)

@@ -25,12 +25,14 @@ extension MetadataRecord {
     public static let maximumSize =
         Layout.headerSize + 2 * Layout.guidSize + 4 + Layout.listHeaderSize
         + ACL.maximumEntryCount * Layout.entrySize
-    /// What four more entries take: room that is kept free where attribute space is scarce.
+    /// The size of one entry, in bytes.
     public static let entrySize = Layout.entrySize
-    /// A record with nothing but an ACL of so many entries.
+    /// The size of a record with just an ACL of this number of entries, in bytes.
     public static func size(entries: Int) -> Int { Layout.headerSize + Layout.listHeaderSize + entries * entrySize }
 
-    /// The bytes to store. More than 128 entries are refused, because no such record could be read again.
+    /// The bytes to store.
+    ///
+    /// - Throws: `tooManyEntries` for more than 128 entries, because no such record could be read.
     public func encoded() throws(MetadataRecordError) -> [UInt8] {
         if let count = acl?.entries.count, count > ACL.maximumEntryCount {
             throw .tooManyEntries(UInt32(clamping: count))
@@ -66,13 +68,13 @@ extension MetadataRecord {
         return bytes
     }
 
-    /// Reads stored bytes. Total: whatever they are, the answer is the record that was written or an error.
+    /// Reads stored bytes. It accepts any bytes: the result is the record that was written, or an error.
     public init(decoding bytes: RawSpan) throws(MetadataRecordError) {
         let length = bytes.byteCount
         func require(_ needed: Int) throws(MetadataRecordError) {
             if length < needed { throw .truncated(length: length, needed: needed) }
         }
-        // Mark and version keep their places in every version, so that a newer record is recognised as one.
+        // Magic number and version have the same offset in every version, so that a newer record is recognized.
         try require(Layout.partsOffset)
         if load(UInt32.self, bytes, 0) != Layout.magic { throw .badMagic }
         let version = load(UInt16.self, bytes, Layout.versionOffset)
@@ -83,15 +85,15 @@ extension MetadataRecord {
         if parts & ~Layout.knownParts != 0 { throw .unknownParts(parts & ~Layout.knownParts) }
 
         var needed = Layout.headerSize
-        func place(_ part: UInt16, size: Int) -> Int? {
+        func offset(of part: UInt16, size: Int) -> Int? {
             if parts & part == 0 { return nil }
             defer { needed += size }
             return needed
         }
-        let ownerOffset = place(Layout.owner, size: Layout.guidSize)
-        let groupOffset = place(Layout.group, size: Layout.guidSize)
-        let volumeOffset = place(Layout.volume, size: 4)
-        let listOffset = place(Layout.acl, size: Layout.listHeaderSize)
+        let ownerOffset = offset(of: Layout.owner, size: Layout.guidSize)
+        let groupOffset = offset(of: Layout.group, size: Layout.guidSize)
+        let volumeOffset = offset(of: Layout.volume, size: 4)
+        let listOffset = offset(of: Layout.acl, size: Layout.listHeaderSize)
         try require(needed)
         if let listOffset {
             let count = load(UInt32.self, bytes, listOffset + 4)
@@ -127,7 +129,7 @@ extension MetadataRecord {
     public init(decoding bytes: [UInt8]) throws(MetadataRecordError) { try self.init(decoding: bytes.span.bytes) }
 }
 
-/// Over everything, the checksum's own four bytes taken as zero.
+/// Over the whole record, with zero for the checksum itself.
 private func checksum(of bytes: RawSpan) -> UInt32 {
     var crc = CRC32C()
     crc.update(bytes, in: 0..<Layout.checksumOffset)
@@ -144,8 +146,8 @@ private func append(_ guid: GUID, to bytes: inout [UInt8]) {
     for half in [guid.high, guid.low] { append(half.byteSwapped, to: &bytes) }
 }
 
-/// Bounds-checked: `unsafe` in its name speaks of the type only, and every bit pattern is an integer.
-/// An integer of a stored value.
+/// An integer of a stored value. The access is bounds-checked: `unsafe` in the name refers to the type only, and every bit pattern
+/// is an integer.
 func load<T: FixedWidthInteger & BitwiseCopyable>(_: T.Type, _ bytes: RawSpan, _ offset: Int) -> T {
     T(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: T.self))
 }

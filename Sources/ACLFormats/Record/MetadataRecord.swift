@@ -1,7 +1,7 @@
 import Authorization
 
-/// What one backing object's attribute holds: flags, identities that uid and gid do not imply, the ACL.
-/// The bytes are described, with an example, in docs/record-format.md.
+/// The content of a backing object's attribute: flags, identities that uid and gid do not imply, the ACL. docs/record-format.md
+/// describes the bytes, with an example.
 public struct MetadataRecord: Sendable, Hashable {
     public var flags: FileFlags
     public var ownerGUID: GUID?
@@ -22,11 +22,11 @@ public struct MetadataRecord: Sendable, Hashable {
         self.volume = volume
     }
 
-    /// Nothing that no record would not say as well: such an object needs no attribute.
+    /// Whether it says the same as no record: such an object needs no attribute.
     public var isEmpty: Bool { self == MetadataRecord() }
 }
 
-/// What `aclfs volume` keeps. A setting that is not there leaves the mount's default in force.
+/// The settings of `aclfs volume`. Without a setting the mount's default applies.
 public struct VolumeSettings: OptionSet, Sendable, Hashable {
     public var rawValue: UInt32
     public init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -41,7 +41,7 @@ public enum MetadataRecordError: Error, Sendable, Hashable {
     case truncated(length: Int, needed: Int)
     case trailingBytes(length: Int, expected: Int)
     case badMagic
-    /// Written by a later aclfs: not damaged, but not ours to interpret.
+    /// Written by a later aclfs: not damaged, but unknown to this version.
     case newerVersion(UInt16)
     case badVersion
     /// Parts that this version does not define.

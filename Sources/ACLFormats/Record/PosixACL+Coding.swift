@@ -1,6 +1,6 @@
 import Authorization
 
-/// The value of `system.posix_acl_access` and `system.posix_acl_default`: the kernel's, integers little-endian.
+/// The layout of `system.posix_acl_access` and `system.posix_acl_default`: the kernel's, integers little-endian.
 private enum PosixLayout {
     static let version: UInt32 = 2
     static let headerSize = 4
@@ -15,10 +15,12 @@ private enum PosixLayout {
 }
 
 extension PosixACL {
+    /// Reads the kernel's value.
+    ///
     /// - Parameters:
-    ///   - bytes: whatever they are, the answer is what they say, `nil` or `unreadable`.
-    ///   - groupBits: of the object's mode, rwx = 421.
-    /// - Returns: `nil` if the list says no more than the mode does.
+    ///   - bytes: the value; it may be any bytes.
+    ///   - groupBits: the group bits of the object's mode; read, write, execute = 4, 2, 1.
+    /// - Returns: the list; nil if it says no more than the mode does; `unreadable` if it cannot be parsed.
     public static func decoding(_ bytes: RawSpan, groupBits: UInt16) -> PosixACL? {
         let size = bytes.byteCount - PosixLayout.headerSize
         guard size >= 0, size % PosixLayout.entrySize == 0,
@@ -26,7 +28,7 @@ extension PosixACL {
         else { return .unreadable }
         if size == 0 { return nil }
         var list = PosixACL([])
-        // What must stand once, in this order; names between them.
+        // The next mandatory entry. Each occurs once, in this order, with named entries between them.
         var next = PosixLayout.owner
         var mask: UInt16?
         for index in 0..<size / PosixLayout.entrySize {
@@ -49,14 +51,14 @@ extension PosixACL {
         }
         guard next == 0 else { return .unreadable }
         guard let mask else { return list.entries.count == 1 ? nil : .unreadable }
-        // Elsewhere than on local file systems it need not be the mode's.
+        // On file systems that are not local the mask may differ from the mode's group bits.
         if mask != groupBits { for index in list.entries.indices { list.entries[index].permissions &= mask } }
         return list
     }
 }
 
 extension PosixACL.Entry {
-    /// As getfacl(1) writes it, e.g. `user:carol:rw-`; a name that is not known is a number.
+    /// As getfacl(1) writes it, e.g. `user:carol:rw-`; an unknown name is a number.
     public func text(names: some IdentityNames) -> String {
         func name(_ guid: GUID, _ id: UInt32) -> String { names.name(of: guid).map { escapedName($0.name.utf8) } ?? String(id) }
         let whom =

@@ -1,21 +1,27 @@
 import Authorization
 
-/// The value of the attribute `system.aclfs.acl`: one entry a line, every stored bit, so that what is read
-/// and written back is the same list bit for bit.
+/// The value of the attribute `system.aclfs.acl`: one entry a line, with every stored bit. Writing back what was read gives the
+/// same list, bit for bit.
 ///
 ///     !#acl 1 no_inherit                         only when the list has flags
 ///     user:bob deny write
 ///     group:#20 inherited allow list,search,file_inherit
 ///     FFFFEEEE-DDDD-CCCC-BBBB-AAAA000007D0 allow read,synchronize,0x40000000,flags=0x600
 ///
-/// `0x..` among the words are bits of the rights without a word, `flags=0x..` bits of the flags without one,
-/// `0x3` in place of allow or deny a reserved kind, `0x0` an entry without any right. The order of
-/// docs/authorization.md 7.1 (`inherited` among the words) is accepted as well.
+/// `0x..` among the words are bits of the rights without a word, `flags=0x..` bits of the flags without one. `0x3` in place of
+/// allow or deny is a reserved kind, `0x0` an entry without any right. The order of docs/authorization.md 7.1 (`inherited` among
+/// the words) is accepted as well.
 public enum ACLAttributeText {
     public static let maximumLength = 65_536
-    /// The first line of Libc's long form (docs/authorization.md 7.3). Only there does a list with flags have text.
+    /// The first line of Libc's long form (docs/authorization.md 7.3), the only text with the flags of a list.
     static let header = "!#acl 1"
 
+    /// The text of a list.
+    ///
+    /// - Parameters:
+    ///   - acl: the list.
+    ///   - isDirectory: whether rights have the words of directories.
+    ///   - names: gives names to identities.
     public static func write(_ acl: ACL, isDirectory: Bool, names: some IdentityNames) -> [UInt8] {
         var text = ""
         if acl.listFlags != 0 {
@@ -39,7 +45,9 @@ public enum ACLAttributeText {
         return Array(text.utf8)
     }
 
-    /// An empty text is an empty list, which is not the same as no list (docs/authorization.md 1.3).
+    /// Reads the text of a list. An empty text is an empty list, which is not the same as no list (docs/authorization.md 1.3).
+    ///
+    /// - Throws: the first error, with its position.
     public static func parse(
         _ text: some Collection<UInt8>, names: some IdentityNames
     ) throws(ACLTextError) -> ACL {
@@ -66,13 +74,13 @@ public enum ACLAttributeText {
         return acl
     }
 
-    /// A name only where it leads back to the very same identity; else a number, else the UUID.
+    /// A name if it resolves to the same identity; else a number; else the UUID.
     static func who(_ identity: GUID, names: some IdentityNames) -> String {
         let number: String?
         switch Principal(identity) {
         case .everyone: return "group:everyone"
         case .owner, .owningGroup, .nobody: return identity.uuidText
-        // Only the canonical spelling: one gid may have two identities (docs/authorization.md Q20).
+        // Only the canonical identity: one gid may have two (docs/authorization.md Q20).
         case .user(let uid): number = uid == .max ? nil : "user:#\(uid)"
         case .group(let gid): number = gid == .max || GUID(group: gid) != identity ? nil : "group:#\(gid)"
         case .other: number = nil
@@ -84,7 +92,7 @@ public enum ACLAttributeText {
         return number ?? identity.uuidText
     }
 
-    /// Whether a name can stand in the text without being taken for something else.
+    /// Whether the text can contain the name without another meaning.
     private static func isPlain(_ known: IdentityName) -> Bool {
         let name = known.name.utf8
         let looksOtherwise =
@@ -104,7 +112,7 @@ public enum ACLAttributeText {
             } else if rest.first == UInt8(ascii: " "), let bits = prefixedHexadecimal(word) {
                 flags |= bits
             } else {
-                // `defer_inherit` too: Libc and the kernel mean different bits by it (docs/authorization.md 1.3).
+                // `defer_inherit` too: Libc and the kernel use different bits for it (docs/authorization.md 1.3).
                 throw ACLTextError(
                     .badList, line: number, column: word.startIndex - line.startIndex + 1, found: escapedName(word),
                     expected: "'no_inherit' or a hexadecimal number",
@@ -129,7 +137,7 @@ enum AttributeWord {
     static func flagBits(_ word: ArraySlice<UInt8>) -> UInt32? {
         guard word.starts(with: flagsPrefix.utf8),
             let bits = prefixedHexadecimal(word.dropFirst(flagsPrefix.utf8.count)),
-            // The kind has its own place.
+            // The kind is a word of its own.
             bits & 0xF == 0
         else { return nil }
         return bits

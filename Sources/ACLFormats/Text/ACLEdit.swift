@@ -1,8 +1,8 @@
 import Authorization
 
-/// What one invocation of chmod does to a list (docs/authorization.md 7.5).
+/// The edit of one invocation of chmod (docs/authorization.md 7.5).
 public enum ACLEdit: Sendable, Hashable {
-    /// `+a`, `+ai`: merged, or placed where canonical order wants it.
+    /// `+a`, `+ai`: merged, or inserted in canonical order.
     case add([ACE])
     /// `+a#`, `+ai#`
     case insert([ACE], at: Int)
@@ -23,7 +23,8 @@ public enum ACLEdit: Sendable, Hashable {
     /// `-N`
     case removeList
 
-    /// The new list for one object, and what there is to say about it.
+    /// - Parameter acl: the list of one object; nil = none.
+    /// - Returns: the new list, and diagnostics.
     public func applied(to acl: ACL?) -> ACLEditResult {
         switch self {
         case .add(let new): added(new, to: acl)
@@ -35,7 +36,7 @@ public enum ACLEdit: Sendable, Hashable {
         case .checkCanonical:
             ACLEditResult(
                 acl: acl, diagnostics: acl == nil ? [ACLDiagnostic(.noACL)] : [],
-                // Without a list there is nothing out of order (docs/authorization.md 7.5, Q9).
+                // No list is in canonical order (docs/authorization.md 7.5, Q9).
                 isCanonical: CanonicalOrder.isCanonical(acl?.entries ?? []))
         case .clearInherited:
             withList(acl) { list in
@@ -53,8 +54,8 @@ public enum ACLEdit: Sendable, Hashable {
         }
     }
 
-    /// Commands that change entries of a list want one. macOS writes an empty list back then; here the
-    /// object keeps having none (docs/authorization.md 7.5).
+    /// Applies an edit that needs a list. macOS then stores an empty list; here the object stays without one (docs/authorization.md
+    /// 7.5).
     private func withList(_ acl: ACL?, _ change: (ACL) -> ACLEditResult) -> ACLEditResult {
         guard let acl else { return ACLEditResult(acl: nil, diagnostics: [ACLDiagnostic(.noACL)]) }
         return change(acl)
@@ -78,13 +79,13 @@ public enum ACLEdit: Sendable, Hashable {
 
     private func inserted(_ new: [ACE], at index: Int, to acl: ACL?) -> ACLEditResult {
         var list = acl ?? ACL([])
-        // Nothing to count from: the index is forced to 0.
+        // In an empty list the index is always 0.
         let index = list.entries.isEmpty ? 0 : index
         guard index <= list.entries.count else {
             return ACLEditResult(
                 acl: acl, diagnostics: [ACLDiagnostic(.range, index: index, count: list.entries.count)])
         }
-        // Each is put at the same index, so several end up reversed.
+        // Each is inserted at the same index, which reverses them.
         for entry in new { list.entries.insert(entry, at: index) }
         return limited(list, was: acl)
     }
@@ -100,7 +101,7 @@ public enum ACLEdit: Sendable, Hashable {
                 var entry = entry
                 entry.rights.subtract(name.rights)
                 entry.flags.subtract(name.flags)
-                // What chmod cannot name, it does not leave behind by itself.
+                // chmod leaves no entry with only rights that it cannot name.
                 return entry.rights.isDisjoint(with: RightName.knownToChmod) ? nil : entry
             }
             if !found { diagnostics.append(ACLDiagnostic(.notFound)) }
@@ -134,8 +135,7 @@ public enum ACLEdit: Sendable, Hashable {
     }
 }
 
-/// The list after an edit. Where a diagnostic stands, the list may still have changed: `-a` with several
-/// entries removes what it finds.
+/// The list after an edit. With a diagnostic the list may have changed too: `-a` with several entries removes those that it finds.
 public struct ACLEditResult: Sendable, Hashable {
     public var acl: ACL?
     public var diagnostics: [ACLDiagnostic]
@@ -147,8 +147,9 @@ public struct ACLEditResult: Sendable, Hashable {
     }
 }
 
-/// What an edit has to say about one object (docs/authorization.md 7.6).
+/// A diagnostic of an edit of one object (docs/authorization.md 7.6).
 public struct ACLDiagnostic: Sendable, Hashable {
+    /// The symbolic codes of docs/authorization.md 7.6.
     public enum Code: String, Sendable {
         case range = "E_RANGE"
         case replaceNoEntry = "E_NO_ENTRY"
@@ -159,16 +160,16 @@ public struct ACLDiagnostic: Sendable, Hashable {
         case noACL = "W_NO_ACL"
     }
     public var code: Code
-    /// The index that was asked for.
+    /// The index in the command.
     public var index: Int
-    /// How many entries there are.
+    /// Number of entries in the list.
     public var count: Int
 
     public init(_ code: Code, index: Int = 0, count: Int = 0) {
         (self.code, self.index, self.count) = (code, index, count)
     }
 
-    /// Whether chmod goes no further, other files included.
+    /// Whether chmod stops, also for other files.
     public var isFatal: Bool { code == .range || code == .replaceNoEntry }
 
     public var message: String {

@@ -1,4 +1,4 @@
-/// Why an access control text was not understood, and where.
+/// Why a text of entries cannot be parsed, and where.
 public struct ACLTextError: Error, Sendable, Hashable {
     /// The symbolic codes of docs/authorization.md 7.6; `tooLong` and `badList` are aclfs's own.
     public enum Code: String, Sendable {
@@ -17,10 +17,10 @@ public struct ACLTextError: Error, Sendable, Hashable {
     public var line: Int
     /// 1-based, in characters of the line.
     public var column: Int
-    /// What stands there, safe to show.
+    /// The text at this position, escaped for the terminal.
     public var found: String
     public var expected: String
-    /// The right word most likely meant.
+    /// The word that was probably meant.
     public var suggestion: String?
 
     public init(
@@ -34,7 +34,7 @@ public struct ACLTextError: Error, Sendable, Hashable {
         self.suggestion = suggestion
     }
 
-    /// One sentence for people.
+    /// One sentence for the user.
     public var message: String {
         let place = line > 1 ? "line \(line), column \(column)" : "column \(column)"
         let problem =

@@ -1,14 +1,15 @@
 import Authorization
 
-/// Reads entries as `chmod +a`, `-a`, `=a#` and `-E` take them (docs/authorization.md 7.1).
+/// Reads entries as `chmod +a`, `-a`, `=a#` and `-E` accept them (docs/authorization.md 7.1).
 ///
-/// Case-sensitive and untrimmed: a blank too many is an error, because a permission text that was
-/// guessed at is worse than one that was refused.
+/// It is case-sensitive and trims nothing: it refuses a permission text rather than guess.
 public enum ACLTextParser {
     public static let maximumLength = 4095
     public static let maximumEntryCount = 126
 
-    /// The entries of a text in the order in which they stand; empty lines are skipped.
+    /// The entries of a text, in order; empty lines are skipped.
+    ///
+    /// - Throws: the first error, with its position.
     public static func parse(
         _ text: some Collection<UInt8>, names: some IdentityNames
     ) throws(ACLTextError) -> [ACE] {
@@ -38,18 +39,18 @@ public enum ACLTextParser {
     }
 }
 
-/// The lines that are not empty, with their numbers from 1.
+/// The non-empty lines, with their numbers from 1.
 func linesOf(_ bytes: [UInt8]) -> [(Int, ArraySlice<UInt8>)] {
     bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated()
         .compactMap { $1.isEmpty ? nil : ($0 + 1, $1) }
 }
 
-/// Reads one entry of one line, keeping the position for diagnostics.
+/// Reads one entry of one line. It keeps the position for diagnostics.
 struct EntryReader {
     enum Dialect {
-        /// What is typed (docs/authorization.md 7.1).
+        /// As users type it (docs/authorization.md 7.1).
         case chmod
-        /// What the attribute system.aclfs.acl holds: every stored bit, `inherited` before the kind.
+        /// The attribute `system.aclfs.acl`: every stored bit, `inherited` before the kind.
         case attribute
     }
     let line: ArraySlice<UInt8>
@@ -103,7 +104,7 @@ struct EntryReader {
             prefix = kind
             position += kind.rawValue.utf8.count + 1
         }
-        // A colon anywhere behind the prefix makes the colon the separator, so that a name can hold blanks.
+        // A colon after the prefix makes the colon the separator, so that a name can contain blanks.
         let separator = line[position...].contains(UInt8(ascii: ":")) ? UInt8(ascii: ":") : UInt8(ascii: " ")
         let name = token { $0 == separator }
         if name.isEmpty { throw error(.noName, at: name, expected: "a user, a group or a UUID") }
@@ -118,15 +119,15 @@ struct EntryReader {
     private func kind(_ word: ArraySlice<UInt8>) throws(ACLTextError) -> UInt32 {
         if word.elementsEqual("allow".utf8) { return ACE.Kind.allow.rawValue }
         if word.elementsEqual("deny".utf8) { return ACE.Kind.deny.rawValue }
-        // Reserved kinds are nobody's to type, but a stored one must survive being read and written back.
+        // Users cannot type reserved kinds, but reading and writing back must keep a stored one.
         if dialect == .attribute, let kind = prefixedHexadecimal(word), kind <= 0xF { return kind }
         if word.isEmpty { throw error(.noKind, at: word, expected: "'allow' or 'deny'") }
         throw error(
             .badKind, at: word, expected: "'allow' or 'deny'", suggestion: nearestWord(to: word, in: ["allow", "deny"]))
     }
 
-    /// The bytes up to the next separator, which is passed over. At the end of the line the position
-    /// moves one past it: what follows is no token, not an empty one.
+    /// The bytes up to the next separator, which is skipped. At the end of the line the position moves one past it: no token
+    /// follows, not even an empty one.
     private mutating func token(until isSeparator: (UInt8) -> Bool) -> ArraySlice<UInt8> {
         guard position <= line.endIndex else { return line[line.endIndex...] }
         let end = line[position...].firstIndex(where: isSeparator) ?? line.endIndex

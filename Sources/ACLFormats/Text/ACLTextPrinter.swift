@@ -2,7 +2,13 @@ import Authorization
 
 /// Entries as `ls -le` shows them (docs/authorization.md 7.2).
 public enum ACLTextPrinter {
-    /// One line for every entry, without line ends.
+    /// One line for each entry, without line ends.
+    ///
+    /// - Parameters:
+    ///   - acl: the list.
+    ///   - isDirectory: whether rights have the words of directories.
+    ///   - names: gives names to identities.
+    ///   - numeric: true = identities are UUIDs.
     public static func lines(
         _ acl: ACL, isDirectory: Bool, names: some IdentityNames, numeric: Bool = false
     ) -> [String] {
@@ -20,7 +26,7 @@ public enum ACLTextPrinter {
         }
     }
 
-    /// The words that ls prints for an entry: bits without a word on this kind of object are left out.
+    /// The words that ls prints for an entry, without bits that have no word on this kind of object.
     public static func shownWords(of entry: ACE, isDirectory: Bool) -> [String] {
         var words: [String] = []
         for name in RightName.all where entry.rights.contains(name.right) {

@@ -1,7 +1,7 @@
-/// Bytes that others chose, shown so that they cannot act on a terminal or reorder a line: control
-/// characters, bidirectional marks, line separators and invalid UTF-8 become `\x..`.
+/// Bytes of another user, shown so that they cannot act on a terminal or reorder a line. Control characters, bidirectional marks,
+/// line separators and invalid UTF-8 become `\x..`.
 ///
-/// The output names exactly one input: a backslash that already looks like such an escape is escaped too.
+/// Each output has exactly one input: a backslash that looks like such an escape is escaped too.
 public func escapedName(_ bytes: some Collection<UInt8>) -> String {
     let bytes = Array(bytes)
     var shown: [UInt8] = []
@@ -22,8 +22,8 @@ public func escapedName(_ bytes: some Collection<UInt8>) -> String {
     return String(decoding: shown, as: UTF8.self)
 }
 
-/// A text that somebody else wrote, names that are escaped already among it: what could act on a terminal is shown as
-/// `escapedName` shows it, and a backslash stays one.
+/// A text of another process, in which names may already be escaped. What could act on a terminal is escaped as by `escapedName`; a
+/// backslash is kept.
 public func escapedText(_ text: String) -> String { escapedText(text.utf8) }
 
 /// As `escapedText`, of bytes.
@@ -33,7 +33,7 @@ public func escapedText(_ text: some Collection<UInt8>) -> String {
         .joined(separator: "\\")
 }
 
-/// Whether every byte would be shown as it is: what decides between `path` and `path_b64` in JSON.
+/// Whether no byte needs an escape. It decides between `path` and `path_b64` in JSON.
 public func isShownUnescaped(_ bytes: some Collection<UInt8>) -> Bool {
     escapedName(bytes).utf8.elementsEqual(bytes)
 }
@@ -44,20 +44,20 @@ private func beginsEscape(_ rest: ArraySlice<UInt8>) -> Bool {
         && hexadecimalDigit(next[3]) != nil
 }
 
-/// What acts on a terminal, or that nobody sees.
+/// Whether a scalar acts on a terminal, or is invisible.
 func isUnsafeToShow(_ scalar: UInt32) -> Bool {
     switch scalar {
     case 0..<0x20, 0x7F..<0xA0: true
     // Arabic letter mark, left-to-right and right-to-left marks, embeddings, overrides, isolates.
     case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true
-    // Line and paragraph separators; a byte order mark, which nobody sees.
+    // Line and paragraph separators; a byte order mark, which is invisible.
     case 0x2028, 0x2029, 0xFEFF: true
     default: false
     }
 }
 
-/// The scalar that begins at a position and its length; one byte without a scalar where it is not UTF-8
-/// (overlong forms, surrogates and numbers above U+10FFFF included).
+/// The scalar at a position and its size; nil and 1 for a byte that is not UTF-8 (overlong forms, surrogates and numbers above
+/// U+10FFFF included).
 private func scalarAt(_ position: Int, of bytes: [UInt8]) -> (length: Int, scalar: UInt32?) {
     let first = bytes[position]
     let (length, smallest, initial): (Int, UInt32, UInt32)

@@ -1,6 +1,6 @@
 import Authorization
 
-/// One flag and its words (docs/authorization.md 6.6). The first word is the one that is printed.
+/// One flag and its words (docs/authorization.md 6.6). The first word is printed.
 public struct FileFlagName: Sendable {
     public let words: [String]
     public let flag: FileFlags
@@ -22,31 +22,31 @@ public struct FileFlagName: Sendable {
         FileFlagName(words: ["dataless"], flag: .dataless),
     ]
 
-    /// The word that clears a flag: `no` in front, or taken away from `nodump`.
+    /// The word that clears a flag: with `no` in front, or `dump` for `nodump`.
     static func clearing(_ word: String) -> String { word.hasPrefix("no") ? String(word.dropFirst(2)) : "no" + word }
 }
 
-/// What a flags argument asks for.
+/// The change that a flags argument describes.
 public struct FileFlagsChange: Sendable, Hashable {
     public var set: FileFlags
     public var cleared: FileFlags
-    /// A number stands for the complete new value.
+    /// The argument is a number: the complete new value.
     public var replacesAll: Bool
 
     public init(set: FileFlags = [], cleared: FileFlags = [], replacesAll: Bool = false) {
         (self.set, self.cleared, self.replacesAll) = (set, cleared, replacesAll)
     }
-    /// A flag named both ways ends up cleared, as chflags(1) has it.
+    /// The flags after the change. A flag that is both set and cleared is cleared, as in chflags(1).
     public func applied(to flags: FileFlags) -> FileFlags {
         replacesAll ? set : flags.union(set).subtracting(cleared)
     }
 }
 
-/// A flags text that was not understood.
+/// Why a text of flags cannot be parsed.
 public struct FileFlagsTextError: Error, Sendable, Hashable {
     /// 1-based, in bytes.
     public var column: Int
-    /// Safe to show.
+    /// Escaped for the terminal.
     public var found: String
     public var suggestion: String?
 
@@ -60,23 +60,25 @@ public struct FileFlagsTextError: Error, Sendable, Hashable {
     }
 }
 
+/// Flags as text.
 public enum FileFlagsText {
-    /// The words joined by commas, `-` for none: what `ls -O` shows. Bits without a word are not shown.
+    /// The words with commas, `-` for none, as `ls -O` shows them. Bits without a word are not shown.
     public static func shown(_ flags: FileFlags) -> String {
         let words = FileFlagName.all.filter { flags.contains($0.flag) }.map { $0.words[0] }
         return words.isEmpty ? "-" : words.joined(separator: ",")
     }
 
-    /// The value of `system.aclfs.flags`: as shown, and bits without a word as `0x..`, so that nothing is
-    /// lost when it is written back.
+    /// The value of `system.aclfs.flags`: as `shown`, with bits without a word as `0x..`, so that writing it back loses nothing.
     public static func attribute(_ flags: FileFlags) -> String {
         let unnamed = FileFlagName.all.reduce(flags) { $0.subtracting($1.flag) }
         if unnamed.isEmpty { return shown(flags) }
         return (unnamed == flags ? "" : shown(flags) + ",") + hexadecimal(unnamed.rawValue)
     }
 
-    /// Reads the value of `system.aclfs.flags`, which replaces what was there. `-` and the empty value are
-    /// no flags; a final newline is allowed, because people write with echo.
+    /// Reads the value of `system.aclfs.flags`, which replaces all flags. `-` and the empty value are no flags. A final newline is
+    /// allowed, because `echo` writes one.
+    ///
+    /// - Throws: the first error, with its position.
     public static func parseAttribute(_ text: some Collection<UInt8>) throws(FileFlagsTextError) -> FileFlags {
         var bytes = Array(text)
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
@@ -95,6 +97,8 @@ public enum FileFlagsText {
     }
 
     /// Reads the argument of chflags(1): an octal number, or words that set or clear (docs/authorization.md 6.6).
+    ///
+    /// - Throws: the first error, with its position.
     public static func parseChange(_ text: some Collection<UInt8>) throws(FileFlagsTextError) -> FileFlagsChange {
         let bytes = Array(text)
         if let first = bytes.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) {
@@ -112,7 +116,8 @@ public enum FileFlagsText {
             case (let flag, false)?: change.cleared.formUnion(flag)
             case nil:
                 let words = FileFlagName.all.flatMap(\.words)
-                // `no` before a word that has one already: what clears it is meant, not the nearest word, which sets it.
+                // `no` before a word that begins with it: the suggestion is the word that clears the flag, not the nearest one,
+                // which sets it.
                 let doubled = words.first { "no\($0)".utf8.elementsEqual(word) }
                 throw unknown(
                     word, in: bytes[...], words: words + words.map(FileFlagName.clearing),

@@ -1,23 +1,24 @@
 import Authorization
 
+/// Whether a name is a user's or a group's.
 public enum IdentityKind: String, Sendable, Hashable { case user, group }
 
-/// A name together with what it is a name of.
+/// A name and its kind.
 public struct IdentityName: Sendable, Hashable {
     public var kind: IdentityKind
     public var name: String
     public init(_ kind: IdentityKind, _ name: String) { (self.kind, self.name) = (kind, name) }
 }
 
-/// Translation between names and identities. Texts are read and written through it, so that this layer
-/// asks no directory service itself.
+/// Translates between names and identities. This layer reads and writes texts through it and asks no directory service itself.
 ///
-/// Only ordinary names reach it: UUID text, `#` numbers and the word everyone are understood before
-/// (docs/authorization.md Q15 and Q21).
+/// Only ordinary names reach it. UUID text, `#` numbers and the word `everyone` are handled before (docs/authorization.md Q15 and
+/// Q21).
 public protocol IdentityNames {
-    /// Without a kind, a user is looked for first, then a group (docs/authorization.md 7.1).
+    /// The identity of a name; nil if there is none. Without a kind a user is looked for first, then a group (docs/authorization.md
+    /// 7.1).
     func identity(named name: String, kind: IdentityKind?) -> GUID?
-    /// `nil` when nobody knows the identity.
+    /// The name of an identity; nil if it is unknown.
     func name(of identity: GUID) -> IdentityName?
 }
 
@@ -28,10 +29,10 @@ public struct NoNames: IdentityNames, Sendable {
     public func name(of identity: GUID) -> IdentityName? { nil }
 }
 
-/// The identity that a typed name stands for (docs/authorization.md 7.1, Q15, Q21).
+/// The identity of a name in a text (docs/authorization.md 7.1, Q15, Q21).
 func identity(written name: some Collection<UInt8>, kind: IdentityKind?, names: some IdentityNames) -> GUID? {
     if let identity = GUID(uuidText: name) {
-        // A prefix that contradicts the identity is a slip that would give rights to somebody else.
+        // A prefix that contradicts the identity is a mistake that would grant rights to another subject.
         switch (Principal(identity), kind) {
         case (.user, .group), (.group, .user), (.everyone, .user), (.owningGroup, .user), (.owner, .group): return nil
         default: return identity
@@ -41,7 +42,7 @@ func identity(written name: some Collection<UInt8>, kind: IdentityKind?, names: 
     if let kind, name.first == UInt8(ascii: "#") { return identity(number: name.dropFirst(), kind: kind) }
     guard let text = String(validating: name, as: UTF8.self) else { return nil }
     if let identity = names.identity(named: text, kind: kind) { return identity }
-    // A name made of digits exists before it counts as a number, as for chown(1).
+    // Digits are first looked up as a name, as in chown(1).
     return kind.flatMap { identity(number: name, kind: $0) }
 }
 
@@ -50,7 +51,7 @@ private func identity(number: some Collection<UInt8>, kind: IdentityKind) -> GUI
     return kind == .user ? GUID(user: id) : GUID(group: id)
 }
 
-/// Whom `ls -le` names: `user:bob`, `group:eng`, or a bare UUID (docs/authorization.md 7.2, Q21).
+/// The identity as `ls -le` shows it: `user:bob`, `group:eng`, or a bare UUID (docs/authorization.md 7.2, Q21).
 public func displayedIdentity(_ identity: GUID, names: some IdentityNames, numeric: Bool = false) -> String {
     if numeric { return identity.uuidText }
     switch Principal(identity) {
@@ -59,7 +60,7 @@ public func displayedIdentity(_ identity: GUID, names: some IdentityNames, numer
     case .user, .group, .other: break
     }
     guard let known = names.name(of: identity), !known.name.isEmpty,
-        // Another group of that name must not pass for everyone.
+        // Another group of this name must not look like the identity everyone.
         known != IdentityName(.group, "everyone")
     else { return identity.uuidText }
     return "\(known.kind.rawValue):\(escapedName(known.name.utf8))"

@@ -1,9 +1,9 @@
-/// The candidate that a mistyped word most likely stood for, or `nil` when none is close.
+/// The candidate that a mistyped word most probably meant; nil if none is close.
 ///
-/// Distance counts insertions, deletions, replacements and swaps of neighbours; letter case counts
-/// nothing, because the grammar is case-sensitive and `Read` is the commonest slip (docs/authorization.md 7.1).
+/// The distance counts insertions, deletions, replacements and swaps of neighbours. Letter case does not count: the grammar is
+/// case-sensitive, and `Read` is the most common mistake (docs/authorization.md 7.1).
 public func nearestWord(to word: some Collection<UInt8>, in candidates: some Sequence<String>) -> String? {
-    // No word of any grammar is this long; the table below is quadratic in what a caller typed.
+    // No word of a grammar is this long, and the table below is quadratic in the size of the text.
     if word.isEmpty || word.count > 40 { return nil }
     let typed = word.map(lowercased)
     var best: (distance: Int, word: String)?
@@ -14,7 +14,7 @@ public func nearestWord(to word: some Collection<UInt8>, in candidates: some Seq
         }
     }
     if let best { return best.word }
-    // Words written with blanks or dashes left out or cut short: `readattributes`, `exec`.
+    // Words without their blanks or dashes, or cut short: `readattributes`, `exec`.
     let continuations = candidates.filter {
         let candidate = $0.utf8.map(lowercased)
         return typed.count >= 3

@@ -8,7 +8,7 @@ func hexadecimalDigit(_ byte: UInt8) -> UInt8? {
     }
 }
 
-/// An unsigned number in the given radix: digits only, no sign, no blank, no overflow.
+/// An unsigned number in this radix: digits only, no sign, no blank, no overflow.
 func unsignedNumber(_ digits: some Collection<UInt8>, radix: UInt32) -> UInt32? {
     if digits.isEmpty { return nil }
     var value: UInt32 = 0

@@ -1,9 +1,8 @@
 import Authorization
 
-/// The words of rights and inheritance flags: the one table that every text form reads
-/// (docs/authorization.md 1.1, 1.2, 7.1, 7.2).
+/// The words of rights and inheritance flags: one table for every text form (docs/authorization.md 1.1, 1.2, 7.1, 7.2).
 public struct RightName: Sendable {
-    /// The word on anything but a directory; `nil` where `ls -le` shows the bit on directories only.
+    /// The word on objects other than directories; nil if `ls -le` shows the bit on directories only.
     public let fileWord: String?
     /// The word on a directory.
     public let directoryWord: String
@@ -13,7 +12,7 @@ public struct RightName: Sendable {
         (self.fileWord, self.directoryWord, self.right) = (fileWord, directoryWord, right)
     }
 
-    /// What chmod knows, in the order in which ls prints.
+    /// The rights that chmod knows, in the order of ls.
     public static let all: [RightName] = [
         RightName("read", "list", .read),
         RightName("write", "add_file", .write),
@@ -30,8 +29,8 @@ public struct RightName: Sendable {
         RightName("chown", "chown", .changeOwner),
     ]
 
-    /// Bits that macOS' commands neither take nor show; only the attribute text spells them, because it
-    /// must carry every stored bit (docs/authorization.md 1.1).
+    /// Bits that macOS' commands neither accept nor show. Only the attribute text has words for them, because it must represent
+    /// every stored bit (docs/authorization.md 1.1).
     public static let storedOnly: [RightName] = [
         RightName("synchronize", "synchronize", .synchronize),
         RightName("generic_all", "generic_all", .genericAll),
@@ -40,16 +39,15 @@ public struct RightName: Sendable {
         RightName("generic_read", "generic_read", .genericRead),
     ]
 
-    /// Every right that has a word in chmod. `-a` deletes an entry in which none of these is left
-    /// (docs/authorization.md 7.5).
+    /// Every right that has a word in chmod. `-a` deletes an entry without any of them (docs/authorization.md 7.5).
     public static let knownToChmod: Rights = all.reduce(into: []) { $0.formUnion($1.right) }
 
-    /// The right that a word names; a file word and a directory word are accepted on any object.
+    /// The right of a word. Words for files and for directories are accepted on any object.
     public static func right(named word: some Collection<UInt8>) -> Rights? {
         all.first { $0.directoryWord.utf8.elementsEqual(word) || $0.fileWord?.utf8.elementsEqual(word) == true }?.right
     }
 
-    /// Every word for a right that can be typed: file words first, then those that only directories have.
+    /// Every word for a right in chmod: words for files first, then those that only directories have.
     public static let words: [String] = {
         let fileWords = all.compactMap(\.fileWord)
         return fileWords + all.map(\.directoryWord).filter { !fileWords.contains($0) }
@@ -63,7 +61,7 @@ public struct ACEFlagName: Sendable {
     /// `ls -le` shows `limit_inherit` on everything, the others on directories only.
     public let shownOnFiles: Bool
 
-    /// What stands in the list of words; `inherited` stands before the kind when printed.
+    /// The flags in the list of words. `inherited` is before the kind when printed.
     public static let inheritance: [ACEFlagName] = [
         ACEFlagName(word: "file_inherit", flag: .fileInherit, shownOnFiles: false),
         ACEFlagName(word: "directory_inherit", flag: .directoryInherit, shownOnFiles: false),
@@ -71,9 +69,10 @@ public struct ACEFlagName: Sendable {
         ACEFlagName(word: "only_inherit", flag: .onlyInherit, shownOnFiles: false),
     ]
     public static let inherited = ACEFlagName(word: "inherited", flag: .inherited, shownOnFiles: true)
-    /// What can be typed.
+    /// The flags that chmod accepts.
     public static let all: [ACEFlagName] = [inherited] + inheritance
 
+    /// The flag of a word; nil if it names none.
     public static func flag(named word: some Collection<UInt8>) -> ACEFlags? {
         all.first { $0.word.utf8.elementsEqual(word) }?.flag
     }

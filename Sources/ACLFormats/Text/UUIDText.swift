@@ -16,7 +16,7 @@ extension GUID {
         return text
     }
 
-    /// Reads UUID text in either letter case; `nil` for anything else, however close.
+    /// Reads UUID text in either letter case; nil for anything else.
     public init?(uuidText: some Collection<UInt8>) {
         guard uuidText.count == 36 else { return nil }
         var (high, low): (UInt64, UInt64) = (0, 0)
@@ -26,7 +26,7 @@ extension GUID {
                 continue
             }
             guard let digit = hexadecimalDigit(byte) else { return nil }
-            // The third dash stands exactly between the halves.
+            // The third dash is between the halves.
             if position < 18 { high = high << 4 | UInt64(digit) } else { low = low << 4 | UInt64(digit) }
         }
         self.init(high: high, low: low)

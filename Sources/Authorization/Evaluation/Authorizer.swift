@@ -1,13 +1,20 @@
-/// One caller's inquiry: who asks, on which volume, under which sandbox, watched by whom.
+/// The question of one caller on one volume, under one sandbox. An observer records how it is answered.
 ///
-/// `authorize` is the single entry: structural conditions, sandbox, legality of the values, then each
+/// `authorize` is the single entry. It tests structural conditions, the sandbox and the legality of the values. Then it runs each
 /// check of the operation through the stages of docs/authorization.md 3.4. Nothing else decides permissions.
+///
+/// It has extensions in as many files as there are rules: one rule stands in one file.
 public struct Inquiry<C: Credential, P: SandboxPolicy, O: EvaluationObserver> {
     public var credential: C
     public let volume: VolumeState
     public let sandbox: P
     public var observer: O
 
+    /// - Parameters:
+    ///   - credential: the caller.
+    ///   - volume: the state of the mount.
+    ///   - sandbox: the policy of the mount's profile; `Unconfined` where there is none.
+    ///   - observer: receives each step of each decision.
     public init(_ credential: consuming C, on volume: VolumeState, sandbox: P, observer: O) {
         self.credential = credential
         self.volume = volume
@@ -17,40 +24,45 @@ public struct Inquiry<C: Credential, P: SandboxPolicy, O: EvaluationObserver> {
 }
 
 extension Inquiry {
-    /// Decides one operation on the given objects.
-    public mutating func authorize(_ operation: Operation, _ nodes: FactsByRole) -> Decision {
+    /// Decides one operation.
+    ///
+    /// - Parameters:
+    ///   - operation: what the caller asks.
+    ///   - facts: the objects of the operation. A missing object that the operation needs is denied.
+    /// - Returns: the decision of the first check that refuses, else that of the last check.
+    public mutating func authorize(_ operation: Operation, _ facts: FactsByRole) -> Decision {
         if operation.changesOwnership, volume.unknown99, !credential.isRoot {
-            var shown = nodes
-            showUnknownAsCaller(&shown.object)
-            return judge(operation, shown)
+            var substituted = facts
+            replaceUnknownIDs(of: &substituted.object)
+            return decide(operation, substituted)
         }
-        return judge(operation, nodes)
+        return decide(operation, facts)
     }
 
-    private mutating func judge(_ operation: Operation, _ nodes: FactsByRole) -> Decision {
-        // Nearly all requests: one check of one object, which is taken out once.
-        guard let object = nodes.object,
-            let check = onlyCheck(of: operation, object.kind, isWithinParent: nodes.parent != nil)
-        else { return judgeFurther(operation, nodes) }
+    private mutating func decide(_ operation: Operation, _ facts: FactsByRole) -> Decision {
+        // Nearly all requests make one check of one object. Reading the optional once saves a copy of its facts.
+        guard let object = facts.object,
+            let check = onlyCheck(of: operation, object.kind, isWithinParent: facts.parent != nil)
+        else { return decideFully(operation, facts) }
         if let error = structuralError(of: operation, object.kind, object.mode, isRoot: credential.isRoot) {
             return conclude(error)
         }
         if let role = sandboxRefusal(check) { return conclude(.deny(.EPERM, .sandbox(role))) }
         observer.beginCheck(check)
-        let decision = evaluate(check, object, nodes)
+        let decision = evaluate(check, object, facts)
         observer.endCheck(decision)
         return decision
     }
 
-    /// Operations with several checks, with values that may be wrong, or with errors of their own.
-    private mutating func judgeFurther(_ operation: Operation, _ nodes: FactsByRole) -> Decision {
+    /// Decides operations with several checks, with values that may be illegal, or with errors of their own.
+    private mutating func decideFully(_ operation: Operation, _ facts: FactsByRole) -> Decision {
         let isRoot = credential.isRoot
-        if let error = structuralError(of: operation, nodes.object?.kind, nodes.object?.mode, isRoot: isRoot) {
+        if let error = structuralError(of: operation, facts.object?.kind, facts.object?.mode, isRoot: isRoot) {
             return conclude(error)
         }
         var isOwner = false
-        if operation.dependsOnOwner, let object = nodes.object { isOwner = ownership(of: object) == .member }
-        guard let checks = requiredRights(for: operation, nodes: nodes, isRoot: isRoot, isOwner: isOwner) else {
+        if operation.dependsOnOwner, let object = facts.object { isOwner = ownership(of: object) == .member }
+        guard let checks = requiredRights(for: operation, facts: facts, isRoot: isRoot, isOwner: isOwner) else {
             return conclude(.deny(.EPERM, .precondition(.unmapped)))
         }
         var index = 0
@@ -58,21 +70,21 @@ extension Inquiry {
             if let role = sandboxRefusal(check) { return conclude(.deny(.EPERM, .sandbox(role))) }
             index += 1
         }
-        if let error = typeErrorAfterSandbox(of: operation, nodes: nodes) { return conclude(error) }
-        if let error = illegalChange(operation, nodes, isOwner: isOwner) { return conclude(error) }
-        if let error = protectedLink(operation, nodes) { return conclude(error) }
+        if let error = typeErrorAfterSandbox(of: operation, facts: facts) { return conclude(error) }
+        if let error = illegalChange(operation, facts, isOwner: isOwner) { return conclude(error) }
+        if let error = protectedLink(operation, facts) { return conclude(error) }
 
         var decision = Decision.allow(.implicit)
         index = 0
         while let check = checks[index] {
             observer.beginCheck(check)
-            guard let object = nodes[check.role] else { return conclude(.deny(.EIO, .precondition(.unreadable))) }
-            decision = evaluate(check, object, nodes)
+            guard let object = facts[check.role] else { return conclude(.deny(.EIO, .precondition(.unreadable))) }
+            decision = evaluate(check, object, facts)
             observer.endCheck(decision)
             if !decision.isAllowed { return translated(decision, for: operation) }
             index += 1
         }
-        if case .create(let request) = operation, let parent = nodes.parent,
+        if case .create(let request) = operation, let parent = facts.parent,
             let error = illegalCreation(request, in: parent)
         {
             return conclude(error)
@@ -80,9 +92,9 @@ extension Inquiry {
         return decision
     }
 
-    /// Ids 99 are the caller's own before any of them is compared (1.4, Q16), so a chown to oneself of
-    /// an object without a known owner changes nothing (9a.6).
-    private func showUnknownAsCaller(_ object: inout ObjectFacts?) {
+    /// Replaces ids 99 by the caller's own before any of them is compared (1.4, Q16). A chown to oneself of an object without a
+    /// known owner then changes nothing (9a.6).
+    private func replaceUnknownIDs(of object: inout ObjectFacts?) {
         if object?.owner == unknownID, object?.ownerGUID == nil { object?.owner = credential.uid }
         if object?.group == unknownID, object?.groupGUID == nil, let group = credential.effectiveGroup {
             object?.group = group
@@ -94,20 +106,19 @@ extension Inquiry {
         return decision
     }
 
-    /// The object on which the policy does not let the check pass; nil = it passes. A change of attributes that names
-    /// what is there already asks nobody for a right, but it is a change: it takes set-id bits, and the time of change.
+    /// The object on which the policy refuses the check; nil = it permits the check. A change of attributes to the values that are
+    /// there needs no right. It is a change nevertheless: it clears set-id bits and sets the time of change.
     private func sandboxRefusal(_ check: Check) -> ObjectRole? {
-        if let parentRole = check.parentRole, check.rights.contains(.delete),
-            !sandbox.permits(.deleteChild, on: parentRole)
+        if let directory = check.parentRole, check.rights.contains(.delete),
+            !sandbox.permits(.deleteChild, on: directory)
         {
-            return parentRole
+            return directory
         }
         let changesNothing = check.changesAttributes && check.rights.isEmpty
         return sandbox.permits(changesNothing ? .writeSecurity : check.rights, on: check.role) ? nil : check.role
     }
 
-    /// EACCES becomes EPERM through chmod, chown, setting an ACL and choosing times (2.3); chflags and
-    /// "now" keep it.
+    /// chmod, chown, setting an ACL and choosing times report EACCES as EPERM (2.3). chflags and "now" keep EACCES.
     private func translated(_ decision: Decision, for operation: Operation) -> Decision {
         switch operation {
         case .chmod, .chown, .setOwner, .setGroup, .setACL: decision.reportedAsNotPermitted
@@ -117,14 +128,13 @@ extension Inquiry {
         }
     }
 
-    /// The stages for one check, in the project's order (3.4 steps 4 to 9).
-    mutating func evaluate(_ check: Check, _ object: ObjectFacts, _ nodes: FactsByRole) -> Decision {
-        // The directory decides with the object where the object is to be removed. Handed on by its part: looking into
-        // large optional facts copies them.
-        var remover: ObjectRole?
-        if check.rights.contains(.delete), let role = check.parentRole, nodes.has(role) { remover = role }
+    /// The stages for one check (3.4 steps 4 to 9).
+    mutating func evaluate(_ check: Check, _ object: ObjectFacts, _ facts: FactsByRole) -> Decision {
+        // A removal asks the directory too. It is passed on by its role, because reading a large optional of facts copies them.
+        var parentRole: ObjectRole?
+        if check.rights.contains(.delete), let role = check.parentRole, facts.has(role) { parentRole = role }
 
-        // Step 4: the volume. Binds root.
+        // Step 4: the volume. It binds root too.
         if volume.isReadOnly, readOnlyRefuses(check, object) {
             return .deny(.EROFS, .precondition(.readOnly))
         }
@@ -132,13 +142,13 @@ extension Inquiry {
             return .deny(.EACCES, .precondition(.noExecution))
         }
 
-        // Step 5: ignored ownership skips what depends on who asks; flags are the object's own state (Q1).
+        // Step 5: ignored ownership skips what depends on the caller. Flags are the object's own state (Q1).
         if volume.ignoresOwnership, !credential.isRoot {
-            return flagRefusal(check, object, remover, nodes) ?? .allow(check.rights.isEmpty ? .implicit : .ownershipIgnored)
+            return flagRefusal(check, object, parentRole, facts) ?? .allow(check.rights.isEmpty ? .implicit : .ownershipIgnored)
         }
         // Step 6: root.
         if credential.isRoot {
-            if let flagsRefuse = flagRefusal(check, object, remover, nodes) { return flagsRefuse }
+            if let refusal = flagRefusal(check, object, parentRole, facts) { return refusal }
             if check.rights.contains(.execute), object.kind == .file,
                 object.mode.isDisjoint(with: .anyExecute)
             {
@@ -146,41 +156,41 @@ extension Inquiry {
             }
             return .allow(check.rights.isEmpty ? .implicit : .root)
         }
-        return evaluateOrdinary(check, object, remover, nodes)
+        return evaluateOrdinary(check, object, parentRole, facts)
     }
 
-    /// Steps 6 to 9 for everybody but root.
+    /// Steps 6 to 9 for every caller but root.
     @inline(__always)
     private mutating func evaluateOrdinary(
-        _ check: Check, _ object: ObjectFacts, _ remover: ObjectRole?, _ nodes: FactsByRole
+        _ check: Check, _ object: ObjectFacts, _ parentRole: ObjectRole?, _ facts: FactsByRole
     ) -> Decision {
         var stage = Stage.implicit
-        // Requests that ask nothing but the flags are satisfied by them.
+        // Two rights ask about the flags only; step 8 answers them.
         var rights = check.rights.subtracting([.linkTarget, .checkImmutable])
         let owner = ownership(of: object)
         let isOwner = owner == .member
-        // What the owner always has, and what taking ownership includes.
+        // Rights that an owner always has, and a right that taking ownership includes.
         if isOwner, !rights.isDisjoint(with: [.readSecurity, .writeSecurity]) {
-            let given = rights.intersection([.readSecurity, .writeSecurity])
-            rights.subtract(given)
+            let ownersRights = rights.intersection([.readSecurity, .writeSecurity])
+            rights.subtract(ownersRights)
             stage = .ownerRight
-            observer.stage(stage, granted: given)
+            observer.stage(stage, granted: ownersRights)
         }
         if rights.contains(.changeOwner) { rights.remove(.writeSecurity) }
 
         // Step 7: entries.
-        var deleteIsOpen = false
-        if let remover, let parent = nodes[remover] {
-            switch deleteByEntries(object, check.role, parent, remover) {
+        var deleteIsUndecided = false
+        if let parentRole, let parent = facts[parentRole] {
+            switch deleteByEntries(object, check.role, parent, parentRole) {
             case .refused(let decision): return decision
             case .allowed(let by):
                 stage = by
                 observer.stage(by, granted: .delete)
-            case .silent: deleteIsOpen = true
+            case .silent: deleteIsUndecided = true
             }
         }
         var leftover = rights
-        let others = remover == nil ? rights : rights.subtracting(.delete)
+        let others = parentRole == nil ? rights : rights.subtracting(.delete)
         if !others.isEmpty {
             switch scan(rights, object, as: check.role) {
             case .denied(let index): return .deny(.EACCES, .entry(check.role, index))
@@ -192,17 +202,17 @@ extension Inquiry {
                 leftover = open
             }
         }
-        // Step 8: flags, which no entry lifts.
-        if let flagsRefuse = flagRefusal(check, object, remover, nodes) { return flagsRefuse }
+        // Step 8: flags, which no entry overrides.
+        if let refusal = flagRefusal(check, object, parentRole, facts) { return refusal }
 
-        // Step 9: what is left.
-        if deleteIsOpen, let remover, let parent = nodes[remover] {
-            let decision = deleteByMode(object, parent, remover)
+        // Step 9: mode bits, for the rights that no entry decided.
+        if deleteIsUndecided, let parentRole, let parent = facts[parentRole] {
+            let decision = deleteByMode(object, parent, parentRole)
             if !decision.isAllowed { return decision }
             stage = decision.stage
             observer.stage(stage, granted: .delete)
         }
-        if remover != nil { leftover.remove(.delete) }
+        if parentRole != nil { leftover.remove(.delete) }
         if isOwner, leftover.contains(.writeAttributes) {
             leftover.remove(.writeAttributes)
             stage = .ownerRight
@@ -221,8 +231,8 @@ extension Inquiry {
         return decision
     }
 
-    /// 3.1 step 1: writing through special nodes is not writing to the volume; removing them is, and
-    /// changing their attributes is (9a.1).
+    /// 3.1 step 1: writing through a special file does not write to the volume. Removing it does, and so does changing its
+    /// attributes (9a.1).
     private func readOnlyRefuses(_ check: Check, _ object: ObjectFacts) -> Bool {
         if check.changesAttributes { return true }
         if check.rights.isDisjoint(with: .anyWrite) { return false }
@@ -230,13 +240,15 @@ extension Inquiry {
     }
 
     private func flagRefusal(
-        _ check: Check, _ object: ObjectFacts, _ remover: ObjectRole?, _ nodes: FactsByRole
+        _ check: Check, _ object: ObjectFacts, _ parentRole: ObjectRole?, _ facts: FactsByRole
     ) -> Decision? {
-        // No flag stands in the way of reading.
+        // No flag forbids reading.
         if check.rights.isDisjoint(with: .anyWrite) { return nil }
         let ignored = check.changesFlags ? volume.flagsIgnoredByFlagsChange : []
         if flagsForbid(check.rights, on: object, ignoring: ignored) { return .deny(.EPERM, .flags(check.role)) }
-        if let remover, let parent = nodes[remover], flagsForbid(.deleteChild, on: parent) { return .deny(.EPERM, .flags(remover)) }
+        if let parentRole, let parent = facts[parentRole], flagsForbid(.deleteChild, on: parent) {
+            return .deny(.EPERM, .flags(parentRole))
+        }
         return nil
     }
 }

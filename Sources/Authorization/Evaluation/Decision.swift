@@ -1,4 +1,4 @@
-/// The errors an authorization can end in, named as errno names them.
+/// The errors that a decision can end in, named as errno names them.
 public enum DenialCode: UInt8, Sendable, CaseIterable {
     // swift-format-ignore: AlwaysUseLowerCamelCase
     case EACCES, EPERM, EROFS, EISDIR, ENOTDIR, EINVAL, ENOMEM, EIO, EBADF
@@ -11,17 +11,17 @@ public enum ModeClass: UInt8, Sendable { case owner, group, other }
 public enum Precondition: UInt8, Sendable, CaseIterable {
     case readOnly, noExecution, isDirectory, notDirectory, notRegular, noExecuteBit, notALink, handleMode
     case protectedAttribute, superuser, unmapped
-    /// An entry's or object's state could not be learned: fail closed.
+    /// The state of an entry or object could not be read: fail closed.
     case unreadable
-    /// A hard link to another's object, which the system protects (Q23).
+    /// A hard link to an object of another owner, which the system protects (Q23).
     case protectedLink
 }
 
-/// Where a decision fell (docs/authorization.md 3.11). For an allowed operation: the last stage that
-/// supplied a right of its last check.
+/// The stage that decided (docs/authorization.md 3.11). For an allowed operation it is the last stage that granted a right of the
+/// last check.
 public enum Stage: Sendable, Hashable {
     case precondition(Precondition)
-    /// The object whose place lets too little pass.
+    /// The object at whose effective location the profile permits too little.
     case sandbox(ObjectRole)
     case attributePolicy
     case ownershipIgnored
@@ -38,10 +38,14 @@ public enum Stage: Sendable, Hashable {
     case special
 }
 
-/// Allowed, or refused with an error; in both cases the stage that settled it.
+/// Allowed, or refused with an error; in both cases with the stage that decided.
 public struct Decision: Sendable, Hashable {
     public var denial: DenialCode?
     public var stage: Stage
+    /// - Parameter stage: the last stage that granted a right.
+    /// - Parameters:
+    ///   - code: the error for the caller.
+    ///   - stage: the stage that denies.
     @inlinable public init(denial: DenialCode?, stage: Stage) { (self.denial, self.stage) = (denial, stage) }
     @inlinable public static func allow(_ stage: Stage) -> Decision { Decision(denial: nil, stage: stage) }
     @inlinable public static func deny(_ code: DenialCode, _ stage: Stage) -> Decision {
@@ -49,7 +53,7 @@ public struct Decision: Sendable, Hashable {
     }
     @inlinable public var isAllowed: Bool { denial == nil }
 
-    /// The same decision with EACCES turned into EPERM, as chmod, chown and their kin report it (2.3).
+    /// The same decision with EACCES as EPERM, as chmod, chown and similar calls report it (2.3).
     @inlinable var reportedAsNotPermitted: Decision {
         denial == .EACCES ? .deny(.EPERM, stage) : self
     }

@@ -1,14 +1,18 @@
-/// Watches an evaluation. The evaluator is generic over it, so that production (nothing recorded) and
-/// `explain` (everything recorded) are one function and cannot drift apart.
+/// Receives the steps of an evaluation. The evaluator is generic over it, so that production (records nothing) and `explain`
+/// (records everything) run the same code.
 public protocol EvaluationObserver {
-    /// Whether stage names must be exact even where the outcome does not depend on them, at the price
-    /// of asking for memberships that the outcome does not need.
+    /// Whether stages must be exact even where the outcome does not depend on them. The price is look-ups of memberships that the
+    /// outcome does not need.
     static var wantsExactStages: Bool { get }
+    /// A check of an operation begins.
     mutating func beginCheck(_ check: Check)
+    /// The scan came to the entry at `index` of the list of the object in this role.
     mutating func entryConsidered(_ role: ObjectRole, _ index: Int, _ entry: ACE, applied: EntryEffect)
+    /// A stage granted rights of the current check.
     mutating func stage(_ stage: Stage, granted: Rights)
     /// An entry of the object's POSIX ACL is about to decide.
     mutating func posixEntry(_ role: ObjectRole, _ index: Int)
+    /// The current check ended in this decision, or the operation was refused before its first check.
     mutating func endCheck(_ decision: Decision)
 }
 
@@ -30,8 +34,9 @@ public struct NoObserver: EvaluationObserver, Sendable {
     public mutating func endCheck(_ decision: Decision) {}
 }
 
-/// Explain: one event for everything that was looked at, in order.
+/// For `explain`: one event for each step, in order.
 public struct RecordingObserver: EvaluationObserver, Sendable {
+    /// One step of an evaluation.
     public enum Event: Sendable, Hashable {
         case check(Check)
         case entry(ObjectRole, Int, ACE, EntryEffect)

@@ -1,4 +1,5 @@
-/// Whether one of an object's times is left alone, set to now, or chosen (docs/authorization.md 6.4, Q10).
+/// Whether a call leaves one of an object's times as it is, sets it to now, or sets it to a chosen time (docs/authorization.md 6.4,
+/// Q10).
 public enum TimeChange: UInt8, Sendable { case omit, now, chosen }
 
 /// How an existing object is opened (docs/authorization.md 2.2).
@@ -9,7 +10,7 @@ public struct OpenIntent: OptionSet, Sendable, Hashable {
     public static let write = OpenIntent(rawValue: 2)
     public static let append = OpenIntent(rawValue: 4)
     public static let truncate = OpenIntent(rawValue: 8)
-    /// O_EXEC or O_SEARCH: the object is to be executed or searched, not read.
+    /// O_EXEC or O_SEARCH: the caller opens to execute or search, not to read.
     public static let execute = OpenIntent(rawValue: 16)
     /// O_DIRECTORY.
     public static let directory = OpenIntent(rawValue: 32)
@@ -24,9 +25,9 @@ public struct AccessMask: OptionSet, Sendable, Hashable {
     public static let read = AccessMask(rawValue: 4)
 }
 
-/// What is to be created, before any rule has looked at it.
+/// The object that a caller asks to create, before any rule applies.
 public struct CreationRequest: Sendable, Hashable {
-    /// Which call asks: open and mkdir drop set-id and sticky bits, mkfifo and mknod keep them (2.2).
+    /// Which call asks: open and mkdir clear set-id and sticky bits, mkfifo and mknod keep them (2.2).
     public var kind: ObjectKind
     public var mode: FileMode
     public var umask: UInt16
@@ -37,7 +38,7 @@ public struct CreationRequest: Sendable, Hashable {
     }
 }
 
-/// Every question that can be put to the authorizer. A request that maps to none is `.unmapped`: denied.
+/// Every operation that the authorizer decides. A request that maps to none is `.unmapped`, which is denied.
 public enum Operation: Sendable, Hashable {
     case lookup
     case open(OpenIntent)
@@ -73,7 +74,7 @@ public enum Operation: Sendable, Hashable {
     case rights(Rights)
     case unmapped
 
-    /// Whether it matters to the operation itself, and not only to the rights that it asks, who owns the object.
+    /// Whether the operation itself depends on the owner of the object, and not only the rights that it needs.
     var dependsOnOwner: Bool {
         switch self {
         case .chmod, .chown, .setOwner, .setGroup, .setTimes: true
@@ -89,11 +90,11 @@ public enum Operation: Sendable, Hashable {
     }
 }
 
-/// The objects of one operation, by the part they play. What an operation needs and does not find here
-/// is a programming error and is denied.
+/// The objects of one operation, by their role. An object that the operation needs and that is missing here is a programming error
+/// and is denied.
 public struct FactsByRole: Sendable {
     public var object: ObjectFacts?
-    /// The directory that holds `object`, or in which something is created.
+    /// The directory that holds `object`, or the directory of a new object.
     public var parent: ObjectFacts?
     /// The existing object that a rename replaces or exchanges.
     public var target: ObjectFacts?
@@ -114,6 +115,7 @@ public struct FactsByRole: Sendable {
         }
     }
 
+    /// The facts of the object in this role; nil = the operation has none.
     @inlinable public subscript(role: ObjectRole) -> ObjectFacts? {
         switch role {
         case .object: object

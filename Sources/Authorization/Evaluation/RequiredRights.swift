@@ -1,15 +1,19 @@
-/// One question about one object: the rights asked, and the directory that decides with it when
-/// `delete` is among them.
+/// One question about one object: the rights that the caller needs, and the directory that decides with it when `delete` is among
+/// them.
 public struct Check: Sendable, Hashable {
     public var role: ObjectRole
     public var rights: Rights
     public var parentRole: ObjectRole?
-    /// An attribute change: a read-only volume refuses it for every kind of node, also when nothing
-    /// else is asked (docs/authorization.md 9a.1).
+    /// The check belongs to an attribute change. A read-only volume refuses it for every kind of object, even with no rights to
+    /// check (docs/authorization.md 9a.1).
     public var changesAttributes = false
-    /// A flags change: the object's own flags do not stand in its way, as far as securelevel allows.
+    /// The check belongs to a change of flags. The object's own flags do not forbid it, as far as securelevel allows.
     public var changesFlags = false
 
+    /// - Parameters:
+    ///   - rights: the rights that the caller needs; empty if the check asks about volume and flags only.
+    ///   - role: the object on which the caller needs them.
+    ///   - parentRole: the directory that decides with the object about `delete`.
     public init(_ rights: Rights, on role: ObjectRole, within parentRole: ObjectRole? = nil) {
         (self.rights, self.role, self.parentRole) = (rights, role, parentRole)
     }
@@ -21,6 +25,7 @@ public struct CheckList: Sendable {
     public init(_ a: Check, _ b: Check? = nil, _ c: Check? = nil, _ d: Check? = nil, _ e: Check? = nil) {
         storage = (a, b, c, d, e)
     }
+    /// The check at an index; nil after the last one.
     @inlinable public subscript(index: Int) -> Check? {
         switch index {
         case 0: storage.0
@@ -33,8 +38,8 @@ public struct CheckList: Sendable {
     }
 }
 
-/// The rows of docs/authorization.md 2.2 that ask for one thing, of one object, whatever its state: nearly all requests. They
-/// set no value that could be wrong. nil = the operation has several checks, or one that depends on more.
+/// The rows of docs/authorization.md 2.2 with one check of one object that does not depend on its state: nearly all requests. They
+/// set no value that could be illegal. nil = the operation has several checks, or one that depends on more.
 @inline(__always)
 func onlyCheck(of operation: Operation, _ kind: ObjectKind?, isWithinParent: @autoclosure () -> Bool) -> Check? {
     switch operation {
@@ -56,45 +61,45 @@ func onlyCheck(of operation: Operation, _ kind: ObjectKind?, isWithinParent: @au
 
 /// The table of docs/authorization.md 2.2: operation to required rights, in order, without the rows of `onlyCheck`.
 /// nil = unmapped, denied. `isRoot` and `isOwner` matter to two rows only (chown and times).
-func requiredRights(for operation: Operation, nodes: FactsByRole, isRoot: Bool, isOwner: Bool) -> CheckList? {
-    let kind = nodes.object?.kind
+func requiredRights(for operation: Operation, facts: FactsByRole, isRoot: Bool, isOwner: Bool) -> CheckList? {
+    let kind = facts.object?.kind
     switch operation {
     case .truncate: return CheckList(Check(.write, on: .object))
     case .create(let request): return CheckList(Check(rightToAdd(request.kind), on: .parent))
     case .link:
         return CheckList(
             Check(.linkTarget, on: .object),
-            Check(.addFile, on: nodes.targetParent == nil ? .parent : .targetParent))
-    case .rename: return renameChecks(nodes)
-    case .exchange: return exchangeChecks(nodes)
+            Check(.addFile, on: facts.targetParent == nil ? .parent : .targetParent))
+    case .rename: return renameChecks(facts)
+    case .exchange: return exchangeChecks(facts)
     case .chmod: return attributeChange(.writeSecurity)
-    // Section 6.2: asked if it differs.
-    case .setACL(let acl): return attributeChange(acl == nodes.object?.acl ? [] : .writeSecurity)
+    // Section 6.2: a list equal to the stored one needs no right.
+    case .setACL(let acl): return attributeChange(acl == facts.object?.acl ? [] : .writeSecurity)
     case .chown(let uid, let gid):
-        return ownerChange(uid: uid, gid: gid, of: nodes.object, isRoot: isRoot)
+        return ownerChange(uid: uid, gid: gid, of: facts.object, isRoot: isRoot)
     case .setOwner(let owner):
-        return identityChange(owner != nodes.object?.ownerGUID ? .changeOwner : nil, isRoot: isRoot)
+        return identityChange(owner != facts.object?.ownerGUID ? .changeOwner : nil, isRoot: isRoot)
     case .setGroup(let group):
-        return identityChange(group != nodes.object?.groupGUID ? .writeSecurity : nil, isRoot: isRoot)
+        return identityChange(group != facts.object?.groupGUID ? .writeSecurity : nil, isRoot: isRoot)
     case .setTimes(let access, let modification):
         if access == .omit, modification == .omit { return CheckList(Check([], on: .object)) }
-        // Section 6.4: owner and root are also asked for the flags alone, strangers for the right only.
+        // Section 6.4: for owner and root the flags are checked as well, for others the right only.
         return attributeChange(isRoot || isOwner ? [.writeAttributes, .checkImmutable] : .writeAttributes)
     case .chflags(let flags):
-        let changed = nodes.object.map { $0.flags.symmetricDifference(flags).subtracting(.synthetic) } ?? []
+        let changed = facts.object.map { $0.flags.symmetricDifference(flags).subtracting(.synthetic) } ?? []
         var check = Check(changed.isEmpty ? [] : .writeSecurity, on: .object)
         check.changesAttributes = true
         check.changesFlags = true
         return CheckList(check)
     case .clone:
         return CheckList(
-            Check(rightToAdd(kind ?? .file), on: nodes.targetParent == nil ? .parent : .targetParent),
+            Check(rightToAdd(kind ?? .file), on: facts.targetParent == nil ? .parent : .targetParent),
             Check([.read, .readAttributes, .readExtendedAttributes, .readSecurity], on: .object))
     case .exchangeData: return CheckList(Check([.read, .write], on: .object), Check([.read, .write], on: .target))
     case .unmapped: return nil
     case .lookup, .open, .execute, .access, .list, .stat, .readACL, .readFlags, .readLink, .getXattr, .listXattr, .setXattr,
         .removeXattr, .unlink, .removeDirectory, .rights:
-        return onlyCheck(of: operation, kind, isWithinParent: nodes.parent != nil).map { CheckList($0) }
+        return onlyCheck(of: operation, kind, isWithinParent: facts.parent != nil).map { CheckList($0) }
     }
 }
 
@@ -105,7 +110,7 @@ private func rights(toOpen intent: OpenIntent) -> Rights {
     if intent.contains(.truncate) {
         rights.insert(.write)
     } else if intent.contains(.write) {
-        // Opening for append asks append *instead of* write.
+        // Opening for append needs append *instead of* write.
         rights.insert(intent.contains(.append) ? .append : .write)
     }
     return rights
@@ -121,7 +126,7 @@ private func rights(toAccess mask: AccessMask, _ kind: ObjectKind?) -> Rights {
     return rights
 }
 
-/// The right on a directory that adding an object of this kind to it asks.
+/// - Returns: the right on a directory that is needed to add an object of this kind.
 public func rightToAdd(_ kind: ObjectKind) -> Rights { kind == .directory ? .addSubdirectory : .addFile }
 
 private func attributeChange(_ rights: Rights) -> CheckList {
@@ -137,7 +142,7 @@ private func ownerChange(uid: UInt32?, gid: UInt32?, of object: ObjectFacts?, is
     return identityChange(nil, isRoot: isRoot)
 }
 
-/// nil: nothing changes, which asks root about the flags and nobody else about anything (6.3).
+/// nil: nothing changes. Root's flags are checked nevertheless; other callers need no right (6.3).
 private func identityChange(_ right: Rights?, isRoot: Bool) -> CheckList {
     attributeChange(right ?? (isRoot ? .checkImmutable : []))
 }

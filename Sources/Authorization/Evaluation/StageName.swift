@@ -1,5 +1,5 @@
 extension ObjectRole {
-    /// The word used for this part in explanations and in the specification's cases.
+    /// The word for this role in explanations and in test vectors.
     public var name: String {
         switch self {
         case .object: "object"
@@ -11,6 +11,7 @@ extension ObjectRole {
 }
 
 extension Precondition {
+    /// The condition's name, as docs/authorization.md 3.11 spells it.
     public var name: String {
         switch self {
         case .readOnly: "read_only"

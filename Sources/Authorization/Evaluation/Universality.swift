@@ -1,6 +1,7 @@
-/// The rights that every credential able to reach the mount would be granted on this object
-/// (docs/coherence.md): no deny that could apply names them, and an `everyone` entry or all three mode
-/// classes give them, with whatever a POSIX ACL of the object names. Conservative: a right that is universal may be missing, none is there wrongly.
+/// The rights that every caller who can reach the mount has on this object (docs/coherence.md): no applicable deny names them, and
+/// an `everyone` entry or all three mode classes grant them, as does each entry of a POSIX ACL.
+///
+/// The result is conservative. A right that every caller has may be missing; a right that a caller lacks is never in it.
 public func universalRights(of object: ObjectFacts, on volume: VolumeState) -> Rights {
     var denied: Rights = []
     var allowed: Rights = []
@@ -8,7 +9,7 @@ public func universalRights(of object: ObjectFacts, on volume: VolumeState) -> R
         for entry in acl.entries where !entry.flags.contains(.onlyInherit) {
             let rights = entry.rights.expandingGenericRights
             switch entry.kind {
-            // Whomever a deny names, somebody is refused; only `nobody` never applies.
+            // A deny refuses at least one caller, unless it names `nobody`, which never applies.
             case .deny where Principal(entry.guid) != .nobody: denied.formUnion(rights)
             case .allow where Principal(entry.guid) == .everyone: allowed.formUnion(rights)
             default: break
@@ -27,16 +28,16 @@ public func universalRights(of object: ObjectFacts, on volume: VolumeState) -> R
     } else {
         (allowed, denied) = ([.read, .readExtendedAttributes, .execute, .readAttributes, .readSecurity], [])
     }
-    // Neither root nor anybody else executes what has no execute bit at all or lies on a volume that
-    // forbids it (3.4 step 4, 3.5), whatever an entry allows.
+    // No caller, root included, executes a file without any execute bit or on a volume that forbids it (3.4 step 4, 3.5), whatever
+    // an entry allows.
     if object.kind == .file, volume.forbidsExecution || object.mode.isDisjoint(with: .anyExecute) {
         allowed.remove(.execute)
     }
-    // Root is never refused by an entry, so a deny takes nothing from him; but one is enough for others.
+    // No entry refuses root, but one that refuses another caller is enough.
     return allowed.subtracting(denied)
 }
 
-/// Everybody who can reach a mount that only one user can reach: that user, with any supplementary groups.
+/// The only caller on a mount that one user can reach: that user, with any supplementary groups.
 public struct SoleUser: Credential, Sendable, Hashable {
     public let uid: UInt32
     public let gid: UInt32

@@ -17,13 +17,14 @@ public struct ACEFlags: OptionSet, Sendable, Hashable {
 
 /// One access control entry: identity, kind and inheritance, rights.
 public struct ACE: Sendable, Hashable {
+    /// The kinds of entries that are evaluated.
     public enum Kind: UInt32, Sendable {
         case allow = 1
         case deny = 2
     }
 
     public var guid: GUID
-    /// The whole flags word as stored, kind included: unknown bits survive a round trip.
+    /// The whole flags word as stored, kind included: unknown bits are kept.
     public var flagsWord: UInt32
     public var rights: Rights
 
@@ -43,11 +44,11 @@ public struct ACE: Sendable, Hashable {
     }
 }
 
-/// An access control list. An empty list is not the same as no list (`ACL?` = nil): both fall through
-/// to the mode bits, but they are different states that are kept apart (docs/authorization.md 1.3).
+/// An access control list. An empty list differs from no list (`ACL?` = nil): with both the mode bits decide, but both states are
+/// stored (docs/authorization.md 1.3).
 public struct ACL: Sendable, Hashable {
     public static let maximumEntryCount = 128
-    /// Honoured only on a list supplied at creation (docs/authorization.md 5.1).
+    /// Applies only to a list supplied at creation (docs/authorization.md 5.1).
     public static let noInherit: UInt32 = 0x0002_0000
 
     public var entries: [ACE]

@@ -1,7 +1,7 @@
-/// What passes on each object of one operation, by the part that it plays: a policy that was looked up before. One type
-/// for mounts that are confined and for those that are not, where everything passes.
+/// The rights that a profile permits on each object of one operation, by role. One type serves confined mounts and others, on which
+/// every right is permitted.
 public struct Confinement: SandboxPolicy, Sendable, Hashable {
-    /// Every bit that an operation can ask for, those that never stand in an entry included.
+    /// Every bit that an operation can need, those that never occur in an entry included.
     public static let everything = Rights(rawValue: .max)
 
     public var object: Rights
@@ -16,6 +16,7 @@ public struct Confinement: SandboxPolicy, Sendable, Hashable {
         (self.object, self.parent, self.target, self.targetParent) = (object, parent, target, targetParent)
     }
 
+    /// The rights that are permitted on the object in this role.
     @inlinable public subscript(role: ObjectRole) -> Rights {
         get {
             switch role {

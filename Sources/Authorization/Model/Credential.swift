@@ -1,17 +1,17 @@
-/// The answer to "does the caller belong to this group". `unknown` never helps the caller: an allow
-/// entry does not apply, a deny entry does (docs/authorization.md 1.4).
+/// Whether the caller belongs to a group. `unknown` never helps the caller: an allow entry does not apply, a deny entry does
+/// (docs/authorization.md 1.4).
 public enum Membership: Sendable, Hashable { case member, notMember, unknown }
 
-/// Who asks. The evaluator is generic over this, so that a test's fixed table, a command's directory
-/// look-up and the server's lazily read group list are the same code path without an existential.
+/// The caller. The evaluator is generic over it, so that a test's fixed table, a command's directory look-up and the daemon's
+/// lazily read group list run the same code without an existential.
 public protocol Credential {
-    /// The identity in force for this request (effective, or real for access(2)).
+    /// The uid in force for this request (effective, or real for access(2)).
     var uid: UInt32 { get }
-    /// The caller's group in force, nil if nobody can say; what gid 99 stands for (Q16).
+    /// The gid in force, which id 99 stands for (Q16); nil if it is unknown.
     var effectiveGroup: UInt32? { get }
-    /// Whether the caller belongs to the group; the effective gid counts as one of his groups.
+    /// Whether the caller belongs to the group. The gid in force counts.
     mutating func membership(inGroup gid: UInt32) -> Membership
-    /// Whether an identity that is neither a user's nor a group's compatibility GUID covers the caller.
+    /// Whether the caller belongs to an identity that is no compatibility GUID of a user or group.
     mutating func membership(of guid: GUID) -> Membership
 }
 

@@ -22,14 +22,14 @@ public struct FileFlags: OptionSet, Sendable, Hashable {
     public static let immutable: FileFlags = [.userImmutable, .systemImmutable]
     public static let appendOnly: FileFlags = [.userAppend, .systemAppend]
 
-    /// What an owner may change; anything else is a system flag.
+    /// Flags that an owner may change; all others are system flags.
     public static let userSettable = FileFlags(rawValue: 0x0000_FFFF)
-    /// What root may name without being refused; the top two bits are synthetic.
+    /// Flags that root may name in a call; the top two bits are synthetic.
     public static let rootNameable = FileFlags(rawValue: 0x3FFF_FFFF)
-    /// What root's change keeps of it.
+    /// Flags that a change by root stores.
     public static let rootSettable = FileFlags(rawValue: 0x009F_0000 | 0x0000_FFFF)
     /// Synthetic bits: ignored in comparisons, never settable.
     public static let synthetic = FileFlags(rawValue: 0xC000_0000)
-    /// Taken over from the directory at creation (docs/authorization.md 5.3).
+    /// Flags that a new object gets from its directory (docs/authorization.md 5.3).
     public static let inheritedAtCreation: FileFlags = [.restricted, .dataVault]
 }

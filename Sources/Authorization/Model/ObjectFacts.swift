@@ -2,8 +2,8 @@
 public enum ObjectKind: UInt8, Sendable, CaseIterable {
     case file, directory, symlink, fifo, socket, characterDevice, blockDevice
 
-    /// Nodes whose data does not live on the volume: neither a read-only volume nor an immutable flag
-    /// stops writing *through* them (docs/authorization.md 3.1, 3.8).
+    /// Objects whose data is not on the volume. Neither a read-only volume nor an immutable flag forbids writing *through* them
+    /// (docs/authorization.md 3.1, 3.8).
     @inlinable public var isSpecial: Bool {
         switch self {
         case .file, .directory, .symlink: false
@@ -23,7 +23,7 @@ public struct FileMode: OptionSet, Sendable, Hashable {
     public static let anyExecute = FileMode(rawValue: 0o111)
 }
 
-/// Facts that few objects have. On the heap, so that the facts of any object are copied by one reference.
+/// Facts that few objects have. They are on the heap, so that copying the facts of an object copies one reference.
 public final class RareFacts: Sendable, Hashable {
     public let acl: ACL?
     public let ownerGUID: GUID?
@@ -34,7 +34,7 @@ public final class RareFacts: Sendable, Hashable {
         (self.acl, self.ownerGUID, self.groupGUID, self.posixACL) = (acl, ownerGUID, groupGUID, posixACL)
     }
 
-    /// - Returns: nil where an object has none of them.
+    /// - Returns: the facts, or nil if the object has none of them.
     public static func of(acl: ACL?, ownerGUID: GUID?, groupGUID: GUID?, posixACL: PosixACL?) -> RareFacts? {
         if acl == nil, ownerGUID == nil, groupGUID == nil, posixACL == nil { return nil }
         return RareFacts(acl, ownerGUID, groupGUID, posixACL)
@@ -78,18 +78,18 @@ public struct ObjectFacts: Sendable, Hashable {
         get { rare?.groupGUID }
         set { rare = .of(acl: acl, ownerGUID: ownerGUID, groupGUID: newValue, posixACL: posixACL) }
     }
-    /// Of the backing object itself; with one the mode's group bits are its mask (docs/authorization.md Q22).
+    /// The POSIX ACL of the backing object. If there is one, the mode's group bits are its mask (docs/authorization.md Q22).
     @inlinable public var posixACL: PosixACL? {
         get { rare?.posixACL }
         set { rare = .of(acl: acl, ownerGUID: ownerGUID, groupGUID: groupGUID, posixACL: newValue) }
     }
 
-    /// The number that stands in place of an owner or group that is no uid or gid: "not a user" (1.4, Q5).
+    /// The number shown for an owner or group that is no uid or gid: "not a user" (1.4, Q5).
     public static let notAnID: UInt32 = 0xFFFF_FF9B
 
-    /// The uid that owns the object; nil when an identity of another kind does.
+    /// The uid that owns the object; nil if the owner is an identity of another kind.
     var owningUser: UInt32? { ownerGUID == nil ? owner : nil }
-    /// The gid of the object; nil when its group is an identity that is none.
+    /// The gid of the object; nil if its group is an identity of another kind.
     var owningGroup: UInt32? { groupGUID == nil ? group : nil }
 
     @inlinable public init(

@@ -1,28 +1,30 @@
-/// A POSIX ACL that an object of the backing directory carries by itself (docs/authorization.md Q22): what it says besides the mode.
+/// The POSIX ACL of an object of the backing directory (docs/authorization.md Q22), as far as the mode does not say it.
 ///
-/// The bits of the owner and of others stand in the mode, and so does the mask: the mode's group bits. So what is kept of the
-/// list stays right over a chmod.
+/// The mode holds the bits of the owner and of others, and the mask as its group bits. So the rest of the list stays valid after a
+/// chmod.
 public struct PosixACL: Sendable, Hashable {
+    /// The subjects of an entry.
     public enum Subject: Sendable, Hashable {
         case owningGroup
         case user(UInt32)
         case group(UInt32)
     }
 
+    /// One entry for a user or group.
     public struct Entry: Sendable, Hashable {
         public var subject: Subject
-        /// rwx = 421, before the mask.
+        /// Read, write, execute = 4, 2, 1, before the mask.
         public var permissions: UInt16
         public init(_ subject: Subject, _ permissions: UInt16) {
             (self.subject, self.permissions) = (subject, permissions & 7)
         }
     }
 
-    /// In stored order. A list that could be read has the owning group's at least.
+    /// In stored order. A list that could be read has at least the entry of the owning group.
     public var entries: [Entry]
     public init(_ entries: [Entry]) { self.entries = entries }
 
-    /// It is there and cannot be understood: anyone but the owner may be named in it, with no bits at all.
+    /// A list that cannot be parsed: it may name every caller but the owner, and grants nothing.
     public static let unreadable = PosixACL([])
     public var isUnreadable: Bool { entries.isEmpty }
 }

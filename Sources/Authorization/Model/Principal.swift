@@ -1,4 +1,4 @@
-/// A 16-byte identity in an entry, as two big-endian halves of its text form.
+/// The 16-byte identity of an entry, as two big-endian halves of its text form.
 public struct GUID: Sendable, Hashable {
     public var high: UInt64
     public var low: UInt64
@@ -9,8 +9,8 @@ public struct GUID: Sendable, Hashable {
         self.init(high: 0xFFFF_EEEE_DDDD_CCCC, low: 0xBBBB_AAAA_0000_0000 | UInt64(uid))
     }
 
-    /// The compatibility identity of a group. Four group numbers would read as a well-known identity;
-    /// they live in a namespace of aclfs's own (docs/authorization.md Q20).
+    /// The compatibility identity of a group. Four group numbers would read as a well-known identity; they have a namespace of
+    /// aclfs's own (docs/authorization.md Q20).
     @inlinable public init(group gid: UInt32) {
         switch gid {
         case 10, 12, 16, 0xFFFF_FFFE:
@@ -26,10 +26,10 @@ public struct GUID: Sendable, Hashable {
     public static let nobody = GUID(high: 0xABCD_EFAB_CDEF_ABCD, low: 0xEFAB_CDEF_FFFF_FFFE)
 }
 
-/// Whom an entry speaks of, read from its GUID.
+/// The subjects that an entry applies to, read from its GUID.
 public enum Principal: Sendable, Hashable {
     case everyone
-    /// Whoever owns the object.
+    /// The owner of the object.
     case owner
     /// The members of the object's group.
     case owningGroup

@@ -1,7 +1,6 @@
 /// A set of rights in kauth's bit positions (docs/authorization.md 1.1).
 ///
-/// A right has one bit; its file word and its directory word are two names of that bit, here as in
-/// storage and in evaluation. Only printing chooses one.
+/// A right has one bit with two names, one for files and one for directories. Only printing chooses between them.
 public struct Rights: OptionSet, Sendable, Hashable {
     public var rawValue: UInt32
     @inlinable public init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -32,18 +31,18 @@ public struct Rights: OptionSet, Sendable, Hashable {
     public static let genericWrite = Rights(rawValue: 1 << 23)
     public static let genericRead = Rights(rawValue: 1 << 24)
 
-    /// Requests only, never in an entry: nothing but the flags is asked of the object.
+    /// Occurs in requests only, never in an entry: the operation asks about the object's flags alone.
     public static let linkTarget = Rights(rawValue: 1 << 25)
     public static let checkImmutable = Rights(rawValue: 1 << 26)
 
-    /// Every right that can stand in an entry, generic bits left out.
+    /// Every right that an entry can name, without the generic bits.
     public static let all: Rights = [
         .read, .write, .execute, .delete, .append, .deleteChild, .readAttributes, .writeAttributes,
         .readExtendedAttributes, .writeExtendedAttributes, .readSecurity, .writeSecurity, .changeOwner,
         .synchronize,
     ]
 
-    /// Rights that change something: refused on read-only volumes and judged by the flags.
+    /// Rights that change something: a read-only volume refuses them, and flags may forbid them.
     public static var anyWrite: Rights {
         [
             .write, .append, .delete, .deleteChild, .writeAttributes, .writeExtendedAttributes, .writeSecurity,

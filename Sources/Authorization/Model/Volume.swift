@@ -1,4 +1,4 @@
-/// The state of the mount that decisions depend on.
+/// The state of a mount that decisions depend on.
 public struct VolumeState: Sendable, Hashable {
     public var isReadOnly = false
     public var ignoresOwnership = false
@@ -8,29 +8,29 @@ public struct VolumeState: Sendable, Hashable {
     public var securelevel = 0
     /// `grpid`: a new object's group is always the directory's (docs/authorization.md Q18).
     public var groupFromDirectory = true
-    /// `suiddir`: a set-uid directory gives its owner to new objects (Q4).
+    /// `suiddir`: new objects in a set-uid directory get its owner (Q4).
     public var ownerFromSetUserDirectory = OwnerFromDirectory.unlessRoot
-    /// fs.protected_hardlinks of the system (Q23).
+    /// `fs.protected_hardlinks` of the system (Q23).
     public var protectsHardLinks = false
-    /// `unknown99`: uid and gid 99 stand for whoever asks (Q16).
+    /// `unknown99`: uid and gid 99 stand for the caller (Q16).
     public var unknown99 = false
     public init() {}
 
-    /// Whose new objects get the owner of a set-uid directory.
+    /// Which callers' new objects get the owner of a set-uid directory.
     public enum OwnerFromDirectory: UInt8, Sendable {
-        /// What root makes is root's: a directory must not hand its owner what root writes in it.
+        /// Objects that root creates stay root's: the owner of a directory must not get what root writes into it.
         case never, unlessRoot, always
     }
 
-    /// Flags that a flags change does not have to heed (docs/authorization.md 3.8, 6.6 rule 4).
+    /// Flags that do not forbid a change of flags (docs/authorization.md 3.8, 6.6 rule 4).
     var flagsIgnoredByFlagsChange: FileFlags {
         securelevel > 0 ? [.userImmutable, .userAppend] : [.immutable, .appendOnly]
     }
 }
 
-/// The first stage. A policy only ever takes away; profiles compile to an implementation of this.
+/// The first stage. A policy only restricts. Profiles are compiled to an implementation of it.
 public protocol SandboxPolicy {
-    /// Whether the policy lets these rights pass on the object that plays this part.
+    /// Whether the policy permits these rights on the object in this role.
     func permits(_ rights: Rights, on role: ObjectRole) -> Bool
 }
 

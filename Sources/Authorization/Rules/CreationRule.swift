@@ -1,15 +1,21 @@
 // docs/authorization.md 5.3, 5.4 and Q4, Q18, Q19: owner, group, mode, flags and entries of a new object.
 
-/// The uid or gid of imported volumes that stands for whoever asks (Q16).
+/// The uid and gid of imported volumes that stand for the caller (Q16).
 let unknownID: UInt32 = 99
 
 extension Inquiry {
-    /// The facts a new object starts with. `gid` is the caller's effective group.
+    /// The facts of a new object.
+    ///
+    /// - Parameters:
+    ///   - request: the kind, mode and umask of the call.
+    ///   - parent: the directory.
+    ///   - gid: the caller's effective group.
+    /// - Throws: `TooManyEntries` if the new object would inherit too long a list.
     public func newObject(
         _ request: CreationRequest, in parent: ObjectFacts, gid: UInt32
     ) throws(TooManyEntries) -> ObjectFacts {
         var mode = FileMode(rawValue: request.mode.rawValue & ~request.umask)
-        // With grpid, open and mkdir drop the special bits as XNU does; without it they stay as on Linux.
+        // With grpid, open and mkdir clear the special bits as in XNU; without it they stay as on Linux.
         if volume.groupFromDirectory, request.kind == .file || request.kind == .directory {
             mode.subtract([.setUser, .setGroup, .sticky])
         }
@@ -25,7 +31,7 @@ extension Inquiry {
         var owner = credential.uid
         if ownerComesFromDirectory(parent) {
             owner = parent.owner
-            // Q4's safeguard: nobody gets to make executables that run as the directory's owner.
+            // Q4: a caller must not create executables that run as the owner of the directory.
             mode.subtract([.setUser, .setGroup])
             if request.kind == .file { mode.subtract(.anyExecute) }
         }
@@ -49,7 +55,7 @@ extension Inquiry {
         }
     }
 
-    /// Set-id bits that a mkfifo or mknod may not ask for; judged after the right on the directory (9a.4).
+    /// Set-id bits that mkfifo and mknod may not set. The right on the directory is checked first (9a.4).
     mutating func illegalCreation(_ request: CreationRequest, in parent: ObjectFacts) -> Decision? {
         if credential.isRoot || volume.ignoresOwnership { return nil }
         if request.kind == .file || request.kind == .directory || request.kind == .symlink { return nil }

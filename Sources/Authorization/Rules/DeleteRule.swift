@@ -1,13 +1,13 @@
-/// Deletion, as far as the entries decide it (docs/authorization.md 4): the item's list for `delete`, and
-/// if that is silent the directory's for `delete_child`.
+/// The result of deletion by entries (docs/authorization.md 4): the object's list for `delete`, and if that is silent the
+/// directory's list for `delete_child`.
 ///
-/// | item | directory | result |
+/// | object | directory | result |
 /// |---|---|---|
 /// | deny | any | refused |
-/// | allow | any | decided, mode bits and sticky are not asked |
+/// | allow | any | allowed; mode bits and sticky bit do not count |
 /// | silent | deny | refused |
-/// | silent | allow | decided, sticky is overridden |
-/// | silent | silent | w on the directory, then sticky |
+/// | silent | allow | allowed; the sticky bit does not count |
+/// | silent | silent | w on the directory, then the sticky bit |
 enum DeleteByEntries {
     case refused(Decision)
     case allowed(Stage)
@@ -30,8 +30,8 @@ extension Inquiry {
         }
     }
 
-    /// What remains when both lists are silent: w on the directory for the caller's class, then the
-    /// sticky rule. Owning the item does not replace the missing w.
+    /// Decides where both lists are silent: w on the directory for the caller's class, then the sticky bit. An owner of the object
+    /// without this w is refused.
     mutating func deleteByMode(
         _ object: ObjectFacts, _ parent: ObjectFacts, _ parentRole: ObjectRole
     ) -> Decision {

@@ -1,15 +1,15 @@
 /// How a scan of a list ended.
 enum ScanResult {
-    /// Everything asked was allowed; the index is that of the last entry that allowed something.
+    /// Every requested right was allowed, by the entry at this index last.
     case allowed(Int)
     case denied(Int)
-    /// The end was reached; these rights are still open, and the last entry that allowed something.
+    /// The list ended with these rights undecided; `lastAllowing` is the last entry that allowed a right.
     case undecided(Rights, lastAllowing: Int?)
 }
 
 extension Inquiry {
-    /// The walk of docs/authorization.md 3.7. A deny counts against everything *requested*, granted already
-    /// or not; an allow only against what is still *outstanding*.
+    /// The scan of docs/authorization.md 3.7. A deny applies to everything *requested*, an allow only to what is still
+    /// *outstanding*.
     mutating func scan(_ requested: Rights, _ object: ObjectFacts, as role: ObjectRole) -> ScanResult {
         guard !volume.ignoresACLs, let entries = object.acl?.entries else {
             return .undecided(requested, lastAllowing: nil)
@@ -18,7 +18,7 @@ extension Inquiry {
         var lastAllowing: Int?
         for index in entries.indices {
             let entry = entries[index]
-            // Both questions with one look: this runs for each entry of a long list.
+            // One test for kind and inheritance: the loop runs for each entry of a long list.
             let kind: ACE.Kind
             switch entry.flagsWord & (0xF | ACEFlags.onlyInherit.rawValue) {
             case ACE.Kind.allow.rawValue: kind = .allow
@@ -34,7 +34,7 @@ extension Inquiry {
                 observer.entryConsidered(role, index, entry, applied: .irrelevant)
                 continue
             }
-            guard covers(entry.guid, kind, object) else {
+            guard applies(entry.guid, kind, object) else {
                 observer.entryConsidered(role, index, entry, applied: .notCovered)
                 continue
             }
@@ -50,10 +50,10 @@ extension Inquiry {
         return .undecided(outstanding, lastAllowing: lastAllowing)
     }
 
-    /// Whether an entry speaks of the caller (1.4). What cannot be learned never helps him: an allow
-    /// then does not apply, a deny does. Inlined, because it runs for each entry of a long list.
+    /// Whether an entry applies to the caller (1.4). With an unknown membership an allow does not apply and a deny does. Inlined,
+    /// because it runs for each entry of a long list.
     @inline(__always)
-    private mutating func covers(_ guid: GUID, _ kind: ACE.Kind, _ object: ObjectFacts) -> Bool {
+    private mutating func applies(_ guid: GUID, _ kind: ACE.Kind, _ object: ObjectFacts) -> Bool {
         let membership: Membership =
             switch Principal(guid) {
             case .everyone: .member
@@ -67,7 +67,7 @@ extension Inquiry {
         return membership == .member || membership == .unknown && kind == .deny
     }
 
-    /// Whether the caller owns the object. A group may own it: its members then are owners (Q5).
+    /// Whether the caller owns the object. If a group owns it, each of its members is an owner (Q5).
     mutating func ownership(of object: ObjectFacts) -> Membership {
         if let guid = object.ownerGUID {
             if case .user(let uid) = Principal(guid) {
@@ -79,14 +79,15 @@ extension Inquiry {
         return object.owner == credential.uid && object.owner != .max ? .member : .notMember
     }
 
+    /// Whether the caller belongs to the object's group.
     mutating func groupMembership(of object: ObjectFacts) -> Membership {
         if let guid = object.groupGUID { return membership(inGroup: guid) }
         if volume.unknown99, object.group == 99, !credential.isRoot { return .member }
         return credential.membership(inGroup: object.group)
     }
 
-    /// Membership in an identity that owns an object or is its group. A user is no group; the well-known identities
-    /// cannot own anything: they speak of whoever owns it already.
+    /// Whether the caller belongs to an identity that is the owner or group of an object. A user is no group. The well-known
+    /// identities refer to the owner and group, and cannot be either.
     mutating func membership(inGroup guid: GUID) -> Membership {
         switch Principal(guid) {
         case .group(let gid): credential.membership(inGroup: gid)

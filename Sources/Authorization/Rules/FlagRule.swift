@@ -1,10 +1,11 @@
-// docs/authorization.md 3.8: which rights an immutable or append-only object still gives.
+// docs/authorization.md 3.8: which rights the flags of an immutable or append-only object forbid.
 
 private let appendCompatibleOnFile: Rights = [.append, .writeExtendedAttributes]
 private let appendCompatibleOnDirectory: Rights = [.addFile, .addSubdirectory, .writeExtendedAttributes]
 
-/// Whether the object's flags forbid this request. One incompatible right makes the whole request so.
-/// `ignoring`: the flags that a flags change does not have to heed.
+/// Whether the object's flags forbid these rights. One forbidden right is enough.
+///
+/// - Parameter ignoring: flags that do not count, because the flags themselves change.
 func flagsForbid(_ rights: Rights, on object: ObjectFacts, ignoring: FileFlags = []) -> Bool {
     let flags = object.flags.subtracting(ignoring)
     var asked = rights.intersection(.anyWrite)

@@ -1,29 +1,33 @@
-// What an open handle may do (docs/authorization.md 2.2 "write on an open descriptor", ftruncate; 2.4). Rights were
-// asked when it was opened, and it keeps what it was given; only its mode and the object's flags count.
+// docs/authorization.md 2.2 "write on an open descriptor", ftruncate; 2.4: what an open handle may do. Rights are checked at open,
+// and the handle keeps what was granted. Afterwards only its mode and the object's flags count.
 
-/// What opening granted.
+/// What open granted.
 public struct HandleMode: OptionSet, Sendable, Hashable {
     public let rawValue: UInt8
     @inlinable public init(rawValue: UInt8) { self.rawValue = rawValue }
     public static let readable = HandleMode(rawValue: 1)
     public static let writable = HandleMode(rawValue: 2)
-    /// Bytes may be added at the end, none changed: only `append` was granted, or the object was append-only.
+    /// Bytes may be added at the end only: open granted just `append`, or the object was append-only.
     public static let appendOnly = HandleMode(rawValue: 4)
 }
 
-/// What is asked of a handle.
+/// An operation on a handle.
 public enum HandleOperation: Sendable, Hashable {
     case read
-    /// `addsAtEnd`: the bytes go behind the last one, whatever the offset was.
+    /// `addsAtEnd`: the kernel adds the bytes at the end, whatever the offset is.
     case write(addsAtEnd: Bool)
     case truncate
-    /// `addsBeyondEnd`: nothing but reserving space behind the end.
+    /// `addsBeyondEnd`: the call only reserves space beyond the end.
     case allocate(addsBeyondEnd: Bool)
 }
 
-/// Decides without a credential: who holds the handle was settled at open.
-/// - Parameter flags: the object's now; they bind truncation and allocation. A flag set after an open does not
-///   bind writes through handles opened before (2.4).
+/// Decides an operation on a handle. It needs no credential: open decided who gets the handle.
+///
+/// - Parameters:
+///   - operation: what the caller asks.
+///   - handle: what open granted.
+///   - flags: the object's flags now; they bind truncation and allocation. A flag set after an open does not bind writes through
+///     handles opened before (2.4).
 public func authorize(_ operation: HandleOperation, through handle: HandleMode, flags: FileFlags) -> Decision {
     let refused = Decision.deny(.EPERM, .flags(.object))
     switch operation {

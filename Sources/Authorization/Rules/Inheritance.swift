@@ -1,10 +1,13 @@
 // docs/authorization.md 5.1 and 5.2.
 
-/// More than 128 entries would result: creation fails, nothing exists.
+/// A new object would have more than 128 entries; it is not created.
 public struct TooManyEntries: Error, Sendable { public init() {} }
 
 extension ACE {
-    /// The entry as a new object of this kind receives it from its directory; nil = not inherited (5.2).
+    /// The entry as a new object inherits it (5.2).
+    ///
+    /// - Parameter kind: the kind of the new object.
+    /// - Returns: the inherited entry, or nil if an object of this kind does not inherit it.
     public func inherited(by kind: ObjectKind) -> ACE? {
         let wanted: ACEFlags = kind == .directory ? .directoryInherit : .fileInherit
         guard flags.contains(wanted) else { return nil }
@@ -19,8 +22,15 @@ extension ACE {
     }
 }
 
-/// The list of a new object (5.1): the supplied explicit entries, then the directory's in its order.
-/// nil = no ACL. Symbolic links inherit nothing.
+/// The list of a new object (5.1): the explicit entries of the supplied list, then the inherited ones in the directory's order.
+/// Symbolic links inherit nothing.
+///
+/// - Parameters:
+///   - parent: the directory's list.
+///   - kind: the kind of the new object.
+///   - supplied: a list supplied with the call.
+/// - Returns: the list; nil = none.
+/// - Throws: `TooManyEntries` if it would be too long.
 public func inheritedACL(
     from parent: ACL?, by kind: ObjectKind, supplied: ACL? = nil
 ) throws(TooManyEntries) -> ACL? {
@@ -31,7 +41,7 @@ public func inheritedACL(
     for entry in source {
         if let copy = entry.inherited(by: kind) { inheritedEntries.append(copy) }
     }
-    // Counted before entries marked inherited are dropped from the supplied list.
+    // XNU counts before it removes the entries marked inherited from the supplied list.
     if (supplied?.entries.count ?? 0) + inheritedEntries.count > ACL.maximumEntryCount { throw TooManyEntries() }
     if inheritedEntries.isEmpty, supplied == nil { return nil }
     let explicit = (supplied?.entries ?? []).filter { !$0.flags.contains(.inherited) }

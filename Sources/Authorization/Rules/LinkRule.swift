@@ -1,26 +1,27 @@
-// docs/authorization.md Q23: with the sysctl fs.protected_hardlinks not every caller may give an object another name. A user who
-// links another's file into an own directory keeps it from going when it is removed, and gets it by root's recursive chown of
-// that directory.
+// docs/authorization.md Q23: with the sysctl fs.protected_hardlinks not every caller may link every object. Otherwise a user links
+// the file of another user into an own directory. The file then stays after its removal, and root's recursive chown of the
+// directory gives it away.
 
 extension Inquiry {
-    /// Whether Linux's rule refuses a link that the rest would grant: it lets pass who owns the object, and who holds read and
-    /// write on a file without set-id bits. nil = it does not refuse.
+    /// The refusal by Linux's rule; nil = none. The rule permits owners, and callers with read and write on a file without set-id
+    /// bits.
     ///
-    /// The kernel judges the same before it asks a file system, but by the mode alone: of a right to read or write it knows nothing.
+    /// The kernel applies the same rule before it asks a file system, but by the mode alone.
     // Not inlined, because only links come here.
     @inline(never)
-    mutating func protectedLink(_ operation: Operation, _ nodes: FactsByRole) -> Decision? {
+    mutating func protectedLink(_ operation: Operation, _ facts: FactsByRole) -> Decision? {
         guard case .link = operation, volume.protectsHardLinks, !volume.ignoresOwnership, !volume.isReadOnly, !credential.isRoot,
-            let object = nodes.object, ownership(of: object) != .member
+            let object = facts.object, ownership(of: object) != .member
         else { return nil }
         if mayBePinned(object) {
             let check = Check([.read, .write], on: .object)
-            if sandbox.permits(check.rights, on: check.role), evaluate(check, object, nodes).isAllowed { return nil }
+            if sandbox.permits(check.rights, on: check.role), evaluate(check, object, facts).isAllowed { return nil }
         }
         return .deny(.EPERM, .precondition(.protectedLink))
     }
 
-    /// No special file and no symlink may, and no program that runs with other rights: it would stay when it is replaced.
+    /// Whether a second name may keep the object: not a special file, a symlink, or a program with set-id bits, which would survive
+    /// its update.
     private func mayBePinned(_ object: ObjectFacts) -> Bool {
         object.kind == .file && !object.mode.contains(.setUser) && !object.mode.isSuperset(of: [.setGroup, .groupExecute])
     }

@@ -1,6 +1,5 @@
-/// The permission bits that rights left open by the entries need (docs/authorization.md 3.9), as rwx = 421.
-/// `delete` is settled with the directory, `changeOwner` and `writeSecurity` have no equivalent, and
-/// reading attributes needs no bit.
+/// The permission bits for rights that the entries leave undecided (docs/authorization.md 3.9); read, write, execute = 4, 2, 1.
+/// `delete` is decided with the directory, `changeOwner` and `writeSecurity` have no bit, and reading attributes needs none.
 func modeBits(for rights: Rights) -> UInt16 {
     var bits: UInt16 = 0
     if !rights.isDisjoint(with: [.read, .readExtendedAttributes]) { bits |= 4 }
@@ -25,8 +24,7 @@ extension FileMode {
 }
 
 extension Inquiry {
-    /// Exactly one class decides, without fall-through (3.10). Where it cannot be learned which, every
-    /// class that it could be must grant.
+    /// Exactly one class decides, without fall-through (3.10). If the class is unknown, every possible class must grant the bits.
     mutating func modeDecision(
         _ bits: UInt16, _ object: ObjectFacts, as role: ObjectRole, owner: Membership
     ) -> Decision {
@@ -35,7 +33,7 @@ extension Inquiry {
         if owner == .unknown { return undecidedClass(bits, object, role, mayBeOwner: true) }
         let group = object.mode.grants(bits, to: .group)
         let other = object.mode.grants(bits, to: .other)
-        // The classes agree: who the caller is does not matter, so nobody is asked.
+        // The classes agree, so no membership needs to be looked up.
         if group == other, !O.wantsExactStages {
             return group ? .allow(.mode(.other, role)) : .deny(.EACCES, .mode(.other, role))
         }

@@ -1,10 +1,9 @@
 // What a POSIX ACL of the backing object grants (docs/authorization.md Q22).
 
 extension Inquiry {
-    /// The class of POSIX.1e: the owner; a user that an entry names; the groups, of which one that grants is enough; the others.
-    /// Bits of the second and third are cut by the mask. What cannot be learned helps no caller: the answer has to be yes
-    /// whatever it is (1.4).
-    // Not inlined: nearly no object has a list, and every decision comes by.
+    /// Decides as POSIX.1e does: the owner; a user that an entry names; the groups, of which one that grants is enough; the others.
+    /// The mask limits users and groups. With an unknown membership every possible answer must grant the bits (1.4).
+    // Not inlined: few objects have a list, and every decision passes here.
     @inline(never)
     mutating func posixDecision(
         _ bits: UInt16, _ object: ObjectFacts, _ list: PosixACL, as role: ObjectRole, owner: Membership
@@ -25,7 +24,7 @@ extension Inquiry {
 
     private mutating func posixGroups(_ bits: UInt16, _ object: ObjectFacts, _ list: PosixACL, as role: ObjectRole) -> Decision {
         let others = object.mode.grants(bits, to: .other)
-        // All agree: who the caller is does not matter, so no membership is asked.
+        // All classes agree, so no membership needs to be looked up.
         if !O.wantsExactStages, list.entries.allSatisfy({ $0.subject.isUser || $0.grants(bits, on: object) == others }) {
             return others ? .allow(.mode(.other, role)) : .deny(.EACCES, .mode(.other, role))
         }
@@ -57,14 +56,14 @@ extension Inquiry {
 }
 
 extension PosixACL {
-    /// Whether everybody whom it names has these bits, the mask considered.
+    /// Whether every entry grants these bits, with the mask applied.
     func grantsAll(_ bits: UInt16, on object: ObjectFacts) -> Bool {
         !isUnreadable && entries.allSatisfy { $0.grants(bits, on: object) }
     }
 }
 
 extension PosixACL.Entry {
-    /// The mask is the mode's group bits.
+    /// Whether the entry grants these bits, with the mode's group bits as mask.
     func grants(_ bits: UInt16, on object: ObjectFacts) -> Bool { object.mode.rawValue >> 3 & permissions & bits == bits }
 }
 

@@ -1,5 +1,5 @@
-/// The structural errors that precede the sandbox stage, operation by operation (docs/authorization.md 2.2
-/// "first"; existence, names and cross-volume moves are settled by whoever resolved the objects).
+/// The structural errors that precede the sandbox stage, operation by operation (docs/authorization.md 2.2 "first"). The function
+/// that looks up the objects decides existence, names and moves across volumes.
 @inline(__always)
 func structuralError(of operation: Operation, _ kind: ObjectKind?, _ mode: FileMode?, isRoot: Bool) -> Decision? {
     switch operation {
@@ -33,15 +33,15 @@ func structuralError(of operation: Operation, _ kind: ObjectKind?, _ mode: FileM
     return nil
 }
 
-/// Type errors that come only after the sandbox (9a.3): what cannot be truncated, and a rename by which a directory would
-/// replace something else or the other way round.
-func typeErrorAfterSandbox(of operation: Operation, nodes: FactsByRole) -> Decision? {
-    guard let kind = nodes.object?.kind else { return nil }
+/// Type errors that come after the sandbox stage (9a.3): the truncation of something else than a file, and a rename of a directory
+/// over something else or the other way round.
+func typeErrorAfterSandbox(of operation: Operation, facts: FactsByRole) -> Decision? {
+    guard let kind = facts.object?.kind else { return nil }
     switch operation {
     case .truncate where kind == .directory: return .deny(.EISDIR, .precondition(.isDirectory))
     case .truncate where kind != .file: return .deny(.EINVAL, .precondition(.notRegular))
     case .rename:
-        guard let target = nodes.target?.kind, (kind == .directory) != (target == .directory) else { return nil }
+        guard let target = facts.target?.kind, (kind == .directory) != (target == .directory) else { return nil }
         return kind == .directory
             ? .deny(.ENOTDIR, .precondition(.notDirectory)) : .deny(.EISDIR, .precondition(.isDirectory))
     default: return nil

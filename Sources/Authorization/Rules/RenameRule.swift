@@ -1,23 +1,23 @@
 // docs/authorization.md 2.2, the rows on rename; Q3 for directories that are replaced.
 
-/// The part that the directory of the new name plays: a rename that stays is judged on `parent` alone.
-private func destination(_ nodes: FactsByRole) -> ObjectRole { nodes.targetParent == nil ? .parent : .targetParent }
+/// The role of the new name's directory: a rename within a directory has `parent` only.
+private func destination(_ facts: FactsByRole) -> ObjectRole { facts.targetParent == nil ? .parent : .targetParent }
 
-/// Source: delete with its directory, and for a directory also the right to rewrite its `..`, asked as
-/// one request, even when it stays where it is. Then the new name; then what it replaces.
-func renameChecks(_ nodes: FactsByRole) -> CheckList? {
-    guard let object = nodes.object else { return nil }
+/// The source needs delete, a directory also the right to change its `..`, even if it stays where it is. Then the new name, then
+/// the object that it replaces.
+func renameChecks(_ facts: FactsByRole) -> CheckList? {
+    guard let object = facts.object else { return nil }
     let source: Rights = object.kind == .directory ? [.delete, .addSubdirectory] : .delete
     return CheckList(
         Check(source, on: .object, within: .parent),
-        Check(rightToAdd(object.kind), on: destination(nodes)),
-        nodes.target == nil ? nil : Check(.delete, on: .target, within: destination(nodes)))
+        Check(rightToAdd(object.kind), on: destination(facts)),
+        facts.target == nil ? nil : Check(.delete, on: .target, within: destination(facts)))
 }
 
-/// Both leave their directory and both arrive in the other's.
-func exchangeChecks(_ nodes: FactsByRole) -> CheckList? {
-    guard let object = nodes.object, let target = nodes.target else { return nil }
-    let destination = destination(nodes)
+/// Both objects leave their directory, and both are added to the other's.
+func exchangeChecks(_ facts: FactsByRole) -> CheckList? {
+    guard let object = facts.object, let target = facts.target else { return nil }
+    let destination = destination(facts)
     let moves = destination != .parent
     func leaving(_ kind: ObjectKind) -> Rights {
         moves && kind == .directory ? [.delete, .addSubdirectory] : .delete

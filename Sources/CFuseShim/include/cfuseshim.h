@@ -1,7 +1,6 @@
 /*
- * All that Swift sees of libfuse: own types of fixed width and functions
- * prefixed aclfs_fuse_.  libfuse's headers do not import into Swift next to
- * _GNU_SOURCE, so none is included here.
+ * The part of libfuse that Swift uses: own types of fixed width and functions prefixed aclfs_fuse_. Swift cannot
+ * import libfuse's headers next to _GNU_SOURCE, so none is included here.
  */
 #ifndef ACLFS_CFUSESHIM_H
 #define ACLFS_CFUSESHIM_H
@@ -14,18 +13,18 @@
 
 typedef struct aclfs_fuse_session aclfs_fuse_session;
 
-/* One unanswered request.  Plain data, so that a reply may be sent by another thread. */
+/* One unanswered request. It is plain data, so that another thread may send the reply. */
 struct aclfs_fuse_request {
 	aclfs_fuse_session *session;
-	/* NULL if the request is one that the library does not know. */
+	/* NULL if the library does not know the request. */
 	void *_Nullable fuse_request;
-	/* The thread that holds it, or NULL if it came through the device. */
+	/* The thread that holds it; NULL if it came through the device. */
 	void *_Nullable ring;
 	uint64_t unique;
 	uint32_t opcode;
 };
 
-/* Who asks.  The ids are fsuid and fsgid, tid is that of the thread. */
+/* The caller. The ids are fsuid and fsgid; tid is the thread. */
 struct aclfs_fuse_caller {
 	uint32_t uid, gid, tid, umask;
 };
@@ -48,7 +47,7 @@ struct aclfs_fuse_entry {
 	double attributes_valid, entry_valid;
 };
 
-/* The bits of the kernel's FOPEN_ word that we use. */
+/* The bits of the kernel's FOPEN_ word that aclfs uses. */
 enum {
 	ACLFS_FUSE_OPEN_DIRECT_IO = 1 << 0,
 	ACLFS_FUSE_OPEN_KEEP_CACHE = 1 << 1,
@@ -60,7 +59,7 @@ enum {
 struct aclfs_fuse_open {
 	uint64_t handle;
 	uint32_t flags;
-	/* Used with ACLFS_FUSE_OPEN_PASSTHROUGH only. */
+	/* Valid with ACLFS_FUSE_OPEN_PASSTHROUGH only. */
 	int32_t backing_id;
 };
 
@@ -86,9 +85,9 @@ enum {
 };
 
 enum aclfs_fuse_transport {
-	/* io_uring if the kernel offers it and the rings can be made. */
+	/* io_uring if the kernel offers it and rings can be created. */
 	ACLFS_FUSE_TRANSPORT_AUTO,
-	/* Else the mount is not served. */
+	/* io_uring, or the mount is not served. */
 	ACLFS_FUSE_TRANSPORT_URING,
 	ACLFS_FUSE_TRANSPORT_DEV,
 };
@@ -97,7 +96,7 @@ struct aclfs_fuse_configuration {
 	uint32_t masked;
 	enum aclfs_fuse_transport transport;
 	uint32_t max_background;
-	/* FUSE_PASSTHROUGH is asked for if not 0: 1, or 2 if the backing file system is stacked itself. */
+	/* Not 0: negotiate FUSE_PASSTHROUGH; 1, or 2 for a backing file system that is stacked itself. */
 	uint32_t max_stack_depth;
 	bool readdirplus;
 	bool exported;
@@ -110,11 +109,11 @@ struct aclfs_fuse_negotiated {
 	uint64_t offered, used;
 	uint32_t max_write;
 	bool parallel_dirops, killpriv_v2, passthrough, statx, expire, epoch, uring;
-	/* An errno if requests come through the device although io_uring was asked for; EOPNOTSUPP: not offered. */
+	/* The error because of which requests come through the device instead of io_uring; EOPNOTSUPP: not offered. */
 	int32_t uring_failure;
 };
 
-/* Filled in by Swift.  Every request function must answer its request exactly once. */
+/* Set by Swift. Each function answers its request exactly once. */
 struct aclfs_fuse_handlers {
 	void (*initialized)(void *userdata, const struct aclfs_fuse_negotiated *negotiated);
 	void (*lookup)(void *userdata, struct aclfs_fuse_request request, struct aclfs_fuse_caller caller,
@@ -195,7 +194,7 @@ struct aclfs_fuse_handlers {
 		      size_t input_size, size_t output_size);
 };
 
-/* ---- mounting; each gives an open descriptor of /dev/fuse or -errno ---- */
+/* ---- mounting; each returns an open descriptor of /dev/fuse or -errno ---- */
 
 enum {
 	ACLFS_FUSE_MOUNT_READ_ONLY = 1 << 0,
@@ -211,13 +210,13 @@ enum {
 	ACLFS_FUSE_MOUNT_ALLOW_OTHER = 1 << 5,
 };
 
-/* mount(2); extra is a comma-separated list of further options of the kernel's, or NULL. */
+/* mount(2); extra: a comma-separated list of further options of the kernel, or NULL. */
 int aclfs_fuse_mount(const char *source, const char *mountpoint, uint32_t flags, uint32_t uid, uint32_t gid,
 		     const char *_Nullable extra);
-/* As aclfs_fuse_mount for uid 0, but attached nowhere: *mount is a descriptor of the mount, and when its last copy and
- * the last place where it was attached are gone, the mount is. extra: lines `key=value`, or NULL. */
-int aclfs_fuse_mount_nowhere(const char *source, uint32_t flags, const char *_Nullable extra, int *mount);
-/* The set-user-id helper for ordinary users. reason: what it printed, cut at `room` bytes with its NUL. */
+/* As aclfs_fuse_mount for uid 0, but detached: *mount is a descriptor of the mount. The mount ends when its last copy
+ * and its last attachment are gone. extra: lines `key=value`, or NULL. */
+int aclfs_fuse_mount_detached(const char *source, uint32_t flags, const char *_Nullable extra, int *mount);
+/* The set-user-id helper for ordinary users. reason: its output, cut at `room` bytes with its NUL. */
 int aclfs_fuse_mount_by_helper(const char *source, const char *mountpoint, uint32_t flags,
 			       const char *_Nullable extra, char *reason, size_t room);
 /* 0 or -errno. */
@@ -225,11 +224,11 @@ int aclfs_fuse_unmount(const char *mountpoint, bool lazily);
 
 /* ---- sessions ---- */
 
-/* Owns device from here on, also on failure.  userdata must outlive the session's last run. */
+/* Takes ownership of device, also on failure. userdata must exist until the session's last run ends. */
 int aclfs_fuse_session_new(const struct aclfs_fuse_handlers *handlers, void *userdata, int device,
 			   const struct aclfs_fuse_configuration *configuration,
 			   aclfs_fuse_session *_Nullable *_Nonnull session);
-/* Serves on threads of its own until unmounted or stopped and every request is answered; 0 or -errno. */
+/* Serves on its own threads until unmounted or stopped and every request is answered; 0 or -errno. */
 int aclfs_fuse_session_run(aclfs_fuse_session *session, unsigned workers);
 void aclfs_fuse_session_stop(aclfs_fuse_session *session);
 void aclfs_fuse_session_free(aclfs_fuse_session *session);
@@ -239,7 +238,7 @@ bool aclfs_fuse_session_negotiated(aclfs_fuse_session *session, struct aclfs_fus
 /* Whether the kernel has sent an INTERRUPT for a request that is not answered yet. */
 bool aclfs_fuse_interrupted(struct aclfs_fuse_request request);
 
-/* ---- replies: 0, or an errno if the kernel did not take it (ENOENT: the caller was killed) ---- */
+/* ---- replies: 0, or an errno if the kernel did not accept it (ENOENT: the caller was killed) ---- */
 
 int aclfs_fuse_reply_error(struct aclfs_fuse_request request, int error);
 int aclfs_fuse_reply_done(struct aclfs_fuse_request request);
@@ -257,7 +256,7 @@ int aclfs_fuse_reply_offset(struct aclfs_fuse_request request, int64_t offset);
 int aclfs_fuse_reply_ioctl(struct aclfs_fuse_request request, int32_t result, const void *_Nullable output,
 			   size_t size);
 
-/* Append one entry to a directory listing: its size, or 0 if it does not fit. */
+/* Append an entry to a directory listing. Return its size, or 0 if it does not fit. */
 size_t aclfs_fuse_add_dirent(void *buffer, size_t room, const char *name, uint64_t ino, uint32_t type,
 			     uint64_t offset);
 size_t aclfs_fuse_add_direntplus(void *buffer, size_t room, const char *name, const struct aclfs_fuse_entry *entry,

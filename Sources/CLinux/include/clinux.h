@@ -1,11 +1,10 @@
 #ifndef ACLFS_CLINUX_H
 #define ACLFS_CLINUX_H
 
-/* What Swift sees of the C library beyond POSIX. Only fixed-width types and our own structs cross this
- * border: a header that needs _GNU_SOURCE cannot be imported beside Swift's own view of glibc.
- *
- * Every function returns a value or -errno, never the global errno, which the Swift runtime may disturb
- * between the call and the look. Lengths are bytes. */
+/* The part of the C library beyond POSIX that Swift uses. Only fixed-width types and own structs are in this header:
+ * Swift cannot import one that needs _GNU_SOURCE beside its own view of glibc.  Each function returns a value or
+ * -errno, never the global errno, which the Swift runtime may change between the call and the test. Lengths are in
+ * bytes. */
 
 #include <stdint.h>
 
@@ -95,6 +94,7 @@ static const uint64_t aclfs_MS_REC = 0x4000;
 static const uint64_t aclfs_MS_PRIVATE = 0x40000;
 static const uint64_t aclfs_MS_RELATIME = 0x200000;
 static const uint64_t aclfs_MS_STRICTATIME = 0x1000000;
+static const uint64_t aclfs_MS_NOSYMFOLLOW = 0x100;
 
 static const int32_t aclfs_MNT_FORCE = 1;
 static const int32_t aclfs_MNT_DETACH = 2;
@@ -118,11 +118,11 @@ struct aclfs_status {
 };
 
 int32_t aclfs_openat(int32_t dir, const char *name, int32_t flags, uint32_t mode);
-/* Opens the object of any descriptor again; the name in /proc is made on the stack. */
+/* Opens the object of any descriptor again. The name in /proc is built on the stack. */
 int32_t aclfs_reopen(int32_t fd, int32_t flags);
 int32_t aclfs_dup(int32_t fd);
 int32_t aclfs_memory_file(const char *name);
-/* A pipe whose ends neither block nor outlive exec: ends[0] is read. */
+/* A pipe with ends that do not block and are closed on exec; ends[0] is for reading. */
 int32_t aclfs_wake_pipe(int32_t *ends);
 int32_t aclfs_name_to_handle(int32_t dir, const char *name, int32_t flags, int32_t *type, uint8_t *bytes,
                              uint32_t *count);
@@ -133,35 +133,35 @@ int32_t aclfs_mkdirat(int32_t dir, const char *name, uint32_t mode);
 int32_t aclfs_mknodat(int32_t dir, const char *name, uint32_t mode, uint64_t device);
 int32_t aclfs_symlinkat(const char *target, int32_t dir, const char *name);
 int32_t aclfs_linkat(int32_t dir, const char *name, int32_t new_dir, const char *new_name, int32_t flags);
-/* Gives the object of a descriptor a name, with the capability (AT_EMPTY_PATH) or without it (/proc). */
+/* Links the object of a descriptor, with the capability (AT_EMPTY_PATH) or without it (/proc). */
 int32_t aclfs_link_descriptor(int32_t fd, int32_t new_dir, const char *new_name);
 int32_t aclfs_unlinkat(int32_t dir, const char *name, int32_t flags);
 int32_t aclfs_renameat2(int32_t dir, const char *name, int32_t new_dir, const char *new_name, uint32_t flags);
 int64_t aclfs_readlinkat(int32_t dir, const char *name, void *_Nullable buffer, uint64_t size);
 int32_t aclfs_chmod(int32_t fd, uint32_t mode);
 int32_t aclfs_chown(int32_t fd, uint32_t uid, uint32_t gid);
-/* atime then mtime, as utimensat(2) takes them (UTIME_NOW and UTIME_OMIT included). */
+/* atime and mtime, as for utimensat(2), with UTIME_NOW and UTIME_OMIT. */
 int32_t aclfs_utimens(int32_t fd, const int64_t *sec, const int64_t *nsec);
 static const int64_t aclfs_UTIME_NOW = 0x3fffffff;
 static const int64_t aclfs_UTIME_OMIT = 0x3ffffffe;
 
-/* A copy of the descriptor's mount without what is mounted below it, attached nowhere (O_PATH). Needs
- * CAP_SYS_ADMIN. */
+/* A detached copy of the descriptor's mount without the mounts below it (O_PATH). Needs CAP_SYS_ADMIN. */
 int32_t aclfs_clone_mount(int32_t fd);
-/* Of a mount that is attached nowhere; it gets private, too. files: -1 = as they are, 0 = relatime, 1 = noatime, 2 = strictatime. */
+/* Sets the access times of a detached mount and makes it private. files: -1 = as they are, 0 = relatime, 1 =
+ * noatime, 2 = strictatime. */
 int32_t aclfs_set_access_times(int32_t mount, int32_t files, int32_t leaves_directories);
-/* Attaches a mount that is attached nowhere beneath the topmost mount on a path. -EINVAL before Linux 6.5. */
+/* Attaches a detached mount beneath the topmost mount on a path. -EINVAL before Linux 6.5. */
 int32_t aclfs_attach_beneath(int32_t mount, const char *place);
-/* umount2(2) of the mount of whose top the descriptor (O_PATH will do) is, also beneath another one. */
+/* umount2(2) of the mount whose root the descriptor is open on (O_PATH is enough), also beneath another mount. */
 int32_t aclfs_umount_of(int32_t fd, int32_t flags);
 /* Closes every descriptor from `first` on. */
 int32_t aclfs_close_from(uint32_t first);
-/* setns(2) into a mount namespace, before any thread is started. */
+/* setns(2) into a mount namespace. Call it before any thread is started. */
 int32_t aclfs_enter_mount_namespace(int32_t fd);
 
 /* --- Data --- */
 
-/* Whether anybody has the regular file open for writing, or mapped through such a descriptor: 1, 0 or -errno. */
+/* Whether any process has the regular file open for writing, or mapped through such a descriptor: 1, 0 or -errno. */
 int32_t aclfs_is_open_for_writing(int32_t fd);
 int32_t aclfs_ftruncate(int32_t fd, int64_t size);
 int32_t aclfs_truncate(int32_t fd, int64_t size);
@@ -189,8 +189,8 @@ int64_t aclfs_getdents(int32_t fd, void *_Nullable buffer, uint64_t size);
 static const uint32_t aclfs_dirent_inode_at = 0, aclfs_dirent_next_at = 8, aclfs_dirent_length_at = 16,
                       aclfs_dirent_type_at = 18, aclfs_dirent_name_at = 19;
 
-/* --- Extended attributes: of a real descriptor (f), of any descriptor through /proc (p), by path not
- * following a symlink (l), by directory and name (at), of a directory by any descriptor (d). --- */
+/* --- Extended attributes: of a real descriptor (f), of any descriptor through /proc (p), by path without following
+ * a symlink (l), by directory and name (at), of a directory by any descriptor (d). --- */
 
 int64_t aclfs_fgetxattr(int32_t fd, const char *name, void *_Nullable value, uint64_t size);
 int64_t aclfs_pgetxattr(int32_t fd, const char *name, void *_Nullable value, uint64_t size);
@@ -209,7 +209,7 @@ int32_t aclfs_fremovexattr(int32_t fd, const char *name);
 int32_t aclfs_premovexattr(int32_t fd, const char *name);
 int32_t aclfs_lremovexattr(const char *path, const char *name);
 
-/* --- The flag ioctls of ext4 and its kin --- */
+/* --- The flag ioctls of ext4 and others --- */
 
 struct aclfs_fsxattr {
   uint32_t flags, extent_size, extents, project, cow_extent_size;
@@ -233,111 +233,113 @@ int32_t aclfs_gettid(void);
 const char *aclfs_errno_name(int32_t code);
 /* Writes a NUL-terminated message. */
 void aclfs_errno_text(int32_t code, char *buffer, uint64_t size);
-/* Of the calling thread; longer names are cut at the kernel's 15 bytes. */
+/* Names the calling thread; longer names are cut at the kernel's 15 bytes. */
 void aclfs_name_thread(const char *name);
-/* A lock whose writers are not starved by readers; `lock` is a pthread_rwlock_t. */
+/* Initializes a pthread_rwlock_t that prefers writers. */
 int32_t aclfs_rwlock_init(void *lock);
-/// Initialises a pthread_mutex_t that spins for a moment before it sleeps.
+/// Initializes a pthread_mutex_t that spins for a moment before it sleeps.
 void aclfs_mutex_init(void *lock);
-/* Locks a pthread_mutex_t, or gives up after so many nanoseconds: 0 or -ETIMEDOUT. */
+/* Locks a pthread_mutex_t, or returns -ETIMEDOUT after this time. */
 int32_t aclfs_mutex_lock_within(void *lock, uint64_t nanoseconds);
-/* What the calling thread carries; NULL in a new thread. */
+/* The mark of the calling thread; NULL in a new thread. */
 void *_Nullable aclfs_thread_mark(void);
 void aclfs_set_thread_mark(void *_Nullable value);
-/* The calling thread may run on every processor that the first thread may run on. */
+/* Lets the calling thread run on every processor that the first thread may run on. */
 void aclfs_leave_processor(void);
 
-/* Forks twice and leaves the terminal's session. Returns 1 in the original process, with the end of a
- * pipe to read what the daemon reports, and 0 in the daemon, with the end to write it. */
+/* Forks twice and leaves the terminal's session. Returns 1 in the original process, with the reading end of a pipe,
+ * and 0 in the daemon, with the writing end. */
 int32_t aclfs_fork_daemon(int32_t *pipe_end);
 /* Points the descriptors `first` to 2 at /dev/null. */
 int32_t aclfs_silence(int32_t first);
 
 /* --- Control: a SOCK_SEQPACKET socket with a name, one message per packet (control.c) --- */
 
-/* Binds, opens to all and listens; the path must be free. */
+/* Binds, allows every user to connect and listens; the path must not exist. */
 int32_t aclfs_control_listen(const char *path, int32_t backlog);
 int32_t aclfs_control_accept(int32_t fd);
 int32_t aclfs_control_connect(const char *path, uint32_t milliseconds);
-/* Who connected or, on a client's side, who listens; as the kernel knows them. */
+/* The peer according to the kernel: the process that connected or, for a client, the one that listens. */
 int32_t aclfs_control_peer(int32_t fd, int32_t *pid, uint32_t *uid, uint32_t *gid);
-/* For each receive and each send. */
+/* The timeout of each receive and each send. */
 int32_t aclfs_control_timeout(int32_t fd, uint32_t milliseconds);
-/* Whether the other end may send descriptors; from the beginning it may not, before Linux 6.16 it always may. */
+/* Whether the peer may send descriptors. By default it may not; before Linux 6.16 it always may. */
 void aclfs_control_take_descriptors(int32_t fd, int32_t yes);
-/* One message without the descriptors that came along; 0 at the end of the connection, -EMSGSIZE for one longer than the
- * buffer. */
+/* One message without its descriptors; 0 at the end of the connection, -EMSGSIZE for one longer than the buffer. */
 int64_t aclfs_control_receive(int32_t fd, void *buffer, uint64_t size);
 int64_t aclfs_control_send(int32_t fd, const void *buffer, uint64_t size);
-/* With descriptors, ACLFS_CONTROL_DESCRIPTORS at most; those received close on exec and are the caller's. */
+/* With at most ACLFS_CONTROL_DESCRIPTORS descriptors. Received ones are closed on exec and belong to the caller. */
 #define ACLFS_CONTROL_DESCRIPTORS 2
 int64_t aclfs_control_send_with(int32_t fd, const void *buffer, uint64_t size, const int32_t *descriptors,
                                 uint32_t count);
 int64_t aclfs_control_receive_with(int32_t fd, void *buffer, uint64_t size, int32_t *descriptors, uint32_t *count);
 int32_t aclfs_control_shutdown(int32_t fd);
 
-/* --- Privilege of the calling thread (privilege.c); threads inherit what their starter has. --- */
+/* --- Privileges of the calling thread (privilege.c); new threads inherit them. --- */
 
 static const int32_t aclfs_CAP_SYS_RESOURCE = 24;
 static const int32_t aclfs_CAP_SETUID = 7;
 static const int32_t aclfs_CAP_SETPCAP = 8;
 
-/* Takes a capability out of all five sets, for good. -EPERM without CAP_SETPCAP. */
+/* Removes a capability from all five sets, for good. -EPERM without CAP_SETPCAP. */
 int32_t aclfs_drop_capability(int32_t capability);
-/* Whether the calling thread may use it now: 1 or 0. */
+/* Whether the calling thread may use the capability now: 1 or 0. */
 int32_t aclfs_has_capability(int32_t capability);
-/* From here on a change of user ids leaves the capabilities as they are. -EPERM without CAP_SETPCAP. */
+/* Changes of user ids keep the capabilities from now on. -EPERM without CAP_SETPCAP. */
 int32_t aclfs_keep_capabilities(void);
-/* The user id that file systems see. Returns the one before; says nothing of success, so ask again with
+/* Sets the user id for file systems and returns the one before. It does not report errors: call it again with
  * UINT32_MAX, which changes nothing. */
 uint32_t aclfs_setfsuid(uint32_t uid);
 /* Leaves all supplementary groups. */
 int32_t aclfs_leave_groups(void);
 
-/* --- Walls around a command (confine.c) --- */
+/* --- Confinement of a command (confine.c) --- */
 
 static const int32_t aclfs_CLONE_NEWNS = 0x00020000, aclfs_CLONE_NEWIPC = 0x08000000,
                      aclfs_CLONE_NEWUSER = 0x10000000, aclfs_CLONE_NEWPID = 0x20000000;
 
-/* unshare(2), before any thread is started. */
+/* unshare(2). Call it before any thread is started. */
 int32_t aclfs_unshare(int32_t namespaces);
-/* As aclfs_clone_mount, with what is mounted below. */
+/* As aclfs_clone_mount, with the mounts below it. */
 int32_t aclfs_clone_tree(int32_t fd);
-/* Attaches a mount that is attached nowhere, or a copy, onto what the second descriptor (O_PATH will do) is open on. */
+/* Attaches a detached mount or copy onto the object of the second descriptor (O_PATH is enough). */
 int32_t aclfs_attach_mount(int32_t mount, int32_t place);
-/* A new tmpfs, attached nowhere: to be filled, or empty and read-only. */
+/* A new detached tmpfs: writable, or empty and read-only. */
 int32_t aclfs_small_mount(int32_t writable);
-/* On the mount of whose top the descriptor is, and on all below, no devices can be opened any more. -ENOSYS before Linux 5.12. */
+/* Forbids opening devices on this mount and all mounts below it. The descriptor is open on the mount's root. -ENOSYS
+ * before Linux 5.12. */
 int32_t aclfs_forbid_devices(int32_t mount);
-/* On that mount alone they can again. */
+/* Allows opening devices on this mount only. */
 int32_t aclfs_allow_devices(int32_t mount);
-/* fork(2), before any thread is started. */
+/* fork(2). Call it before any thread is started. */
 int32_t aclfs_fork(void);
 /* The signal that the calling process gets when its parent ends; 0 = none. */
 int32_t aclfs_end_with_parent(int32_t number);
-/* Nobody without capabilities traces the calling process or looks into its /proc. */
+/* Processes without capabilities can no longer trace the calling process or read its /proc directory. */
 int32_t aclfs_hide_process(void);
-/* No capability in any set, none by root's id at exec, no new privileges: for good. Needs CAP_SETPCAP. */
+/* Removes all capabilities, those of root at exec, and new privileges: for good. Needs CAP_SETPCAP. */
 int32_t aclfs_give_up_privileges(void);
 int32_t aclfs_new_session_keyring(void);
-/* No process from here on types into a terminal, or makes a snapshot or deletes a subvolume on btrfs, by a seccomp filter (requests.c);
-   needs no_new_privs or CAP_SYS_ADMIN. */
+/* Installs a seccomp filter (requests.c): no typing into a terminal, no snapshots or deletions of subvolumes on
+ * btrfs. Needs no_new_privs or CAP_SYS_ADMIN. */
 int32_t aclfs_filter_requests(void);
-/* Signals, which must be blocked, as something to poll and read. */
+/* A descriptor to poll and read blocked signals. */
 int32_t aclfs_signal_descriptor(const int32_t *numbers, uint32_t count);
-/* Its number; `code` as sigaction(2) has it: above 0 if the kernel sent it of its own accord. */
+/* The number of the next signal; `code` as in sigaction(2): above 0 if the kernel sent the signal by itself. */
 int32_t aclfs_next_signal(int32_t fd, int32_t *code);
 /* F_GETFL. */
 int32_t aclfs_descriptor_flags(int32_t fd);
-/* A pidfd of whoever connected, or listens; -ENOPROTOOPT before Linux 6.5. */
+/* A pidfd of the peer; -ENOPROTOOPT before Linux 6.5. */
 int32_t aclfs_control_peer_process(int32_t fd);
 /* Of a pidfd: 1 or 0. */
 int32_t aclfs_is_process_alive(int32_t process);
 /* A pidfd; -ENOSYS before Linux 5.3. */
 int32_t aclfs_open_process(int32_t pid);
-/* The directory of the kernel's FUSE connections (fusectl), from where it is mounted; else one of its own, which needs CAP_SYS_ADMIN. */
+/* The directory of the kernel's FUSE connections (fusectl), where it is mounted, else of an own mount, which needs
+ * CAP_SYS_ADMIN. */
 int32_t aclfs_fuse_connections(void);
-/* The user namespace of a pidfd's process, as a descriptor. Fails before Linux 6.11, and for who may not look at the process. */
+/* The user namespace of a pidfd's process, as a descriptor. Fails before Linux 6.11, and without access to the
+ * process. */
 int32_t aclfs_user_namespace(int32_t process);
 
 #pragma clang assume_nonnull end

@@ -1,15 +1,19 @@
 import ACLFormats
 import ToolSupport
 
-/// `aclfs backup`: what is left out of backups (docs/backup.md).
-/// - Parameter workingDirectory: as the shell calls it.
-/// - Parameter isTerminal: whether standard output is one.
+/// `aclfs backup`: excludes objects from backups (docs/backup.md).
+/// - Parameters:
+///   - arguments: after the command's name.
+///   - workingDirectory: the path that the shell shows.
+///   - isTerminal: whether standard output is a terminal.
+/// - Returns: the exit status.
 package func runBackup(arguments: [[UInt8]], workingDirectory: [UInt8], isTerminal: Bool) -> Int32 {
     return runBackup(
         arguments: arguments, sink: .standard, files: LinuxFiles(), workingDirectory: workingDirectory,
         isTerminal: isTerminal)
 }
 
+/// The same with other streams and files, for tests.
 package func runBackup<Files: BackupFiles>(
     arguments: [[UInt8]], sink: OutputSink, files: Files, workingDirectory: [UInt8], isTerminal: Bool
 ) -> Int32 {
@@ -33,7 +37,7 @@ package func runBackup<Files: BackupFiles>(
     var states: [JSON] = []
     func perform(_ path: [UInt8]) throws(AttributeFailure) {
         let node: Files.Node
-        // A link is an object of its own; backups save it as one.
+        // Backups store a link as an object of its own.
         do { node = try files.open(path, followsLink: false) } catch { throw .system(error) }
         switch parsed.verb {
         case .exclude: try files.excludeFromBackup(node)

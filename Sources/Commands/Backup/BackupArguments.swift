@@ -1,7 +1,8 @@
 import ACLFormats
 
-/// What a command line of `aclfs backup` asks for.
+/// A command line of `aclfs backup`.
 package struct BackupArguments: Sendable, Hashable {
+    /// The first word.
     package enum Verb: String, CaseIterable, Sendable { case exclude, include, status, list }
     package var verb: Verb
     package var format = BackupListFormat.lines
@@ -17,7 +18,9 @@ package struct BackupArguments: Sendable, Hashable {
                aclfs backup list [-0] [--format=null|lines|rsync|tar|restic|borg] PATH...
         """
 
-    /// The arguments behind the command's name; `nil` when help is asked for.
+    /// - Parameter arguments: after the command's name.
+    /// - Returns: `nil` for help.
+    /// - Throws: the command line is wrong.
     package static func parse(_ arguments: [[UInt8]]) throws(UsageError) -> BackupArguments? {
         let words = Verb.allCases.map(\.rawValue)
         guard let first = arguments.first else { throw UsageError("one of \(words.joined(separator: ", ")) is needed") }

@@ -1,13 +1,14 @@
 import Glibc
 
-/// `aclfs backup`: hands over what only the process knows.
+/// `aclfs backup` with the working directory and standard output of the process.
 package enum BackupCommand {
-    /// - Parameter arguments: as bytes.
+    /// - Parameter arguments: after the command's name, as bytes.
+    /// - Returns: the exit status.
     package static func run(_ arguments: [[UInt8]]) -> Int32 {
         runBackup(arguments: arguments, workingDirectory: workingDirectory(), isTerminal: isatty(STDOUT_FILENO) == 1)
     }
 
-    /// The path that the shell shows, symlinks included, if it is true: restic uses the same.
+    /// The path that the shell shows, symlinks included, if it is correct. restic uses the same.
     private static func workingDirectory() -> [UInt8] {
         var (here, shown) = (stat(), stat())
         if let text = getenv("PWD"), text[0] == CChar(UInt8(ascii: "/")), stat(text, &shown) == 0, stat(".", &here) == 0,

@@ -2,16 +2,16 @@ import ACLFormats
 import LinuxSystem
 import ToolSupport
 
-/// The walk of `aclfs backup list`: the topmost excluded objects below the operands, in the order in which the file
-/// system gives them, so that nothing is kept but the way down (`TreeWay`).
+/// The walk of `aclfs backup list`: the topmost excluded objects below the operands, in the order of the file system. It keeps only the
+/// directories above the present one (`TreeDescent`).
 final class BackupList<Files: BackupFiles> {
-    private typealias Way = TreeWay<Files, StreamedNames<Files>>
+    private typealias Descent = TreeDescent<Files, StreamedNames<Files>>
 
     private let files: Files
     private let arguments: BackupArguments
     private let sink: OutputSink
     private let workingDirectory: [UInt8]
-    /// On a terminal names must not act.
+    /// Whether the output is a terminal, on which names are escaped.
     private let isShown: Bool
     private var pending: [UInt8] = []
     private var exitStatus: Int32 = 0
@@ -44,32 +44,32 @@ final class BackupList<Files: BackupFiles> {
     }
 
     private func walk(_ root: Files.Node, _ operand: [UInt8], _ status: ObjectStatus) {
-        var way = Way(files, root, of: operand, followsLinks: false)
-        way.enter(root, named: [], status.identity, StreamedNames(files))
-        way.walk(fail: { complain($0, $1) }) { way, name, directory in
-            visit(name, in: directory, operand, device: status.device, &way)
+        var descent = Descent(files, root, of: operand, followsLinks: false)
+        descent.enter(root, named: [], status.identity, StreamedNames(files))
+        descent.walk(fail: { complain($0, $1) }) { descent, name, directory in
+            visit(name, in: directory, operand, device: status.device, &descent)
             return !isStopped
         }
     }
 
     private func visit(
-        _ name: [UInt8], in directory: Files.Node, _ operand: [UInt8], device: UInt64, _ way: inout Way
+        _ name: [UInt8], in directory: Files.Node, _ operand: [UInt8], device: UInt64, _ descent: inout Descent
     ) {
         do {
             let node = try files.open(name, in: directory, followsLink: false)
             let status = try files.status(of: node)
-            // Another file system is another tree.
+            // The walk stays on the operand's file system.
             guard status.device == device else { return }
             do throws(AttributeFailure) {
-                // The path is long in a deep tree, and most objects need none.
+                // The path is made only for excluded objects: in a deep tree it is long.
                 if try files.isExcluded(node) {
-                    return emit(BackupListItem(operand: operand, below: way.below.isEmpty ? name : joinedPath(way.below, name)))
+                    return emit(BackupListItem(operand: operand, below: descent.below.isEmpty ? name : joinedPath(descent.below, name)))
                 }
-            } catch { complain(way.path(of: name), error.flagsMessage) }
-            if status.isDirectory { way.enter(node, named: name, status.identity, StreamedNames(files)) }
+            } catch { complain(descent.path(of: name), error.flagsMessage) }
+            if status.isDirectory { descent.enter(node, named: name, status.identity, StreamedNames(files)) }
         } catch {
-            // Removed since the directory was read.
-            if error != .noent { complain(way.path(of: name), error.text) }
+            // ENOENT: removed since the directory was read.
+            if error != .noent { complain(descent.path(of: name), error.text) }
         }
     }
 
@@ -92,7 +92,7 @@ final class BackupList<Files: BackupFiles> {
     private func flush() {
         if !pending.isEmpty { sink.output(pending) }
         pending.removeAll(keepingCapacity: true)
-        // What follows would reach nobody, and a list with a gap is worse than none.
+        // The reader is gone. A list with a gap would be worse than none.
         if !sink.isOpen() { (isStopped, exitStatus) = (true, 1) }
     }
 

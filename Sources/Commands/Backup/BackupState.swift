@@ -2,25 +2,25 @@ import ACLFormats
 import Authorization
 import LinuxSystem
 
-/// Whether and why an object is left out of backups.
+/// Whether and why an object is excluded from backups.
 struct BackupState {
     var path: [UInt8]
     var kind: ObjectKind
     var isExcludedItself: Bool
-    /// By its place in a container, as the mount's profile divides it; then it carries no mark.
+    /// Whether the layout of its container excludes it. Then it has no mark.
     var isExcludedByPlace = false
-    /// Excluded directories above it, the nearest first.
+    /// The excluded directories above it, nearest first.
     var parents: [[UInt8]] = []
     var isExcluded: Bool { isExcludedItself || !parents.isEmpty }
 
-    /// Programs that see the mark themselves, and what they must be told.
+    /// Programs that read the mark, with the option they need.
     private static let attentive = ["borg 1 (--exclude-nodump)", "borg 2", "bsdtar (--nodump)"]
 
-    /// Nobody can ask a symlink or a special file for its flags: the kernel has no way.
+    /// Whether programs see the mark. The kernel has no call that reads flags of symlinks and special files.
     private var isSeen: Bool { isExcludedItself && (kind == .file || kind == .directory) }
     private var honouring: [String] { isSeen || !parents.isEmpty ? Self.attentive : [] }
 
-    /// Programs in whose lists the object can be named: a name with a newline can be in some only (with `--from0`).
+    /// Programs whose lists can contain the object. Only some can contain a name with a newline.
     private var listing: [BackupListFormat] {
         let place = parents.first ?? path
         let item = BackupListItem(operand: [], below: Array(place.drop { $0 == UInt8(ascii: "/") }))
@@ -44,7 +44,7 @@ struct BackupState {
             lines.append(isExcludedByPlace ? "    excluded by the layout of its container" : "    excluded itself")
         }
         for parent in parents { lines.append("    excluded by its parent \(escapedName(parent))") }
-        // A program that starts below an excluded directory does not see its mark.
+        // A program that starts below an excluded directory does not read its mark.
         let start = isSeen ? nil : parents.first
         let condition = start.map { " when they start at \(escapedName($0)) or above" } ?? ""
         if honouring.isEmpty {
@@ -83,7 +83,7 @@ extension BackupFiles {
             while let end = rest.lastIndex(of: slash), rest.count > 1 {
                 rest = rest[..<max(end, rest.startIndex + 1)]
                 let parent = try open(Array(rest), followsLink: false)
-                // The mount ends here.
+                // The top of the mount is reached.
                 if try self.status(of: parent).device != status.device { break }
                 if try isExcludedHere(parent) { state.parents.append(Array(rest)) }
             }
@@ -91,7 +91,7 @@ extension BackupFiles {
         } catch { throw .system(error) }
     }
 
-    /// What is marked has this key, whichever mark it is. Who may not read it is told of no place.
+    /// Whether an excluded object has no mark. False if the caller may not read its attributes.
     private func isExcludedByPlaceAlone(_ node: Node) -> Bool {
         do throws(Errno) { return try attribute(BackupMark.excludeItem.plainName, of: node) == nil } catch { return false }
     }
@@ -103,22 +103,22 @@ extension BackupFiles {
         }
     }
 
-    /// Two keys, because a copy may go where only one of them is known; either alone excludes.
+    /// Sets two keys, because a copy may go to a system that knows only one of them. Either excludes.
     func excludeFromBackup(_ node: Node) throws(AttributeFailure) {
         let flags = try flags(of: node)
-        // What is excluded by its place alone gets a mark, so that it stays excluded when it is moved away.
+        // An object that its layout excludes gets a mark, so that it stays excluded when it is moved away.
         if flags.contains(.noDump), !isExcludedByPlaceAlone(node) { return }
         do {
             try setAttribute(BackupMark.excludeItem.plainName, of: node, to: BackupMark.excludeItem.value)
         } catch {
-            // Where the flag is shown already, to set it would do nothing.
+            // The flag is shown already: setting it would do nothing.
             if flags.contains(.noDump) { throw .system(error) }
-            // Whoever may not write attributes may still own the object.
+            // The owner may set flags without the right to write attributes.
             do throws(AttributeFailure) { return try setFlags(of: node, to: flags.union(.noDump)) } catch { _ = error }
             throw .system(error)
         }
         let robots = BackupMark.robots
-        // Symlinks take none of this name, and a full attribute space has done what counts.
+        // Optional: symlinks cannot have this attribute, and its room may be used up.
         try? setAttribute("user.\(robots.plainName)", of: node, to: robots.value)
     }
 

@@ -2,7 +2,7 @@ import ACLFormats
 import Authorization
 import ToolSupport
 
-/// What a command line of chflags asks for.
+/// A command line of chflags.
 package struct ChflagsArguments: Sendable, Hashable {
     package var change: FileFlagsChange
     package var walk = WalkOptions()
@@ -12,7 +12,9 @@ package struct ChflagsArguments: Sendable, Hashable {
 
     package static let usage = "usage: aclfs chflags [-fhvx] [-R [-H | -L | -P]] FLAGS FILE..."
 
-    /// The arguments behind the command's name; `nil` when help is asked for.
+    /// - Parameter arguments: after the command's name.
+    /// - Returns: `nil` for help.
+    /// - Throws: the command line is wrong.
     package static func parse(_ arguments: [[UInt8]]) throws(UsageError) -> ChflagsArguments? {
         let options = try LetterOptions(arguments, known: "RHLPhfvx")
         if options.wantsHelp { return nil }
@@ -32,10 +34,15 @@ package struct ChflagsArguments: Sendable, Hashable {
 }
 
 /// `aclfs chflags`: macOS' chflags(1) (docs/authorization.md 6.6).
+/// - Parameters:
+///   - arguments: after the command's name.
+///   - sink: the streams.
+/// - Returns: the exit status.
 package func runChflags(arguments: [[UInt8]], sink: OutputSink = .standard) -> Int32 {
     return runChflags(arguments: arguments, sink: sink, files: LinuxFiles())
 }
 
+/// The same with other files, for tests.
 package func runChflags<Files: ToolFiles>(arguments: [[UInt8]], sink: OutputSink, files: Files) -> Int32 {
     let parsed: ChflagsArguments
     do {
@@ -58,7 +65,7 @@ package func runChflags<Files: ToolFiles>(arguments: [[UInt8]], sink: OutputSink
     func change(_ node: Files.Node, _ path: [UInt8]) throws(AttributeFailure) {
         let before = try files.flags(of: node)
         let after = parsed.change.applied(to: before)
-        // A change of nothing asks nothing and is nobody's to refuse.
+        // Without a change there is no request, and so no refusal.
         if after.symmetricDifference(before).subtracting(.synthetic).isEmpty { return }
         try files.setFlags(of: node, to: after)
         switch parsed.verbosity {

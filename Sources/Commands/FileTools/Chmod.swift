@@ -4,6 +4,10 @@ import LinuxSystem
 import ToolSupport
 
 /// `aclfs chmod`: macOS' chmod(1) with its exit codes (docs/authorization.md 7.5, 7.6, Q9).
+/// - Parameters:
+///   - arguments: after the command's name.
+///   - sink: the streams.
+/// - Returns: the exit status.
 package func runChmod(arguments: [[UInt8]], sink: OutputSink = .standard) -> Int32 {
     let umask = Syscall.umask(0o077)
     Syscall.umask(umask)
@@ -12,6 +16,7 @@ package func runChmod(arguments: [[UInt8]], sink: OutputSink = .standard) -> Int
         umask: UInt16(truncatingIfNeeded: umask & 0o777))
 }
 
+/// The same with other files, names and umask, for tests.
 package func runChmod<Files: ToolFiles>(
     arguments: [[UInt8]], sink: OutputSink, files: Files, names: some IdentityNames, umask: UInt16
 ) -> Int32 {
@@ -45,12 +50,11 @@ private final class Chmod<Files: ToolFiles> {
     private enum Task {
         case mode(ModeChange)
         case edit(ACLEdit)
-        /// `=a` without an index: right only where there is no ACL.
+        /// `=a` without an index: allowed only on an object without an ACL.
         case replaceWithoutIndex(ACE)
     }
 
-    /// Everything that is typed is understood before anything is changed: a wrong word leaves all files as
-    /// they were, also the first of many.
+    /// Parses all arguments before the first change: a wrong word changes no file.
     func run(names: some IdentityNames) -> Int32 {
         let task: Task
         do { task = try self.task(names: names) } catch {
@@ -91,7 +95,7 @@ private final class Chmod<Files: ToolFiles> {
         }
     }
 
-    /// The final newline is not part of the text. Without any entry the list becomes an empty one.
+    /// Reads entries from standard input, without the final newline. No entry makes an empty list.
     private func entriesFromInput(names: some IdentityNames) throws(UsageError) -> [ACE] {
         guard var text = sink.input(), !text.isEmpty else { throw UsageError("-E: nothing to read on standard input") }
         if text.last == UInt8(ascii: "\n") { text.removeLast() }
@@ -101,7 +105,7 @@ private final class Chmod<Files: ToolFiles> {
         }
     }
 
-    /// Answers whether further files are to be looked at.
+    /// - Returns: whether to go on with further files.
     private func perform(
         _ task: Task, on node: Files.Node, _ path: [UInt8], _ object: ObjectStatus, names: some IdentityNames
     ) -> Bool {
@@ -128,7 +132,7 @@ private final class Chmod<Files: ToolFiles> {
         _ change: ModeChange, of node: Files.Node, _ path: [UInt8], _ object: ObjectStatus
     ) {
         let mode = change.applied(to: object.mode, isDirectory: object.isDirectory, umask: umask)
-        // Asked also where nothing changes: whether it is allowed is the file system's answer, not ours.
+        // Also without a change: the file system decides whether it is allowed.
         do { try files.setMode(of: node, to: mode) } catch {
             let reason = error == .opnotsupp && object.kind == .symlink ? "Linux has no mode for symlinks" : error.text
             return refused(path, reason)
@@ -146,7 +150,7 @@ private final class Chmod<Files: ToolFiles> {
         _ edit: ACLEdit, _ node: Files.Node, _ path: [UInt8], names: some IdentityNames
     ) -> Bool {
         do throws(AttributeFailure) {
-            // Removing needs no look, and must work where the list cannot be understood.
+            // Without reading the list: removal must work on one that this command cannot parse.
             if edit == .removeList {
                 try files.setACL(of: node, to: nil)
                 report(path)
@@ -155,7 +159,7 @@ private final class Chmod<Files: ToolFiles> {
             let acl = try files.acl(of: node, names: names)
             let result = edit.applied(to: acl)
             for diagnostic in result.diagnostics { say(path, diagnostic.message) }
-            // As coded, and against its manual page: 1 if any file is canonical (docs/authorization.md Q9).
+            // As macOS' code has it, against its manual page: 1 if any file is canonical (docs/authorization.md Q9).
             if let isCanonical = result.isCanonical {
                 if isCanonical { status = 1 }
                 if arguments.verbosity > 0 {
@@ -175,13 +179,13 @@ private final class Chmod<Files: ToolFiles> {
 
     private func report(_ path: [UInt8]) { if arguments.verbosity > 0 { sink.line(escapedName(path)) } }
 
-    /// What there is to say about one file, -f or not (docs/authorization.md 7.6).
+    /// Reports a problem with one file, also with -f (docs/authorization.md 7.6).
     private func say(_ path: [UInt8], _ reason: String) {
         status = 1
         sink.complain(path, reason)
     }
 
-    /// The system refused: silenced by -f, exit status included (docs/authorization.md 7.6).
+    /// Reports a refusal of the system. -f silences it, exit status included (docs/authorization.md 7.6).
     private func refused(_ path: [UInt8], _ reason: String) {
         if !arguments.isQuiet { say(path, reason) }
     }

@@ -1,22 +1,23 @@
 import ACLFormats
 import Authorization
 
-/// What a command line of chmod asks for (docs/authorization.md 7.5). Hand-made: `+a#` is no option in the
-/// sense of any option parser, and `-w` is a mode.
+/// A command line of chmod (docs/authorization.md 7.5). No option parser reads it: `+a#` is no option, and `-w` is a mode.
 package struct ChmodArguments: Sendable, Hashable {
+    /// The requested change.
     package enum Change: Sendable, Hashable {
         case mode(ModeChange)
-        /// `+a`, `+ai`, `+a#`, `+ai#`; without an index at the canonical place.
+        /// `+a`, `+ai`, `+a#`, `+ai#`; without an index, at the canonical position.
         case add(text: [UInt8], index: Int?, inherited: Bool)
         /// `-a`
         case subtract(text: [UInt8])
         /// `-a#`
         case remove(index: Int)
-        /// `=a#`; `=a` is for objects without an ACL only.
+        /// `=a#`; `=a` only for objects without an ACL.
         case replace(text: [UInt8], index: Int?)
         /// `-E -C -i -I -N`
         case whole(Whole)
     }
+    /// A change of the whole list, by its letter.
     package enum Whole: Character, Sendable, Hashable, CaseIterable {
         case fromInput = "E"
         case checkCanonical = "C"
@@ -27,7 +28,7 @@ package struct ChmodArguments: Sendable, Hashable {
     package var change: Change
     package var walk = WalkOptions()
     package var isQuiet = false
-    /// How often -v was given.
+    /// The number of -v.
     package var verbosity = 0
     package var warnings: [String] = []
     package var paths: [[UInt8]] = []
@@ -41,19 +42,21 @@ package struct ChmodArguments: Sendable, Hashable {
         """
     private static let letters = "RHLPhfvECiIN"
 
-    /// The arguments behind the command's name; `nil` when help is asked for.
+    /// - Parameter arguments: after the command's name.
+    /// - Returns: `nil` for help.
+    /// - Throws: the command line is wrong.
     package static func parse(_ arguments: [[UInt8]]) throws(UsageError) -> ChmodArguments? {
         var parsed = ChmodArguments(change: .whole(.removeList))
         var rest = arguments[...]
         var whole: [Whole] = []
         var verb: [UInt8]?
         while let argument = rest.first, argument.first == UInt8(ascii: "-"), argument.count > 1 {
-            // `-a`, `-a#` and modes such as `-w` are what is to be done, not how.
+            // `-a`, `-a#` and modes such as `-w` are changes, not options.
             if isVerbOrMode(argument) { break }
             rest = rest.dropFirst()
             if argument.elementsEqual("--".utf8) { break }
             if argument.elementsEqual("--help".utf8) { return nil }
-            // An option, too; alone it asks for nothing, and most who type it want help.
+            // -h is an option, but alone it means help.
             if arguments.count == 1, argument.elementsEqual("-h".utf8) { return nil }
             for letter in argument.dropFirst() {
                 if let known = Whole(rawValue: Character(UnicodeScalar(letter))) {

@@ -3,12 +3,17 @@ import Authorization
 import LinuxSystem
 import ToolSupport
 
-/// `aclfs ls`: macOS' ls(1) as far as docs/authorization.md 7.2 has it.
+/// `aclfs ls`: the part of macOS' ls(1) that docs/authorization.md 7.2 describes.
+/// - Parameters:
+///   - arguments: after the command's name.
+///   - sink: the streams.
+/// - Returns: the exit status.
 package func runLs(arguments: [[UInt8]], sink: OutputSink = .standard) -> Int32 {
     return runLs(
         arguments: arguments, sink: sink, files: LinuxFiles(), names: SystemNames(), clock: .system)
 }
 
+/// The same with other files, names and clock, for tests.
 package func runLs<Files: ToolFiles>(
     arguments: [[UInt8]], sink: OutputSink, files: Files, names: some IdentityNames, clock: Clock
 ) -> Int32 {
@@ -28,14 +33,14 @@ package func runLs<Files: ToolFiles>(
 }
 
 private final class Listing<Files: ToolFiles, Names: IdentityNames> {
-    /// What is shown of an object. Nothing stays open for it: there may be more of them than a process may open.
+    /// An object to show. It holds no descriptor: a directory may have more objects than a process may open.
     struct Item {
         var shownName: [UInt8]
         var status: ObjectStatus
-        /// In the long form.
+        /// Set in the long form.
         var row: LongRow?
     }
-    private typealias Way = TreeWay<Files, SortedNames<Files.Node>>
+    private typealias Descent = TreeDescent<Files, SortedNames<Files.Node>>
 
     let arguments: LsArguments
     let sink: OutputSink
@@ -53,7 +58,7 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
         self.clock = clock
     }
 
-    /// What is not a directory first, then each directory under its name.
+    /// Lists the operands that are no directories, then each directory under its name.
     func run() -> Int32 {
         var items: [Item] = []
         var directories: [[UInt8]] = []
@@ -72,7 +77,7 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
     }
 
     private func open(operand path: [UInt8]) throws(Errno) -> (Files.Node, ObjectStatus) {
-        // The long form shows a link as what it is, the short form shows where it leads.
+        // The long form shows a link itself, the short form its target.
         let follows = arguments.followsAll || !arguments.isLong && !arguments.listsDirectories
         if follows, let node = try? files.open(path, followsLink: true) { return (node, try files.status(of: node)) }
         let node = try files.open(path, followsLink: false)
@@ -80,7 +85,7 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
     }
 
     private func open(_ name: [UInt8], in directory: Files.Node) throws(Errno) -> (Files.Node, ObjectStatus) {
-        // A link that leads nowhere is still there.
+        // A link that leads nowhere is shown itself.
         if arguments.followsAll, let node = try? files.open(name, in: directory, followsLink: true) {
             return (node, try files.status(of: node))
         }
@@ -88,27 +93,27 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
         return (node, try files.status(of: node))
     }
 
-    /// A directory and, with -R, those below it, each under its name.
+    /// Lists a directory and, with -R, those below it, each under its name.
     private func list(_ operand: [UInt8], isNamed: Bool) {
         guard let (root, status) = attempt(operand, { () throws(Errno) in try open(operand: operand) }) else { return }
-        var way = Way(files, root, of: operand, followsLinks: arguments.followsAll)
-        list(root, named: [], operand, status.identity, isNamed: isNamed, &way)
-        way.walk(fail: { complain($0, $1) }) { way, name, directory in
-            let path = way.path(of: name)
+        var descent = Descent(files, root, of: operand, followsLinks: arguments.followsAll)
+        list(root, named: [], operand, status.identity, isNamed: isNamed, &descent)
+        descent.walk(fail: { complain($0, $1) }) { descent, name, directory in
+            let path = descent.path(of: name)
             guard let (node, status) = attempt(path, { () throws(Errno) in try open(name, in: directory) }) else { return true }
-            if way.contains(status.identity) {
+            if descent.contains(status.identity) {
                 complain(path, Errno.loop.text)
             } else {
-                list(node, named: name, path, status.identity, isNamed: true, &way)
+                list(node, named: name, path, status.identity, isNamed: true, &descent)
             }
             return true
         }
     }
 
-    /// Shows one directory. Those in it are left to the walk.
+    /// Lists one directory. The walk lists those below it.
     private func list(
         _ directory: Files.Node, named name: [UInt8], _ path: [UInt8], _ identity: ObjectIdentity, isNamed: Bool,
-        _ way: inout Way
+        _ descent: inout Descent
     ) {
         guard var found = attempt(path, { () throws(Errno) in try files.names(in: directory) }) else { return }
         let dot = UInt8(ascii: ".")
@@ -131,7 +136,7 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
         print(items)
         guard arguments.isRecursive else { return }
         let below = items.filter { $0.status.isDirectory && $0.shownName != [dot] && $0.shownName != [dot, dot] }
-        way.enter(directory, named: name, identity, SortedNames(below.map(\.shownName)))
+        descent.enter(directory, named: name, identity, SortedNames(below.map(\.shownName)))
     }
 
     private func item(_ node: Files.Node, _ path: [UInt8], shown name: [UInt8], _ status: ObjectStatus) -> Item {
@@ -158,7 +163,7 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
         let attributes = listableAttributes(of: node)
         var mark = " "
         if !(acl?.entries.isEmpty ?? true) { mark = "+" }
-        // The mark of attributes hides that of an ACL (docs/authorization.md 7.2).
+        // `@` takes precedence over `+` (docs/authorization.md 7.2).
         if !attributes.isEmpty { mark = "@" }
         var row = LongRow(mode: modeText(kind: status.kind, mode: status.mode) + mark)
         row.links = String(status.linkCount)
@@ -194,14 +199,14 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
         return names.name(of: identity).map { escapedName($0.name.utf8) } ?? String(number)
     }
 
-    /// What a person attached, not what the system keeps: labels and the ACL itself have other places.
+    /// The attributes without those of the system, such as labels and the ACL itself.
     private func listableAttributes(of node: Files.Node) -> [[UInt8]] {
         let all = (try? files.attributeNames(of: node)) ?? []
         return all.filter { !$0.starts(with: "system.".utf8) && !$0.starts(with: "security.".utf8) }
             .sorted { $0.lexicographicallyPrecedes($1) }
     }
 
-    /// Other file systems have neither ACLs nor flags, and ls is used on them too.
+    /// nil also on other file systems, which have neither ACLs nor flags.
     private func readable<Value>(
         _ path: [UInt8], _ body: () throws(AttributeFailure) -> Value
     ) -> Value? {

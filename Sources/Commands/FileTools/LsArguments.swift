@@ -1,14 +1,14 @@
-/// What a command line of ls asks for: the part of macOS' ls(1) that shows what aclfs keeps.
+/// A command line of ls: the part of macOS' ls(1) that shows what aclfs stores.
 struct LsArguments: Sendable, Hashable {
     enum Names: Sendable { case visible, almostAll, all }
     var isLong = false
-    /// -e: the entries of ACLs, below each line of -l.
+    /// -e: entries of ACLs, below each line of -l.
     var showsACL = false
     /// -O: file flags, as a column of -l.
     var showsFlags = false
     /// -@: names and sizes of extended attributes, below each line of -l.
     var showsAttributes = false
-    /// -d: directories themselves, not what they contain.
+    /// -d: directories themselves, not their contents.
     var listsDirectories = false
     var names = Names.visible
     var isRecursive = false
@@ -19,7 +19,9 @@ struct LsArguments: Sendable, Hashable {
 
     static let usage = "usage: aclfs ls [-1@ALORadeln] [FILE...]"
 
-    /// The arguments behind the command's name; `nil` when help is asked for.
+    /// - Parameter arguments: after the command's name.
+    /// - Returns: `nil` for help.
+    /// - Throws: the command line is wrong.
     static func parse(_ arguments: [[UInt8]]) throws(UsageError) -> LsArguments? {
         let options = try LetterOptions(arguments, known: "1@ALORadeln")
         if options.wantsHelp { return nil }
@@ -35,9 +37,9 @@ struct LsArguments: Sendable, Hashable {
             case UInt8(ascii: "A"): if parsed.names == .visible { parsed.names = .almostAll }
             case UInt8(ascii: "R"): parsed.isRecursive = true
             case UInt8(ascii: "L"): parsed.followsAll = true
-            // As on macOS, numbers are for the long form and bring it with them.
+            // As on macOS, -n implies -l.
             case UInt8(ascii: "n"): (parsed.isNumeric, parsed.isLong) = (true, true)
-            // One name a line is what this ls does anyhow.
+            // -1: this ls always prints one name a line.
             default: break
             }
         }

@@ -1,8 +1,8 @@
 import Glibc
 
-/// One object in the long form of ls, and the lines below it.
+/// One object in the long form of ls, with the lines below it.
 struct LongRow {
-    /// Ten characters of mode and the mark behind them.
+    /// Ten characters of mode, then the mark.
     var mode: String
     var links = ""
     var owner = ""
@@ -37,11 +37,11 @@ struct LongRow {
     }
 }
 
-/// How times are shown, and what counts as recent: the time of day for the last half year, the year for
-/// everything else.
+/// How ls shows times: with the time of day within half a year of now, else with the year.
 package struct Clock: Sendable {
+    /// Seconds since 1970.
     package var now: Int64
-    /// Fixed in tests; otherwise the local time zone's.
+    /// Whether times are shown in UTC, for tests; else in the local time zone.
     package var isUTC: Bool
     package init(now: Int64, isUTC: Bool) { (self.now, self.isUTC) = (now, isUTC) }
 
@@ -51,7 +51,7 @@ package struct Clock: Sendable {
         var moment = time_t(seconds)
         var parts = tm()
         let known = isUTC ? gmtime_r(&moment, &parts) : localtime_r(&moment, &parts)
-        // A year beyond what the system can count: show the number itself.
+        // The library cannot represent the year: show the number.
         guard known != nil else { return String(seconds) }
         let halfYear: Int64 = 15_778_476
         let isRecent = seconds > now - halfYear && seconds < now + halfYear

@@ -1,6 +1,6 @@
 import Authorization
 
-/// The ten characters that `ls -l` begins with.
+/// - Returns: the first ten characters of a line of `ls -l`.
 func modeText(kind: ObjectKind, mode: UInt16) -> String {
     let type =
         switch kind {

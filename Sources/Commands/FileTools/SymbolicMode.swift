@@ -2,23 +2,23 @@
 package struct ModeChange: Sendable, Hashable {
     private enum Source: Sendable, Hashable {
         case bits(UInt16)
-        /// `X`: execute for directories and for what somebody may already execute.
+        /// `X`: execute for directories, and for files with an execute bit.
         case conditionalExecute(and: UInt16)
-        /// `g=u`: what another class has when the clause is reached.
+        /// `g=u`: the bits that another class has at this step.
         case copy(shift: UInt16)
     }
     private struct Step: Sendable, Hashable {
         var operation: UInt8
-        /// The bits of the classes named, set-id bits with them.
+        /// The bits of the named classes, with their set-id bits.
         var who: UInt16
-        /// Without classes: all of them, less what the umask takes away.
+        /// Whether no class is named: then all, without the bits of the umask.
         var usesUmask: Bool
         var source: Source
     }
     private var absolute: UInt16?
     private var steps: [Step] = []
 
-    /// `nil` if the text is no mode. Column and found character are not told: a mode is short.
+    /// `nil` if the text is no mode.
     package init?(_ text: [UInt8]) {
         if let first = text.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) {
             var value: UInt32 = 0
@@ -35,7 +35,11 @@ package struct ModeChange: Sendable, Hashable {
         }
     }
 
-    /// The new mode of an object.
+    /// - Parameters:
+    ///   - mode: the present mode of an object.
+    ///   - isDirectory: whether the object is a directory.
+    ///   - umask: of the caller.
+    /// - Returns: the new mode.
     package func applied(to mode: UInt16, isDirectory: Bool, umask: UInt16) -> UInt16 {
         if let absolute { return absolute }
         let hadExecute = isDirectory || mode & 0o111 != 0
@@ -51,7 +55,7 @@ package struct ModeChange: Sendable, Hashable {
             switch step.operation {
             case UInt8(ascii: "+"): return mode | bits
             case UInt8(ascii: "-"): return mode & ~bits
-            // `=` keeps the sticky bit unless `t` was named: `who` has it only then.
+            // `=` keeps the sticky bit unless the text has `t`: `who` contains it only then.
             default: return mode & ~step.who | bits
             }
         }
@@ -81,7 +85,7 @@ package struct ModeChange: Sendable, Hashable {
             var affected = who
             while let letter = rest.first, let permission = Self.permissionBits(letter) {
                 if letter == UInt8(ascii: "X") { conditional = true }
-                // Sticky belongs to no class; "o+t" alone means nothing, as BSD has it.
+                // The sticky bit belongs to no class. As on BSD "o+t" has no effect.
                 if letter == UInt8(ascii: "t"), who & ~0o7 != 0 { affected |= 0o1000 }
                 bits |= permission
                 rest = rest.dropFirst()

@@ -2,8 +2,9 @@ import ACLFormats
 import ControlProtocol
 import ToolSupport
 
-/// `aclfs effective`: every right, granted or not, and by what.
+/// `aclfs effective`: every right, whether it is granted, and by which rule.
 package enum EffectiveRights {
+    /// - Returns: the exit status: 0, or 2 without an answer.
     package static func perform(_ arguments: EffectiveRequest) -> Int32 {
         do throws(ControlError) { return try show(arguments) } catch {
             printError("aclfs: \(error.message)")
@@ -21,7 +22,7 @@ package enum EffectiveRights {
             printJSON(.array(explanations.map { $0.json { location.shown($0.depth) } }))
             return 0
         }
-        // Then one answer is that of every right.
+        // A closed directory above denies every right: then there is one answer.
         let isClosed = explanations.count == 1
         let steps = explanations.compactMap(\.steps.last)
         for line in ExplainTable.lines(

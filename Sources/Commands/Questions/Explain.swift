@@ -6,8 +6,9 @@ import Identity
 import LinuxSystem
 import ToolSupport
 
-/// `aclfs explain`: 0 allowed, 1 denied, 2 no answer.
+/// `aclfs explain`: whether an operation is allowed, and why.
 package enum Explain {
+    /// - Returns: the exit status: 0 allowed, 1 denied, 2 no answer.
     package static func perform(_ arguments: ExplainRequest) -> Int32 {
         do throws(ControlError) {
             if arguments.last { return try last(arguments) }
@@ -65,7 +66,7 @@ package enum Explain {
         let location = try MountLocation(arguments.words[1])
         let client = try location.client()
         var rows: [WhoCanRow] = []
-        /// By what the sandbox refuses everybody.
+        /// The rule by which the sandbox refuses every user.
         var rule: String?
         for user in AccountDatabase.allUsers() {
             let question = ExplainMessage(word, path: location.names, subject: user.name, isBrief: true)
@@ -90,7 +91,7 @@ package enum Explain {
         return rows.isEmpty ? 1 : 0
     }
 
-    /// `--last [N] [MOUNTPOINT]`; without a mount point, where one stands or the only one there is.
+    /// `--last [N] [MOUNTPOINT]`. The default is the mount of the working directory, or the only one.
     private static func last(_ arguments: ExplainRequest) throws(ControlError) -> Int32 {
         var words = arguments.words
         var count: Int64 = 20
@@ -134,12 +135,11 @@ package enum Explain {
         return 0
     }
 
-    /// The newest first, in as many messages as it takes, with paths as they are called here.
+    /// - Returns: the newest denials first, with paths of this mount namespace.
     private static func denials(_ count: Int64, on mount: MountEntry) throws(ControlError) -> [ToldDenial] {
         var denials: [ToldDenial] = []
         while denials.count < count {
-            // Another conversation each time: the daemon ends one that is silent for a second, and a full message takes a while
-            // to be read.
+            // A new connection for each message: the daemon closes one that is silent for a second, and printing takes time.
             let client = try ControlClient(device: mount.device, owner: mount.userID ?? 0)
             let answer = try client.ask(LastMessage(count: count, before: denials.last?.number)).denials
             if answer.isEmpty { break }

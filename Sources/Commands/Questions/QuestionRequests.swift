@@ -1,4 +1,4 @@
-/// What a command line of `aclfs explain` asks for; words are bytes as the kernel handed them over.
+/// A command line of `aclfs explain`. Words are bytes.
 package struct ExplainRequest {
     var json: Bool
     var subject: String?
@@ -11,7 +11,7 @@ package struct ExplainRequest {
     }
 }
 
-/// The same of `aclfs effective`.
+/// A command line of `aclfs effective`. The path is bytes.
 package struct EffectiveRequest {
     var json: Bool
     var subject: String?
@@ -22,10 +22,10 @@ package struct EffectiveRequest {
     }
 }
 
-/// The same of `aclfs status`.
+/// A command line of `aclfs status`.
 package struct StatusRequest {
     var json: Bool
-    /// nil: all that may be asked.
+    /// nil: all mounts that the caller may ask.
     var mountpoint: [UInt8]?
 
     package init(json: Bool, mountpoint: [UInt8]?) { (self.json, self.mountpoint) = (json, mountpoint) }

@@ -4,8 +4,9 @@ import Glibc
 import LinuxSystem
 import ToolSupport
 
-/// `aclfs status [--json] [MOUNTPOINT]`: one mount, or all of them.
+/// `aclfs status [--json] [MOUNTPOINT]`: the state of one mount, or of all.
 package enum StatusReport {
+    /// - Returns: the exit status: 0; 1 if some mount did not answer; 2 if the named one did not.
     package static func perform(_ arguments: StatusRequest) -> Int32 {
         do throws(ControlError) { return try report(arguments) } catch {
             printError("aclfs: \(error.message)")
@@ -15,8 +16,8 @@ package enum StatusReport {
 
     private static func report(_ arguments: StatusRequest) throws(ControlError) -> Int32 {
         let mounts: [MountEntry]
-        // Whoever names another user's mount waits for it.
-        var round = MountRound(patience: arguments.mountpoint == nil ? 2000 : 30_000)
+        // A mount that the command line names gets more time.
+        var round = MountRound(timeout: arguments.mountpoint == nil ? 2000 : 30_000)
         if let path = arguments.mountpoint {
             mounts = [try MountLocation(path, isFollowed: true).entry]
         } else {
@@ -33,7 +34,7 @@ package enum StatusReport {
             } catch {
                 let remedy = MountServer.isDead(mount) ? "; it died: aclfs unmount takes its mount away" : ""
                 let message = "aclfs: \(escapedName(mount.path.utf8)): \(error.message)\(remedy)"
-                // In a sandbox the view covers the mount itself at its place, and nobody answers for either.
+                // A sandbox has several mounts at this path, none of which answers: print the message once.
                 if said.insert(message).inserted { printError(message) }
                 exit = arguments.mountpoint == nil ? 1 : 2
             }
@@ -46,7 +47,7 @@ package enum StatusReport {
     static func sandbox(_ profile: ProfileSummary?) -> String {
         guard let profile else { return "none" }
         let words = [
-            // A path as it was typed says nothing elsewhere.
+            // A relative path of the options means nothing here.
             profile.name.map { $0.contains("/") ? profile.file ?? $0 : $0 }, profile.bundle.map { "bundle \($0)" },
             profile.home.map { "home \(String(decoding: $0, as: UTF8.self))" }, profile.layout.map { "layout \($0)" },
             profile.closed.map { "nothing passes (\($0))" },

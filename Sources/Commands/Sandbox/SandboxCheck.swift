@@ -6,8 +6,9 @@ import SandboxPolicy
 import SandboxProfiles
 import ToolSupport
 
-/// `aclfs sandbox check`: 0 the profile is good, 1 it is not, 2 no answer.
+/// `aclfs sandbox check`: whether a profile is valid, and what it allows at each path.
 package enum SandboxCheck {
+    /// - Returns: the exit status: 0 the profile is good, 1 it is not, 2 no answer.
     package static func perform(_ arguments: SandboxCheckRequest) -> Int32 {
         var options = MountOptions()
         let name = String(decoding: arguments.profile, as: UTF8.self)
@@ -45,13 +46,13 @@ package enum SandboxCheck {
         return 0
     }
 
-    /// As `mount` and `sandbox run` take it: a path through a mount point means the same from that mount's top.
+    /// As `mount` and `sandbox run` read it: a path through a mount point is relative to that mount's top.
     private static func home(_ said: String) -> [[UInt8]] {
         let tops = MountTable.entries().filter { $0.type == "fuse.aclfs" && $0.path != "/" }.map(\.path)
         return MountProfile.home(said, tops.sorted { $0.utf8.count > $1.utf8.count })
     }
 
-    /// Paths are counted from a mount's top, also where no mount is; that one leads through a mount point is seen in it alone.
+    /// - Returns: a hint if a path, which is relative to a mount's top, looks like one through a mount point.
     private static func hint(_ word: [UInt8], _ path: [[UInt8]]) -> String? {
         guard word.first == 0x2F else { return nil }
         let tops = MountTable.entries().filter { $0.type == "fuse.aclfs" }.map { Array($0.path.utf8).pathNames }

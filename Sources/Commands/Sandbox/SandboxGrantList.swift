@@ -3,20 +3,21 @@ import ControlProtocol
 import SandboxPolicy
 import ToolSupport
 
-/// `aclfs sandbox grant list`: of one mount or of all; what one daemon answers does not keep others' grants from being shown.
+/// `aclfs sandbox grant list`: the grants of one mount or of all. A failure of one daemon does not stop the list.
 package struct SandboxGrantList {
-    /// More than the lists of all directories that a mount may lie in come to. Whoever tells more is no daemon of ours.
+    /// A limit above the grants of all directories that a mount may lie in. A daemon that sends more is refused.
     private static let most = 64 * GrantFile.most
 
     private let arguments: GrantListRequest
     private var round: MountRound
     private var rows: [[String]] = []
     private var values: [JSON] = []
-    /// The directories whose grants are known already.
+    /// The directories whose grants have been listed.
     private var seen: Set<String> = []
-    /// A daemon tells of all lists that it cannot read, on each of its mounts.
+    /// Messages that have been printed. A daemon reports damaged files on each of its mounts.
     private var problems: Set<String> = []
 
+    /// - Returns: the exit status: 0; 1 if some grants could not be read; 2 if nothing could be listed.
     package static func perform(_ arguments: GrantListRequest) -> Int32 {
         if let bundle = arguments.bundle, !SandboxGrants.isBundle(bundle) {
             return SandboxGrants.wrongBundle(bundle)
@@ -27,8 +28,8 @@ package struct SandboxGrantList {
 
     private init(_ arguments: GrantListRequest) {
         self.arguments = arguments
-        // Whoever names another user's mount waits for it.
-        round = MountRound(patience: arguments.mountpoint == nil ? 2000 : 30_000)
+        // A mount that the command line names gets more time.
+        round = MountRound(timeout: arguments.mountpoint == nil ? 2000 : 30_000)
     }
 
     private mutating func perform() throws(ControlError) -> Int32 {
@@ -51,7 +52,7 @@ package struct SandboxGrantList {
         return isWhole && problems.isEmpty ? 0 : 1
     }
 
-    /// What is granted on one mount, unless another mount has shown it.
+    /// Adds the grants of one mount, unless another mount of the directory was listed.
     private mutating func take(_ location: MountLocation) throws(ControlError) {
         let bundle = arguments.bundle
         var tree: String?
@@ -82,7 +83,7 @@ package struct SandboxGrantList {
 
     private static func shown(_ kept: KeptGrant, _ location: MountLocation) -> [UInt8] {
         let top = location.entry.path == "/" ? [] : Array(location.entry.path.utf8)
-        // A bind mount may show only a part.
+        // A bind mount may show only a part of the share.
         let hidden = location.entry.root.utf8.pathNames
         guard kept.grant.path.starts(with: hidden) else { return Array("(above the bind mount)".utf8) }
         let path = kept.grant.path.dropFirst(hidden.count).reduce(top) { $0 + [0x2F] + $1 }

@@ -4,7 +4,7 @@ import LinuxSystem
 import SandboxPolicy
 import ToolSupport
 
-/// `aclfs sandbox grant`: 0 done, 1 some paths failed, 2 nothing was done.
+/// `aclfs sandbox grant add` and `remove`. Exit status: 0 done, 1 some paths failed, 2 nothing was done.
 package enum SandboxGrants {
     static func wrong(_ message: String) -> Int32 {
         printError("aclfs: \(message)")
@@ -13,6 +13,8 @@ package enum SandboxGrants {
 
     static func isBundle(_ text: String) -> Bool { ContainerLayout.isIdentifier(text) }
 
+    /// Grants paths to an application.
+    /// - Returns: the exit status.
     package static func add(_ arguments: GrantAddRequest) -> Int32 {
         guard arguments.readOnly != arguments.readWrite else { return wrong("say either --read-only or --read-write") }
         guard isBundle(arguments.bundle) else { return wrongBundle(arguments.bundle) }
@@ -36,7 +38,7 @@ package enum SandboxGrants {
                     bundle: arguments.bundle, path: location.names, access: arguments.readOnly ? .readOnly : .readWrite,
                     expires: expires, isCheck: isCheck))
         }
-        // All that can be seen to be wrong is, before anything is granted.
+        // All paths are checked before the first grant.
         if places.count > 1 {
             let failed = each(places) { (place) throws(ControlError) in
                 _ = try ask(place.location, isCheck: true)
@@ -52,13 +54,15 @@ package enum SandboxGrants {
         }
     }
 
-    /// The object that a link leads to; where the view does not let it be seen, the name as it is written.
+    /// The target of a link. If the view hides it, the path as written.
     private static func location(_ path: [UInt8]) throws(ControlError) -> MountLocation {
         do throws(ControlError) { return try MountLocation(path, isFollowed: true) } catch {
             return try MountLocation(path, isAsWritten: true)
         }
     }
 
+    /// Removes grants of paths.
+    /// - Returns: the exit status.
     package static func remove(_ arguments: GrantRemoveRequest) -> Int32 {
         guard isBundle(arguments.bundle) else { return wrongBundle(arguments.bundle) }
         guard !arguments.paths.isEmpty else { return wrong(noPath) }
@@ -69,7 +73,7 @@ package enum SandboxGrants {
             }
             let written = try MountLocation(path, isAsWritten: true)
             do throws(ControlError) { try ask(written) } catch {
-                // A link stood for what it leads to when that was granted; the name may lead nowhere by now.
+                // `add` follows links, so the grant may be for the target of this one.
                 guard let led = try? MountLocation(path, isFollowed: true), led.path != written.path else { throw error }
                 do throws(ControlError) { try ask(led) } catch _ { throw error }
             }

@@ -5,9 +5,9 @@ import SandboxPolicy
 import SandboxProfiles
 import ToolSupport
 
-/// `aclfs sandbox list`: the profiles that have a name, and the mounts that one confines. 1 if a profile is not good or a mount was not
-/// heard.
+/// `aclfs sandbox list`: the installed profiles, and the mounts that one confines.
 package enum SandboxList {
+    /// - Returns: the exit status: 0; 1 if a profile is not valid, or a mount did not answer.
     package static func perform(json: Bool) -> Int32 {
         var profiles: [JSON] = []
         var isGood = true
@@ -38,7 +38,7 @@ package enum SandboxList {
         return isGood && isWhole ? 0 : 1
     }
 
-    /// - Returns: and whether every mount said what it is that the caller may ask.
+    /// - Returns: the confined mounts, and whether every mount answered that the caller may ask.
     private static func views() -> ([(mountpoint: String, profile: ProfileSummary)], isWhole: Bool) {
         var round = MountRound()
         var views: [(mountpoint: String, profile: ProfileSummary)] = []
@@ -49,7 +49,7 @@ package enum SandboxList {
                 guard let profile = status.sandbox else { continue }
                 views.append((mount.path, profile))
             } catch {
-                // Of somebody else's mount most may not ask.
+                // The caller may not ask about most mounts of other users.
                 if error.code == Errno.perm.name { continue }
                 printError("aclfs: \(escapedName(mount.path.utf8)): \(error.message)")
                 isWhole = false

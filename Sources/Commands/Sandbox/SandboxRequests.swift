@@ -1,4 +1,4 @@
-/// What a command line of `aclfs sandbox check` asks for; paths are bytes as the kernel handed them over.
+/// A command line of `aclfs sandbox check`. Paths are bytes.
 package struct SandboxCheckRequest {
     var json: Bool
     var bundle: String?
@@ -13,7 +13,7 @@ package struct SandboxCheckRequest {
     }
 }
 
-/// The same of `aclfs sandbox grant add`.
+/// A command line of `aclfs sandbox grant add`.
 package struct GrantAddRequest {
     var bundle: String
     var readOnly: Bool
@@ -27,11 +27,11 @@ package struct GrantAddRequest {
     }
 }
 
-/// The same of `aclfs sandbox grant list`.
+/// A command line of `aclfs sandbox grant list`.
 package struct GrantListRequest {
     var json: Bool
     var bundle: String?
-    /// nil: all that may be asked.
+    /// nil: all mounts that the caller may ask.
     var mountpoint: [UInt8]?
 
     package init(json: Bool, bundle: String?, mountpoint: [UInt8]?) {
@@ -39,7 +39,7 @@ package struct GrantListRequest {
     }
 }
 
-/// The same of `aclfs sandbox grant remove`.
+/// A command line of `aclfs sandbox grant remove`.
 package struct GrantRemoveRequest {
     var bundle: String
     var below: Bool

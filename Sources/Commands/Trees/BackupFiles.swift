@@ -1,17 +1,17 @@
 import LinuxSystem
 
-/// What `aclfs backup` needs of the system besides what all commands need.
+/// The system calls of `aclfs backup` beyond those of all commands.
 package protocol BackupFiles: ToolFiles {
     associatedtype Listing: NameListing
-    /// Where an opened object stands now.
+    /// - Returns: the present path of an open object.
     func absolutePath(of node: Node) throws(Errno) -> [UInt8]
-    /// - Parameter position: where a listing of the directory was, 0 for its beginning.
+    /// - Parameter position: of an earlier listing of the directory; 0 for the beginning.
     func listing(of directory: Node, from position: Int64) throws(Errno) -> Listing
 }
 
-/// The names of a directory as they come.
+/// The names of a directory in the order of the file system.
 package protocol NameListing: AnyObject {
-    /// Behind the name that came last; means the same in a later listing of the directory.
+    /// After the last name. It is valid in a later listing of the directory.
     var position: Int64 { get }
     /// `nil` at the end.
     func next() throws(Errno) -> [UInt8]?
@@ -27,9 +27,10 @@ extension LinuxFiles: BackupFiles {
     }
 }
 
+/// A listing by getdents64(2).
 package final class DirectoryListing: NameListing {
     private let descriptor: SharedDescriptor
-    /// What was read and not yet given out, the next one last.
+    /// Names that were read and not returned yet, the next one last.
     private var names: [(name: [UInt8], end: Int64)] = []
     package private(set) var position: Int64
 
@@ -46,9 +47,9 @@ package final class DirectoryListing: NameListing {
         return entry.name
     }
 
-    /// Until there is a name, or no more.
+    /// Reads until there is a name, or the end.
     private func read() throws(Errno) {
-        // One for each level of the tree: small.
+        // Small, because each level of the tree may have one.
         var buffer = [UInt8](repeating: 0, count: 8192)
         while names.isEmpty {
             let count = try buffer.withUnsafeMutableBufferPointer { (buffer) throws(Errno) in

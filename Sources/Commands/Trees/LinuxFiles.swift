@@ -1,8 +1,8 @@
 import Authorization
 import LinuxSystem
 
-/// The real file tree. Nodes are O_PATH descriptors: opening one asks no right of the object itself, and works
-/// for symlinks, sockets and files that nobody may read.
+/// The real file tree. A node is an O_PATH descriptor: opening it needs no right on the object itself, and works for symlinks, sockets
+/// and unreadable files.
 package struct LinuxFiles: ToolFiles {
     package init() {}
 
@@ -65,10 +65,10 @@ package struct LinuxFiles: ToolFiles {
         try Syscall.listxattr(.any(node.rawValue))
     }
 
-    /// Two descriptors each, and as many are left for the rest.
+    /// Half of the free descriptors, two for each level.
     package var openLevels: Int {
         guard let limit = try? Syscall.descriptorLimit().soft else { return 1 }
-        // Those that the process was started with count, too.
+        // Inherited descriptors count as well.
         var taken = 8
         if let own = try? open(Array("/proc/self/fd".utf8), followsLink: true), let all = try? names(in: own) {
             taken = all.count

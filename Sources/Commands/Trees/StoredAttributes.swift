@@ -2,28 +2,28 @@ import ACLFormats
 import Authorization
 import LinuxSystem
 
-/// Why ACL or flags could not be read or changed.
+/// Why an ACL or flags could not be read or changed.
 package enum AttributeFailure: Error {
     case system(Errno)
-    /// What the file system answered is not in the language of this command: another version of aclfs.
+    /// The command cannot parse the attribute: the mount is of another version of aclfs.
     case text(String)
 
     var message: String {
         switch self {
-        // Only aclfs has these attributes; the bare "Operation not supported" explains nothing.
+        // Only aclfs has these attributes. "Operation not supported" would not say so.
         case .system(.opnotsupp): "not on an aclfs mount, or ACLs are disabled there"
         case .system(let errno): errno.text
         case .text(let text): "unexpected answer of the file system: \(text)"
         }
     }
-    /// Of the flags, which no option of a mount disables.
+    /// The message for flags, which no mount option disables.
     var flagsMessage: String { isUnsupported ? "not on an aclfs mount" : message }
     var isUnsupported: Bool { if case .system(.opnotsupp) = self { true } else { false } }
 }
 
-/// ACL and flags as attributes of an aclfs mount.
+/// The ACL and the flags as attributes on an aclfs mount.
 extension ToolFiles {
-    /// `nil` = no ACL.
+    /// - Returns: `nil` if the object has no ACL.
     func acl(of node: Node, names: some IdentityNames) throws(AttributeFailure) -> ACL? {
         let value: [UInt8]?
         do { value = try attribute("system.aclfs.acl", of: node) } catch { throw .system(error) }
@@ -34,7 +34,7 @@ extension ToolFiles {
     func setACL(of node: Node, to acl: ACL?) throws(AttributeFailure) {
         do {
             if let acl {
-                // UUIDs only: what the caller's databases call somebody must not be translated a second time.
+                // UUIDs only: the daemon's account databases may differ from the caller's.
                 let text = ACLAttributeText.write(acl, isDirectory: false, names: NoNames())
                 try setAttribute("system.aclfs.acl", of: node, to: text)
             } else {

@@ -2,7 +2,7 @@ import ACLFormats
 import Authorization
 import Identity
 
-/// The account databases' names, each asked for once: a tree names the same few identities again and again.
+/// Names of the account databases, cached: a tree contains the same few identities again and again.
 package final class SystemNames: IdentityNames {
     private struct Question: Hashable {
         var name: String

@@ -1,29 +1,32 @@
 import Authorization
 import LinuxSystem
 
-/// What the commands need of the system. An object is opened once and then addressed by what was opened, so
-/// that nobody can put another in its place between the look and the change.
+/// The system calls of the commands. A command opens an object once and then uses the node, so that no other object can take its place
+/// before the change.
 package protocol ToolFiles {
+    /// An open object.
     associatedtype Node
+    /// Opens an object by its path.
     func open(_ path: [UInt8], followsLink: Bool) throws(Errno) -> Node
+    /// Opens an object by its name in a directory.
     func open(_ name: [UInt8], in directory: Node, followsLink: Bool) throws(Errno) -> Node
     func status(of node: Node) throws(Errno) -> ObjectStatus
     func setMode(of node: Node, to mode: UInt16) throws(Errno)
-    /// The names in a directory, without `.` and `..`, in no order.
+    /// - Returns: the names in a directory without `.` and `..`, unordered.
     func names(in directory: Node) throws(Errno) -> [[UInt8]]
     func linkTarget(of node: Node) throws(Errno) -> [UInt8]
-    /// `nil` if there is no such attribute.
+    /// - Returns: `nil` if there is no such attribute.
     func attribute(_ name: String, of node: Node) throws(Errno) -> [UInt8]?
     func attribute(_ name: [UInt8], of node: Node) throws(Errno) -> [UInt8]?
     func setAttribute(_ name: String, of node: Node, to value: [UInt8]) throws(Errno)
-    /// Removing what is not there is no error.
+    /// Removes an attribute. A missing one is no error.
     func removeAttribute(_ name: String, of node: Node) throws(Errno)
     func attributeNames(of node: Node) throws(Errno) -> [[UInt8]]
-    /// How many levels of a tree may be held open, each with a node and a listing.
+    /// The number of levels of a tree that may be open, each with a node and a listing.
     var openLevels: Int { get }
 }
 
-/// What stat(2) says, as far as commands show or use it.
+/// The part of stat(2) that commands use.
 package struct ObjectStatus: Sendable, Hashable {
     package var kind: ObjectKind
     package var mode: UInt16
@@ -34,10 +37,10 @@ package struct ObjectStatus: Sendable, Hashable {
     /// In units of 512 bytes.
     package var blocks: UInt64
     package var modifiedSeconds: Int64
-    /// Tells objects apart.
+    /// With `inode` it identifies an object.
     package var device: UInt64
     package var inode: UInt64
-    /// Of device nodes: major number in the upper half.
+    /// Of device nodes, with the major number in the upper half.
     package var specialDevice: UInt64
 
     package init(

@@ -1,11 +1,11 @@
 import ACLFormats
 
-/// A command line that was not understood.
+/// Why a command line is wrong.
 package struct UsageError: Error, Sendable, Hashable {
     package var message: String
     package init(_ message: String) { self.message = message }
 
-    /// An option that does not exist, with those that do.
+    /// An unknown option, with the known ones.
     static func unknownOption(_ option: [UInt8], known: [String]) -> UsageError {
         let nearest = option.starts(with: "--".utf8) ? nearestWord(to: option, in: ["--help"]) : nil
         let hint = nearest.map { "; did you mean '\($0)'?" } ?? "; the options are \(known.joined(separator: " "))"
@@ -13,17 +13,19 @@ package struct UsageError: Error, Sendable, Hashable {
     }
 }
 
-/// Options that are single letters, several of which may stand behind one dash.
+/// Options of one letter, several of which may follow one dash.
 struct LetterOptions {
-    /// The letters in the order in which they stood.
+    /// The letters in their order.
     private(set) var letters: [UInt8] = []
     private(set) var operands: [[UInt8]] = []
     private(set) var wantsHelp = false
 
-    /// Options end at `--`, at a lone dash and at the first operand.
+    /// Options end at `--`, at a single dash and at the first operand.
+    /// - Parameter known: the letters that exist.
+    /// - Throws: an option is unknown.
     init(_ arguments: [[UInt8]], known: String) throws(UsageError) {
         var rest = arguments[...]
-        // An option of some of them; alone it asks for nothing, and most who type it want help.
+        // -h is an option of some commands, but alone it means help.
         if arguments.count == 1, arguments[0].elementsEqual("-h".utf8) { (wantsHelp, rest) = (true, []) }
         while let argument = rest.first, argument.first == UInt8(ascii: "-"), argument.count > 1 {
             rest = rest.dropFirst()
@@ -45,8 +47,8 @@ struct LetterOptions {
 }
 
 extension WalkOptions {
-    /// Takes one letter; `false` if it is not one of those that chmod and chflags share. The last of -H, -L
-    /// and -P counts.
+    /// Applies one letter that chmod and chflags share. The last of -H, -L and -P counts.
+    /// - Returns: `false` if it is another letter.
     mutating func take(_ letter: UInt8) -> Bool {
         switch letter {
         case UInt8(ascii: "R"): isRecursive = true

@@ -1,11 +1,12 @@
 import Authorization
 import LinuxSystem
 
-/// Which symlinks a command follows, and how far it goes: the options -R -H -L -P -h -x that chmod and chflags
-/// share (docs/authorization.md 7.5).
+/// The options -R -H -L -P -h -x that chmod and chflags share (docs/authorization.md 7.5): which symlinks are followed, and how far the
+/// walk goes.
 package struct WalkOptions: Sendable, Hashable {
+    /// Which symlinks are followed with -R.
     package enum Links: Sendable {
-        /// -H: those named on the command line
+        /// -H: those on the command line.
         case named
         /// -L
         case all
@@ -16,22 +17,22 @@ package struct WalkOptions: Sendable, Hashable {
     package var links = Links.none
     /// -h: act on a link itself.
     package var actsOnLinks = false
-    /// -x: stay on the file system of what was named.
+    /// -x: stay on the operand's file system.
     package var staysOnDevice = false
     package init() {}
 
-    /// Whether a symlink among the operands is followed. Without -R it is, unless -h.
+    /// Whether a symlink among the operands is followed. Without -R it is, except with -h.
     var followsOperands: Bool { isRecursive ? links != .none : !actsOnLinks }
 }
 
-/// Visits operands and, with -R, what is below them: a directory before its contents, names in the order of
-/// their bytes. A symlink that is not followed is passed over unless -h.
+/// Visits the operands and, with -R, the objects below them: a directory before its contents, names in the order of their bytes. A
+/// symlink that is not followed is visited only with -h.
 struct TreeWalk<Files: ToolFiles> {
     let files: Files
     let options: WalkOptions
-    /// What could not be opened or read, and why.
+    /// Called with a path that could not be opened or read, and the reason.
     let fail: ([UInt8], String) -> Void
-    /// Answers whether to go on at all.
+    /// Called with each object. Returns whether to go on.
     let visit: (Files.Node, [UInt8], ObjectStatus) -> Bool
 
     func run(_ operands: [[UInt8]]) {
@@ -45,20 +46,20 @@ struct TreeWalk<Files: ToolFiles> {
         if status.kind == .symlink, !options.actsOnLinks { return true }
         if !visit(node, operand, status) { return false }
         guard options.isRecursive, status.isDirectory else { return true }
-        var way = TreeWay<Files, SortedNames<Files.Node>>(files, node, of: operand, followsLinks: options.links == .all)
-        enter(node, named: [], status, operand, &way)
+        var descent = TreeDescent<Files, SortedNames<Files.Node>>(files, node, of: operand, followsLinks: options.links == .all)
+        enter(node, named: [], status, operand, &descent)
         var goesOn = true
-        way.walk(fail: fail) { way, name, directory in
-            goesOn = meet(name, in: directory, device: status.device, &way)
+        descent.walk(fail: fail) { descent, name, directory in
+            goesOn = meet(name, in: directory, device: status.device, &descent)
             return goesOn
         }
         return goesOn
     }
 
     private func meet(
-        _ name: [UInt8], in directory: Files.Node, device: UInt64, _ way: inout TreeWay<Files, SortedNames<Files.Node>>
+        _ name: [UInt8], in directory: Files.Node, device: UInt64, _ descent: inout TreeDescent<Files, SortedNames<Files.Node>>
     ) -> Bool {
-        let path = way.path(of: name)
+        let path = descent.path(of: name)
         guard
             let node = attempt(
                 path, { () throws(Errno) in try files.open(name, in: directory, followsLink: options.links == .all) }),
@@ -66,22 +67,22 @@ struct TreeWalk<Files: ToolFiles> {
         else { return true }
         if options.staysOnDevice, status.device != device { return true }
         if status.kind == .symlink, !options.actsOnLinks { return true }
-        // Only links that are followed can lead back to where the walk came from.
-        if way.contains(status.identity) {
+        // Followed links can lead back to a directory above.
+        if descent.contains(status.identity) {
             fail(path, Errno.loop.text)
             return true
         }
         if !visit(node, path, status) { return false }
-        if status.isDirectory { enter(node, named: name, status, path, &way) }
+        if status.isDirectory { enter(node, named: name, status, path, &descent) }
         return true
     }
 
     private func enter(
         _ node: Files.Node, named name: [UInt8], _ status: ObjectStatus, _ path: [UInt8],
-        _ way: inout TreeWay<Files, SortedNames<Files.Node>>
+        _ descent: inout TreeDescent<Files, SortedNames<Files.Node>>
     ) {
         guard let names = attempt(path, { () throws(Errno) in try files.names(in: node) }) else { return }
-        way.enter(node, named: name, status.identity, SortedNames(names))
+        descent.enter(node, named: name, status.identity, SortedNames(names))
     }
 
     private func attempt<Value>(_ path: [UInt8], _ body: () throws(Errno) -> Value) -> Value? {

@@ -25,7 +25,7 @@ public struct ToldDenial: Sendable, Hashable {
     ) {
         var members: [JSON.Member] = [
             .init(.number, number), .init(.time, time), .init(.uid, uid), .init(.operation, operation),
-            // Beyond 63 bits no reader of JSON agrees; these are numbers of mounts below.
+            // A string: readers of JSON disagree beyond 63 bits, and inode numbers of mounts below exceed them.
             .init(.inode, inode.map { .string(String($0)) } ?? .null), .init(.errno, errno), .init(.stage, stage),
         ]
         if let rule { members.append(.init(.rule, rule)) }

@@ -30,7 +30,7 @@ public struct ReceivedRequest: Sendable {
     public var top: Int64? { json[.top]?.integer }
 }
 
-/// How long a path in a message may be.
+/// The limits of a path in a message.
 public enum ControlPath {
     /// Bytes: PATH_MAX.
     public static let longest = 4096
@@ -42,7 +42,7 @@ public enum ControlPath {
 extension ReceivedRequest {
     /// Names from the mount's top.
     func names(_ name: MemberName = .path) throws(RequestProblem) -> [[UInt8]] {
-        // Measured before it is taken apart, which takes time by the number of its slashes.
+        // Measure before splitting: that takes time in proportion to the slashes.
         guard (json.pathSize(name.rawValue) ?? 0) <= ControlPath.longest else { throw .pathTooLong }
         guard let bytes = json.path(name) else { throw .malformed("no \(name.rawValue)") }
         let names = bytes.pathNames

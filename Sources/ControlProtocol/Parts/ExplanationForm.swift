@@ -1,7 +1,9 @@
 import ACLFormats
 
 extension Explanation {
-    /// - Parameter path: how a place is called; without it a place is sent as which path and how deep.
+    /// The explanation as a control message has it (docs/control.md).
+    ///
+    /// - Parameter path: the path of a place. Without it a place is written as the number of the path and its depth.
     public func json(path: ((Place) -> [UInt8])? = nil) -> JSON {
         func members(_ place: Place) -> [JSON.Member] {
             if let path { return [.init(.path, path: path(place))] }
@@ -24,7 +26,7 @@ extension Explanation {
         ])
     }
 
-    /// Reads what `json()` wrote; `nil` for anything else.
+    /// Reads the result of `json()`; nil for anything else.
     public init?(json: JSON) {
         self.init()
         guard let allowed = json[.allowed]?.bool, let steps = json[.steps]?.array, let considered = json[.considered]?.array,

@@ -1,6 +1,6 @@
 import ACLFormats
 
-/// What a sandbox has to cover, as daemons tell it (docs/control.md).
+/// The places that a sandbox has to hide, in a message (docs/control.md).
 public struct ToldPlaces: Sendable, Hashable {
     /// A directory of some file system.
     public struct Place: Sendable, Hashable {
@@ -8,7 +8,7 @@ public struct ToldPlaces: Sendable, Hashable {
         public var device: String
         /// From that file system's own root.
         public var names: [[UInt8]]
-        /// The backing directory itself; otherwise what is mounted below it.
+        /// Whether it is the backing directory itself, not a mount below it.
         public var isSource: Bool
         /// Of the backing directory alone.
         public var inode: UInt64?
@@ -29,7 +29,7 @@ public struct ToldPlaces: Sendable, Hashable {
     }
 
     public var backing: [Place]
-    /// Where grants are kept.
+    /// Directories of grants.
     public var stores: [Place]
     public var mounts: [Mount]
 
@@ -55,7 +55,7 @@ extension ToldPlaces {
         ]
     }
 
-    /// nil if it says anything that cannot be understood: then nobody knows what to cover.
+    /// nil if any part of the message is malformed: then the places to hide are unknown.
     init?(_ json: JSON) {
         guard let places = json[.backing]?.array, let served = json[.mounts]?.array else { return nil }
         self.init(backing: [], stores: [], mounts: [])
@@ -66,7 +66,7 @@ extension ToldPlaces {
             let inode = place[.inode]?.string.flatMap { UInt64($0) }
             backing.append(Place(device: device, names: path.pathNames, isSource: isSource, inode: inode))
         }
-        // Another daemon that is asked about somebody's places is told none.
+        // A question to another user's daemon contains no stores.
         for store in json[.stores]?.array ?? [] {
             guard let device = store[.device]?.string, let path = store.path(.path) else { return nil }
             stores.append(Place(device: device, names: path.pathNames, isSource: false))

@@ -9,7 +9,7 @@ public struct ToldProfile: Sendable, Hashable {
 
     init(reading json: JSON) { self.json = json }
 
-    /// - Throws: what is missing or malformed; nothing of it is guessed.
+    /// - Throws: the member that is missing or malformed.
     public func profile() throws(EntitlementProblem) -> SandboxProfile { try SandboxProfile(json) }
 }
 
@@ -26,7 +26,7 @@ extension SandboxProfile {
         return .object(members)
     }
 
-    /// - Throws: what is missing or malformed; nothing of it is guessed.
+    /// - Throws: the member that is missing or malformed.
     public init(_ json: JSON) throws(EntitlementProblem) {
         func missing(_ member: MemberName) -> EntitlementProblem {
             EntitlementProblem(key: member.rawValue, message: "missing or malformed")
@@ -47,7 +47,7 @@ extension SandboxProfile {
 }
 
 extension Entitlements {
-    /// The values that it was made of.
+    /// The values of the property list.
     fileprivate var json: JSON {
         .object(values.sorted { $0.key < $1.key }.map { JSON.Member($0.key, $0.value.json) })
     }
@@ -82,7 +82,7 @@ extension EntitlementValue {
     }
 }
 
-/// What people are told of a profile: in the status, and by commands.
+/// The profile for users: in the status, and by commands.
 public struct ProfileSummary: Sendable, Hashable {
     /// In their order.
     public let members: [JSON.Member]

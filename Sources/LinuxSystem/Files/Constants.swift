@@ -58,7 +58,7 @@ public enum FileType {
     public static let fifo = aclfs_S_IFIFO
 }
 
-/// Where lseek(2) counts from.
+/// The start of the count in lseek(2).
 public enum Seek {
     public static let set = aclfs_SEEK_SET
     public static let current = aclfs_SEEK_CUR
@@ -73,7 +73,7 @@ public enum XattrFlag {
     public static let replace = aclfs_XATTR_REPLACE
 }
 
-/// What statx(2) is asked for.
+/// The fields that statx(2) returns.
 public enum StatMask {
     public static let basic = aclfs_STATX_BASIC_STATS
     public static let changeTime = aclfs_STATX_CTIME
@@ -99,16 +99,17 @@ public enum MountFlag {
     public static let makePrivate = aclfs_MS_PRIVATE
     public static let relativeAccessTime = aclfs_MS_RELATIME
     public static let strictAccessTime = aclfs_MS_STRICTATIME
+    public static let noSymlinkFollow = aclfs_MS_NOSYMFOLLOW
 }
 
-/// Flags of umount2(2).
-/// When reading through a mount moves access times (mount(8): relatime, noatime, strictatime).
+/// When reading through a mount updates access times (mount(8): relatime, noatime, strictatime).
 public enum MountAccessTimes: Int32, Sendable {
     case relative = 0
     case never = 1
     case strict = 2
 }
 
+/// Flags of umount2(2).
 public enum UnmountFlag {
     public static let force = aclfs_MNT_FORCE
     public static let detach = aclfs_MNT_DETACH
@@ -129,7 +130,7 @@ public enum InodeXFlag {
     public static let noDump = aclfs_FS_XFLAG_NODUMP
 }
 
-/// Magic numbers of file systems that are treated specially somewhere.
+/// Magic numbers of file systems with special treatment.
 public enum FileSystemType {
     public static let ext4: UInt64 = 0xEF53
     public static let tmpfs: UInt64 = 0x0102_1994
@@ -140,13 +141,13 @@ public enum FileSystemType {
     public static let ninePFS: UInt64 = 0x0102_1997
     public static let xfs: UInt64 = 0x5846_5342
     public static let btrfs: UInt64 = 0x9123_683E
-    /// Of namespaces, as they are bind-mounted.
+    /// Namespaces, which can be bind-mounted.
     public static let nsfs: UInt64 = 0x6E73_6673
 
-    /// Those whose objects have other device numbers than their mounts in the mount table, subvolumes and layers having
-    /// some of their own; with their names there.
+    /// Types with objects of other device numbers than their mount has in the mount table, because subvolumes and layers have their
+    /// own; with their names there.
     public static let ofManyDevices = [btrfs: "btrfs", overlay: "overlay"]
 
-    /// Those whose files show processes, their memory too, or act on them or on FUSE mounts; with their names there.
+    /// Types with files that show or control processes or FUSE mounts; with their names in the mount table.
     public static let ofControls: [UInt64: String] = [0x9FA0: "proc", 0x27_E0EB: "cgroup", 0x6367_7270: "cgroup2", 0x6573_5543: "fusectl"]
 }

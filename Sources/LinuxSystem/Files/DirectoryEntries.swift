@@ -1,15 +1,15 @@
 import CLinux
 
-/// One name of a directory. The pointer is valid as long as the buffer it was read from.
+/// One entry of a directory. The pointer is valid as long as the buffer.
 public struct DirectoryEntry {
     /// Ends in NUL.
     public let name: UnsafePointer<CChar>
     /// Without the NUL.
     public let length: Int
     public let inode: UInt64
-    /// The type as in readdir(3): the type bits of a mode shifted right by 12; 0 = the file system does not say.
+    /// The type as in readdir(3): the type bits of a mode shifted right by 12; 0 = unknown.
     public let type: UInt8
-    /// Where a listing that ended here goes on (lseek with `Seek.set`); opaque.
+    /// Where a listing continues after this entry (lseek with `Seek.set`); opaque.
     public let nextOffset: Int64
 
     /// "." or "..".
@@ -22,11 +22,11 @@ public struct DirectoryEntry {
 
 private let dot = CChar(0x2E)
 
-/// Walks the records that `Syscall.getdents` left in a buffer. The buffer must outlive the walk.
+/// The records that `Syscall.getdents` wrote into a buffer. The buffer must outlive this value.
 public struct DirectoryEntries: Sequence, IteratorProtocol {
     private var rest: UnsafeRawBufferPointer
 
-    /// `buffer`: the filled part.
+    /// - Parameter buffer: the filled part of the buffer.
     public init(_ buffer: UnsafeRawBufferPointer) { rest = buffer }
 
     public mutating func next() -> DirectoryEntry? {
@@ -49,8 +49,9 @@ public struct DirectoryEntries: Sequence, IteratorProtocol {
 }
 
 extension Syscall {
-    /// Fills the buffer with records from the directory's offset on; 0 at the end. Errors: inval if the
-    /// buffer is too small for one record (280 bytes always suffice).
+    /// Fills the buffer with records from the directory's offset on.
+    /// - Returns: the size of the records in bytes; 0 at the end.
+    /// - Throws: inval if the buffer is too small for one record (280 bytes are always enough).
     public static func getdents(
         _ directory: Int32, into buffer: UnsafeMutableRawBufferPointer
     ) throws(Errno) -> Int {

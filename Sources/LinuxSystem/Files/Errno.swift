@@ -52,10 +52,10 @@ public struct Errno: Error, Equatable, Hashable, Sendable, RawRepresentable, Cus
     public static let dquot = Errno(rawValue: EDQUOT)
     public static let canceled = Errno(rawValue: ECANCELED)
 
-    /// The constant's name ("EACCES"); empty for a number that has none.
+    /// The constant's name ("EACCES"); empty for a number without one.
     public var name: String { String(cString: aclfs_errno_name(rawValue)) }
 
-    /// What strerror(3) says, without the name.
+    /// The text of strerror(3), without the name.
     public var text: String {
         let buffer = UnsafeMutablePointer<CChar>.allocate(capacity: 128)
         defer { buffer.deallocate() }
@@ -66,8 +66,8 @@ public struct Errno: Error, Equatable, Hashable, Sendable, RawRepresentable, Cus
     public var description: String { name.isEmpty ? text : "\(text) (\(name))" }
 }
 
-/// Splits what the C shim answers: a value, or an error number negated. Only -4095 to -1 are errors, as in
-/// the kernel: a directory offset may be any other negative number.
+/// Splits the result of a C function: a value, or a negated error number. As in the kernel only -4095 to -1 are errors, because a
+/// directory offset may be any other negative number.
 @inline(__always) @discardableResult
 func value(_ answer: Int64) throws(Errno) -> Int64 {
     if answer < 0, answer >= -4095 { throw Errno(rawValue: Int32(-answer)) }
@@ -80,8 +80,8 @@ func value(_ answer: Int32) throws(Errno) -> Int32 {
     return answer
 }
 
-/// Repeats a call that a signal interrupted before it had any effect. Every function of `Syscall` that does
-/// not say otherwise repeats; close(2) never does, because the descriptor is gone after the first attempt.
+/// Repeats a call that a signal interrupted before it had any effect. All functions of `Syscall` repeat unless their comments say
+/// otherwise. close(2) is never repeated, because the first attempt always frees the descriptor.
 @inline(__always) @discardableResult
 func repeating(_ call: () -> Int32) throws(Errno) -> Int32 {
     while true {

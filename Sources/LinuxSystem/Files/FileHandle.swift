@@ -1,9 +1,9 @@
 import CLinux
 
-/// The name of an object that outlives its paths (name_to_handle_at(2)): a type and 1 to 128 opaque bytes,
-/// meaningful within one file system.
+/// The handle of an object, which stays valid when its paths change (name_to_handle_at(2)): a type and 1 to 128 opaque bytes. It is
+/// valid within one file system.
 ///
-/// Handles of up to 24 bytes (ext4, XFS, tmpfs) lie within the value, without a heap allocation.
+/// Handles of up to 24 bytes (ext4, XFS, tmpfs) are stored in the value, without a heap allocation.
 public struct FileHandle: Hashable, Sendable {
     public static let maximumCount = 128
     private static let inlineCount = 24
@@ -15,7 +15,7 @@ public struct FileHandle: Hashable, Sendable {
     private var third: UInt64 = 0
     private var overflow: [UInt8] = []
 
-    /// `nil` if there are more than 128 bytes.
+    /// - Returns: nil for more than 128 bytes.
     public init?(type: Int32, bytes: UnsafeRawBufferPointer) {
         guard bytes.count <= Self.maximumCount else { return nil }
         self.type = type
@@ -37,7 +37,7 @@ public struct FileHandle: Hashable, Sendable {
     public var count: Int { Int(length) }
     public var bytes: [UInt8] { withBytes { Array($0) } }
 
-    /// Lends the bytes for the call.
+    /// Calls `body` with the bytes, which are valid during the call.
     public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         if count > Self.inlineCount { return overflow.withUnsafeBytes(body) }
         let words = (first, second, third)
@@ -46,13 +46,13 @@ public struct FileHandle: Hashable, Sendable {
 }
 
 extension Syscall {
-    /// The handle of a descriptor's own object (O_PATH descriptors included). Errors: opnotsupp where the
-    /// file system has none, overflow if it is longer than 128 bytes.
+    /// The handle of a descriptor's object (O_PATH descriptors included).
+    /// - Throws: opnotsupp where the file system has no handles, overflow for one of more than 128 bytes.
     public static func nameToHandle(_ descriptor: Int32) throws(Errno) -> FileHandle {
         try nameToHandle(descriptor, "", flags: AtFlag.emptyPath)
     }
 
-    /// The handle of the object that a name means; a symlink is not followed.
+    /// The handle of the object of a name; a symlink is not followed.
     public static func nameToHandle(_ directory: Int32, _ name: UnsafePointer<CChar>) throws(Errno) -> FileHandle {
         try nameToHandle(directory, name, flags: 0)
     }
@@ -75,12 +75,16 @@ extension Syscall {
         return handle
     }
 
-    /// Opens the object that a handle names on the file system of `mountDescriptor`, which must be a real
-    /// descriptor, not an O_PATH one. Needs CAP_DAC_READ_SEARCH. Errors: stale if the object is gone.
+    /// Opens the object of a handle. Needs CAP_DAC_READ_SEARCH.
+    /// - Parameters:
+    ///   - mountDescriptor: an object of the same file system, opened without O_PATH.
+    ///   - handle: the handle.
+    ///   - flags: of `OpenFlag`.
+    /// - Throws: stale if the object no longer exists.
     public static func openByHandle(
         _ mountDescriptor: Int32, _ handle: FileHandle, _ flags: Int32
     ) throws(Errno) -> OwnedDescriptor {
-        // While the number of an object that is gone is given to a new one, the kernel says for a moment that it has no memory.
+        // While a new object reuses the number of a removed one, the kernel reports ENOMEM for a moment.
         for pause: UInt32 in [1, 2, 5] {
             do throws(Errno) { return try openByHandleOnce(mountDescriptor, handle, flags) } catch {
                 guard error == .nomem else { throw error }

@@ -12,9 +12,11 @@ public struct Timespec: Hashable, Sendable, Comparable {
     }
 }
 
-/// What statx(2) says of one object. Sizes in bytes, `blocks` in units of 512 bytes.
+/// The result of statx(2). Sizes are in bytes, `blocks` in units of 512 bytes.
+///
+/// Its stored properties are those of the kernel's structure.
 public struct FileStatus: Hashable, Sendable {
-    /// Device numbers hold the major number in the upper and the minor in the lower 32 bits.
+    /// Device numbers have the major number in the upper and the minor in the lower 32 bits.
     public var device: UInt64
     public var rdev: UInt64
     public var inode: UInt64
@@ -32,12 +34,12 @@ public struct FileStatus: Hashable, Sendable {
     /// Zero unless `hasBirthTime`.
     public var btime: Timespec
     public var hasBirthTime: Bool
-    /// 0 if the kernel does not tell.
+    /// 0 if the kernel does not say.
     public var mountID: UInt64
-    /// STATX_ATTR bits, and which of them the file system knows.
+    /// STATX_ATTR bits; `attributesMask` has those that the file system supports.
     public var attributes: UInt64
     public var attributesMask: UInt64
-    /// It is the top of the mount that it was reached through (STATX_ATTR_MOUNT_ROOT, Linux 5.8).
+    /// Whether the object is the root of its mount (STATX_ATTR_MOUNT_ROOT, Linux 5.8).
     public var isMountRoot: Bool { attributes & 0x2000 != 0 }
 
     public var type: UInt32 { mode & FileType.mask }
@@ -68,14 +70,18 @@ public struct FileStatus: Hashable, Sendable {
 }
 
 extension Syscall {
-    /// The status of a descriptor's own object. `flags` may add `AtFlag.forceSync` or `.dontSync`.
+    /// The status of a descriptor's object.
+    /// - Parameters:
+    ///   - descriptor: any descriptor.
+    ///   - mask: of `StatMask`.
+    ///   - flags: `AtFlag.forceSync`, `.dontSync` or 0.
     public static func statx(
         _ descriptor: Int32, mask: UInt32 = StatMask.all, flags: Int32 = 0
     ) throws(Errno) -> FileStatus {
         try statxAt(descriptor, "", mask: mask, flags: AtFlag.emptyPath | flags)
     }
 
-    /// The status of what a name means; a symlink is followed unless `AtFlag.symlinkNoFollow` (the default).
+    /// The status of the object of a name. A symlink is followed unless `flags` has `AtFlag.symlinkNoFollow` (the default).
     public static func statxAt(
         _ directory: Int32, _ name: UnsafePointer<CChar>, mask: UInt32 = StatMask.all,
         flags: Int32 = AtFlag.symlinkNoFollow
@@ -86,7 +92,7 @@ extension Syscall {
     }
 }
 
-/// What fstatfs(2) says of a file system. Block counts are in units of `frsize` bytes.
+/// The result of fstatfs(2). Block counts are in units of `frsize` bytes.
 public struct FileSystemStatus: Hashable, Sendable {
     public var type: UInt64
     public var bsize: UInt64
@@ -103,6 +109,7 @@ public struct FileSystemStatus: Hashable, Sendable {
 }
 
 extension Syscall {
+    /// The status of the file system of any descriptor.
     public static func fstatvfs(_ descriptor: Int32) throws(Errno) -> FileSystemStatus {
         var status = aclfs_fs_status()
         try repeating { aclfs_fstatfs(descriptor, &status) }

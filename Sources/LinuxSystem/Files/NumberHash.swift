@@ -1,6 +1,6 @@
-/// Hashing of numbers that nobody outside can choose: of objects, nodes and handles. A table of them is asked several times
-/// in each request, and the hasher of the standard library, made for keys that an attacker chooses, takes longer than all
-/// else in such a question (docs/performance.md).
+/// Hashes numbers that no caller can choose: of objects, nodes and handles. Each request looks up several of them. The hasher of
+/// the standard library, made for keys that an attacker chooses, would take longer than the rest of a look-up
+/// (docs/performance.md).
 public enum NumberHash {
     /// For `_rawHashValue(seed:)`: spreads neighbouring numbers over all bits.
     @inlinable public static func spread(_ number: UInt64, seed: Int) -> Int {

@@ -1,19 +1,19 @@
 import Glibc
 
-/// A file descriptor with exactly one owner, closed when the owner ends.
+/// A file descriptor with exactly one owner, closed when the owner is destroyed.
 ///
-/// Errors of close(2) are not reported: what must reach the disk is synced before.
+/// Errors of close(2) are not reported: data that must reach the disk is synced before.
 public struct OwnedDescriptor: ~Copyable, Sendable {
-    /// Good only while the owner lives, and an owner without a name lives no longer than the look at it:
-    /// `f(try open(...).rawValue)` hands over a number that is already closed. Bind the owner first.
+    /// Valid while the owner exists. A temporary owner may end before the call: in `f(try open(...).rawValue)` the number is
+    /// already closed. Bind the owner to a name first.
     public let rawValue: Int32
 
-    /// Takes over an open descriptor.
+    /// Takes ownership of an open descriptor.
     public init(rawValue: Int32) { self.rawValue = rawValue }
 
     deinit { _ = close(rawValue) }
 
-    /// Gives the descriptor up without closing it.
+    /// Ends the ownership without closing the descriptor.
     public consuming func release() -> Int32 {
         let descriptor = rawValue
         discard self
@@ -21,12 +21,12 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
     }
 }
 
-/// A file descriptor with several owners, closed when the last one ends.
+/// A file descriptor with several owners, closed when the last one is destroyed.
 public final class SharedDescriptor: Sendable {
-    /// Good only while the owner lives; see `OwnedDescriptor.rawValue`.
+    /// Valid while the owner exists; see `OwnedDescriptor.rawValue`.
     public let rawValue: Int32
 
-    /// Takes over an open descriptor.
+    /// Takes ownership of an open descriptor.
     public init(rawValue: Int32) { self.rawValue = rawValue }
 
     public convenience init(_ descriptor: consuming OwnedDescriptor) {

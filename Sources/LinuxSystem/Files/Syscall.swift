@@ -2,19 +2,26 @@ import CLinux
 
 /// The system calls, one short function each.
 ///
-/// - Names and paths are bytes ending in NUL and are never decoded. Where Swift code holds a `String`, it
-///   may be passed as it is.
-/// - Descriptors are borrowed as numbers; one that is opened is returned owned and close-on-exec.
+/// - Names and paths are bytes ending in NUL and are never decoded. A `String` can be passed too.
+/// - Descriptors are borrowed as numbers. A call that opens one returns its owner; it is closed on exec.
 /// - A call interrupted by a signal is repeated, unless its comment says otherwise.
-/// - A comment "any descriptor" means O_PATH descriptors too.
+/// - "Any descriptor" in a comment includes O_PATH descriptors.
+///
+/// It has extensions by subject, because a call is looked for by the name that its manual page has.
 public enum Syscall {
-    /// The directory argument that stands for the working directory.
+    /// The directory argument for the working directory.
     public static let workingDirectory = aclfs_AT_FDCWD
 }
 
 // MARK: Opening
 
 extension Syscall {
+    /// openat(2).
+    /// - Parameters:
+    ///   - directory: any descriptor of the directory, or `workingDirectory`.
+    ///   - name: the name or path.
+    ///   - flags: of `OpenFlag`.
+    ///   - mode: of a file that is created.
     public static func openat(
         _ directory: Int32, _ name: UnsafePointer<CChar>, _ flags: Int32, mode: UInt32 = 0
     ) throws(Errno) -> OwnedDescriptor {
@@ -28,31 +35,36 @@ extension Syscall {
         try openat(workingDirectory, path, flags, mode: mode)
     }
 
-    /// Opens the object of any descriptor anew, with its own flags and offset. O_NOFOLLOW is dropped: it would
-    /// refuse the link in /proc. Errors: loop for a symlink.
+    /// Opens the object of any descriptor again, with new flags and a new offset. O_NOFOLLOW is removed: with it the link in /proc
+    /// would fail.
+    /// - Throws: loop for a symlink.
     public static func reopen(_ descriptor: Int32, _ flags: Int32) throws(Errno) -> OwnedDescriptor {
         OwnedDescriptor(rawValue: try repeating { aclfs_reopen(descriptor, flags) })
     }
 
+    /// A further descriptor of the same open file.
     public static func dup(_ descriptor: Int32) throws(Errno) -> OwnedDescriptor {
         OwnedDescriptor(rawValue: try value(aclfs_dup(descriptor)))
     }
 
-    /// A file in memory without a name in any directory, for what another program prints.
+    /// A file in memory without a name in any directory, for the output of another program.
     public static func memoryFile(_ name: UnsafePointer<CChar>) throws(Errno) -> SharedDescriptor {
         SharedDescriptor(rawValue: try value(aclfs_memory_file(name)))
     }
 }
 
 extension Syscall {
-    /// A private copy of a directory's mount, attached nowhere: seen from it, nothing is mounted below. The
-    /// descriptor is O_PATH. Errors: perm without CAP_SYS_ADMIN.
+    /// A private, detached copy of a directory's mount, without the mounts below it. The descriptor is O_PATH.
+    /// - Throws: perm without CAP_SYS_ADMIN.
     public static func cloneMount(_ directory: Int32) throws(Errno) -> OwnedDescriptor {
         OwnedDescriptor(rawValue: try value(aclfs_clone_mount(directory)))
     }
 
-    /// Of a mount that is attached nowhere, of whose top the descriptor is.
-    /// - Parameter files: nil = as they are.
+    /// Sets when a detached mount updates access times.
+    /// - Parameters:
+    ///   - mount: a descriptor of its root.
+    ///   - files: nil = as they are.
+    ///   - leavesDirectories: true = access times of directories are not updated.
     public static func setAccessTimes(
         ofMount mount: Int32, _ files: MountAccessTimes?, leavesDirectories: Bool
     ) throws(Errno) {
@@ -63,6 +75,7 @@ extension Syscall {
 // MARK: Names
 
 extension Syscall {
+    /// mkdirat(2); `mode` without the type.
     public static func mkdirat(_ directory: Int32, _ name: UnsafePointer<CChar>, mode: UInt32) throws(Errno) {
         try repeating { aclfs_mkdirat(directory, name, mode) }
     }
@@ -74,12 +87,14 @@ extension Syscall {
         try repeating { aclfs_mknodat(directory, name, mode, device) }
     }
 
+    /// symlinkat(2).
     public static func symlinkat(
         target: UnsafePointer<CChar>, _ directory: Int32, _ name: UnsafePointer<CChar>
     ) throws(Errno) {
         try repeating { aclfs_symlinkat(target, directory, name) }
     }
 
+    /// linkat(2); `flags` of `AtFlag`.
     public static func linkat(
         _ directory: Int32, _ name: UnsafePointer<CChar>, to newDirectory: Int32, _ newName: UnsafePointer<CChar>,
         flags: Int32 = 0
@@ -87,7 +102,7 @@ extension Syscall {
         try repeating { aclfs_linkat(directory, name, newDirectory, newName, flags) }
     }
 
-    /// Gives the object of any descriptor, of O_TMPFILE too, a (further) name.
+    /// Links the object of any descriptor, of O_TMPFILE too.
     public static func link(
         descriptor: Int32, to newDirectory: Int32, _ newName: UnsafePointer<CChar>
     ) throws(Errno) {
@@ -109,8 +124,12 @@ extension Syscall {
         try repeating { aclfs_renameat2(directory, name, newDirectory, newName, flags) }
     }
 
-    /// Fills the buffer with the target's bytes, without a NUL, and returns their count; a count equal to the
-    /// buffer's may have been cut. The name "" means the symlink of an O_PATH descriptor.
+    /// Fills the buffer with the target, without a NUL. A size equal to the buffer's may mean that the target was cut.
+    /// - Parameters:
+    ///   - directory: the directory; with the name "" an O_PATH descriptor of the symlink.
+    ///   - name: the name of the symlink.
+    ///   - buffer: receives the target.
+    /// - Returns: the size of the target in bytes.
     public static func readlinkat(
         _ directory: Int32, _ name: UnsafePointer<CChar> = emptyName, into buffer: UnsafeMutableRawBufferPointer
     ) throws(Errno) -> Int {
@@ -133,7 +152,7 @@ extension Syscall {
         }
     }
 
-    /// The empty C string: with `AtFlag.emptyPath` the descriptor's own object.
+    /// The empty C string: with `AtFlag.emptyPath` it means the descriptor's object.
     public static var emptyName: UnsafePointer<CChar> {
         // A literal's bytes are static and end in NUL.
         UnsafeRawPointer(StaticString("").utf8Start).assumingMemoryBound(to: CChar.self)
@@ -142,8 +161,8 @@ extension Syscall {
 
 // MARK: Attributes
 
-/// A time to be set, or not.
-public enum TimeChange: Hashable, Sendable {
+/// How a call sets a time.
+public enum TimeSetting: Hashable, Sendable {
     case omit
     case now
     case set(Timespec)
@@ -170,7 +189,7 @@ extension Syscall {
 
     /// Sets the times of the object of any descriptor.
     public static func utimens(
-        _ descriptor: Int32, access: TimeChange, modification: TimeChange
+        _ descriptor: Int32, access: TimeSetting, modification: TimeSetting
     ) throws(Errno) {
         let (first, second) = (access.pair, modification.pair)
         let seconds: InlineArray<2, Int64> = [first.sec, second.sec]
@@ -187,6 +206,7 @@ extension Syscall {
         }
     }
 
+    /// Sets the size of a file that is open for writing, in bytes.
     public static func ftruncate(_ descriptor: Int32, size: Int64) throws(Errno) {
         try repeating { aclfs_ftruncate(descriptor, size) }
     }
@@ -200,50 +220,53 @@ extension Syscall {
 // MARK: Data
 
 extension Syscall {
-    /// `mode` of `AllocateFlag`. Not repeated when interrupted: a signal may come again before it is done.
+    /// `mode` of `AllocateFlag`. Not repeated after a signal, because the next signal may come before the call is done.
     public static func fallocate(_ descriptor: Int32, mode: Int32, offset: Int64, length: Int64) throws(Errno) {
         try value(aclfs_fallocate(descriptor, mode, offset, length))
     }
 
-    /// Lets clean pages of a range of an open file go.
+    /// Removes clean pages of a range of an open file from the page cache.
     public static func dropCached(_ fd: Int32, offset: Int64, length: Int64) throws(Errno) {
         try value(aclfs_drop_cached(fd, offset, length))
     }
 
-    /// The new offset. On a directory, offsets are the opaque numbers of `DirectoryEntry.nextOffset`. Errors:
-    /// nxio when `Seek.data` or `.hole` starts at or past the end.
+    /// Sets the offset. On a directory, offsets are the opaque numbers of `DirectoryEntry.nextOffset`.
+    /// - Returns: the new offset.
+    /// - Throws: nxio if `Seek.data` or `.hole` starts at or past the end.
     @discardableResult
     public static func lseek(_ descriptor: Int32, offset: Int64, whence: Int32) throws(Errno) -> Int64 {
         try value(aclfs_lseek(descriptor, offset, whence))
     }
 
-    /// Bytes read, 0 at the end.
+    /// - Returns: the number of bytes read; 0 at the end.
     public static func pread(
         _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, offset: Int64
     ) throws(Errno) -> Int {
         Int(try repeating { aclfs_pread(descriptor, buffer.baseAddress, UInt64(buffer.count), offset) })
     }
 
-    /// Bytes written; may be fewer than given.
+    /// - Returns: the number of bytes written, which may be fewer than given.
     public static func pwrite(
         _ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, offset: Int64
     ) throws(Errno) -> Int {
         Int(try repeating { aclfs_pwrite(descriptor, bytes.baseAddress, UInt64(bytes.count), offset) })
     }
 
-    /// Bytes read at the descriptor's offset, 0 at the end.
+    /// Reads at the descriptor's offset.
+    /// - Returns: the number of bytes read; 0 at the end.
     public static func read(
         _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer
     ) throws(Errno) -> Int {
         Int(try repeating { aclfs_read(descriptor, buffer.baseAddress, UInt64(buffer.count)) })
     }
 
-    /// Bytes written at the descriptor's offset; may be fewer than given.
+    /// Writes at the descriptor's offset.
+    /// - Returns: the number of bytes written, which may be fewer than given.
     public static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) throws(Errno) -> Int {
         Int(try repeating { aclfs_write(descriptor, bytes.baseAddress, UInt64(bytes.count)) })
     }
 
-    /// Everything from the descriptor's offset to the end, for short files of commands and of /proc.
+    /// Reads from the descriptor's offset to the end: for short files of commands and of /proc.
     public static func readAll(_ descriptor: Int32, limit: Int = .max) throws(Errno) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: min(4096, limit))
         var filled = 0
@@ -270,15 +293,18 @@ extension Syscall {
         return try readAll(descriptor.rawValue, limit: limit)
     }
 
-    /// Bytes copied, 0 at the end of the source.
+    /// - Returns: the number of bytes copied; 0 at the end of the source.
     public static func copyFileRange(
         from source: Int32, offset: Int64, to target: Int32, offset targetOffset: Int64, length: Int
     ) throws(Errno) -> Int {
         Int(try repeating { aclfs_copy_file_range(source, offset, target, targetOffset, UInt64(length)) })
     }
 
+    /// Writes data and metadata of a file to its disk.
     public static func fsync(_ descriptor: Int32) throws(Errno) { try repeating { aclfs_fsync(descriptor) } }
+    /// Writes data of a file to its disk.
     public static func fdatasync(_ descriptor: Int32) throws(Errno) { try repeating { aclfs_fdatasync(descriptor) } }
+    /// Writes all data of a file system to its disk.
     public static func syncfs(_ descriptor: Int32) throws(Errno) { try repeating { aclfs_syncfs(descriptor) } }
 }
 
@@ -296,17 +322,20 @@ public struct InodeExtendedFlags: Hashable, Sendable {
 }
 
 extension Syscall {
-    /// The bits of FS_IOC_GETFLAGS (`InodeFlag`) of a real descriptor. Errors: notty where there are none.
+    /// The bits of FS_IOC_GETFLAGS (`InodeFlag`) of a real descriptor.
+    /// - Throws: notty where the file system has none.
     public static func getFlags(_ descriptor: Int32) throws(Errno) -> UInt32 {
         var flags: UInt32 = 0
         try value(aclfs_get_flags(descriptor, &flags))
         return flags
     }
 
+    /// Sets the bits of FS_IOC_SETFLAGS (`InodeFlag`) of a real descriptor.
     public static func setFlags(_ descriptor: Int32, _ flags: UInt32) throws(Errno) {
         try value(aclfs_set_flags(descriptor, flags))
     }
 
+    /// The settings of FS_IOC_FSGETXATTR of a real descriptor.
     public static func getExtendedFlags(_ descriptor: Int32) throws(Errno) -> InodeExtendedFlags {
         var raw = aclfs_fsxattr()
         try value(aclfs_get_fsxattr(descriptor, &raw))
@@ -315,16 +344,19 @@ extension Syscall {
             cowExtentSize: raw.cow_extent_size)
     }
 
-    /// Opens a file or directory for the flag ioctls of a command. Errors: loop for a symlink.
+    /// Opens a file or directory for the flag ioctls of a command.
+    /// - Throws: loop for a symlink.
     public static func openForFlags(path: UnsafePointer<CChar>) throws(Errno) -> OwnedDescriptor {
         try open(path, OpenFlag.readOnly | OpenFlag.nonBlock | OpenFlag.noFollow)
     }
 
+    /// As `getFlags`, of the object at a path.
     public static func getFlags(path: UnsafePointer<CChar>) throws(Errno) -> UInt32 {
         let descriptor = try openForFlags(path: path)
         return try getFlags(descriptor.rawValue)
     }
 
+    /// As `setFlags`, of the object at a path.
     public static func setFlags(path: UnsafePointer<CChar>, _ flags: UInt32) throws(Errno) {
         let descriptor = try openForFlags(path: path)
         try setFlags(descriptor.rawValue, flags)
@@ -334,6 +366,7 @@ extension Syscall {
 // MARK: Mounts and the process
 
 extension Syscall {
+    /// mount(2); `flags` of `MountFlag`.
     public static func mount(
         source: UnsafePointer<CChar>?, target: UnsafePointer<CChar>, type: UnsafePointer<CChar>?, flags: UInt64,
         data: UnsafePointer<CChar>? = nil
@@ -346,29 +379,33 @@ extension Syscall {
         try value(aclfs_umount(target, flags))
     }
 
-    /// How many descriptors the process may hold: now, and at most without privilege.
+    /// The number of descriptors that the process may have open: now, and at most without privilege.
     public static func descriptorLimit() throws(Errno) -> (soft: UInt64, hard: UInt64) {
         var limit: (soft: UInt64, hard: UInt64) = (0, 0)
         try value(aclfs_get_nofile(&limit.soft, &limit.hard))
         return limit
     }
 
+    /// Sets RLIMIT_NOFILE.
+    /// - Throws: perm if `hard` rises without CAP_SYS_RESOURCE.
     public static func setDescriptorLimit(soft: UInt64, hard: UInt64) throws(Errno) {
         try value(aclfs_set_nofile(soft, hard))
     }
 
-    /// Files may become as large as this process may have them, however it was started.
+    /// Raises the limit of file sizes as far as possible.
     public static func liftFileSizeLimit() throws(Errno) { try value(aclfs_lift_file_size_limit()) }
 
-    /// A crash ends the process and starts nothing. First of all in `main`.
+    /// A crash ends the process and starts no other program. Call it first of all in `main`.
     public static func endWithoutBacktrace() { aclfs_end_without_backtrace() }
 
+    /// Sets the working directory of the process.
     public static func chdir(_ path: UnsafePointer<CChar>) throws(Errno) { try value(aclfs_chdir(path)) }
 
-    /// Goes over into the mount namespace of a descriptor of /proc/PID/ns/mnt, before any thread is started.
+    /// Enters the mount namespace of a descriptor of /proc/PID/ns/mnt. Call it before any thread is started.
     public static func enterMountNamespace(_ fd: Int32) throws(Errno) { try value(aclfs_enter_mount_namespace(fd)) }
 
-    /// Sets the process's mask and returns the former one.
+    /// Sets the process's mask.
+    /// - Returns: the mask before.
     @discardableResult
     public static func umask(_ mask: UInt32) -> UInt32 { aclfs_umask(mask) }
 
@@ -377,7 +414,8 @@ extension Syscall {
 }
 
 extension Array where Element == UInt8 {
-    /// Lends the bytes as a C string. Errors: inval if they contain a NUL.
+    /// Calls `body` with the bytes as a C string.
+    /// - Throws: inval if they contain a NUL.
     public func withCString<Result>(
         _ body: (UnsafePointer<CChar>) throws(Errno) -> Result
     ) throws(Errno) -> Result {

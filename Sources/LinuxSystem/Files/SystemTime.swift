@@ -9,25 +9,26 @@ public enum SystemTime {
         return Timespec(sec: Int64(time.tv_sec), nsec: UInt32(time.tv_nsec))
     }
 
-    /// Time of day as file systems stamp with it: some milliseconds late, and never later than a stamp that follows.
+    /// The time of day that file systems use for timestamps: some milliseconds behind, and never later than a timestamp that
+    /// follows.
     public static func coarse() -> Timespec {
         let time = read(CLOCK_REALTIME_COARSE)
         return Timespec(sec: Int64(time.tv_sec), nsec: UInt32(time.tv_nsec))
     }
 
-    /// Nanoseconds since an arbitrary start; never goes back.
+    /// Nanoseconds since an arbitrary start; it never decreases.
     public static func monotonic() -> UInt64 {
         let time = read(CLOCK_MONOTONIC)
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
-    /// Nanoseconds of a processor that the calling thread has had.
+    /// Processor time of the calling thread, in nanoseconds.
     public static func threadProcessor() -> Int64 {
         let time = read(CLOCK_THREAD_CPUTIME_ID)
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
-    /// May end early when a signal comes.
+    /// Sleeps. A signal may end it early.
     public static func sleep(milliseconds: UInt32) { sleep(nanoseconds: UInt64(milliseconds) * 1_000_000) }
 
     /// As `sleep(milliseconds:)`.

@@ -1,22 +1,23 @@
 import CLinux
 
-/// What an attribute call is addressed to.
+/// The object of an attribute call.
 ///
-/// Values pass through the caller's buffers; an empty buffer asks for the size alone. Getting and listing
-/// throw range if the buffer is too small, getting and removing nodata if there is no such attribute.
+/// Values are in the caller's buffers; with an empty buffer a call returns just the size. Getting and listing throw range if the
+/// buffer is too small, getting and removing throw nodata if there is no such attribute.
 public enum XattrTarget {
-    /// An open file or directory (not O_PATH): the cheapest.
+    /// An open file or directory (not O_PATH): the fastest.
     case open(Int32)
     /// Any descriptor, of symlinks and special files too, through /proc/self/fd.
     case any(Int32)
-    /// Any descriptor of a directory, as `.` of itself: half the time of the way through /proc.
+    /// Any descriptor of a directory, as its `.`: half the time of /proc.
     case directory(Int32)
     /// A path of a command; a symlink is not followed.
     case path(UnsafePointer<CChar>)
 }
 
 extension Syscall {
-    /// The size of the value, which the buffer then holds.
+    /// Reads a value into the buffer.
+    /// - Returns: the size of the value in bytes.
     public static func getxattr(
         _ target: XattrTarget, _ name: UnsafePointer<CChar>, into buffer: UnsafeMutableRawBufferPointer
     ) throws(Errno) -> Int {
@@ -32,8 +33,9 @@ extension Syscall {
             })
     }
 
-    /// The attribute of what a name in a directory means, a symlink not followed: getxattrat(2). Errors: nosys
-    /// before Linux 6.13. The kernel refuses O_PATH descriptors with an empty name (badf).
+    /// Reads an attribute of the object of a name; a symlink is not followed (getxattrat(2)). The kernel refuses O_PATH descriptors
+    /// with an empty name (badf).
+    /// - Throws: nosys before Linux 6.13.
     public static func getxattrat(
         _ directory: Int32, _ at: UnsafePointer<CChar>, _ name: UnsafePointer<CChar>,
         into buffer: UnsafeMutableRawBufferPointer
@@ -64,7 +66,8 @@ extension Syscall {
         }
     }
 
-    /// The size of the list, which the buffer then holds: names that each end in NUL.
+    /// Reads the list of names, each ending in NUL, into the buffer.
+    /// - Returns: the size of the list in bytes.
     public static func listxattr(
         _ target: XattrTarget, into buffer: UnsafeMutableRawBufferPointer
     ) throws(Errno) -> Int {
@@ -79,6 +82,7 @@ extension Syscall {
             })
     }
 
+    /// Removes an attribute.
     public static func removexattr(_ target: XattrTarget, _ name: UnsafePointer<CChar>) throws(Errno) {
         try repeating {
             switch target {
@@ -110,7 +114,7 @@ extension Syscall {
         return list.split(separator: 0).map { Array($0) }
     }
 
-    /// Tries a size that nearly all values fit, then the size that the kernel names, which may grow meanwhile.
+    /// Tries a size that is enough for nearly all values, then the size that the kernel reports, which may have grown.
     private static func whole(
         _ get: (UnsafeMutableRawBufferPointer) throws(Errno) -> Int
     ) throws(Errno) -> [UInt8] {

@@ -1,6 +1,7 @@
 extension Syscall {
-    /// The directory itself and all that it lies in, one after the other up to the root directory or until `visit` says
-    /// no. Each is reached by `..` from the one before, so that no path leads elsewhere and no mount of ours is asked.
+    /// Visits the directory itself and its ancestors, up to the root directory or until `visit` returns false.
+    ///
+    /// Each is opened as `..` of the one before, so that no path leads elsewhere and no mount of aclfs gets a request.
     public static func visitAncestors(of directory: Int32, _ visit: (FileStatus) -> Bool) throws(Errno) {
         var current = SharedDescriptor(try dup(directory))
         var last: FileStatus?

@@ -6,6 +6,6 @@ extension Errno {
         ENOLINK, ESHUTDOWN,
     ]
 
-    /// What the kernel says of a mount whose server died, is gone or does not answer. Servers may say it, too, and go on.
+    /// Whether the kernel reports this error for a mount with a dead or unreachable server. A live server may report it too.
     public var isOfDeadServer: Bool { Self.ofDeadServers.contains(rawValue) }
 }

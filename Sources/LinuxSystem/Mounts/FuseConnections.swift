@@ -1,20 +1,21 @@
 import CLinux
 import Glibc
 
-/// The kernel's connections of FUSE mounts, each known by the minor number of its mount's device (fusectl).
+/// The kernel's connections of FUSE mounts, named by the minor number of the mount's device (fusectl).
 public struct FuseConnections: Sendable {
     private let directory: SharedDescriptor
 
-    /// Errors: perm where fusectl is not mounted and this process may not mount it; access where it belongs to others.
+    /// - Throws: perm where fusectl is not mounted and this process may not mount it; acces where it is another user's.
     public init() throws(Errno) { directory = SharedDescriptor(rawValue: try value(aclfs_fuse_connections())) }
 
-    /// What tells a connection from a later one, whose mount may get the same device: as long as this value lives. nil if there is none;
-    /// else its mount stands somewhere, or something of it is held.
+    /// A number that differs from those of later connections with the same device, as long as this value exists. nil if there is no
+    /// connection: no mount of it is attached, and nothing of it is in use.
     public func identity(of device: UInt64) -> UInt64? {
         (try? Syscall.statxAt(directory.rawValue, Self.name(device)))?.inode
     }
 
-    /// Ends it: all requests fail, those under way too, whatever the server does. Only root and who mounted may.
+    /// Aborts the connection: all requests fail, those in flight too, whatever the server does. Only root and the user who mounted
+    /// it may.
     public func abort(_ device: UInt64) throws(Errno) {
         let file = try Syscall.openat(directory.rawValue, "\(Self.name(device))/abort", OpenFlag.writeOnly)
         var word = UInt8(ascii: "1")

@@ -1,13 +1,13 @@
 import Glibc
 
-/// The running kernel's version, as uname(2) tells it.
+/// A version of the kernel, as in uname(2).
 public struct KernelRelease: Comparable, Sendable {
     public var major: Int
     public var minor: Int
 
     public init(_ major: Int, _ minor: Int) { (self.major, self.minor) = (major, minor) }
 
-    /// Reads "6.18.44-cloud" and the like; what is no number counts as 0.
+    /// Reads a text like "6.18.44-cloud"; anything but a number counts as 0.
     public init(text: String) {
         let numbers = text.split(separator: ".", maxSplits: 2).map { part in Int(part.prefix { $0.isNumber }) ?? 0 }
         self.init(numbers.first ?? 0, numbers.dropFirst().first ?? 0)

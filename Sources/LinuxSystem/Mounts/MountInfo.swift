@@ -1,58 +1,60 @@
 extension Syscall {
-    /// The mount that any descriptor was opened through. By the kernel's own notes on the descriptor: a FUSE mount that keeps
-    /// others out refuses them even its attributes.
+    /// The id of the mount that any descriptor was opened through. The kernel notes it on the descriptor: a FUSE mount without
+    /// `allow_other` refuses even statx(2).
     public static func mountID(of descriptor: Int32) throws(Errno) -> UInt64 {
         let text = try readAll(path: "/proc/self/fdinfo/\(descriptor)")
         guard let id = descriptorNote("mnt_id:", in: text).flatMap({ UInt64($0) }) else { throw .nosys }
         return id
     }
 
-    /// What a file of /proc/PID/fdinfo (proc(5)) has behind a label.
+    /// The text after a label in a file of /proc/PID/fdinfo (proc(5)).
     static func descriptorNote(_ label: String, in text: [UInt8]) -> String? {
         guard let line = text.split(separator: 0x0A).first(where: { $0.starts(with: label.utf8) }) else { return nil }
         return String(decoding: line.dropFirst(label.utf8.count).drop { $0 == 0x09 || $0 == 0x20 }, as: UTF8.self)
     }
 }
 
-/// One line of /proc/self/mountinfo (proc(5)), as far as it is needed. Paths are bytes.
+/// One line of /proc/self/mountinfo (proc(5)). Paths are bytes.
 public struct MountInfo: Sendable {
     public var id: UInt64
-    /// The mount that it stands on.
+    /// The id of the mount that it is attached to.
     public var parent: UInt64
     /// As in `FileStatus.device`: the major number in the upper 32 bits.
     public var device: UInt64
-    /// What of the file system is shown: / unless it is a bind mount of a part.
+    /// The root of the mount within its file system: / unless it is a bind mount of a directory.
     public var root: [UInt8]
     public var path: [UInt8]
-    /// Of this mount, joined by commas; `superOptions` are those of the file system, wherever it is mounted.
+    /// The options of this mount, with commas; `superOptions` are those of the file system.
     public var options: [UInt8]
     public var type: [UInt8]
     public var source: [UInt8]
     public var superOptions: [UInt8]
 
-    /// The mounts of our namespace in their order; a later one on the same path covers an earlier.
+    /// The mounts of this process's namespace, in order; a later one on the same path hides an earlier one.
     public static func ofThisProcess() throws(Errno) -> [MountInfo] {
         let table = try Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly)
         return try read(table.rawValue)
     }
 
-    /// As above, of a descriptor that somebody keeps.
+    /// As above, from an open descriptor.
     public static func read(_ descriptor: Int32) throws(Errno) -> [MountInfo] {
         try Syscall.lseek(descriptor, offset: 0, whence: Seek.set)
         let text = try Syscall.readAll(descriptor)
         return text.split(separator: UInt8(ascii: "\n")).compactMap { MountInfo(line: $0) }
     }
 
-    /// Whether an object may be on this mount's file system: by its device number, as statx(2) gives it, and the type of its
-    /// file system, as statfs(2) does.
+    /// Whether an object may be on this mount's file system.
+    /// - Parameters:
+    ///   - device: the object's device, as statx(2) returns it.
+    ///   - type: the type of its file system, as statfs(2) returns it.
     public func mayHold(device: UInt64, type: UInt64) -> Bool {
         self.device == device || FileSystemType.ofManyDevices[type].map { self.type.elementsEqual($0.utf8) } ?? false
     }
 
-    /// Of a file system by which processes, control groups or FUSE connections are seen or controlled.
+    /// Whether its file system shows or controls processes, control groups or FUSE connections.
     public var isOfControls: Bool { FileSystemType.ofControls.values.contains { type.elementsEqual($0.utf8) } }
 
-    /// Of a FUSE mount: who mounted it, and so serves it.
+    /// The user who mounted a FUSE mount, and so serves it; nil for other mounts.
     public var mounter: UInt32? {
         guard type.starts(with: "fuse".utf8) else { return nil }
         let label = "user_id="
@@ -60,10 +62,11 @@ public struct MountInfo: Sendable {
         return word.flatMap { UInt32(String(decoding: $0.dropFirst(label.utf8.count), as: UTF8.self)) }
     }
 
-    /// Whether a FUSE server answers there who is neither root's nor this user's, if he answers.
+    /// Whether it is a FUSE mount that is served neither by root nor by this user.
     public func isStrangers(to uid: UInt32) -> Bool { mounter.map { $0 != 0 && $0 != uid } ?? false }
 
-    /// Whether a FUSE mount is for its mounter alone, and that is not this user: the kernel refuses anybody else, root as well.
+    /// Whether it is a FUSE mount only for the user who mounted it, and that is not this user. The kernel refuses all others, root
+    /// too.
     public func keepsOut(_ uid: UInt32) -> Bool {
         guard let mounter, mounter != uid else { return false }
         return !superOptions.split(separator: UInt8(ascii: ",")).contains { $0.elementsEqual("allow_other".utf8) }
@@ -93,7 +96,7 @@ public struct MountInfo: Sendable {
         UInt64(String(decoding: field, as: UTF8.self))
     }
 
-    /// Blank, tab, newline and backslash stand as three octal digits.
+    /// Blank, tab, newline and backslash are written as three octal digits.
     private static func unescaped(_ field: ArraySlice<UInt8>) -> [UInt8] {
         var bytes: [UInt8] = []
         var rest = field

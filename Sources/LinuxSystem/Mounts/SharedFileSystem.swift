@@ -1,21 +1,21 @@
-/// A kind of file system whose objects other hosts, or a server's own programs, may change: what this kernel keeps of it may
-/// be out of date, and its locks hold nothing still elsewhere (docs/decisions/0023-shared-backings.md).
+/// A type of file system with objects that other hosts, or programs of its server, may change. This kernel's caches of it may be
+/// stale, and its locks do not stop the others (docs/decisions/0023-shared-backings.md).
 public struct SharedFileSystem: Sendable {
-    /// As the mount table writes the type; of FUSE the type goes on with the server's own name.
+    /// The type in the mount table. For FUSE the server's name follows.
     public let name: String
-    /// What statfs(2) says.
+    /// The type in statfs(2).
     public let magic: UInt64
-    /// A server judges requests by the fsuid that comes with them, and keeps its own reserves.
+    /// Whether a server decides on requests by their fsuid and has reserves of its own.
     public let isJudgedByServer: Bool
 
     private init(_ name: String, _ magic: UInt64, isJudgedByServer: Bool = true) {
         (self.name, self.magic, self.isJudgedByServer) = (name, magic, isJudgedByServer)
     }
 
-    /// nil: a file system of this host alone.
+    /// - Returns: nil for a file system that only this host changes.
     public static func of(magic: UInt64) -> SharedFileSystem? { all.first { $0.magic == magic } }
 
-    /// The one list of them. Any FUSE counts: its server may show anything.
+    /// The only list of them. Every FUSE file system counts: its server may change anything.
     public static let all = [
         SharedFileSystem("fuse", FileSystemType.fuse),
         SharedFileSystem("nfs", FileSystemType.nfs),
@@ -32,7 +32,7 @@ public struct SharedFileSystem: Sendable {
         SharedFileSystem("orangefs", 0x2003_0528),
         SharedFileSystem("beegfs", 0x1983_0326),
         SharedFileSystem("vboxsf", 0x786F_4256),
-        // Hosts share the disk itself, and each judges by itself.
+        // Hosts share the disk itself, and each one decides.
         SharedFileSystem("ocfs2", 0x7461_636F, isJudgedByServer: false),
         SharedFileSystem("gfs2", 0x0116_1970, isJudgedByServer: false),
     ]

@@ -1,21 +1,22 @@
 import CLinux
 
-/// Capabilities that the daemon gives up, and those that it needs for that.
+/// Capabilities that the daemon drops, and those that it needs to drop them.
 public enum Capability {
-    /// Use of reserved blocks, and freedom from quotas and other limits.
+    /// Use of reserved blocks, beyond quotas and other limits.
     public static let systemResource = aclfs_CAP_SYS_RESOURCE
     /// Another file-system user id.
     public static let setUserID = aclfs_CAP_SETUID
-    /// Giving capabilities up for good.
+    /// Dropping capabilities for good.
     public static let setCapabilities = aclfs_CAP_SETPCAP
 }
 
 extension Syscall {
-    /// Whether the calling thread may use it now.
+    /// Whether the calling thread may use the capability now.
     public static func hasCapability(_ capability: Int32) -> Bool { aclfs_has_capability(capability) == 1 }
 
-    /// Takes a capability from the calling thread for good: effective, permitted, inheritable, bounding, ambient.
-    /// To be called before any thread is started. Errors: perm without CAP_SETPCAP.
+    /// Drops a capability of the calling thread for good: effective, permitted, inheritable, bounding, ambient. Call it before any
+    /// thread is started.
+    /// - Throws: perm without CAP_SETPCAP.
     public static func dropCapability(_ capability: Int32) throws(Errno) {
         try value(aclfs_drop_capability(capability))
     }

@@ -1,21 +1,21 @@
 import CLinux
 import Glibc
 
-/// Going into the background: the command waits until the daemon reports that it serves, or why it cannot.
+/// Starts a daemon in the background. The command waits until the daemon reports that it serves, or why it cannot.
 public enum Daemon {
-    /// What the waiting command learns.
+    /// The report to the waiting command.
     public enum Outcome: Equatable, Sendable {
         case ready
         /// The command prints the message and exits with the status.
         case failed(status: UInt8, message: String)
-        /// The daemon ended without a word.
+        /// The daemon ended without a report.
         case died
     }
 
-    /// Closes whatever the starting process left open beyond the standard descriptors: a daemon that keeps the
-    /// end of somebody's pipe keeps its reader waiting for ever. To be called before anything is opened.
+    /// Closes inherited descriptors beyond the standard ones: a daemon that keeps the end of a pipe keeps its reader waiting. Call
+    /// it before anything is opened.
     public static func closeInherited() {
-        // Before Linux 5.9 there is no such call, and nothing depends on it.
+        // The call is missing before Linux 5.9, and nothing depends on it.
         _ = aclfs_close_from(3)
     }
 
@@ -25,14 +25,14 @@ public enum Daemon {
         case daemon(Readiness)
     }
 
-    /// The daemon's end of the line to the waiting command.
+    /// The daemon's end of the pipe to the waiting command.
     public struct Readiness: ~Copyable, Sendable {
         private let pipe: OwnedDescriptor
 
         init(pipe: consuming OwnedDescriptor) { self.pipe = pipe }
 
-        /// Lets the command exit with 0. Then leaves the working directory and points the standard descriptors
-        /// at /dev/null; standard error stays open until now, so that early failures are seen.
+        /// Lets the command exit with 0. Then leaves the working directory and points the standard descriptors at /dev/null.
+        /// Standard error stays open until then, so that the user sees early errors.
         public consuming func ready() throws(Errno) {
             try send([0])
             try Syscall.chdir("/")
@@ -56,28 +56,29 @@ public enum Daemon {
         }
     }
 
-    /// Goes on in a thread of its own, which ends the process with the status, while the calling one waits: what Swift's runtime
-    /// remembers of a forked process's first thread is its parent's number, by which it takes a lock of its own (`swift_once`). Where
-    /// such a thread meets another one at that lock, both spin for ever. The one that waits keeps what it was to file systems
-    /// (`FileSystemUser`); it touches none.
+    /// Runs `body` in a new thread, which ends the process with its status, while the calling thread waits.
+    ///
+    /// In a forked process Swift's runtime remembers the parent's number for the first thread and takes a lock by it
+    /// (`swift_once`). If this thread meets another one there, both spin forever. The waiting thread keeps its ids for file systems
+    /// (`FileSystemUser`) and uses none.
     public static func runInFreshThread(_ body: @escaping () -> Int32) -> Never {
         struct Work: @unchecked Sendable { let body: () -> Int32 }
         let work = Work(body: body)
         do throws(Errno) {
             _ = try Thread.start(name: "aclfs") { exit(work.body()) }
         } catch {
-            // Without room for a thread it does not get far, but it can say so.
+            // Without memory for a thread `body` fails early, but it can report it.
             exit(body())
         }
-        // Signals are for the threads that expect them.
+        // Other threads handle signals.
         var all = sigset_t()
         sigfillset(&all)
         pthread_sigmask(SIG_BLOCK, &all, nil)
         while true { pause() }
     }
 
-    /// Splits off a daemon in a session of its own. To be called before any thread is started: only the calling
-    /// thread goes on in the daemon. In the command it returns when the daemon has reported.
+    /// Forks a daemon with a session of its own. Call it before any thread is started: only the calling thread exists in the
+    /// daemon. In the command it returns when the daemon has reported.
     public static func detach() throws(Errno) -> Role {
         var end: Int32 = -1
         let isCommand = try value(aclfs_fork_daemon(&end)) == 1

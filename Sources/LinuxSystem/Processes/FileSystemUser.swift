@@ -2,44 +2,44 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// As whom file systems see a thread of root's daemon when it spends space.
+/// The user id of root's daemon for file systems, which decides whether it may use reserved space.
 ///
-/// ext4, f2fs and UBIFS keep blocks for user 0 and go by the thread's file-system user id (fsuid), not by its
-/// capabilities. So the daemon's threads have another fsuid, keep their capabilities, and become 0 only while
-/// they act for root. The id is the kernel's per thread; new threads inherit it.
+/// ext4, f2fs and UBIFS reserve blocks for user 0 and test the thread's file-system user id (fsuid), not its capabilities. So the
+/// daemon's threads have another fsuid, keep their capabilities, and become 0 only while they act for root. The kernel has one id
+/// for each thread; new threads inherit it.
 public enum FileSystemUser {
-    /// Ids that no account has, best first: −2; and 65535, −1 in 16 bits, which never is an account either but
-    /// exists in containers and id-mapped mounts that end there.
+    /// Ids that no account has, best first: −2; and 65535, −1 in 16 bits, for containers and id-mapped mounts where ids end there.
     public static let candidates: [UInt32] = [0xFFFF_FFFE, 0xFFFF]
 
-    /// 0 = not restricted. Written before the threads start.
+    /// 0 = not restricted. Set before any thread is started.
     private static let restricted = Atomic<UInt32>(0)
 
-    /// The id of threads that do not act for root; nil if all are 0.
+    /// The id of threads that do not act for root; nil if all have 0.
     public static var restrictedID: UInt32? {
         let id = restricted.load(ordering: .relaxed)
         return id == 0 ? nil : id
     }
 
-    /// Takes on one of the candidates; threads started from here on have it too. To be called before any of
-    /// them is. Errors: perm without CAP_SETPCAP or CAP_SETUID, inval if the id does not exist in this user namespace.
+    /// Sets one of the candidates for this thread and all that it starts later. Call it before any thread is started.
+    /// - Throws: perm without CAP_SETPCAP or CAP_SETUID, inval if the id does not exist in this user namespace.
     public static func restrict(to id: UInt32) throws(Errno) {
         try value(aclfs_keep_capabilities())
-        // A reserve can be a group's (ext4's resgid). Where groups cannot be left, in some user namespaces, none is.
+        // A reserve can be a group's (ext4's resgid). In some user namespaces a process cannot leave its groups; then it keeps
+        // them.
         _ = aclfs_leave_groups()
         _ = aclfs_setfsuid(id)
-        // The kernel says nothing when it refuses.
+        // The kernel reports no error.
         guard current == id else { throw Syscall.hasCapability(Capability.setUserID) ? .inval : .perm }
         restricted.store(id, ordering: .relaxed)
     }
 
-    /// Takes `restrict` back, as long as no thread was started.
+    /// Undoes `restrict`. Call it before any thread is started.
     public static func unrestrict() {
         _ = aclfs_setfsuid(0)
         restricted.store(0, ordering: .relaxed)
     }
 
-    /// Whether user 0 of this user namespace is the host's own, whom file systems keep blocks for.
+    /// Whether user 0 of this user namespace is the host's user 0, for which file systems reserve blocks.
     public static var rootIsTheHosts: Bool {
         guard let map = try? Syscall.readAll(path: "/proc/self/uid_map") else { return true }
         for line in map.split(separator: UInt8(ascii: "\n")) {
@@ -49,27 +49,27 @@ public enum FileSystemUser {
         return true
     }
 
-    /// The calling thread's fsuid. An id that cannot be set changes nothing.
+    /// The calling thread's fsuid. Setting an invalid id returns it without a change.
     public static var current: UInt32 { aclfs_setfsuid(.max) }
 
-    /// Whose files this process makes when it acts as itself.
+    /// The owner of files that this process creates for itself.
     public static var owner: UInt32 { restrictedID == nil ? geteuid() : 0 }
 
-    /// Acts as user 0 for file systems, then not any more. Where threads are not restricted it only acts.
+    /// Runs `body` as user 0 for file systems. Without a restriction it just runs `body`.
     public static func asRoot<Value: ~Copyable>(_ body: () throws(Errno) -> Value) throws(Errno) -> Value {
         guard let id = restrictedID else { return try body() }
-        // If this fails for lack of memory, root is bound like anybody; that hurts nobody else.
+        // If this fails for lack of memory, root cannot use its reserve, which harms no other user.
         _ = aclfs_setfsuid(0)
         defer {
             _ = aclfs_setfsuid(id)
-            // A thread that stayed root would spend root's reserve on whoever comes next.
+            // A thread that stays root would use root's reserve for the next caller.
             precondition(current == id, "the file-system user id could not be given up")
         }
         return try body()
     }
 
-    /// Whether a file system takes requests to a server that judges them by the fsuid: it must stay root's, and
-    /// reserves are the server's affair.
+    /// Whether a file system sends requests to a server that decides by the fsuid. The fsuid must then stay root's, and the server
+    /// manages reserves.
     public static func isJudgedByServer(fileSystemType type: UInt64) -> Bool {
         SharedFileSystem.of(magic: type)?.isJudgedByServer ?? false
     }

@@ -1,6 +1,6 @@
-/// What the processes that /proc shows are doing.
+/// The states of the processes that /proc shows.
 public enum ProcessState {
-    /// Whether a thread of the process runs or can be woken: it is neither stopped nor ended nor in a wait that no signal ends.
+    /// Whether a thread of the process runs or can be woken: it has neither stopped nor ended and does not wait uninterruptibly.
     public static func isAwake(_ process: Int32) throws(Errno) -> Bool {
         let tasks: [[UInt8]]
         do throws(Errno) {
@@ -12,14 +12,14 @@ public enum ProcessState {
         }
         for task in tasks {
             let path = "/proc/\(process)/task/\(String(decoding: task, as: UTF8.self))/stat"
-            // One that has gone meanwhile is not awake.
+            // A thread that has ended since is not awake.
             guard let text = try? Syscall.readAll(path: path), let letter = letter(stat: text) else { continue }
             if letter == UInt8(ascii: "R") || letter == UInt8(ascii: "S") { return true }
         }
         return false
     }
 
-    /// Whether a process has ended or is about to, with its descriptors perhaps not closed yet.
+    /// Whether a process has ended or is ending; its descriptors may still be open.
     public static func isEnding(_ process: Int32) -> Bool {
         guard let text = try? Syscall.readAll(path: "/proc/\(process)/stat"), let letter = letter(stat: text),
             let end = text.lastIndex(of: UInt8(ascii: ")"))
@@ -31,7 +31,7 @@ public enum ProcessState {
         return flags & 4 != 0
     }
 
-    /// Of all that are seen.
+    /// Whether another process that /proc shows is awake.
     public static func anyAwake(besides process: Int32) throws(Errno) -> Bool {
         let directory = try Syscall.open("/proc", OpenFlag.readOnly | OpenFlag.directory)
         for name in try Syscall.names(directory.rawValue) {
@@ -41,7 +41,7 @@ public enum ProcessState {
         return false
     }
 
-    /// Field 3 of /proc/TID/stat, behind the last closing parenthesis: a name may hold some of its own.
+    /// Field 3 of /proc/TID/stat, after the last closing parenthesis, because a name may contain some.
     static func letter(stat text: [UInt8]) -> UInt8? {
         guard let end = text.lastIndex(of: UInt8(ascii: ")")), end + 2 < text.count else { return nil }
         return text[end + 2]

@@ -1,19 +1,19 @@
 import CLinux
 
-/// The identity of a thread as /proc shows it, in the reader's user namespace.
+/// The identity of a thread in /proc, in the reader's user namespace.
 public struct ProcessStatus: Hashable, Sendable {
-    /// The identity by which files are judged: the fourth numbers of `Uid:` and `Gid:`.
+    /// The ids for files: the fourth numbers of `Uid:` and `Gid:`.
     public var fsuid: UInt32
     public var fsgid: UInt32
-    /// The real ids, the first numbers: access(2) is judged by them, with the same groups.
+    /// The real ids, the first numbers. access(2) uses them, with the same groups.
     public var ruid: UInt32
     public var rgid: UInt32
-    /// Supplementary groups; `nil` if the thread was replaced by another while it was being read.
+    /// Supplementary groups; nil if another thread replaced this one during the read.
     public var groups: [UInt32]?
     /// Clock ticks since boot.
     public var startTime: UInt64
 
-    /// Errors: noent or srch if there is no such thread, io if /proc says something unintelligible.
+    /// - Throws: noent or srch if there is no such thread, io if the text of /proc cannot be parsed.
     public static func read(tid: Int32) throws(Errno) -> ProcessStatus {
         let stat = try Syscall.open("/proc/\(tid)/stat", OpenFlag.readOnly)
         let before = try startTime(stat.rawValue)
@@ -42,8 +42,8 @@ public struct ProcessStatus: Hashable, Sendable {
         return time
     }
 
-    /// Field 22 of /proc/TID/stat. Field 2 is the name in parentheses and may hold spaces and parentheses of its
-    /// own, so fields are counted from the last closing one.
+    /// Field 22 of /proc/TID/stat. Field 2 is the name in parentheses and may contain spaces and parentheses, so fields are counted
+    /// from the last closing one.
     static func startTime(stat text: [UInt8]) -> UInt64? {
         guard let end = text.lastIndex(of: UInt8(ascii: ")")) else { return nil }
         let fields = text[(end + 1)...].split(whereSeparator: isSpace)
@@ -51,7 +51,7 @@ public struct ProcessStatus: Hashable, Sendable {
         return number(fields[19])
     }
 
-    /// A name with a newline is escaped by the kernel, so a line that begins with a label is that line.
+    /// The kernel escapes a newline in a name, so a line that begins with a label is the right line.
     private static func numbers(of label: StaticString, in text: [UInt8]) -> [UInt32]? {
         label.withUTF8Buffer { label in
             for line in text.split(separator: UInt8(ascii: "\n")) where line.starts(with: label) {
@@ -81,9 +81,10 @@ public struct ProcessStatus: Hashable, Sendable {
     }
 }
 
-/// The group number that /proc shows for groups that the reader's user namespace does not map, so that a
-/// thread listed with it may not be in that group at all; `nil` where every group is mapped.
+/// The group number in /proc for groups that the reader's user namespace does not map. A thread with it may not be in that group.
+/// nil where every group is mapped.
 public enum OverflowGroup {
+    /// - Returns: the number; nil if every group is mapped.
     public static func read() throws(Errno) -> UInt32? {
         let map = try Syscall.readAll(path: "/proc/self/gid_map")
         let fields = map.split { $0 == 0x20 || $0 == 0x0A }

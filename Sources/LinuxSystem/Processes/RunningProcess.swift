@@ -1,13 +1,13 @@
 import CLinux
 import Glibc
 
-/// A process, whatever becomes of its number.
+/// A process, even if its number is reused.
 public struct RunningProcess: Sendable {
     public let pid: Int32
     private let descriptor: SharedDescriptor
 
-    /// Who listens at the other end. Before Linux 6.5 the number could be another's by now, if the process has ended since.
-    /// - Throws: srch if it has ended, or lives outside of what this process sees.
+    /// The process at the other end of a socket. Before Linux 6.5 the number may be another process's, if this one has ended.
+    /// - Throws: srch if it has ended, or is outside this process namespace.
     public init(peerOf socket: ControlSocket) throws(Errno) {
         pid = try socket.peer().pid
         guard pid > 0 else { throw .srch }
@@ -18,7 +18,8 @@ public struct RunningProcess: Sendable {
         }
     }
 
-    /// Whether it has ended, with all its threads, within the time; then all that it held is let go.
+    /// Waits for the end of the process with all its threads.
+    /// - Returns: whether it ended within the time; then all its descriptors are closed.
     public func ends(milliseconds: UInt32) -> Bool {
         var polled = pollfd(fd: descriptor.rawValue, events: Int16(POLLIN), revents: 0)
         return poll(&polled, 1, Int32(clamping: milliseconds)) > 0

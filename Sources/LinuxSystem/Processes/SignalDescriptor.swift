@@ -1,6 +1,6 @@
 import CLinux
 
-/// Blocked signals, one at a time, where something else is waited for too.
+/// Blocked signals as a descriptor, to wait for them together with others.
 public final class SignalDescriptor: Sendable {
     private let descriptor: OwnedDescriptor
 
@@ -11,7 +11,7 @@ public final class SignalDescriptor: Sendable {
     /// For poll(2).
     public var rawValue: Int32 { descriptor.rawValue }
 
-    /// - Returns: its number, and whether a process sent it rather than the kernel, as a terminal has it do.
+    /// - Returns: the number of the next signal, and whether a process sent it and not the kernel, as for a terminal.
     public func next() throws(Errno) -> (number: Int32, isFromProcess: Bool) {
         var code: Int32 = 0
         let number = try repeating { aclfs_next_signal(descriptor.rawValue, &code) }

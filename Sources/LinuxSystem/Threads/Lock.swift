@@ -3,13 +3,13 @@ import Glibc
 
 /// A value that one thread at a time may use.
 ///
-/// Not `Synchronization.Mutex`, for two reasons (Swift 6.3 on Linux):
-/// - It is a futex that the kernel hands to the longest waiter, and so to a thread that sleeps. With more threads than processors a
-///   lock that was found taken once is found taken by all who follow: sixteen threads opened files at a fifth of the rate of two.
-/// - It knows its owner by a thread number that is asked for once. In a process that was forked the first thread goes on under its
-///   parent's number, and where it meets another thread both wait, or spin, for ever: a daemon of ours is forked.
+/// It is not `Synchronization.Mutex`, for two reasons (Swift 6.3 on Linux):
+/// - The kernel hands that futex to the longest waiter, which sleeps. With more threads than processors a lock that was contended
+///   once stays contended: sixteen threads opened files at a fifth of the rate of two.
+/// - It identifies its owner by a thread number that is read once. In a forked process the first thread continues with its parent's
+///   number. If it meets another thread, both wait or spin forever. The daemon is a forked process.
 public struct Lock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
-    /// The mutex and behind it the value: one piece of memory, because each open file has locks.
+    /// The mutex, and the value after it: one allocation, because each open file has locks.
     private let memory: UnsafeMutableRawPointer
 
     public init(_ value: consuming sending Value) {
@@ -26,6 +26,7 @@ public struct Lock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
         free(memory)
     }
 
+    /// Calls `body` with the lock held.
     @inline(__always)
     public borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
@@ -35,9 +36,11 @@ public struct Lock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
         return try body(&guarded.pointee)
     }
 
-    /// As `withLock`, but waits no longer than for a time.
-    /// - Parameter nanoseconds: on the clock of `SystemTime.monotonic()`.
-    /// - Returns: nil if others still had the lock then.
+    /// As `withLock`, with a timeout.
+    /// - Parameters:
+    ///   - nanoseconds: the timeout, on the clock of `SystemTime.monotonic()`.
+    ///   - body: uses the value.
+    /// - Returns: nil if other threads still had the lock then.
     public borrowing func withLock<Result: ~Copyable, Failure: Error>(
         within nanoseconds: UInt64, _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result? {

@@ -1,8 +1,7 @@
 import Glibc
 
-/// A state behind a lock, and threads that wait until it is as they want it, with a deadline.
-// Unchecked: the pointers never change after init, what they point to is made to be shared by threads, and the
-// state is touched only with the lock held.
+/// A state with a lock, and threads that wait, with a deadline, until it satisfies a condition.
+// Unchecked: the pointers never change after init, threads may share their targets, and the state is used only with the lock held.
 public final class Monitor<State>: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let changed: UnsafeMutablePointer<pthread_cond_t>
@@ -17,7 +16,7 @@ public final class Monitor<State>: @unchecked Sendable {
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)
         defer { pthread_condattr_destroy(&attributes) }
-        // The clock of SystemTime.monotonic(): a deadline does not move when somebody sets the time of day.
+        // The clock of SystemTime.monotonic(): setting the time of day does not move a deadline.
         let codes = [
             pthread_mutex_init(mutex, nil), pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC),
             pthread_cond_init(changed, &attributes),
@@ -32,7 +31,7 @@ public final class Monitor<State>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Reads or changes the state, and wakes whoever waits for a change.
+    /// Reads or changes the state, and wakes all threads that wait for a change.
     public func withLock<Result>(_ body: (inout State) -> Result) -> Result {
         pthread_mutex_lock(mutex)
         defer {
@@ -42,9 +41,11 @@ public final class Monitor<State>: @unchecked Sendable {
         return body(&state)
     }
 
-    /// Asks `body` until it has a result; `nil` when `deadline` has come without one.
-    ///
-    /// - Parameter deadline: on the clock of `SystemTime.monotonic()`.
+    /// Calls `body` after each change until it has a result.
+    /// - Parameters:
+    ///   - deadline: in nanoseconds, on the clock of `SystemTime.monotonic()`.
+    ///   - body: the condition.
+    /// - Returns: the result; nil if there was none by the deadline.
     public func wait<Result>(until deadline: UInt64, for body: (inout State) -> Result?) -> Result? {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }

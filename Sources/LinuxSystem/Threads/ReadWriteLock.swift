@@ -1,9 +1,8 @@
 import CLinux
 import Glibc
 
-/// A lock for many readers or one writer. A waiting writer goes before new readers, so a thread must not take
-/// the lock again while it holds it.
-// Unchecked: the pointer never changes after init, and what it points to is made to be shared by threads.
+/// A lock for many readers or one writer. A waiting writer precedes new readers, so a thread must not acquire the lock twice.
+// Unchecked: the pointer never changes after init, and threads may share its target.
 public final class ReadWriteLock: @unchecked Sendable {
     private let lock: UnsafeMutablePointer<pthread_rwlock_t>
 
@@ -19,16 +18,18 @@ public final class ReadWriteLock: @unchecked Sendable {
         lock.deallocate()
     }
 
+    /// Calls `body` with the lock held for reading.
     public func withReadLock<Result: ~Copyable, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        // EAGAIN (too many readers) and EDEADLK must not pass for a lock that is held.
+        // EAGAIN (too many readers) and EDEADLK do not acquire the lock.
         let code = pthread_rwlock_rdlock(lock)
         precondition(code == 0, "a read lock was refused")
         defer { pthread_rwlock_unlock(lock) }
         return try body()
     }
 
+    /// Calls `body` with the lock held for writing.
     public func withWriteLock<Result: ~Copyable, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -38,8 +39,8 @@ public final class ReadWriteLock: @unchecked Sendable {
         return try body()
     }
 
-    /// Within `withReadLock`: lets the lock go for the time of `body`.
-    public func lettingReadLockGo<Result: ~Copyable, Failure: Error>(
+    /// Within `withReadLock`: releases the lock while `body` runs.
+    public func releasingReadLock<Result: ~Copyable, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         pthread_rwlock_unlock(lock)
@@ -47,8 +48,8 @@ public final class ReadWriteLock: @unchecked Sendable {
         return try body()
     }
 
-    /// Within `withWriteLock`: lets the lock go for the time of `body`.
-    public func lettingWriteLockGo<Result: ~Copyable, Failure: Error>(
+    /// Within `withWriteLock`: releases the lock while `body` runs.
+    public func releasingWriteLock<Result: ~Copyable, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         pthread_rwlock_unlock(lock)

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// A POSIX thread. Unless it is joined it is detached when this value ends.
+/// A POSIX thread. It is detached when this value ends, unless it was joined.
 public struct Thread: ~Copyable, Sendable {
     private let id: pthread_t
 
@@ -13,8 +13,12 @@ public struct Thread: ~Copyable, Sendable {
 
     private init(_ id: pthread_t) { self.id = id }
 
-    /// Starts a thread. `name` is cut at 15 bytes; `stackSize` in bytes, `nil` = the system's default. Errors:
-    /// again if there are too many threads, inval for a stack that is too small.
+    /// Starts a thread.
+    /// - Parameters:
+    ///   - name: cut at 15 bytes.
+    ///   - stackSize: in bytes; nil = the system's default.
+    ///   - body: runs on the thread.
+    /// - Throws: again if there are too many threads, inval for a stack that is too small.
     public static func start(
         name: String, stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void
     ) throws(Errno) -> Thread {

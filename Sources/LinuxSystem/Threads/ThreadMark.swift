@@ -1,11 +1,11 @@
 import CLinux
 
-/// A mark of the calling thread: what it runs must hold no lock while a system call may sleep on an object that a caller
-/// holds (docs/decisions/0020-held-files.md).
+/// A mark of the calling thread: with it no lock may be held while a system call may sleep on a held file
+/// (docs/decisions/0020-held-files.md).
 public enum ThreadMark {
     public static var isSet: Bool { aclfs_thread_mark() != nil }
 
-    /// What `with` was given.
+    /// The argument of `with`.
     public static var current: AnyObject? {
         aclfs_thread_mark().map { Unmanaged<AnyObject>.fromOpaque($0).takeUnretainedValue() }
     }
@@ -22,6 +22,6 @@ public enum ThreadMark {
         return try body()
     }
 
-    /// The calling thread runs on any processor of the process from now on, wherever the thread that started it was bound.
+    /// Lets the calling thread run on any processor of the process, whatever its starter was bound to.
     public static func leaveProcessor() { aclfs_leave_processor() }
 }

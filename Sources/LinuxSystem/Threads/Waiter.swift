@@ -2,22 +2,22 @@ import CLinux
 import Glibc
 
 extension Syscall {
-    /// Whether a descriptor has exceptional news by now, as /proc/self/mountinfo has when something was mounted or unmounted.
-    public static func hasExceptionalNews(_ descriptor: Int32) -> Bool {
+    /// Whether a descriptor has an exceptional condition (POLLPRI). /proc/self/mountinfo has one after a mount or unmount.
+    public static func hasExceptionalCondition(_ descriptor: Int32) -> Bool {
         var polled = pollfd(fd: descriptor, events: Int16(POLLPRI), revents: 0)
         return poll(&polled, 1, 0) > 0
     }
 }
 
-/// Sleeps until a time comes, a watched descriptor has news, or somebody wakes it.
+/// Sleeps until a deadline, an exceptional condition on a descriptor, or `wake`.
 public final class Waiter: Sendable {
-    /// Why a wait ended; several may hold, none if the time came.
-    public struct News: OptionSet, Sendable {
+    /// Why a wait ended: several reasons, or none at the deadline.
+    public struct Reasons: OptionSet, Sendable {
         public let rawValue: UInt8
         public init(rawValue: UInt8) { self.rawValue = rawValue }
-        public static let woken = News(rawValue: 1)
-        /// The watched descriptor has exceptional news, which is how /proc/self/mountinfo tells of changes.
-        public static let watched = News(rawValue: 2)
+        public static let woken = Reasons(rawValue: 1)
+        /// The watched descriptor has an exceptional condition.
+        public static let watched = Reasons(rawValue: 2)
     }
 
     private let reading: OwnedDescriptor
@@ -31,17 +31,18 @@ public final class Waiter: Sendable {
         writing = OwnedDescriptor(rawValue: ends[1])
     }
 
-    /// From any thread; a wait that begins later ends at once.
+    /// Wakes the waiting thread; otherwise the next wait ends at once. Any thread may call it.
     public func wake() {
         var byte: UInt8 = 1
         // A full pipe wakes as well.
         _ = write(writing.rawValue, &byte, 1)
     }
 
+    /// Waits.
     /// - Parameters:
-    ///   - descriptor: watched for exceptional news besides; -1 watches none.
-    ///   - deadline: monotonic nanoseconds; nil waits without end.
-    public func wait(watching descriptor: Int32 = -1, until deadline: UInt64?) -> News {
+    ///   - descriptor: watched for an exceptional condition; -1 = none.
+    ///   - deadline: in monotonic nanoseconds; nil = no deadline.
+    public func wait(watching descriptor: Int32 = -1, until deadline: UInt64?) -> Reasons {
         var timeout: Int32 = -1
         if let deadline {
             let now = SystemTime.monotonic()
@@ -53,13 +54,13 @@ public final class Waiter: Sendable {
             pollfd(fd: descriptor, events: Int16(POLLPRI), revents: 0),
         ]
         guard poll(&polled, nfds_t(polled.count), timeout) > 0 else { return [] }
-        var news: News = []
+        var reasons: Reasons = []
         if polled[0].revents != 0 {
-            news.insert(.woken)
+            reasons.insert(.woken)
             var bytes: (UInt64, UInt64) = (0, 0)
             while read(reading.rawValue, &bytes, 16) > 0 {}
         }
-        if polled[1].revents != 0 { news.insert(.watched) }
-        return news
+        if polled[1].revents != 0 { reasons.insert(.watched) }
+        return reasons
     }
 }

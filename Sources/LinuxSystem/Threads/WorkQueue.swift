@@ -1,8 +1,8 @@
 import CLinux
 import Glibc
 
-/// A bounded queue from many threads to one or more that wait for work.
-// Unchecked: the pointers never change after init, and `items` is only touched with the mutex held.
+/// A bounded queue between many threads and one or more that wait for work.
+// Unchecked: the pointers never change after init, and `items` is used only with the mutex held.
 public final class WorkQueue<Item: Sendable>: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let filled: UnsafeMutablePointer<pthread_cond_t>
@@ -27,8 +27,11 @@ public final class WorkQueue<Item: Sendable>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// - Parameter evenIfFull: for work that somebody waits for.
-    /// - Returns: whether it was taken; a full or closed queue takes nothing.
+    /// Adds an item.
+    /// - Parameters:
+    ///   - item: the item.
+    ///   - evenIfFull: for work that a caller waits for.
+    /// - Returns: whether it was added; a full or closed queue rejects items.
     @discardableResult
     public func add(_ item: Item, evenIfFull: Bool = false) -> Bool {
         pthread_mutex_lock(mutex)
@@ -57,7 +60,7 @@ public final class WorkQueue<Item: Sendable>: @unchecked Sendable {
         return items.isEmpty ? nil : items.removeFirst()
     }
 
-    /// What is queued is still handed out; nothing is added any more.
+    /// Closes the queue. Threads still get the items in it.
     public func close() {
         pthread_mutex_lock(mutex)
         isClosed = true

@@ -6,30 +6,31 @@ import LinuxSystem
 import Mounting
 import ToolSupport
 
-/// Where the socket is going to lie. It is made ready before anything is mounted: an environment may name a place
-/// below the mount point, and there the daemon would wait for itself.
+/// The directory of the control socket. It is made before the mount: a directory below the mount point would make the daemon wait for
+/// itself.
 enum ControlDirectory {
-    /// - Returns: nil for root's mount over the place itself, or where it cannot be made; that is said.
-    /// - Throws: for an ordinary user's mount without a place that is that user's alone: whoever has it could answer in place of the
-    ///   daemon, and the mount could be neither asked nor changed.
+    /// - Returns: nil, with a line in the log, for root's mount over the directory itself, or if it cannot be made.
+    /// - Throws: an ordinary user has no directory that other users cannot use. There another user could answer in the daemon's place.
     static func prepare(mountpoint: String) throws(MountFailure) -> String? {
         do throws(ControlPlace.Obstacle) {
             let path = try ControlPlace.prepareDirectory(outside: mountpoint)
             let directory = (try? MountPath.real(path)) ?? path
             if !MountPath.isInside(directory, mountpoint) { return directory }
             Journal.note(
+                .warning,
                 "no control socket: \(directory) lies below the mount point; explain, status and remount will not work")
         } catch {
             guard geteuid() == 0 else {
                 throw MountFailure(
                     status: MountExit.systemError, message: "there is no place for the control socket of this mount: \(error)")
             }
-            Journal.note("no control socket: \(error); explain, status and remount will not work")
+            Journal.note(.warning, "no control socket: \(error); explain, status and remount will not work")
         }
         return nil
     }
 
-    /// A mount without its socket serves all the same; the reason is said.
+    /// Starts the control server of a mount.
+    /// - Returns: nil, with a line in the log, if there is no socket. The mount serves without.
     static func start(
         _ fileSystem: FileSystem, _ tree: BackingTree, _ mount: AttachedMount, _ negotiated: NegotiatedPaths,
         _ watch: MountWatch, in directory: String, host: MountHost
@@ -57,14 +58,14 @@ enum ControlDirectory {
         let complete = facts
         do throws(Errno) {
             let path = "\(directory)/\(ControlPlace.name(device: mount.device))"
-            // The socket is root's; the threads that answer are not to be.
+            // Root owns the socket. The threads that answer act as nobody.
             let server = try FileSystemUser.asRoot { () throws(Errno) in
                 try ControlServer(fileSystem, at: path, owner: geteuid(), facts: complete)
             }
             try server.start()
             return server
         } catch {
-            Journal.note("no control socket: \(error); explain, status and remount will not work")
+            Journal.note(.warning, "no control socket: \(error); explain, status and remount will not work")
             return nil
         }
     }

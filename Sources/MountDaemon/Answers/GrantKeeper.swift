@@ -6,8 +6,7 @@ import LinuxSystem
 import SandboxPolicy
 import ToolSupport
 
-/// What a client of one mount wants of the grants, done for all mounts of the daemon. A grant counts, or counts no more,
-/// when the answer is given.
+/// Answers requests about grants, for all mounts of the daemon. A change is in force when the client gets the answer.
 extension MountHost {
     func answer(_ order: GrantOrder, on tree: BackingTree, by user: UInt32) -> ControlServer.MountFacts.DaemonAnswer {
         do throws(GrantProblem) {
@@ -24,16 +23,16 @@ extension MountHost {
         } catch { return .failed(error.errno, error.message) }
     }
 
-    // MARK: One order each
+    // MARK: Orders
 
     private func add(_ grant: Grant, _ scope: GrantScope, by user: UInt32) throws(GrantProblem) -> GrantAddAnswer {
         let now = SystemTime.now().sec
-        let changed = try withGrantsHeld { () throws(GrantProblem) in
+        let changed = try withGrantsLocked { () throws(GrantProblem) in
             let files = try store.change { (files, damaged) throws(GrantProblem) -> [GrantFile] in
                 if let damage = damaged.first(where: { $0.contains("/\(scope.root.fileName) ") }) {
                     throw GrantProblem(errno: .io, message: "\(damage); move the file away and grant anew")
                 }
-                // One place has one grant: what was given before, through whichever mount, is replaced.
+                // A path has one grant. The new one replaces an earlier one, given through any mount.
                 for place in files.indices {
                     let same = scope.seen(files[place]).filter { seen in
                         seen.kept.grant.bundle == grant.bundle && seen.kept.grant.path == grant.path && !seen.isWider
@@ -43,7 +42,7 @@ extension MountHost {
                 let place = files.firstIndex { $0.root.isSame(as: scope.root) } ?? files.endIndex
                 if place == files.endIndex { files.append(GrantFile(root: scope.root)) }
                 files[place].root.path = scope.root.path
-                files[place].grants.removeAll { !$0.grant.counts(at: now) }
+                files[place].grants.removeAll { !$0.grant.isValid(at: now) }
                 guard files[place].grants.count < GrantFile.most else {
                     throw GrantProblem(
                         errno: .nospc, message: "\(GrantFile.most) grants are kept for this directory already; remove some")
@@ -51,10 +50,11 @@ extension MountHost {
                 files[place].grants.append(KeptGrant(grant, given: now, by: user))
                 return files
             }
-            return putInForce(files, of: grant.bundle)
+            return apply(files, of: grant.bundle)
         }
         let late = invalidate(on: changed).map { [$0.message] } ?? []
         Journal.record(
+            .info,
             "user \(user) granted \(grant.bundle) \(grant.access.word) at \(place(scope, grant.path))"
                 + (grant.expires.map { " until \(GrantTime.text($0))" } ?? ""))
         return GrantAddAnswer(notes: notes(on: grant) + late)
@@ -65,7 +65,7 @@ extension MountHost {
     ) throws(GrantProblem) -> GrantRemoveAnswer {
         var count = 0
         var unkept: GrantProblem?
-        let changed = try withGrantsHeld { () throws(GrantProblem) in
+        let changed = try withGrantsLocked { () throws(GrantProblem) in
             var left: [GrantFile] = []
             do throws(GrantProblem) {
                 try store.change { (files, damaged) throws(GrantProblem) in
@@ -96,19 +96,19 @@ extension MountHost {
                 unkept = GrantProblem(
                     errno: error.errno,
                     message:
-                        "\(error.message); it counts no more on the mounts there are, but is still kept and comes back with the next change"
+                        "\(error.message); it counts no more on the mounts there are, but is still stored and comes back with the next change"
                 )
             }
-            // What is taken away ends even if the disk took no change.
-            return putInForce(left, of: bundle)
+            // The grant ends on the mounts even if the file could not be changed.
+            return apply(left, of: bundle)
         }
-        // With the store free again, for a mount may be slow to take it in.
+        // Without the lock of the store, since a mount may be slow.
         let late = invalidate(on: changed)
         if var unkept {
             if let late { unkept.message += "; " + late.message }
             throw unkept
         }
-        Journal.record("user \(user) took back \(count) of \(bundle)'s grants at \(place(scope, path))")
+        Journal.record(.info, "user \(user) revoked \(count) of \(bundle)'s grants at \(place(scope, path))")
         if let late { throw late }
         return GrantRemoveAnswer(removed: count)
     }
@@ -122,21 +122,21 @@ extension MountHost {
         var rows: [ListedGrant] = []
         var size = 0
         for item in seen.dropFirst(max(0, from)) {
-            let row = ListedGrant(item.kept, counts: item.kept.grant.counts(at: now), isWider: item.isWider)
+            let row = ListedGrant(item.kept, counts: item.kept.grant.isValid(at: now), isWider: item.isWider)
             size += JSONText.write(row.json).count
-            // An answer is one message.
+            // The answer has to fit into one message.
             if size > 16 << 10, !rows.isEmpty { break }
             rows.append(row)
         }
         return GrantListAnswer(tree: scope.root.fileName, total: seen.count, grants: rows, problems: problems)
     }
 
-    /// For the log.
+    /// A path for the log.
     private func place(_ scope: GrantScope, _ path: [[UInt8]]) -> String {
         String(decoding: path.reduce(scope.root.path) { $0 + [0x2F] + $1 }, as: UTF8.self)
     }
 
-    /// What the mounts of the application make of it.
+    /// - Returns: for each mount of the application, why the grant has no or less effect there.
     private func notes(on grant: Grant) -> [String] {
         confined.filter { $0.profile.bundle == grant.bundle }.compactMap { served in
             let which =
@@ -159,6 +159,6 @@ extension GrantFile {
 }
 
 extension Grant {
-    /// To sort by.
+    /// The key to sort by.
     fileprivate var text: String { String(decoding: Array(path.joined(separator: [0x2F])), as: UTF8.self) }
 }

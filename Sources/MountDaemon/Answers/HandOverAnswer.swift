@@ -7,9 +7,9 @@ import MountOptions
 import SandboxPolicy
 import ToolSupport
 
-/// What a command asks that would hand its mount over (docs/coherence.md R14).
+/// Answers a command that wants to hand its mount over (docs/coherence.md R14).
 extension MountHost {
-    /// The daemon's side: messages of its own user.
+    /// - Parameter descriptors: of the message, from the daemon's own user.
     func answer(_ request: ReceivedRequest, _ descriptors: [SharedDescriptor]) -> ControlServer.MountFacts.DaemonAnswer {
         switch request.command {
         case .serves: return .done(ServesAnswer(serves: isRelated(ServesMessage(reading: request).ancestors)))
@@ -22,7 +22,7 @@ extension MountHost {
         }
     }
 
-    /// Whether one of our directories is this one, lies in it, or has it inside.
+    /// Whether a served directory is one of these, lies in the first, or contains it.
     private func isRelated(_ ancestors: [String]) -> Bool {
         guard let asked = ancestors.first else { return false }
         return trees.contains { entry in
@@ -33,10 +33,10 @@ extension MountHost {
         }
     }
 
-    /// The directory itself and all that it lies in, as device and inode number.
+    /// - Returns: the directory and its ancestors, each as device and inode number.
     static func ancestors(_ directory: Int32) -> [String] {
         var found: [String] = []
-        // As far as it can be followed.
+        // As far as the caller may search them.
         try? Syscall.visitAncestors(of: directory) { status in
             found.append("\(status.device):\(status.inode)")
             return found.count < 4096
@@ -67,7 +67,8 @@ extension MountHost {
         guard isServing.next() == true else { throw wrong("the kernel did not answer") }
     }
 
-    /// As the command has compiled it. A mount that is to be confined is never served without.
+    /// - Returns: the profile of the message; nil for a mount without one.
+    /// - Throws: the options name a profile that the message lacks. Such a mount is never served without it.
     private static func profile(_ told: ToldProfile?, _ options: MountOptions) throws(MountFailure) -> SandboxProfile? {
         func wrong(_ what: String) -> MountFailure { MountFailure(status: MountExit.systemError, message: what) }
         guard let told else {
@@ -82,7 +83,7 @@ extension MountHost {
         return profile
     }
 
-    /// The same directory is opened once for all its mounts.
+    /// All mounts of a directory share one tree.
     private func tree(
         of directory: SharedDescriptor, _ metadata: String, followsMounts: Bool
     ) throws(Errno) -> BackingTree {
@@ -94,6 +95,6 @@ extension MountHost {
         if let same { return same.tree }
         return try BackingTree(
             directory: try Syscall.dup(directory.rawValue), metadataName: metadata, descriptorBudget: 1024,
-            followsMounts: followsMounts, report: { Journal.note($0) })
+            followsMounts: followsMounts, report: { Journal.note(.warning, $0) })
     }
 }

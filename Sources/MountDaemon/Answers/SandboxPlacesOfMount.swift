@@ -5,8 +5,12 @@ import MountOptions
 import ToolSupport
 
 extension SandboxPlaces {
-    /// In the daemon, from its own mount table.
-    /// - Throws: a reason if the backing directory is not found there.
+    /// The places of a mount by the mount table of the daemon.
+    /// - Parameters:
+    ///   - mount: the share.
+    ///   - tree: its backing tree.
+    ///   - served: all mounts of this daemon.
+    /// - Throws: the backing directory is not found in the table.
     init(of mount: AttachedMount, _ tree: BackingTree, among served: [(mount: AttachedMount, tree: BackingTree)])
         throws(MountFailure)
     {
@@ -26,13 +30,13 @@ extension SandboxPlaces {
         } catch { throw failure("\(error)") }
         var entry = table.first { $0.id == status.mountID }
         if entry == nil {
-            // With nocrossmounts the daemon has a copy of the mount that stands in no table.
+            // With nocrossmounts the daemon holds a detached copy of the mount, which is in no table.
             path = Array(mount.source.utf8)
             entry = table.filter { $0.mayHold(device: status.device, type: type) && path.isInside($0.path) }
                 .max { $0.path.count < $1.path.count }
         }
         guard let entry, path.isInside(entry.path) else {
-            throw failure("the backing directory is in no mount that the daemon sees; nobody can say what to cover")
+            throw failure("the backing directory is in no mount that the daemon sees; nobody can say what to hide")
         }
         var backing = [
             Place(
@@ -41,10 +45,10 @@ extension SandboxPlaces {
                 inode: status.inode)
         ]
         var showsControls = entry.isOfControls
-        // The table is in no order: what was moved may stand before what it stands on.
+        // The table is in no order: a moved mount may come before its parent.
         var (below, rest): (Set<UInt64>, [MountInfo]) = ([entry.id], table)
-        // Mounts of ours below it, with their paths: what stands on them is no part of the backing directory, but for what stands on their
-        // very tops, which a name of it leads to.
+        // Paths of aclfs mounts below it. Mounts on these are no part of the backing directory, except those on their very tops, which a
+        // name of the backing directory leads to.
         var ours: [UInt64: [UInt8]] = [:]
         while let index = rest.firstIndex(where: {
             (below.contains($0.parent) || ours[$0.parent] == $0.path) && $0.path.isInside(path)
@@ -56,7 +60,7 @@ extension SandboxPlaces {
             }
             below.insert(mounted.id)
             if mounted.isOfControls, mount.options.crossMounts { showsControls = true }
-            // What was removed is seen nowhere else.
+            // A removed directory has no other path.
             if mounted.isRemoved { continue }
             backing.append(Place(device: mounted.device, names: mounted.shownPath.pathNames, isSource: false))
         }

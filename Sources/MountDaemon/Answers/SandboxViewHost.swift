@@ -9,24 +9,23 @@ import Mounting
 import SandboxPolicy
 import ToolSupport
 
-/// The daemon's side of `aclfs sandbox run`: what there is to cover, and a view of one of its mounts.
+/// Answers `aclfs sandbox run`: the places to hide, and a view of one of the mounts.
 ///
-/// Anybody may ask: a view only takes away from what he reaches through the mount already, which he shows by a descriptor
-/// of the mount's top.
+/// Any client may ask that proves by a descriptor of the mount's top that it reaches the mount. A view only restricts that.
 extension MountHost {
-    /// That descriptor: sent, or of who may send none the number that it has there.
+    /// - Returns: the descriptors of the message. A client that may send none gives the number of its own, which is looked up in /proc.
     static func shown(
         _ request: ReceivedRequest, _ sent: [SharedDescriptor], _ peer: ControlSocket.Peer, on mount: AttachedMount
     ) -> [SharedDescriptor] {
         guard sent.isEmpty, peer.userNamespace != .another, let number = request.top else { return sent }
         let tops = Set(MountTable.entries().filter { $0.device == mount.device && $0.root == "/" }.map { $0.id })
-        // As root: what others have open is shown to him, if to anybody.
+        // Only root may look up a descriptor of another user's process.
         let top = try? FileSystemUser.asRoot { () throws(Errno) in peer.named(by: number) { tops.contains($0) } }
         return top.flatMap { $0 }.map { [$0] } ?? []
     }
 
-    /// Told to root, to whoever mounted, and to who reaches the mount: whoever may make a sandbox has to know what
-    /// to cover. That fsname= shows another source in the mount table makes no secret of it.
+    /// Answers `places`: to root, to the user who mounted, and to a client that reaches the mount, since each may run a sandbox. `fsname=`
+    /// does not make the source a secret.
     func places(
         of mount: AttachedMount, to peer: ControlSocket.Peer, showing descriptors: [SharedDescriptor]
     ) -> ControlServer.MountFacts.DaemonAnswer {
@@ -47,14 +46,14 @@ extension MountHost {
         peer.uid == 0 || peer.uid == geteuid() || descriptors.count == 1 && reachedMount(descriptors[0].rawValue, mount) != nil
     }
 
-    /// - Parameter peer: is told of the grants if they are his. Others' modes keep him out.
+    /// - Parameter peer: gets the directory of the grants if they are its user's. Modes protect those of others.
     private func sandboxPlaces(of mount: AttachedMount, to peer: ControlSocket.Peer) throws(MountFailure) -> SandboxPlaces {
         var places = try sandboxPlaces(of: mount)
         guard peer.uid == 0 || peer.uid == geteuid(), let store = store.closedPlace else { return places }
-        do throws(Errno) { places.stores = try store.wall().map { [$0] } ?? [] } catch {
+        do throws(Errno) { places.stores = try store.hidingPlace().map { [$0] } ?? [] } catch {
             throw MountFailure(
                 status: MountExit.systemError,
-                message: "nobody can say where \(store.path), which keeps the grants, has to be covered: \(error)")
+                message: "nobody can say where \(store.path), which keeps the grants, has to be hidden: \(error)")
         }
         return places
     }
@@ -67,11 +66,12 @@ extension MountHost {
         return try SandboxPlaces(of: mount, tree, among: served)
     }
 
+    /// Answers `view`: serves a new view of a mount.
     func view(
         _ request: ReceivedRequest, _ descriptors: [SharedDescriptor], _ peer: ControlSocket.Peer, of mount: AttachedMount,
         _ fileSystem: FileSystem
     ) -> ControlServer.MountFacts.DaemonAnswer {
-        // Only root's daemon can make a mount; any other is handed one, by its own user alone.
+        // Only root's daemon can make a mount. Another one gets the mount from its own user.
         let isMaker = geteuid() == 0
         guard isMaker || peer.uid == geteuid() else {
             return .failed(.perm, "the mount is an ordinary user's; only he can make views of it")
@@ -95,7 +95,7 @@ extension MountHost {
                 _ = try profile.table()
             } catch { throw MountFailure(status: MountExit.failed, message: "profile: \(error)") }
             let places = try sandboxPlaces(of: mount, to: peer)
-            let base = AttachedMount.View(base: fileSystem, room: try ViewRoom(self, of: peer.uid))
+            let base = AttachedMount.View(base: fileSystem, slot: try ViewSlot(self, of: peer.uid))
             let view: (device: String, descriptor: SharedDescriptor?)
             if isMaker {
                 view = try makeView(of: mount, entry, profile, base)
@@ -111,16 +111,16 @@ extension MountHost {
         } catch { return .failed(isEnding ? .again : .inval, error.message) }
     }
 
-    /// The entry of the mount that a descriptor was opened through, if it is the top of this one. Found without a request
-    /// to ourselves: by the kernel's own notes on the descriptor, and by our mount table, in which another namespace's
-    /// mounts do not stand.
+    /// Looks a descriptor up in this process's mount table, without a request to this daemon itself. Mounts of other namespaces are not
+    /// found.
+    /// - Returns: the entry of the mount if the descriptor is open on its top.
     private static func reachedMount(_ descriptor: Int32, _ mount: AttachedMount) -> MountEntry? {
         guard let flags = try? Syscall.openFlags(of: descriptor), flags & OpenFlag.path != 0,
             let id = try? Syscall.mountID(of: descriptor),
             let path = try? Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/fd/\(descriptor)"),
             let entry = MountTable.entries().first(where: { $0.id == id && $0.device == mount.device && $0.root == "/" })
         else { return nil }
-        // Whatever lies below the top has a longer path; the kernel makes it without asking us.
+        // An object below the top has a longer path.
         return entry.path == String(decoding: path, as: UTF8.self) ? entry : nil
     }
 
@@ -129,18 +129,18 @@ extension MountHost {
     ) throws(MountFailure) -> (device: String, descriptor: SharedDescriptor?) {
         let made: (device: Int32, mount: Int32)
         do throws(Errno) {
-            // The device is root's.
+            // Only root may open /dev/fuse for such a mount.
             made = try FileSystemUser.asRoot { () throws(Errno) in
                 let contexts = mount.options.contexts
                 do throws(SessionError) {
-                    return try FuseMount.mountNowhere(
+                    return try FuseMount.mountDetached(
                         source: entry.source, flags: FuseMount.Flags(entry),
                         extra: contexts.isEmpty ? nil : contexts.joined(separator: "\n"))
                 } catch { throw Errno(rawValue: error.errno) }
             }
         } catch { throw Self.failure("\(error)") }
         let shown = SharedDescriptor(rawValue: made.mount)
-        // Asks the kernel only: nobody answers on the new mount yet.
+        // With `dontSync` the kernel answers by itself: the new mount has no daemon yet.
         guard let status = try? Syscall.statx(shown.rawValue, flags: AtFlag.dontSync) else {
             close(made.device)
             throw Self.failure("it has no device number")
@@ -154,7 +154,7 @@ extension MountHost {
         MountFailure(status: MountExit.systemError, message: "cannot make a view: \(what)")
     }
 
-    /// - Parameter descriptor: of /dev/fuse, ours from here on.
+    /// - Parameter descriptor: of /dev/fuse. This function owns it.
     private func serveView(
         _ device: String, _ descriptor: Int32, of mount: AttachedMount, _ profile: SandboxProfile,
         _ base: AttachedMount.View
@@ -164,7 +164,7 @@ extension MountHost {
             throw Self.failure("the mount is about to end")
         }
         var options = mount.options
-        // What an ordinary user mounts for a sandbox of his is nobody else's.
+        // Only the ordinary user who made a view may use it.
         options.allowOther = geteuid() == 0
         let view = AttachedMount(
             source: mount.source, name: mount.name, mountpoint: AttachedMount.nowhere, device: device, options: options,
@@ -174,9 +174,8 @@ extension MountHost {
         guard isServing.next() == true else { throw Self.failure("the kernel did not answer") }
     }
 
-    /// Whether anything that we serve lies in, or has inside, one of the places of another daemon's share, or one of those where
-    /// somebody's grants are kept and control sockets lie, or shows processes or control groups. Asked with guesses it tells where this
-    /// one's lies, so it is told to the same as `places`.
+    /// Answers `shows`: whether this mount shows a place of another daemon's share, a directory of grants or control sockets, or
+    /// processes or control groups. Guesses would reveal the backing directory, so only the clients of `places` get an answer.
     func shows(
         _ request: ReceivedRequest, of mount: AttachedMount, to peer: ControlSocket.Peer, showing descriptors: [SharedDescriptor]
     ) -> ControlServer.MountFacts.DaemonAnswer {

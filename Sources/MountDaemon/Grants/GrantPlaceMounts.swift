@@ -4,8 +4,8 @@ import LinuxSystem
 import ToolSupport
 
 extension GrantPlace {
-    /// Where it lies in a tree, if it does (`places` has where else it is seen there).
-    /// - Throws: if that cannot be found out.
+    /// - Returns: the path of the directory in a tree; nil if it lies elsewhere. `places` has its paths through bind mounts.
+    /// - Throws: an ancestor cannot be opened.
     func names(inside tree: BackingTree) throws(Errno) -> [[UInt8]]? {
         let path = self.path.utf8.pathNames
         let depth = basePath.split(separator: "/").count
@@ -21,9 +21,9 @@ extension GrantPlace {
         return found
     }
 
-    /// Every place of a tree where it is seen: where it lies, and wherever a bind mount shows it, a directory around it or
-    /// something in it. What is mounted later is not known.
-    /// - Throws: if that cannot be found out.
+    /// - Returns: every path in a tree that shows the directory, through bind mounts of it, of an ancestor or of a part too. Later mounts
+    ///   are not known.
+    /// - Throws: the mount table cannot be read, or the directory is in none of its mounts.
     func places(inside tree: BackingTree) throws(Errno) -> [[[UInt8]]] {
         var places: [[[UInt8]]] = []
         if let lies = try names(inside: tree) { places.append(lies) }
@@ -46,11 +46,11 @@ extension GrantPlace {
         return places
     }
 
-    /// The mount that its directory lies on.
+    /// The mount that the directory lies on.
     private func ownMount(in mounts: [MountInfo]) throws(Errno) -> MountInfo? {
         let id = try Syscall.statx(base.rawValue, flags: AtFlag.dontSync).mountID
         if let mount = mounts.first(where: { $0.id == id }) { return mount }
-        // Before Linux 5.8 no number is told: then the last of the longest paths that lead to it.
+        // Linux before 5.8 reports no mount id: then the last of the longest paths that lead to it.
         let base = basePath.utf8.pathNames
         var best: MountInfo?
         for mount in mounts where base.starts(with: mount.path.pathNames) {
@@ -61,7 +61,7 @@ extension GrantPlace {
 }
 
 extension [[UInt8]] {
-    /// What is left of a path behind another; nil if it does not lead there.
+    /// - Returns: the rest of a path after another; nil if it does not begin with that.
     fileprivate func below(_ other: [[UInt8]]) -> [[UInt8]]? {
         starts(with: other) ? Array(dropFirst(other.count)) : nil
     }

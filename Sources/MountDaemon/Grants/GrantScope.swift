@@ -4,11 +4,11 @@ import Glibc
 import LinuxSystem
 import SandboxPolicy
 
-/// Which grants concern a served directory: those given in it, in one that it lies in, and in one that lies in it.
+/// Selects the grants that concern a served directory: those given for it, for an ancestor, and for a descendant.
 struct GrantScope {
     private struct Outer {
         var root: GrantRoot
-        /// From there to the served directory.
+        /// From this ancestor to the served directory.
         var path: [[UInt8]]
     }
 
@@ -16,9 +16,10 @@ struct GrantScope {
     /// The served directory first.
     private let outer: [Outer]
 
-    /// Where new grants are kept.
+    /// The directory under which new grants are stored.
     var root: GrantRoot { outer[0].root }
 
+    /// - Throws: the path of the tree cannot be read.
     init(_ tree: BackingTree) throws(Errno) {
         self.tree = tree
         let directory = try tree.descriptor(of: tree.root)
@@ -35,22 +36,23 @@ struct GrantScope {
                 return depth > 0
             }
         } catch {
-            // Nothing is granted in a directory that cannot be followed to.
+            // Ancestors that cannot be opened have no grants.
             if outer.isEmpty { throw error }
         }
         self.outer = outer
     }
 
-    /// A grant as it is seen here.
+    /// A grant relative to the served directory.
     struct Seen {
-        /// With names from this directory's top.
+        /// With names from the top of the served directory.
         var kept: KeptGrant
-        /// Given for a directory around this one.
+        /// Whether it was given for an ancestor.
         var isWider: Bool
+        /// In the file.
         var index: Int
     }
 
-    /// Those of a file that reach in here, each with its place in the file.
+    /// - Returns: the grants of a file that concern the served directory.
     func seen(_ file: GrantFile) -> [Seen] {
         if let outer = outer.first(where: { $0.root.isSame(as: file.root) }) {
             return file.grants.enumerated().compactMap { index, kept in
@@ -66,13 +68,13 @@ struct GrantScope {
         }
     }
 
-    /// Of a mount that begins, or of all after a change.
+    /// - Returns: the grants that a mount with this profile enforces.
     static func grants(for profile: SandboxProfile, on tree: BackingTree, in files: [GrantFile]) -> [Grant] {
         guard let bundle = profile.bundle, let scope = try? GrantScope(tree) else { return [] }
         return files.flatMap { scope.seen($0) }.map(\.kept.grant).filter { $0.bundle == bundle }
     }
 
-    /// Where another served directory lies in this one: where it lay last, if it is still that one.
+    /// - Returns: the path of another served directory in this one, if the stored path still leads to it; nil otherwise.
     private func inside(_ root: GrantRoot) -> [[UInt8]]? {
         let top = self.root.path.pathNames
         let path = root.path.pathNames

@@ -5,7 +5,7 @@ import LinuxSystem
 import SandboxPolicy
 import ToolSupport
 
-/// The files in which grants are kept, one for each served directory. Whatever is wrong with one, its grants do not count.
+/// The files of grants, one for each served directory. A damaged file grants nothing.
 struct GrantStore: Sendable {
     private let place: GrantPlace?
     private let problem: GrantProblem?
@@ -21,11 +21,12 @@ struct GrantStore: Sendable {
         }
     }
 
-    /// Never lets a confined program change what it is granted.
+    /// The directory of the files. A confined mount closes it, so that a program cannot change its own grants.
     var closedPlace: GrantPlace? { place }
 
-    /// Those that can be read, while no other daemon of this user changes them.
-    /// - Parameter report: what is wrong with the others.
+    /// Reads the files under the lock.
+    /// - Parameter report: called for each damaged file.
+    /// - Returns: the files that can be read.
     func files(_ report: (String) -> Void) -> [GrantFile] {
         do throws(GrantProblem) {
             return try locked(create: false) { (directory) throws(GrantProblem) in try read(directory, report) } ?? []
@@ -35,8 +36,9 @@ struct GrantStore: Sendable {
         }
     }
 
-    /// Reads all, lets the body change them, and writes those that are different.
-    /// - Parameter body: may throw; then nothing is written.
+    /// Reads the files, lets the body change them, and writes the changed ones, all under the lock.
+    /// - Parameter body: gets the files and messages about damaged ones. If it throws, nothing is written.
+    /// - Throws: the error of the body, or why the files cannot be read or written.
     func change<Value>(
         _ body: (inout [GrantFile], _ damaged: [String]) throws(GrantProblem) -> Value
     ) throws(GrantProblem) -> Value {
@@ -56,7 +58,8 @@ struct GrantStore: Sendable {
 
     private var path: String { place?.path ?? "" }
 
-    /// As root where we are root's, with the directory locked against other daemons of this user.
+    /// Calls the body as root if the daemon is root's, with the directory locked against other daemons of this user.
+    /// - Returns: nil if there is no directory and `create` is false.
     private func locked<Value>(
         create: Bool, _ body: (SharedDescriptor) throws(GrantProblem) -> Value
     ) throws(GrantProblem) -> Value? {
@@ -98,7 +101,7 @@ struct GrantStore: Sendable {
                 let bytes = try Syscall.readAll(file.rawValue, limit: GrantFile.longest)
                 do throws(GrantFile.Problem) {
                     let grants = try GrantFile(bytes)
-                    // One that was put in another's place says nothing of this directory.
+                    // A file under the name of another directory grants nothing.
                     if grants.root.fileName == name { files.append(grants) } else { report(damage(name, "its name does not fit")) }
                 } catch { report(damage(name, error.description)) }
             } catch { report(damage(name, error.text)) }
@@ -110,8 +113,8 @@ struct GrantStore: Sendable {
         "grants in \(path)/\(escapedName(name.utf8)) do not count: \(reason)"
     }
 
-    /// Whole or not at all, also if the machine stops meanwhile. Where a full disk takes no second file, a shorter list is
-    /// written over the longer one: what is taken back must not stay, and half a list counts for nothing.
+    /// Replaces a file atomically. On a full disk a shorter list overwrites the longer one in place: a revoked grant must not stay, and
+    /// a truncated file grants nothing.
     private func write(_ file: GrantFile, _ directory: SharedDescriptor) throws(Errno) {
         let name = file.root.fileName
         guard !file.grants.isEmpty else {

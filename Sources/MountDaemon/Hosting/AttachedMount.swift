@@ -6,54 +6,54 @@ import Mounting
 import SandboxPolicy
 import ToolSupport
 
-/// A mount that the kernel shows and that somebody must serve.
+/// A mount that exists in the kernel and needs a daemon to serve it.
 struct AttachedMount: Sendable {
     /// The backing directory's real path.
     var source: String
-    /// As it was called.
+    /// The source as the caller wrote it.
     var name: String
     var mountpoint: String
-    /// `MAJOR:MINOR`, as the mount table writes it.
+    /// `MAJOR:MINOR`, as in the mount table.
     var device: String
     var options: MountOptions
     var profile: SandboxProfile?
     var showsRequests = false
-    /// Of /dev/fuse; whoever serves owns it.
+    /// Of /dev/fuse. The session owns it.
     var descriptor: Int32
-    /// Of a view for `aclfs sandbox run`.
+    /// Set if this is a view for `aclfs sandbox run`.
     var view: View?
-    /// If it was put beneath a dead mount, which still stands on it.
+    /// Set if a dead mount still stands on it.
     var healing: DeadMount.Healing?
 
     struct View: Sendable {
-        /// The mount that it is a view of; whether that is read-only, say, counts here too, at any time.
+        /// The mount that it is a view of. Its state, such as read-only, holds for the view at any time.
         var base: FileSystem
-        /// Held as long as it is served.
-        var room: MountHost.ViewRoom
+        /// Held as long as the view is served.
+        var slot: MountHost.ViewSlot
     }
 
-    /// The mount point of a view for `aclfs sandbox run`, which stands at no path that the daemon sees.
+    /// The mount point of a view for `aclfs sandbox run`, which has no path in the daemon's mount namespace.
     static let nowhere = "(view)"
 
     /// As in `FileStatus.device`.
     var deviceNumber: UInt64? { DeviceNumber.parse(device) }
 
-    /// Takes it away again, unless another mount covers it now. Beneath a dead mount a dead mount stays.
+    /// Unmounts it unless another mount stands on it. Beneath a dead mount it becomes the dead one.
     func detach() {
         let top = MountTable.entry(at: mountpoint)
         if top?.device == device {
             try? Unmounting.perform(mountpoint, lazily: true)
         } else {
-            healing?.giveUp(top)
+            healing?.abandon(top)
         }
     }
 
-    /// It answers: the dead mount that stands on it goes.
-    func uncover() {
+    /// Detaches the dead mount on it. Call when the new one answers.
+    func finishHealing() {
         do throws(Errno) { try healing?.finish() } catch {
             let text = "\(mountpoint): the dead mount there cannot be taken away: \(error)"
             printError("aclfs: \(text)")
-            Journal.record(text)
+            Journal.record(.warning, text)
         }
     }
 }

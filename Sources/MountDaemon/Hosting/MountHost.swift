@@ -9,8 +9,8 @@ import Mounting
 import SandboxPolicy
 import ToolSupport
 
-/// The mounts that this process serves: of one backing directory, or of directories one inside the other. The first is
-/// its own, later ones are handed over by the commands that made them (docs/architecture.md "One daemon").
+/// The mounts that this process serves: of one backing directory, or of directories inside each other. The first is its own. Later
+/// commands hand theirs over (docs/architecture.md "One daemon").
 final class MountHost: Sendable {
     private struct Served {
         var mount: AttachedMount
@@ -22,50 +22,52 @@ final class MountHost: Sendable {
     private struct State {
         var served: [Served] = []
         var failure: MountFailure?
-        /// Nothing is taken over any more.
+        /// Whether new mounts are refused.
         var isEnding = false
     }
 
-    /// Views that one user other than root holds at a time.
-    static let viewsOfOneUser = 8
+    /// The views that a user other than root may have at a time.
+    static let maximumViewsOfUser = 8
 
-    /// How many views each user has. A lock of its own: one may end while the other is held.
+    /// The number of views by user. It has a lock of its own: a view may end while `state` is locked.
     private let views = Lock<[UInt32: Int]>([:])
-    private let share = Share(report: { Journal.note($0) })
+    private let treeMounts = TreeMounts(report: { Journal.note(.warning, $0) })
     private let state = Lock(State())
-    /// Gets an item whenever a mount has ended.
+    /// Gets an item when a mount ends.
     private let ended = WorkQueue<Void>(capacity: .max)
     private let control: String?
     private let controlStart: ControlStart
     let store: GrantStore
-    /// Held while grants change, and while a mount begins with those there are.
+    /// Held while grants change, and while a new mount reads them.
     private let granting = Lock(())
 
-    /// Starts the control server of a mount, in a directory.
+    /// Starts the control server of a mount in a directory.
     typealias ControlStart =
         @Sendable (
             FileSystem, BackingTree, AttachedMount, NegotiatedPaths, MountWatch, String, MountHost
         ) -> ControlServer?
 
     /// - Parameters:
-    ///   - control: the directory of the control sockets, if there may be any.
-    ///   - startControl: is called for each mount that clients may ask.
+    ///   - control: the directory of the control sockets; nil: no mount has one.
+    ///   - grants: the files of grants.
+    ///   - startControl: called for each mount but views.
     init(control: String?, grants: GrantStore, startControl: @escaping ControlStart) {
         (self.control, store, controlStart) = (control, grants, startControl)
     }
 
-    /// Starts to serve a mount on threads of its own.
-    /// - Parameter whenServing: called once: true when the kernel has introduced itself, false if it never did.
+    /// Serves a mount on threads of its own.
+    /// - Parameter whenServing: called with true when FUSE_INIT is answered, and with false when serving ends.
+    /// - Throws: the mount cannot be served.
     func serve(
         _ mount: AttachedMount, tree: BackingTree, _ whenServing: @escaping @Sendable (Bool) -> Void
     ) throws(MountFailure) {
-        // Who asks for a view is told by his own command; anybody may ask, so the log says nothing.
+        // The command prints the warnings of a view. Any user may make views, so the log has no lines about them.
         let warnings = mount.view == nil ? mount.profile.map { MountProfile.warnings(of: $0) } ?? [] : []
-        for warning in warnings { Journal.record("warning: \(warning)") }
-        let profile = try confining(mount, tree)
+        for warning in warnings { Journal.record(.warning, "warning: \(warning)") }
+        let profile = try confiningProfile(mount, tree)
         let fileSystem = FileSystem(
-            tree: tree, options: mount.options, share: share, profile: profile, base: mount.view?.base,
-            audit: try audit(mount), creationNotes: creationNotes(mount, tree), report: { Journal.note($0) })
+            tree: tree, options: mount.options, mounts: treeMounts, profile: profile, base: mount.view?.base,
+            audit: try audit(mount), creationNotes: creationNotes(mount, tree), report: { Journal.note(.warning, $0) })
         let negotiated = NegotiatedPaths(mount.options)
         let dispatch = RequestDispatch(fileSystem) { agreed in
             negotiated.set(agreed)
@@ -81,7 +83,7 @@ final class MountHost: Sendable {
             }
             session = try Session(handler: dispatch, deviceDescriptor: mount.descriptor, configuration: configuration)
         } catch {
-            // The log of decisions has a thread.
+            // The log of decisions has a thread that must end.
             fileSystem.disconnect()
             throw Self.failure("cannot serve", Errno(rawValue: error.errno))
         }
@@ -90,19 +92,19 @@ final class MountHost: Sendable {
         do throws(Errno) {
             watch = try MountWatch(device: mount.device, mountpoint: mount.mountpoint)
             try fileSystem.connect(session.notifier, device: mount.deviceNumber)
-            // Whoever is confined asks nothing; everybody else asks the mount itself.
+            // A view has no control socket: a confined command may ask nothing.
             try watch.start(fileSystem)
             server = mount.view == nil ? startControl(fileSystem, tree, mount, negotiated, watch) : nil
         } catch {
             fileSystem.disconnect()
-            // What another mount's kernel keeps must be taken back first, and somebody does not let it go.
+            // Entries exposed on another mount must be invalidated first, and a listing in progress prevents that.
             let reason = error == .timedout ? "a listing on another mount of this directory is not read to its end" : nil
             throw MountFailure(status: MountExit.systemError, message: "cannot serve: \(reason ?? Self.text(error))")
         }
-        let isAdmitted = withGrantsHeld {
+        let isAdmitted = withGrantsLocked {
             if let profile, profile.bundle != nil {
-                // No kernel holds anything yet that could not be taken back.
-                try? fileSystem.changeGrants(GrantScope.grants(for: profile, on: tree, in: store.files { Journal.note($0) }))
+                // The kernel has cached nothing yet, so this cannot fail.
+                try? fileSystem.changeGrants(GrantScope.grants(for: profile, on: tree, in: store.files { Journal.note(.warning, $0) }))
             }
             return state.withLock { state in
                 if state.isEnding { return false }
@@ -110,7 +112,7 @@ final class MountHost: Sendable {
                 return true
             }
         }
-        // Nobody will serve it: the others must not go on telling it what they change.
+        // The mount is not served: other mounts must send it no invalidations.
         func abandon() {
             watch.stop()
             server?.stop()
@@ -125,36 +127,36 @@ final class MountHost: Sendable {
                 var failure: MountFailure?
                 do throws(SessionError) { try session.run(workers: Self.workerCount()) } catch {
                     failure = Self.failure(ending: error)
-                    // One that was served stays, dead: it may cover its own source. Of this one nobody has seen anything.
+                    // A mount that was served stays as a dead one, since it may hide its own source. One that never was is detached.
                     if !negotiated.areKnown { mount.detach() }
                 }
                 whenServing(false)
                 watch.stop()
                 server?.stop()
-                forget(session, failure)
+                remove(session, failure)
             }
         } catch {
             abandon()
-            forget(session, nil)
+            remove(session, nil)
             throw Self.failure("cannot start a thread", error)
         }
     }
 
-    /// What confines a mount, with the grants themselves out of its reach.
-    private func confining(_ mount: AttachedMount, _ tree: BackingTree) throws(MountFailure) -> SandboxProfile? {
+    /// - Returns: the profile of a mount, which closes the files of grants; nil without one.
+    private func confiningProfile(_ mount: AttachedMount, _ tree: BackingTree) throws(MountFailure) -> SandboxProfile? {
         guard var profile = mount.profile else { return nil }
         do throws(Errno) {
             profile.closed = try store.closedPlace?.places(inside: tree) ?? []
         } catch { throw Self.failure("cannot tell whether the grants are seen below the source", error) }
-        // Which may be some places too many.
+        // The closed paths may exceed the limits of a profile.
         do { _ = try profile.table() } catch {
             throw MountFailure(status: MountExit.failed, message: "profile \(profile.name): \(error.description)")
         }
         return profile
     }
 
-    /// With the last one the daemon ends, whatever ended it.
-    private func forget(_ session: Session, _ failure: MountFailure?) {
+    /// Removes a mount. With the last one the daemon ends.
+    private func remove(_ session: Session, _ failure: MountFailure?) {
         state.withLock { state in
             state.served.removeAll { $0.session === session }
             state.failure = state.failure ?? failure
@@ -165,7 +167,9 @@ final class MountHost: Sendable {
 
     var isEnding: Bool { state.withLock { $0.isEnding } }
 
-    /// The daemon ends when the last mount does.
+    /// Waits for the last mount to end.
+    /// - Returns: the exit status of the daemon.
+    /// - Throws: the first failure of a mount.
     func waitUntilAllEnded() throws(MountFailure) -> Int32 {
         while !state.withLock({ $0.isEnding }) { _ = ended.next() }
         if let failure = state.withLock({ $0.failure }) { throw failure }
@@ -185,11 +189,11 @@ final class MountHost: Sendable {
         error == .again ? "\(error); how many threads may this user have (ulimit -u)?" : "\(error)"
     }
 
-    /// As many threads as processors serve best; two at least, so that one slow request never stands alone.
+    /// One thread for each processor, from 2 to 16. With two a slow request does not block all others.
     private static func workerCount() -> Int { max(2, min(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 16)) }
 
-    /// What the kernel is asked for: nothing if it would be refused. A backing file system that is itself stacked takes one
-    /// level more, and then no overlay can stand on this mount.
+    /// The stacking depth to request; 0 if the kernel would refuse passthrough. A stacked backing file system needs 2, and then no overlay
+    /// can use this mount.
     private static func passthroughDepth(_ options: MountOptions, _ tree: BackingTree) -> UInt32 {
         guard options.passthrough == .auto, geteuid() == 0 else { return 0 }
         guard let root = try? tree.descriptor(of: tree.root), let type = try? Syscall.fileSystemType(root.rawValue) else {
@@ -206,11 +210,11 @@ final class MountHost: Sendable {
         return controlStart(fileSystem, tree, mount, negotiated, watch, control, self)
     }
 
-    func withGrantsHeld<Value, Failure>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
+    func withGrantsLocked<Value, Failure>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
         try granting.withLock { _ throws(Failure) in try body() }
     }
 
-    /// The mounts that a profile confines.
+    /// The mounts with a profile, views included.
     var confined: [(mountpoint: String, profile: SandboxProfile, tree: BackingTree, fileSystem: FileSystem)] {
         state.withLock { state in
             state.served.compactMap { served in
@@ -219,7 +223,7 @@ final class MountHost: Sendable {
         }
     }
 
-    /// What is served now, for those who ask whether a directory belongs here.
+    /// The trees of all mounts.
     var trees: [(tree: BackingTree, followsMounts: Bool)] {
         state.withLock { $0.served.map { ($0.tree, $0.mount.options.crossMounts) } }
     }
@@ -228,33 +232,33 @@ final class MountHost: Sendable {
 // MARK: Views
 
 extension MountHost {
-    /// The mounts that anybody can see, views left out.
+    /// All mounts but views.
     var mounts: [(mount: AttachedMount, tree: BackingTree)] {
         state.withLock { $0.served.filter { $0.mount.view == nil }.map { ($0.mount, $0.tree) } }
     }
 
-    /// How many views of this mount there are for `aclfs sandbox run`.
+    /// - Returns: the number of views of a mount.
     func views(of fileSystem: FileSystem) -> Int {
         state.withLock { $0.served.filter { $0.mount.view?.base === fileSystem }.count }
     }
 
-    /// One of the views that a user may have at a time; given back when it is gone.
-    final class ViewRoom: Sendable {
+    /// One of the views that a user may have at a time. Its end frees the slot.
+    final class ViewSlot: Sendable {
         private let host: MountHost
         private let uid: UInt32
 
-        /// - Throws: if the user has as many as he may.
+        /// - Throws: the user has reached the limit.
         init(_ host: MountHost, of uid: UInt32) throws(MountFailure) {
             let isAdmitted = host.views.withLock { views in
                 let held = views[uid, default: 0]
-                guard uid == 0 || held < MountHost.viewsOfOneUser else { return false }
+                guard uid == 0 || held < MountHost.maximumViewsOfUser else { return false }
                 views[uid] = held + 1
                 return true
             }
             guard isAdmitted else {
                 throw MountFailure(
                     status: MountExit.systemError,
-                    message: "this user has \(MountHost.viewsOfOneUser) sandboxes on shares of this daemon already, the most "
+                    message: "this user has \(MountHost.maximumViewsOfUser) sandboxes on shares of this daemon already, the most "
                         + "there may be")
             }
             (self.host, self.uid) = (host, uid)
@@ -269,32 +273,32 @@ extension MountHost {
     }
 }
 
-// MARK: What a crash leaves
+// MARK: Notes of creations
 
 extension MountHost {
-    /// After what an earlier daemon left half made in the tree was removed. A view has its mount's.
+    /// Removes the leftovers of a crash, and opens the notes. A view uses those of its mount.
     private func creationNotes(_ mount: AttachedMount, _ tree: BackingTree) -> CreationNotes? {
         guard let control, mount.view == nil else { return nil }
         return CreationNotes.open(
-            in: control + "/creations", for: tree, isReadOnly: mount.options.volume.isReadOnly, report: { Journal.note($0) })
+            in: control + "/creations", for: tree, isReadOnly: mount.options.volume.isReadOnly, report: { Journal.note(.warning, $0) })
     }
 }
 
 // MARK: The log of decisions
 
 extension MountHost {
-    /// Of a view it is the mount's.
+    /// nil for a view, which uses the log of its mount.
     private func audit(_ mount: AttachedMount) throws(MountFailure) -> AuditLog? {
         guard mount.options.audit.mode != .off, mount.view == nil else { return nil }
         do throws(Errno) {
-            return try AuditLog(mount.options.audit, mountpoint: mount.mountpoint, report: { Journal.note($0) })
+            return try AuditLog(mount.options.audit, mountpoint: mount.mountpoint, report: { Journal.note(.warning, $0) })
         } catch {
             throw MountFailure(
                 status: MountExit.failed, message: "audit_log=\(mount.options.audit.log ?? ""): \(AuditLog.reason(error))")
         }
     }
 
-    /// On SIGHUP, as of all programs whose logs are moved away.
+    /// Called on SIGHUP, for log rotation.
     private func reopenLogs() {
         for served in state.withLock({ $0.served }) { served.fileSystem.reopenAudit() }
     }
@@ -303,11 +307,11 @@ extension MountHost {
 // MARK: Signals
 
 extension MountHost {
-    /// Before any thread starts, so that only the waiting one sees them; SIGHUP, SIGPIPE and SIGXFSZ end nothing.
-    static func holdSignals() throws(MountFailure) {
+    /// Blocks the signals of the waiting thread, and ignores SIGPIPE and SIGXFSZ. Call before any thread starts.
+    static func blockSignals() throws(MountFailure) {
         signal(SIGHUP, SIG_IGN)
         signal(SIGPIPE, SIG_IGN)
-        // `ulimit -f` of the shell that mounted is not its users'; the kernel has asked about theirs.
+        // `ulimit -f` of the shell that mounted must not limit the users: the kernel checks their own limits.
         signal(SIGXFSZ, SIG_IGN)
         try? Syscall.liftFileSizeLimit()
         var set = awaitedSignals()
@@ -323,16 +327,17 @@ extension MountHost {
         return set
     }
 
-    /// A signal that asks the daemon to end takes its mounts away first, but none that another one covers now.
+    /// Starts the thread that waits for signals. SIGTERM and SIGINT detach all mounts that no other mount hides, and end the daemon.
+    /// - Throws: there is no thread.
     func awaitSignals() throws(MountFailure) {
         try Self.onEndSignals(hangUp: { [self] in reopenLogs() }) { [self] in
             let all = state.withLock { state in
-                // Before the first is served, none is any more.
+                // Without a mount the daemon ends at once.
                 if state.served.isEmpty { state.isEnding = true }
                 return state.served
             }
             if all.isEmpty { ended.add(()) }
-            // A sandbox holds the mounts that it covers; taking them away here does not end them.
+            // A sandbox holds the mounts that it hides. Detaching them does not end them.
             let areHeld = all.contains { $0.mount.view != nil }
             for served in all {
                 let isOnTop = MountTable.entry(at: served.mount.mountpoint)?.device == served.mount.device
@@ -342,11 +347,15 @@ extension MountHost {
         }
     }
 
-    /// Has `body` called, on a thread of its own, for each signal that asks this process to end, and `hangUp` for each SIGHUP.
+    /// Starts a thread that waits for signals.
+    /// - Parameters:
+    ///   - hangUp: called for each SIGHUP.
+    ///   - body: called for each SIGTERM and SIGINT.
+    /// - Throws: there is no thread.
     static func onEndSignals(
         hangUp: @escaping @Sendable () -> Void = {}, _ body: @escaping @Sendable () -> Void
     ) throws(MountFailure) {
-        try holdSignals()
+        try blockSignals()
         let waiting = awaitedSignals()
         do throws(Errno) {
             _ = try Thread.start(name: "aclfs-signals") {

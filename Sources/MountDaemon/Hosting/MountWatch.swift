@@ -5,17 +5,15 @@ import MountOptions
 import Synchronization
 import ToolSupport
 
-/// Follows what the kernel says of our mount: somebody may remount it without a helper (`mount -i`, or where none
-/// is installed), and the daemon must not go on with other words than the kernel.
+/// Watches the kernel's flags of the mount. A remount without the helper (`mount -i`) changes them, and the daemon must follow.
 ///
-/// Only changes are followed. A remount through the daemon sets the one before the other, and what lies between
-/// the two is no change of the kernel's.
+/// Only changes count: a remount through the helper sets the kernel and the daemon one after the other, and in between they differ.
 final class MountWatch: Sendable {
     let device: String
     let mountpoint: String
     private let isStopped = Atomic<Bool>(false)
 
-    /// What the daemon judges by as well. Read-only is the file system's own flag, not that of one mount of it.
+    /// The flags that the daemon judges by. `isReadOnly` is the flag of the file system, not of one mount.
     private struct State: Equatable {
         var isReadOnly: Bool
         var forbidsExecution: Bool
@@ -28,7 +26,7 @@ final class MountWatch: Sendable {
         }
     }
 
-    /// Of several mounts of the same file system, the one at our mount point.
+    /// The entry at the mount point, or else of another mount of the same file system.
     var entry: MountEntry? {
         let ours = MountTable.entries().filter { $0.device == device && $0.type == "fuse.aclfs" }
         return ours.last { $0.path == mountpoint } ?? ours.first
@@ -41,12 +39,14 @@ final class MountWatch: Sendable {
         waiter = try Waiter()
     }
 
-    /// The mount is gone.
+    /// Ends the thread. Call when the mount has ended.
     func stop() {
         isStopped.store(true, ordering: .relaxed)
         waiter.wake()
     }
 
+    /// - Parameter fileSystem: changed when the flags change.
+    /// - Throws: the mount table cannot be opened, or there is no thread.
     func start(_ fileSystem: FileSystem) throws(Errno) {
         let table = try Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly)
         let shared = SharedDescriptor(table)

@@ -4,7 +4,7 @@ import LinuxSystem
 import MountOptions
 import ToolSupport
 
-/// What the kernel agreed to, known once it has introduced itself.
+/// What the kernel agreed to in FUSE_INIT.
 final class NegotiatedPaths: Sendable {
     private let agreed = Lock<Negotiated?>(nil)
     private let masked: Set<String>
@@ -23,13 +23,13 @@ final class NegotiatedPaths: Sendable {
 
     func set(_ negotiated: Negotiated) {
         agreed.withLock { $0 = negotiated }
-        Journal.note("kernel paths: " + paths(negotiated).map(\.line).joined(separator: ", "))
+        Journal.note(.info, "kernel paths: " + paths(negotiated).map(\.line).joined(separator: ", "))
     }
 
-    /// Whether the kernel has introduced itself: the mount has been served.
+    /// Whether FUSE_INIT has been answered.
     var areKnown: Bool { agreed.withLock { $0 != nil } }
 
-    /// Which ways run now, for `aclfs status`.
+    /// The features in use, for `aclfs status`.
     /// - Parameter obstacle: why there is no passthrough although the kernel agreed to it.
     func status(obstacle: String?) -> StatusAnswer.Paths? {
         guard let agreed = agreed.withLock({ $0 }) else { return nil }

@@ -6,35 +6,35 @@ import Mounting
 import SandboxPolicy
 import ToolSupport
 
-/// A second mount of a backing directory, or one of a directory inside or around it, is served by the daemon of the
-/// first: only then can a change through one be true for the other at once (docs/coherence.md R14).
+/// Hands a mount over to the daemon that serves the same backing directory, or one inside or around it. Only one daemon can invalidate
+/// on all mounts of a tree at once (docs/coherence.md R14).
 enum HandOver {
-    /// The daemon of this user that serves the same tree, if there is one.
+    /// - Returns: a connection to the caller's daemon that serves the tree; nil if there is none.
     static func daemon(for mount: PreparedMount) -> ControlClient? {
         guard let descriptor = try? mount.tree.descriptor(of: mount.tree.root) else { return nil }
         let question = ServesMessage(ancestors: MountHost.ancestors(descriptor.rawValue))
-        // By the sockets and not by the mount table: the daemon may serve another mount namespace.
+        // By the sockets, not by the mount table: the daemon may serve another mount namespace.
         for device in ControlPlace.devices(of: geteuid()) {
-            // One that does not answer at once cannot take a mount either; it must not keep others from mounting.
-            guard let client = try? ControlClient(device: device, owner: geteuid(), patience: 1000),
+            // A daemon that does not answer in time must not keep others from mounting.
+            guard let client = try? ControlClient(device: device, owner: geteuid(), timeout: 1000),
                 let answer = try? client.ask(question), answer.serves
             else { continue }
-            // To take a mount may take longer.
+            // The hand-over itself may take longer.
             return try? ControlClient(device: device, owner: geteuid())
         }
         return nil
     }
 
-    /// Mounts, and has the daemon serve it.
-    /// - Returns: false if the daemon was about to end, as it does when its last mount was just taken away; then nothing
-    ///   is mounted.
+    /// Mounts, and hands the mount to the daemon.
+    /// - Returns: false if the daemon is ending, because its last mount has just ended. Then nothing is mounted.
+    /// - Throws: the mount failed.
     static func perform(
         _ mount: PreparedMount, _ request: MountRequest, to client: ControlClient
     ) throws(MountFailure) -> Bool {
-        // As the daemon says it that a mount of its own would have.
+        // The log has the lines of this mount, as of a mount with its own daemon.
         if !request.foreground { Journal.useSyslog() }
-        for remark in request.remarks { Journal.note(remark) }
-        for remark in mount.remarks { Journal.record(remark) }
+        for remark in request.remarks { Journal.note(.info, remark) }
+        for remark in mount.remarks { Journal.record(.warning, remark) }
         mount.warnOfShortLists()
         mount.warnOfPosixACLs()
         mount.noteSharedSource(request.options)
@@ -48,7 +48,7 @@ enum HandOver {
                 source: attached.source, name: attached.name, mountpoint: attached.mountpoint, device: attached.device,
                 metadata: mount.tree.metadataName, options: request.optionTexts, profile: mount.profile.map { ToldProfile($0) })
             _ = try client.ask(message, with: [attached.descriptor, directory.rawValue])
-            attached.uncover()
+            attached.finishHealing()
             return true
         } catch {
             attached.detach()
@@ -59,7 +59,7 @@ enum HandOver {
         }
     }
 
-    /// For `-f`: until the mount is gone, which a signal that ends us sees to.
+    /// With `-f`: waits until the mount has ended. SIGTERM and SIGINT unmount it.
     static func waitWhileMounted(_ mountpoint: String) throws(MountFailure) {
         guard let table = try? Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly) else { return }
         let device = MountTable.entry(at: mountpoint)?.device

@@ -4,35 +4,38 @@ import MountOptions
 import Mounting
 import ToolSupport
 
-/// From a request to the mount: to a daemon of its own, or to the one that serves the tree already. Returns when the mount answers.
+/// Mounts: by a new daemon, or by the one that serves the tree already.
 package enum MountStart {
+    /// Returns when the mount answers; with `-f`, when it has ended.
+    /// - Returns: the exit status.
+    /// - Throws: the mount failed.
     package static func perform(_ request: MountRequest) throws(MountFailure) -> Int32 {
-        // Before inherited descriptors are closed: mount(8) may name the namespace by one of its own.
+        // Before inherited descriptors are closed: mount(8) may name the namespace by its descriptor.
         if let namespace = request.namespace { try enter(namespace) }
         Daemon.closeInherited()
         if request.options.isRemount { return try Remount.perform(request) }
         if request.isHelper, request.options.toleratesMissingSource, access(request.source, F_OK) != 0, errno == ENOENT {
-            // mount(8) leaves it to its helpers to honour nofail.
+            // mount(8) leaves nofail to its helpers.
             printError("aclfs: source \(request.source) does not exist; nothing is mounted (nofail)")
             return 0
         }
         let mount = try PreparedMount(request)
         if request.fake { return 0 }
         if request.isVerbose { printError("aclfs: \(mount.source) is mounted on \(mount.mountpoint)") }
-        let turn = MountTurn.take()
+        let lock = MountLock.acquire()
         while let daemon = HandOver.daemon(for: mount) {
             guard try HandOver.perform(mount, request, to: daemon) else {
                 SystemTime.sleep(milliseconds: 20)
                 continue
             }
-            turn?.end()
+            lock?.release()
             if request.foreground { try HandOver.waitWhileMounted(mount.mountpoint) }
             return 0
         }
-        if request.foreground { return try mount.serve(request, readiness: nil, turn: turn) }
+        if request.foreground { return try mount.serve(request, readiness: nil, lock: lock) }
         switch try system("cannot start in the background", { () throws(Errno) in try Daemon.detach() }) {
         case .command(.ready):
-            turn?.end()
+            lock?.release()
             return 0
         case .command(.failed(let status, let message)):
             if mount.dead == nil { Unmounting.clearAfterFailure(mount.mountpoint) }
@@ -41,19 +44,19 @@ package enum MountStart {
             if mount.dead == nil { Unmounting.clearAfterFailure(mount.mountpoint) }
             throw MountFailure(status: MountExit.systemError, message: "the daemon died before it could serve")
         case .daemon(let readiness):
-            // The waiting command prints what went wrong; here only the status is left.
-            let line = ReadinessLine(readiness)
-            turn?.leaveToTheOther()
+            // The waiting command prints the failure.
+            let pipe = ReadinessPipe(readiness)
+            lock?.leaveToCommand()
             Daemon.runInFreshThread {
-                do throws(MountFailure) { return try mount.serve(request, readiness: line, turn: nil) } catch {
-                    line.fail(error)
+                do throws(MountFailure) { return try mount.serve(request, readiness: pipe, lock: nil) } catch {
+                    pipe.fail(error)
                     return error.status
                 }
             }
         }
     }
 
-    /// `mount -N`: the source and the mount point mean what they mean there.
+    /// `mount -N`: enters the namespace in which the source and the mount point are resolved.
     private static func enter(_ namespace: String) throws(MountFailure) {
         try system("namespace \(namespace)") { () throws(Errno) in
             let file = try Syscall.open(namespace, OpenFlag.readOnly)

@@ -1,4 +1,3 @@
-import Authorization
 import FuseSession
 import Glibc
 import LinuxSystem
@@ -7,38 +6,42 @@ import Mounting
 import ToolSupport
 
 extension PreparedMount {
-    /// Becomes the daemon of this mount, reports readiness when the kernel has been answered, and serves until it and
-    /// all mounts that are handed over later are gone.
-    /// - Parameter turn: held by this process until the mount answers.
+    /// Becomes the daemon of this mount. Serves until it and all mounts that are handed over later have ended.
+    /// - Parameters:
+    ///   - request: the request.
+    ///   - readiness: told when FUSE_INIT is answered.
+    ///   - lock: held until the mount answers.
+    /// - Returns: the exit status.
+    /// - Throws: the mount failed.
     func serve(
-        _ request: MountRequest, readiness: ReadinessLine?, turn: MountTurn?
+        _ request: MountRequest, readiness: ReadinessPipe?, lock: MountLock?
     ) throws(MountFailure) -> Int32 {
         if readiness != nil { Journal.useSyslog() }
-        for remark in request.remarks { Journal.note(remark) }
-        for remark in remarks { Journal.record(remark) }
+        for remark in request.remarks { Journal.note(.info, remark) }
+        for remark in remarks { Journal.record(.warning, remark) }
         let isRoot = geteuid() == 0
-        try MountHost.holdSignals()
+        try MountHost.blockSignals()
         warnOfShortLists()
         warnOfPosixACLs()
         noteSharedSource(request.options)
         Syscall.umask(0)
         let control = try ControlDirectory.prepare(mountpoint: mountpoint)
         let grants = GrantStore()
-        // What is prepared above is root's; every thread below spends nobody's space.
-        if isRoot { try spendAsNobody() }
-        // Whoever started us may stand where the mount is going to be.
+        // All later threads act as nobody, so that root's reserve is not spent.
+        if isRoot { try dropRootReserve() }
+        // The working directory may lie where the mount is going to be.
         do { try Syscall.chdir("/") } catch {
             throw MountFailure(status: MountExit.systemError, message: "cannot change to /: \(error)")
         }
         let attached = try attachAsRoot(request)
         let host = MountHost(control: control, grants: grants, startControl: ControlDirectory.start)
         do throws(MountFailure) {
-            // All that may fail for want of threads comes before the mount answers.
+            // Threads start before the mount answers, since their start may fail.
             try host.awaitSignals()
             try host.serve(attached, tree: tree) { isServing in
-                turn?.end()
+                lock?.release()
                 if isServing {
-                    attached.uncover()
+                    attached.finishHealing()
                     readiness?.ready()
                 }
             }
@@ -49,8 +52,8 @@ extension PreparedMount {
         return try host.waitUntilAllEnded()
     }
 
-    /// This thread has no account's id by now, and a directory on the way to the mount point may be closed to all but root: on another
-    /// mount of ours no capability opens it.
+    /// Mounts as root. This thread acts as nobody, and a directory above the mount point may be closed to all but root: on another aclfs
+    /// mount no capability opens it.
     private func attachAsRoot(_ request: MountRequest) throws(MountFailure) -> AttachedMount {
         var made: Result<AttachedMount, MountFailure>?
         try? FileSystemUser.asRoot { () throws(Errno) in
@@ -60,15 +63,15 @@ extension PreparedMount {
         return try made.get()
     }
 
-    /// Mounts. Nobody answers there yet.
+    /// Mounts. No daemon serves the mount yet.
     func attach(_ request: MountRequest) throws(MountFailure) -> AttachedMount {
         var options = request.options
-        // Root's mount is for all users; an ordinary user's is his alone unless he asks otherwise.
+        // A mount of root is for all users, one of an ordinary user for its user unless the options say otherwise.
         options.allowOther = options.allowOther || geteuid() == 0
         let fsname = options.fsname ?? request.source
         if let dead, let attached = try mount(options, fsname, beneath: dead, request) { return attached }
         let descriptor = try mount(options, fsname: fsname)
-        // From the mount table: to stat the mount would be to wait for ourselves.
+        // From the mount table: stat(2) of the mount would wait for this process itself.
         guard let entry = MountTable.entry(at: mountpoint), entry.type == "fuse.aclfs" else {
             try? Unmounting.perform(mountpoint, lazily: true)
             close(descriptor)
@@ -81,17 +84,17 @@ extension PreparedMount {
             profile: profile, showsRequests: request.debug, descriptor: descriptor)
     }
 
-    /// - Returns: nil if the kernel cannot; then the dead mount has been taken away.
+    /// - Returns: nil if the kernel cannot mount beneath. Then the dead mount has been unmounted.
     private func mount(
         _ options: MountOptions, _ fsname: String, beneath dead: DeadMount, _ request: MountRequest
     ) throws(MountFailure) -> AttachedMount? {
         let made: (descriptor: Int32, device: String, healing: DeadMount.Healing)?
         do {
             made = try dead.mountBeneath(
-                source: fsname, Self.flags(options), extra: options.contexts.isEmpty ? nil : options.contexts.joined(separator: "\n")
+                source: fsname, FuseMount.Flags(options), extra: options.contexts.isEmpty ? nil : options.contexts.joined(separator: "\n")
             ) { remark in
                 printError("aclfs: \(remark)")
-                Journal.record(remark)
+                Journal.record(.warning, remark)
             }
         } catch { throw failure(error) }
         guard let made else {
@@ -103,25 +106,9 @@ extension PreparedMount {
             profile: profile, showsRequests: request.debug, descriptor: made.descriptor, healing: made.healing)
     }
 
-    private static func flags(_ options: MountOptions) -> FuseMount.Flags {
-        var flags: FuseMount.Flags = []
-        if options.volume.isReadOnly { flags.insert(.readOnly) }
-        if options.noSuid { flags.insert(.noSetID) }
-        if options.noDev { flags.insert(.noDevices) }
-        if options.noExec { flags.insert(.noExecution) }
-        if options.accessTimes.files == .never { flags.insert(.noAccessTime) }
-        if options.accessTimes.files == .strict { flags.insert(.strictAccessTime) }
-        if options.synchronous { flags.insert(.synchronous) }
-        if options.dirSync { flags.insert(.synchronousDirectories) }
-        if options.accessTimes.leavesDirectories { flags.insert(.noDirectoryAccessTime) }
-        if options.noSymFollow { flags.insert(.noSymlinkFollow) }
-        if options.allowOther { flags.insert(.allowOther) }
-        return flags
-    }
-
     private func mount(_ options: MountOptions, fsname: String) throws(MountFailure) -> Int32 {
-        let flags = Self.flags(options)
-        // The kernel splits at commas outside quotes, too.
+        let flags = FuseMount.Flags(options)
+        // The kernel splits at commas outside quotes.
         let contexts = options.contexts.map { $0.contains(",") ? $0.replacingFirst("=", with: "=\"") + "\"" : $0 }
         let extra = contexts.isEmpty ? nil : contexts.joined(separator: ",")
         do {
@@ -151,7 +138,7 @@ extension PreparedMount {
 }
 
 extension String {
-    /// Without Foundation.
+    /// The standard library has no such function.
     fileprivate func replacingFirst(_ character: Character, with text: String) -> String {
         guard let index = firstIndex(of: character) else { return self }
         return self[..<index] + text + self[self.index(after: index)...]

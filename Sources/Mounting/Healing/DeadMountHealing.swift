@@ -2,9 +2,9 @@ import LinuxSystem
 import ToolSupport
 
 extension DeadMount {
-    /// A mount of ours with a dead one on it.
+    /// A new aclfs mount with a dead one on it.
     package final class Healing: Sendable {
-        /// Both O_PATH. Kept no longer than needed, because they keep the mounts busy.
+        /// O_PATH descriptors. They keep the mounts busy, so they are dropped at the end.
         private let mounts: Lock<(dead: SharedDescriptor, new: SharedDescriptor)?>
         private let deadID: UInt64
 
@@ -13,17 +13,18 @@ extension DeadMount {
             deadID = id
         }
 
-        /// The new mount answers: the dead one goes. Only the first call does something.
+        /// Detaches the dead mount. Call when the new one answers; later calls do nothing.
+        /// - Throws: the dead mount cannot be detached.
         package func finish() throws(Errno) {
             guard let mounts = mounts.withLock({ $0.take() }) else { return }
             try Syscall.unmount(of: mounts.dead.rawValue, flags: UnmountFlag.detach)
         }
 
-        /// The new mount will never answer: it takes the place of the dead one, so that one dead mount is there as before.
-        /// - Parameter top: what stands on the mount point now.
-        package func giveUp(_ top: MountEntry?) {
+        /// Leaves one dead mount, as before. Call when the new mount will never answer.
+        /// - Parameter top: the topmost mount on the mount point.
+        package func abandon(_ top: MountEntry?) {
             guard top?.id == deadID, let mounts = mounts.withLock({ $0.take() }) else { return }
-            // Ends the connection; the mount itself stays, because another stands on it.
+            // Aborts the connection. The mount itself stays, because the dead one stands on it.
             try? Syscall.unmount(of: mounts.new.rawValue, flags: UnmountFlag.force)
             try? Syscall.unmount(of: mounts.dead.rawValue, flags: UnmountFlag.detach)
         }

@@ -4,7 +4,7 @@ import LinuxSystem
 import ToolSupport
 
 extension PreparedMount {
-    /// Says so if the longest list does not fit on the backing directory's file system.
+    /// Warns if the file system of the backing directory has no room for the longest list.
     package func warnOfShortLists() {
         let entries: Int
         do throws(Errno) { entries = try tree.rootAttributeSpace().entries(recordName: tree.metadataName) } catch {

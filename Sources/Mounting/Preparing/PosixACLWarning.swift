@@ -2,8 +2,8 @@ import BackingStore
 import ToolSupport
 
 extension PreparedMount {
-    /// POSIX ACLs on the backing directory hold on the mount, too (docs/authorization.md Q22), where setfacl(1) cannot show or
-    /// change them. Who mounts a tree that other programs made should know.
+    /// Warns of POSIX ACLs at the top of the backing directory. They hold on the mount as well (docs/authorization.md Q22), where
+    /// setfacl(1) can neither show nor change them.
     package func warnOfPosixACLs() {
         let looked = 1000
         guard let found = try? tree.posixACLsAtTop(limit: looked), found > 0 else { return }

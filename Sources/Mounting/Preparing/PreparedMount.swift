@@ -5,19 +5,20 @@ import MountOptions
 import SandboxPolicy
 import ToolSupport
 
-/// Everything that can be refused before anything is mounted has been looked at.
+/// A mount that has passed every check that is possible before mount(2).
 package struct PreparedMount {
     package let source: String
     package let mountpoint: String
     package let tree: BackingTree
-    /// What confines the mount.
+    /// The profile that confines the mount.
     package let profile: SandboxProfile?
-    /// Of ours, on the mount point: the new mount takes its place.
+    /// A dead mount on the mount point. The new mount replaces it.
     package let dead: DeadMount?
-    /// For the log.
+    /// Warnings for the log.
     package let remarks: [String]
 
-    /// Changes nothing, but takes a dead mount of ours on the mount point away where the new one cannot be put beneath it.
+    /// Checks a request. Nothing is changed, except that a dead mount is unmounted if the new one cannot go beneath it.
+    /// - Throws: the mount is refused.
     package init(_ request: MountRequest) throws(MountFailure) {
         try Privileges.check(request.options)
         mountpoint = try MountPath.resolved(request.mountpoint, role: "mount point")
@@ -27,15 +28,15 @@ package struct PreparedMount {
             ? nil
             : DeadMount.at(
                 mountpoint, isMasked: request.options.maskedKernelFeatures.contains("beneath"))
-        // Mounted over itself, a dead mount covers the source too.
-        let covered = try dead?.openSource(request.source) { remarks.append($0) }
+        // Mounted over itself, a dead mount hides the source too.
+        let hidden = try dead?.openSource(request.source) { remarks.append($0) }
         for remark in remarks { printError("aclfs: \(remark)") }
-        if dead != nil, covered == nil {
+        if dead != nil, hidden == nil {
             try Unmounting.healDead(mountpoint)
             dead = nil
         }
         (self.dead, self.remarks) = (dead, remarks)
-        if let covered { source = covered.path } else { source = try MountPath.resolved(request.source, role: "source") }
+        if let hidden { source = hidden.path } else { source = try MountPath.resolved(request.source, role: "source") }
         if dead == nil, MountServer.isDead(mountpoint) {
             throw MountFailure(
                 status: MountExit.failed,
@@ -44,7 +45,7 @@ package struct PreparedMount {
                     + "there whose server died (umount takes it away)")
         }
         _ = try Self.openDirectory(mountpoint, role: "mount point")
-        let directory = try Self.directory(source, covered?.directory)
+        let directory = try Self.directory(source, hidden?.directory)
         try Self.refuseNesting(directory.rawValue, source)
         if dead == nil, let entry = MountTable.entry(at: mountpoint), entry.type == "fuse.aclfs" {
             throw MountFailure(
@@ -62,7 +63,7 @@ package struct PreparedMount {
         do {
             tree = try BackingTree(
                 directory: directory, metadataName: name, descriptorBudget: Self.descriptorBudget(),
-                followsMounts: request.options.crossMounts, report: { Journal.note($0) })
+                followsMounts: request.options.crossMounts, report: { Journal.note(.warning, $0) })
         } catch { throw MountFailure(status: MountExit.systemError, message: "\(source): \(error)") }
         try Self.refuseExclusive(request.options, tree, source)
         if let profile, let said = request.options.sandbox.home,
@@ -80,14 +81,14 @@ package struct PreparedMount {
     }
 
     private static func openDirectory(_ path: String, role: String) throws(MountFailure) -> OwnedDescriptor {
-        // A mount point needs no more than to be there; whether one may mount on it the kernel says.
+        // The kernel decides later whether the caller may mount on it.
         let access = role == "source" ? OpenFlag.readOnly : OpenFlag.path
         do { return try Syscall.open(path, access | OpenFlag.directory) } catch {
             throw MountFailure(status: MountExit.failed, message: "\(role) \(path): \(error)")
         }
     }
 
-    /// An aclfs mount as source would judge twice and, for the daemon itself, never end.
+    /// Refuses a source on an aclfs mount: it would be judged twice, and the daemon could wait for itself.
     private static func refuseNesting(_ directory: Int32, _ source: String) throws(MountFailure) {
         guard let status = try? Syscall.statx(directory) else { return }
         let device = "\(status.device >> 32):\(status.device & 0xFFFF_FFFF)"
@@ -120,7 +121,7 @@ package struct PreparedMount {
         return "user.aclfs"
     }
 
-    /// Whoever reaches the source directly is not judged.
+    /// Warns or refuses if other users can reach the source directly, where aclfs does not judge them.
     private static func checkReach(_ reach: SourceReach, _ source: String, refuse: Bool) throws(MountFailure) {
         guard reach.isOpenToOthers else { return }
         let message =
@@ -130,7 +131,7 @@ package struct PreparedMount {
         printError("aclfs: warning: \(message)")
     }
 
-    /// Half of what the process may hold open; the other half is for handles.
+    /// Half of the descriptors that the process may hold open. The other half is for handles.
     private static func descriptorBudget() -> Int {
         do {
             let limit = try Syscall.descriptorLimit()

@@ -3,11 +3,16 @@ import BackingStore
 import LinuxSystem
 import ToolSupport
 
-/// The home folder that a profile's places are counted from. One that is not there would leave the application an empty
-/// container, and nobody would know why.
+/// The home folder to which the paths of a profile are relative. Without this check a wrong one would give the application an empty
+/// container, with no message.
 package enum ProfileHome {
-    /// What is wrong with `home=` of a mount; nil if it is a directory of the tree.
-    /// - Parameter said: what was written.
+    /// Checks `home=` of a mount.
+    /// - Parameters:
+    ///   - said: the option's text, for the message.
+    ///   - home: names from the top of the mount.
+    ///   - tree: the backing tree.
+    ///   - mountpoint: for a hint in the message.
+    /// - Returns: what is wrong; nil if it is a directory of the tree.
     static func problem(_ said: String, _ home: [[UInt8]], in tree: BackingTree, mountpoint: String) -> String? {
         let fault: String
         do throws(Errno) {
@@ -18,7 +23,8 @@ package enum ProfileHome {
         return "\(escapedName(said.utf8)): \(fault)\(hint(home, mountpoint))"
     }
 
-    /// The same for whoever runs a command in a sandbox, as he sees it through the mount; where he may not look nothing is told.
+    /// The same through the mount, with the caller's rights.
+    /// - Returns: what is wrong; nil if it is a directory, or if the caller may not look.
     package static func problem(_ said: String, _ home: [[UInt8]], through mountpoint: String) -> String? {
         do throws(Errno) {
             var current = SharedDescriptor(try Syscall.open(mountpoint, OpenFlag.path | OpenFlag.directory))
@@ -47,7 +53,7 @@ package enum ProfileHome {
         }
     }
 
-    /// A path through another mount of ours is what is most easily meant.
+    /// - Returns: a hint if the home is a path through another aclfs mount.
     private static func hint(_ home: [[UInt8]], _ mountpoint: String) -> String {
         let others = MountTable.entries().filter { $0.type == "fuse.aclfs" && $0.path != mountpoint && $0.path != "/" }
         guard let other = others.last(where: { home.starts(with: $0.path.utf8.pathNames) }) else { return "" }

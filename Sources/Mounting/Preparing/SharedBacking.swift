@@ -5,15 +5,15 @@ import MountOptions
 import ToolSupport
 
 extension PreparedMount {
-    /// What the mount table calls the file system of the source, if other hosts or programs may change it without this kernel
-    /// learning of it (docs/mounting.md "Several hosts"); nil if it is this host's alone.
+    /// - Returns: the type of the source's file system in the mount table, if other hosts may change it unseen by this kernel
+    ///   (docs/mounting.md "Several hosts"); nil if only this host can.
     static func sharedType(of tree: BackingTree) -> String? {
         guard let shared = tree.sharedFileSystem(of: tree.root) else { return nil }
         guard let root = try? tree.descriptor(of: tree.root), let id = try? Syscall.statx(root.rawValue).mountID else { return shared.name }
         return MountTable.entries().first { $0.id == id }?.type ?? shared.name
     }
 
-    /// `exclusive` says that nothing else changes the source, which cannot be known of such a file system.
+    /// Refuses `cache=exclusive` on such a file system: its promise cannot hold there.
     static func refuseExclusive(_ options: MountOptions, _ tree: BackingTree, _ source: String) throws(MountFailure) {
         guard options.cache == .exclusive, let type = sharedType(of: tree) else { return }
         throw MountFailure(
@@ -22,7 +22,7 @@ extension PreparedMount {
                 + "this kernel learning of it; use cache=strict, or cache=auto if names and attributes may be a second old")
     }
 
-    /// One line: what is done otherwise on such a source, and what makes it exact.
+    /// Prints and logs what differs on such a source, and the settings that make it exact.
     package func noteSharedSource(_ options: MountOptions) {
         guard let type = Self.sharedType(of: tree) else { return }
         let line =
@@ -31,10 +31,10 @@ extension PreparedMount {
             + (options.cache == .strict || options.cache == .seconds(0) ? "" : "cache=strict here and ")
             + "\(Self.advice(for: type)) (docs/mounting.md, \"Several hosts\")"
         printError("aclfs: \(line)")
-        Journal.record(line)
+        Journal.record(.info, line)
     }
 
-    /// The settings by which a client of this kind keeps nothing that is out of date.
+    /// - Returns: the settings with which a client of this type never serves stale data.
     private static func advice(for type: String) -> String {
         switch type {
         case "fuse.glusterfs":

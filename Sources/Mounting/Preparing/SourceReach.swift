@@ -3,13 +3,12 @@ import Identity
 import LinuxSystem
 import ToolSupport
 
-/// Who can search a directory from outside the mount, and so is not judged by aclfs.
+/// The users who can reach the source outside the mount, where aclfs does not judge them.
 ///
-/// Every directory from / to the source is a door. One that others may search is open; another lets its owner
-/// and its group in, as far as the mode says (a POSIX ACL there shows its mask as the group's bits, so it never
-/// lets more classes in than are named here). Root, whom no door stops, is not counted.
+/// Such a user may search every directory from / to the source. A directory admits everyone, or its owner and its group, by its mode. A
+/// POSIX ACL shows its mask as the group's bits, so it admits no class that is not named here. Root is not counted.
 package struct SourceReach {
-    struct Door {
+    struct Directory {
         var path: String
         var mode: UInt32
         var owner: UInt32?
@@ -17,14 +16,16 @@ package struct SourceReach {
         var hasACL = false
     }
 
-    /// Those that are not open to everybody.
-    private(set) var closed: [Door] = []
+    /// The directories that others may not search.
+    private(set) var closed: [Directory] = []
     private var sourceOwner: UInt32 = 0
-    private var source = Door(path: "/", mode: 0)
+    private var source = Directory(path: "/", mode: 0)
     private var isUnknown = false
     private var isHidden = false
 
-    /// - Parameter mountpoint: a source at or below it is hidden by the mount.
+    /// - Parameters:
+    ///   - path: of the source.
+    ///   - mountpoint: the mount hides a source at or below it.
     package init(source path: String, mountpoint: String) {
         isHidden = MountPath.isInside(path, mountpoint)
         if isHidden { return }
@@ -38,37 +39,37 @@ package struct SourceReach {
                 isUnknown = true
                 return
             }
-            var door = Door(path: prefix, mode: status.st_mode & 0o7777)
+            var directory = Directory(path: prefix, mode: status.st_mode & 0o7777)
             let none = UnsafeMutableRawBufferPointer(start: nil, count: 0)
             let size = prefix.withCString { try? Syscall.getxattr(.path($0), "system.posix_acl_access", into: none) }
-            door.hasACL = size != nil
-            if status.st_mode & 0o100 != 0, status.st_uid != 0 { door.owner = status.st_uid }
-            if status.st_mode & 0o010 != 0 { door.group = status.st_gid }
-            if status.st_mode & 0o001 == 0 { closed.append(door) }
-            (source, sourceOwner) = (door, status.st_uid)
+            directory.hasACL = size != nil
+            if status.st_mode & 0o100 != 0, status.st_uid != 0 { directory.owner = status.st_uid }
+            if status.st_mode & 0o010 != 0 { directory.group = status.st_gid }
+            if status.st_mode & 0o001 == 0 { closed.append(directory) }
+            (source, sourceOwner) = (directory, status.st_uid)
         }
     }
 
-    /// Whether somebody besides root and the source's owner may get in.
+    /// Whether a user other than root and the source's owner may reach it.
     var isOpenToOthers: Bool {
         if isHidden { return false }
         if isUnknown || closed.isEmpty { return true }
-        // One door that lets in none but root and the source's owner is enough.
+        // One directory that admits only root and the source's owner is enough.
         return !closed.contains { $0.group == nil && !$0.hasACL && ($0.owner == nil || $0.owner == sourceOwner) }
     }
 
-    /// In the words of `aclfs status`.
+    /// As `aclfs status` prints it.
     package var description: String {
         if isHidden { return "root only here, it is mounted over (other mount namespaces may see it)" }
         if isUnknown { return "not known" }
         if closed.isEmpty { return "everybody (mode \(octal(source.mode)) of \(source.path))" }
         if closed.contains(where: { $0.owner == nil && $0.group == nil && !$0.hasACL }) { return "root only" }
-        return closed.map { door in
+        return closed.map { directory in
             var who: [String] = []
-            if let uid = door.owner { who.append("user \(name(user: uid))") }
-            if let gid = door.group { who.append("group \(name(group: gid))") }
-            if door.hasACL { who.append("whom its POSIX ACL names") }
-            return "\(who.joined(separator: " or ")) (mode \(octal(door.mode)) of \(door.path))"
+            if let uid = directory.owner { who.append("user \(name(user: uid))") }
+            if let gid = directory.group { who.append("group \(name(group: gid))") }
+            if directory.hasACL { who.append("whom its POSIX ACL names") }
+            return "\(who.joined(separator: " or ")) (mode \(octal(directory.mode)) of \(directory.path))"
         }.joined(separator: ", if also ")
     }
 

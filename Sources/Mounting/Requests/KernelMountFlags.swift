@@ -1,57 +1,65 @@
 import LinuxSystem
+import MountOptions
 import ToolSupport
 
-/// The flags of a mount that the kernel keeps, in the words of `-o` and as mount(2) takes them.
+/// The mount flags that the kernel keeps, as words of `-o` and as bits of mount(2).
 package struct KernelMountFlags: Equatable {
     private(set) var bits: UInt64 = 0
 
-    private static let words: [(set: String, clear: String, bit: UInt64)] = [
-        ("ro", "rw", MountFlag.readOnly), ("nosuid", "suid", MountFlag.noSetID), ("nodev", "dev", MountFlag.noDevices),
-        ("noexec", "exec", MountFlag.noExec), ("sync", "async", MountFlag.synchronous),
-        ("dirsync", "", MountFlag.synchronousDirectories), ("noatime", "atime", MountFlag.noAccessTime),
-        ("nodiratime", "diratime", MountFlag.noDirectoryAccessTime), ("nosymfollow", "symfollow", 256),
-        ("strictatime", "nostrictatime", MountFlag.strictAccessTime), ("relatime", "norelatime", MountFlag.relativeAccessTime),
-    ]
+    private static let rows: [(flag: KernelFlag, row: OptionRow)] = OptionTable.rows.compactMap { row in
+        row.kernelFlag.map { ($0, row) }
+    }
 
-    /// As they are in force.
+    /// The flags in force.
     package init(_ entry: MountEntry) {
-        // What stands in the table when none of the others does.
-        apply("strictatime")
+        // The table has no word for it: it holds if no other does.
+        bits = MountFlag.strictAccessTime
         for word in entry.options + entry.superOptions { apply(word) }
-        // `rw` of the one does not undo `ro` of the other.
+        // Either `ro`, of the mount or of the file system, makes it read-only.
         if entry.options.contains("ro") { bits |= MountFlag.readOnly }
     }
 
-    static func knows(_ word: String) -> Bool { words.contains { $0.set == word || $0.clear == word } }
+    /// As they are asked for.
+    init(_ options: MountOptions) {
+        for (flag, row) in Self.rows where row.inForce(options) == flag.set { bits |= flag.bit }
+    }
 
     mutating func apply(_ word: String) {
-        // Of these the later one counts.
-        if let times = Self.words.first(where: { $0.set == word && $0.bit & Self.accessTimes != 0 }) {
-            bits = bits & ~Self.accessTimes | times.bit
-            return
-        }
-        for entry in Self.words {
-            if entry.set == word { bits |= entry.bit }
-            if entry.clear == word { bits &= ~entry.bit }
+        for (flag, _) in Self.rows {
+            if flag.set == word {
+                // Of the words for access times the last one holds.
+                if flag.bit & Self.accessTimes != 0 { bits &= ~Self.accessTimes }
+                bits |= flag.bit
+            }
+            if flag.cleared == word { bits &= ~flag.bit }
         }
     }
 
     var isReadOnly: Bool { bits & MountFlag.readOnly != 0 }
-    var forbidsDevices: Bool { bits & MountFlag.noDevices != 0 }
     var forbidsExecution: Bool { bits & MountFlag.noExec != 0 }
 
-    /// What mount(2) is told at a remount: without one of these it keeps the access times as they are.
+    /// The word that no remount to these flags may say; nil if there is none.
+    func refusedWord(before: KernelMountFlags) -> String? {
+        Self.rows.first { flag, row in
+            row.remount == .kernelSetsOnly && before.bits & ~bits & flag.bit != 0
+        }?.flag.cleared
+    }
+
+    /// For mount(2) at a remount. Without a flag for access times it would keep the old one.
     var forRemount: UInt64 {
         MountFlag.remount | bits | (bits & Self.accessTimes == 0 ? MountFlag.relativeAccessTime : 0)
     }
 
     private static let accessTimes = MountFlag.noAccessTime | MountFlag.strictAccessTime | MountFlag.relativeAccessTime
 
-    /// For `aclfs status`; `ro` and `noexec` stand among the daemon's own, and `relatime` is what every kernel does.
+    /// For `aclfs status`.
     package var shown: [String] {
-        Self.words.filter { $0.set != "ro" && $0.set != "noexec" && $0.set != "relatime" }.compactMap { entry in
-            if bits & entry.bit != 0 { return entry.set }
-            return entry.set == "nosuid" || entry.set == "nodev" ? entry.clear : nil
+        Self.rows.compactMap { flag, row in
+            switch row.shown {
+            case .kernel: bits & flag.bit != 0 ? flag.set : flag.cleared
+            case .kernelWhenSet: bits & flag.bit != 0 ? flag.set : nil
+            case .never, .always, .unlessDefault: nil
+            }
         }
     }
 }

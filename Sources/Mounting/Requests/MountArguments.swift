@@ -2,23 +2,23 @@ import Authorization
 import MountOptions
 import ToolSupport
 
-/// What a mount was asked for, whichever grammar it came in.
+/// A request to mount, from any of the three grammars.
 package struct MountRequest {
     package var source = ""
     package var mountpoint = ""
     package var options = MountOptions()
-    /// The words that `options` was made of.
+    /// The texts that `options` was parsed from.
     package var optionTexts: [String] = []
     package var foreground = false
     package var debug = false
-    /// mount(8)'s -f: everything but the mount itself.
+    /// -f of mount(8): all checks, but no mount.
     package var fake = false
-    /// mount(8) asks: a missing source with `nofail` is no failure.
+    /// Whether mount(8) is the caller. Then a missing source with `nofail` is no failure.
     package var isHelper = false
     package var isVerbose = false
-    /// The mount namespace that is meant, as a path; nil is our own.
+    /// The path of the mount namespace; nil: the one of this process.
     package var namespace: String?
-    /// What the log is to hold of how the words were understood.
+    /// Lines for the log about words that do not count.
     package var remarks: [String] = []
 }
 
@@ -37,10 +37,10 @@ extension MountRequest {
         return request
     }
 
-    /// `SOURCE MOUNTPOINT -o OPTIONS`, the command's grammar without its word: how mount.fuse3 calls a file system.
+    /// `SOURCE MOUNTPOINT -o OPTIONS`: how mount.fuse3 calls a file system.
     ///
-    /// It adds dev and suid at the end for root unless nodev and nosuid are said, and takes those away that the
-    /// user wrote. Nobody asked for them, so they do not count there.
+    /// For root mount.fuse3 appends dev and suid unless the options contain nodev and nosuid, and removes the user's own. So they do not
+    /// count at the end.
     package static func plain(_ arguments: [String]) throws(MountFailure) -> MountRequest {
         var arguments = arguments
         var remarks: [String] = []

@@ -4,10 +4,11 @@ import SandboxPolicy
 import SandboxProfiles
 import ToolSupport
 
-/// The profile that `sandbox=` names, read by the command that mounts: what the daemon enforces is what was looked at
-/// then, whatever becomes of the file.
+/// The profile that `sandbox=` names. The command that mounts reads it: a later change of the file has no effect on the mount.
 package enum MountProfile {
     /// - Parameter mountpoint: the real path.
+    /// - Returns: nil without `sandbox=`.
+    /// - Throws: the profile is unknown or broken.
     static func read(_ request: MountRequest, mountpoint: String) throws(MountFailure) -> SandboxProfile? {
         let words = request.options.sandbox
         guard let name = words.profile else { return nil }
@@ -23,13 +24,17 @@ package enum MountProfile {
         return profile
     }
 
+    /// - Returns: the warnings of a profile as messages.
     package static func warnings(of profile: SandboxProfile) -> [String] {
         profile.entitlements.warnings.map { warning in
             "profile \(escapedName(profile.name.utf8)): \(escapedName(warning.description.utf8))"
         }
     }
 
-    /// Names from the mount's top. A path that leads through the mount point is meant as such.
+    /// - Parameters:
+    ///   - home: of `home=` or `--home`.
+    ///   - mountpoints: an absolute home below one of them is taken as a path through the mount.
+    /// - Returns: names from the top of the mount.
     package static func home(_ home: String, _ mountpoints: [String]) -> [[UInt8]] {
         func names(_ path: String) -> [[UInt8]] { path.utf8.split(separator: 0x2F).map { Array($0) } }
         let path = names(home)

@@ -3,10 +3,11 @@ import LinuxSystem
 import MountOptions
 import ToolSupport
 
-/// What an ordinary user may not ask for. mount(8) starts the helper as the user, with the user's environment.
+/// What an ordinary user may not request. mount(8) starts the helper as the user, with the user's environment.
 enum Privileges {
+    /// - Throws: an option needs root, or the program is set-uid.
     static func check(_ options: MountOptions) throws(MountFailure) {
-        // With somebody else's ids what follows would judge the wrong one.
+        // A set-uid program would check its owner, not the caller.
         guard geteuid() == getuid(), getegid() == getgid() else {
             throw refusal(
                 "aclfs must not be installed set-uid or set-gid; mounts of ordinary users go through fusermount3")
@@ -29,7 +30,7 @@ enum Privileges {
         }
     }
 
-    /// The device, before anything is mounted or forked: what is wrong with it is said exactly.
+    /// Checks /dev/fuse before anything is mounted, to report the exact reason.
     static func checkDevice() throws(MountFailure) {
         if access("/dev/fuse", R_OK | W_OK) == 0 { return }
         let error = Errno(rawValue: errno)
@@ -42,7 +43,7 @@ enum Privileges {
         throw MountFailure(status: MountExit.systemError, message: "/dev/fuse: \(error); \(remedy)")
     }
 
-    /// As fusermount3 reads it: the word alone on a line.
+    /// Whether /etc/fuse.conf has the line, in the form that fusermount3 reads.
     private static func othersAreAllowed() -> Bool {
         guard let file = try? Syscall.open("/etc/fuse.conf", OpenFlag.readOnly),
             let text = try? Syscall.readAll(file.rawValue)

@@ -4,11 +4,13 @@ import LinuxSystem
 import MountOptions
 import ToolSupport
 
-/// `mount -o remount,…`: what a living mount can change, in the kernel and in the daemon.
+/// `mount -o remount,…`: changes a live mount in the kernel and in the daemon.
 ///
-/// mount(8) calls the helper for it, with all of fstab's options if the mount stands there, else with those
-/// that the kernel shows. Only what is said changes.
+/// mount(8) calls the helper with all options of fstab if the mount is listed there, else with those of the mount table. Options that
+/// are not among them stay.
 package enum Remount {
+    /// - Returns: the exit status.
+    /// - Throws: the change is refused; nothing has changed.
     package static func perform(_ request: MountRequest) throws(MountFailure) -> Int32 {
         let mountpoint = try MountPath.resolved(request.mountpoint, role: "mount point")
         guard let entry = MountTable.entry(at: mountpoint), entry.type == "fuse.aclfs" else {
@@ -17,14 +19,18 @@ package enum Remount {
         let before = KernelMountFlags(entry)
         var after = before
         for word in request.options.given { after.apply(word) }
-        // Who may find a device is decided by the daemon, which knows only what the mount began with.
-        guard after.forbidsDevices || !before.forbidsDevices else {
-            throw failure("'dev' cannot change while mounted; unmount and mount anew")
+        // The daemon decides about device nodes by the options of the first mount.
+        if let word = after.refusedWord(before: before) {
+            throw failure("'\(word)' cannot change while mounted; unmount and mount anew")
         }
+        // mount(8) says what the kernel lists where fstab has no line. That is in force, however the mount was asked for it.
+        let listed = (try? MountOptionText.split(entry.superOptions.joined(separator: ","))) ?? []
         let words = request.options.given.filter { word in
-            if word == "remount" { return false }
-            // The daemon judges by some itself, and knows with what the last cannot go.
-            return !KernelMountFlags.knows(word) || ["ro", "rw", "exec", "noexec", "suid", "nosuid"].contains(word)
+            switch OptionTable.remountRule(of: word) {
+            case .kernel, .kernelSetsOnly, .nothing: false
+            case .fixed: !listed.contains(word)
+            case .daemon, .kernelAndDaemon: true
+            }
         }
         let change = Change(mountpoint: mountpoint, entry: entry, words: words)
         // All that can be refused is refused before anything changes.
@@ -33,8 +39,7 @@ package enum Remount {
         if before == after {
             try change.tellDaemon()
         } else if after.isReadOnly {
-            // Whoever is stricter goes first, so that never is a write let through that one of them forbids; and the
-            // kernel alone knows of files that are open for writing (EBUSY: nothing has changed).
+            // The kernel first: it refuses while a file is open for writing (EBUSY), and then nothing has changed.
             try change.tellKernel(after)
             try change.tellDaemon()
         } else {
@@ -57,7 +62,7 @@ package enum Remount {
     }
 }
 
-/// One remount's two halves.
+/// The two parts of a remount: the kernel's and the daemon's.
 private struct Change {
     let mountpoint: String
     let entry: MountEntry

@@ -2,15 +2,16 @@ import FuseSession
 import MountOptions
 import ToolSupport
 
-/// `transport=`: how requests are to travel.
+/// `transport=`: how requests travel.
 package enum TransportChoice {
-    /// What can be said before anything is mounted.
+    /// Refuses `transport=uring` before the mount if it cannot work.
     static func check(_ options: MountOptions) throws(MountFailure) {
         guard options.transport == .uring else { return }
         if options.maskedKernelFeatures.contains("uring") { throw refusal("kernel_features hides it") }
         if let obstacle = RingObstacle.present() { throw refusal(obstacle.description) }
     }
 
+    /// - Returns: the failure of a mount with `transport=uring`.
     package static func refusal(_ reason: String) -> MountFailure {
         MountFailure(
             status: MountExit.failed,

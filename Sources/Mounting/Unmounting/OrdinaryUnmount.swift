@@ -2,21 +2,25 @@ import Glibc
 import LinuxSystem
 import ToolSupport
 
-/// `aclfs unmount MOUNTPOINT`: ends a mount, and returns when the daemon has let go of the source; one whose daemon died is taken
-/// away.
+/// `aclfs unmount MOUNTPOINT`: ends a mount, dead or alive, and returns when the daemon has closed the source.
 package enum OrdinaryUnmount {
+    /// - Parameter path: of the mount point.
+    /// - Throws: no aclfs mount is there, or it is in use.
     package static func perform(_ path: String) throws(MountFailure) {
         let mountpoint = try MountPath.resolved(path, role: "mount point")
         let entry = try entry(at: mountpoint, path)
         let isDead = MountServer.isDead(mountpoint)
-        let daemon = isDead ? nil : LettingGo(of: entry)
+        let daemon = isDead ? nil : DaemonExit(of: entry)
         do throws(Errno) { try Unmounting.perform(mountpoint, lazily: isDead) } catch { throw failure(error, path) }
-        // A healing that did not end leaves a second one beneath the first.
+        // An interrupted healing leaves a second dead mount beneath the first.
         if isDead { try Unmounting.healDead(mountpoint) }
-        waitUntilLetGo(by: daemon, of: entry, path)
+        waitForExit(by: daemon, of: entry, path)
     }
 
-    /// - Parameter path: as it was written.
+    /// - Parameters:
+    ///   - mountpoint: the real path.
+    ///   - path: as the caller wrote it, for messages.
+    /// - Throws: no aclfs mount is there.
     static func entry(at mountpoint: String, _ path: String) throws(MountFailure) -> MountEntry {
         func failed(_ reason: String) -> MountFailure {
             MountFailure(status: MountExit.failed, message: "\(path): \(reason)")
@@ -39,9 +43,9 @@ package enum OrdinaryUnmount {
         }
     }
 
-    /// The mount is gone whatever comes of it: what the daemon still holds is only said.
-    static func waitUntilLetGo(
-        by daemon: LettingGo?, of mount: MountEntry, _ path: String, seconds: UInt32 = 10, isAborted: Bool = false
+    /// Waits for the daemon after a successful unmount. A daemon that still holds the source is only reported.
+    static func waitForExit(
+        by daemon: DaemonExit?, of mount: MountEntry, _ path: String, seconds: UInt32 = 10, isAborted: Bool = false
     ) {
         guard let holder = daemon?.wait(seconds: seconds, isAborted: isAborted) else { return }
         printError("aclfs: \(path) is unmounted, but its daemon (process \(holder)) has not let go of \(mount.source) yet")

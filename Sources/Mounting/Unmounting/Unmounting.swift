@@ -3,11 +3,13 @@ import Glibc
 import LinuxSystem
 import ToolSupport
 
-/// Takes mounts away, by umount2(2) or for an ordinary user by the set-uid helper that made them.
+/// Unmounts by umount2(2), or for an ordinary user by the set-uid helper fusermount3.
 package enum Unmounting {
+    /// - Parameter lazily: whether to detach a mount that is in use.
+    /// - Throws: the kernel or the helper refuses.
     package static func perform(_ mountpoint: String, lazily: Bool) throws(Errno) {
         if geteuid() == 0 {
-            // The daemon's threads have no account's id: the directories on the way may be closed to them.
+            // The daemon's threads act as nobody, to whom directories on the path may be closed.
             try FileSystemUser.asRoot { () throws(Errno) in
                 do throws(SessionError) { try FuseMount.unmount(mountpoint, lazily: lazily) } catch {
                     throw Errno(rawValue: error.errno)
@@ -18,7 +20,8 @@ package enum Unmounting {
         }
     }
 
-    /// Mounts of our own type on this path whose daemon died. A living one, and any other type, stays.
+    /// Unmounts the dead aclfs mounts on a path. A live one, or one of another type, stays.
+    /// - Throws: a dead mount cannot be unmounted.
     package static func healDead(_ mountpoint: String) throws(MountFailure) {
         while MountServer.isDead(mountpoint), let entry = MountTable.entry(at: mountpoint), entry.type == "fuse.aclfs" {
             do throws(Errno) { try perform(mountpoint, lazily: true) } catch {
@@ -31,7 +34,7 @@ package enum Unmounting {
         }
     }
 
-    /// After our own daemon has failed: takes away what it could not, as soon as the kernel knows that nobody serves it.
+    /// Unmounts the mount of a daemon that failed to start. The kernel may need a moment to notice.
     package static func clearAfterFailure(_ mountpoint: String) {
         for _ in 0..<50 where MountTable.entry(at: mountpoint)?.type == "fuse.aclfs" {
             try? healDead(mountpoint)
@@ -39,7 +42,7 @@ package enum Unmounting {
         }
     }
 
-    /// What it does not like it says, and is shown as a message of ours. Its place is not taken from PATH, which is the caller's.
+    /// Runs fusermount3 and prints its messages escaped. The program is not looked up in PATH, which the caller controls.
     private static func throughHelper(_ mountpoint: String, lazily: Bool) throws(Errno) {
         let places = ["/usr/bin", "/bin", "/usr/local/bin", "/run/wrappers/bin"].map { "\($0)/fusermount3" }
         guard let program = places.first(where: { access($0, X_OK) == 0 }) else { throw .noent }
@@ -53,7 +56,7 @@ package enum Unmounting {
         if let said { posix_spawn_file_actions_adddup2(&actions, said.rawValue, STDERR_FILENO) }
         var pid: pid_t = 0
         var failure = posix_spawn(&pid, program, &actions, nil, &argv, environ)
-        // Where processes are limited, threads that are ending still count.
+        // Ending threads still count against a limit of processes.
         for _ in 0..<50 where failure == EAGAIN {
             SystemTime.sleep(milliseconds: 20)
             failure = posix_spawn(&pid, program, &actions, nil, &argv, environ)
@@ -65,7 +68,7 @@ package enum Unmounting {
         {
             for line in text.split(separator: 0x0A) { printError(String(decoding: line, as: UTF8.self)) }
         }
-        // It tells by words alone: what is still there although it is the caller's is in use.
+        // The helper has no error codes. A mount of the caller that is still there is in use.
         if status != 0 { throw MountTable.entry(at: mountpoint)?.userID == getuid() ? .busy : .perm }
     }
 }

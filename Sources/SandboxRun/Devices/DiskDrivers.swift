@@ -4,13 +4,14 @@ import LinuxSystem
 struct DiskDrivers {
     /// Character devices of fixed numbers: SCSI commands, raw flash, raw disks.
     private static let fixed: Set<UInt64> = [21, 90, 162]
-    /// Whose numbers the kernel gives out as it starts them: NVMe and SCSI commands, flash, memory that keeps.
+    /// Drivers whose numbers the kernel chooses when it loads them: NVMe and SCSI commands, flash, persistent memory.
     private static let named = ["bsg", "nvme", "ubi", "rpmb", "mtd", "sg", "raw", "dax"]
-    /// Nodes as they are called, where a driver has yet another name.
+    /// Names of nodes whose driver has another name.
     private static let prefixes = ["sg", "ng", "nvme", "mmcblk", "mtd", "ubi", "mem", "kmem", "port"]
 
     private var majors = fixed
 
+    /// - Throws: `/proc/devices` cannot be read.
     init() throws(Errno) {
         let text = try Syscall.readAll(path: "/proc/devices")
         for line in text.split(separator: 0x0A) {
@@ -21,17 +22,18 @@ struct DiskDrivers {
         }
     }
 
+    /// Whether a node leads to a disk, to flash, or to the memory of the machine.
     /// - Parameters:
     ///   - name: of the node.
-    ///   - directory: the last name of where it lies.
+    ///   - directory: the last name of the directory that holds it.
     func isDisk(_ status: FileStatus, _ name: String, in directory: String) -> Bool {
         if status.type == FileType.blockDevice { return true }
         if status.type != FileType.characterDevice { return false }
         let (major, minor) = (status.rdev >> 32, status.rdev & 0xFFFF_FFFF)
-        // The memory of the machine and of the kernel, and ports.
+        // mem, kmem and port.
         if major == 1, [1, 2, 4].contains(minor) { return true }
         if majors.contains(major) || directory == "bsg" { return true }
-        // Behind the letters stand a number or what else tells several apart.
+        // A number or another suffix follows the letters.
         return Self.prefixes.contains(name.prefix { $0.isLetter }.lowercased())
     }
 }

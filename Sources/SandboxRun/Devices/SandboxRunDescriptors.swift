@@ -3,10 +3,11 @@ import Glibc
 import LinuxSystem
 import ToolSupport
 
-/// What the command would inherit. Beyond 0 to 2 it is closed; those three may be anything but a way to the share.
+/// The descriptors that the command inherits: 0, 1 and 2. None of them may lead to the share.
 enum SandboxRunDescriptors {
     private static let names = ["standard input", "standard output", "standard error"]
 
+    /// - Throws: one of them is a directory, a device that could do harm, or a file of a hidden path.
     static func check(_ places: SandboxPlaces) throws(SandboxRunFailure) {
         for number in 0...2 {
             guard let reason = try reason(against: Int32(number), places) else { continue }
@@ -16,7 +17,7 @@ enum SandboxRunDescriptors {
         }
     }
 
-    /// A terminal, or a device of memory without contents. Others take commands for disks, the memory or the kernel.
+    /// Whether a character device is a terminal or a memory device without contents. Others take commands for disks or the kernel.
     private static func isHarmless(_ descriptor: Int32, _ status: FileStatus) -> Bool {
         if isatty(descriptor) == 1 { return true }
         // null, zero, full, random, urandom
@@ -26,7 +27,7 @@ enum SandboxRunDescriptors {
     private static func reason(against descriptor: Int32, _ places: SandboxPlaces) throws(SandboxRunFailure) -> String? {
         let status: FileStatus
         do throws(Errno) { status = try Syscall.statx(descriptor, flags: AtFlag.dontSync) } catch {
-            // Closed: the first file that the command opened would take its place, as always.
+            // A closed descriptor leads nowhere.
             if error == .badf { return nil }
             throw SandboxRunFailure("descriptor \(descriptor)", error)
         }
@@ -36,7 +37,7 @@ enum SandboxRunDescriptors {
         case FileType.characterDevice where !isHarmless(descriptor, status): return "a device that is no terminal"
         case FileType.regular: break
         case FileType.symlink: return "a symbolic link"
-        // They lead to whoever holds their other end.
+        // A pipe or socket leads to the process at its other end, not to a file.
         case FileType.fifo, FileType.socket, FileType.characterDevice:
             return places.mounts.contains { $0.device == status.device } ? "on the share" : nil
         default: break
@@ -45,32 +46,31 @@ enum SandboxRunDescriptors {
         do throws(Errno) {
             let table = try MountInfo.ofThisProcess()
             let path = try Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/fd/\(descriptor)")
-            // Through some of them other files are reached, as through a ring of io_uring those that were registered with it, and
-            // nobody knows what the next kernel makes.
+            // Some objects without a path hold other files, such as an io_uring instance its registered files.
             if status.type != FileType.regular || path.first != 0x2F {
                 return "an object of the kernel's (\(String(decoding: path, as: UTF8.self)))"
             }
             let mount = table.first { $0.id == status.mountID }
             let isControl: Bool
             if let mount {
-                // Whoever serves the file system is not asked.
+                // The mount table answers without a request to the server.
                 isControl = mount.isOfControls || mount.type.elementsEqual("nsfs".utf8)
             } else {
                 let type = try Syscall.fileSystemType(descriptor)
                 isControl = FileSystemType.ofControls[type] != nil || type == FileSystemType.nsfs
             }
             if isControl { return "a file of the kernel's by which processes or mounts outside are seen or controlled" }
-            // What was moved out of the part that its mount shows has no path: the kernel tells / of it.
+            // An object that was renamed out of what its mount shows has no path: the kernel says /.
             if let mount, !path.pathNames.isEmpty, path.isInside(mount.path) {
                 let names = mount.shownPath.pathNames + path.pathNames.dropFirst(mount.path.pathNames.count)
                 func isIn(_ place: SandboxPlaces.Place) -> Bool { place.device == mount.device && names.starts(with: place.names) }
-                if places.stores.contains(where: { !$0.isDoor && isIn($0) }) { return "a file of the kept grants" }
+                if places.stores.contains(where: { !$0.isClosed && isIn($0) }) { return "a file of the kept grants" }
                 return places.backing.contains(where: isIn) ? "a file in the backing directory" : nil
             }
-            // So has what is of another namespace, and nobody can say where it lies; a file system of the share's is too near, and
-            // one that keeps grants.
+            // A file of a mount in another namespace has no path here. It is refused if its file system may hold the backing directory
+            // or grants.
             let type = try Syscall.fileSystemType(descriptor)
-            let isNear = (places.backing + places.stores.filter { !$0.isDoor }).contains { place in
+            let isNear = (places.backing + places.stores.filter { !$0.isClosed }).contains { place in
                 guard let shown = table.first(where: { $0.device == place.device }) else {
                     return place.device == status.device || FileSystemType.ofManyDevices[type] != nil
                 }

@@ -3,15 +3,16 @@ import Glibc
 import LinuxSystem
 import ToolSupport
 
-/// Devices in /dev alone, and few of them where the caller could open a disk there: the backing directory lies on one.
+/// Restricts device nodes to /dev. If the caller could open a disk there, /dev gets a small fixed set: the backing directory lies on a
+/// disk.
 struct SandboxRunDevices {
     private static let kept = ["null", "zero", "full", "random", "urandom", "tty"]
 
     private let mayOpenDisks: Bool
 
-    /// To be made before there are namespaces, in which foreign owners may look like the caller.
+    /// Call before the namespaces exist: inside, other owners may look like the caller.
     init() {
-        // Members of a group such as `disk` may, too. A place that cannot be looked at holds one.
+        // Membership in a group such as `disk` counts. A directory that cannot be searched counts as holding a disk.
         mayOpenDisks = geteuid() == 0 || ((try? Self.findDisk()) ?? true)
     }
 
@@ -22,7 +23,7 @@ struct SandboxRunDevices {
         return try isMountedBelow(drivers)
     }
 
-    /// Single nodes that are mounted anywhere below /dev, which keep their devices (`keep`).
+    /// Whether a node of a disk is mounted alone below /dev. Such a node can still be opened after `keep`.
     private static func isMountedBelow(_ drivers: DiskDrivers) throws(Errno) -> Bool {
         var mounts = SandboxMounts()
         try mounts.read()
@@ -36,8 +37,8 @@ struct SandboxRunDevices {
         return false
     }
 
-    /// In /dev itself: what is mounted below loses its devices, but for single nodes. A directory that does not show what lies in it
-    /// counts as one, unless it is root's and closed to him.
+    /// Whether /dev itself has a node of a disk. A closed directory counts as one unless root owns it. Mounts below /dev do not
+    /// count: they become `nodev`.
     private static func isInDev(_ drivers: DiskDrivers) throws(Errno) -> Bool {
         let top = SharedDescriptor(try Syscall.open("/dev", OpenFlag.path | OpenFlag.directory))
         let mount = try Syscall.mountID(of: top.rawValue)
@@ -72,7 +73,7 @@ struct SandboxRunDevices {
         return false
     }
 
-    /// A closed directory, by its owner. Root is trusted to open none meanwhile.
+    /// Whether a user other than root owns a closed directory and could open it meanwhile.
     private static func mayBeOpened(_ directory: SharedDescriptor) throws(Errno) -> Bool {
         try Syscall.statx(directory.rawValue, flags: AtFlag.dontSync).uid != 0
     }
@@ -85,26 +86,27 @@ struct SandboxRunDevices {
         return [R_OK, W_OK].contains { faccessat(node.rawValue, "", $0, AT_EACCESS | AtFlag.emptyPath) == 0 }
     }
 
-    /// Elsewhere the same disks may be named again, as for a changed root: there no device can be opened, whoever may read it.
-    func close() throws(Errno) {
+    /// Makes all mounts outside /dev `nodev`: another root directory may hold nodes of the same disks.
+    /// - Throws: mount_setattr(2) or a mount failed.
+    func restrict() throws(Errno) {
         if mayOpenDisks { try Self.replace() } else { try Self.keep() }
     }
 
-    /// A copy of /dev that alone keeps its devices, with the terminals and the single devices that are mounted in it: containers have
-    /// all of theirs so. What else is mounted there is for files.
+    /// Mounts a copy of /dev that alone keeps its devices, along with terminals and single nodes mounted in it: containers have their
+    /// devices so. Other mounts below /dev become `nodev`.
     private static func keep() throws(Errno) {
         let place = try Syscall.open("/dev", OpenFlag.path | OpenFlag.directory)
         let copy = try Syscall.cloneTree(place.rawValue)
         try forbidAll()
         try Syscall.forbidDevices(on: copy.rawValue)
-        // Where one may not, there were none before.
+        // The kernel refuses it if /dev was `nodev` already.
         try? Syscall.allowDevices(on: copy.rawValue)
         try Syscall.attach(mount: copy.rawValue, onto: place.rawValue)
         var mounts = SandboxMounts()
         try mounts.read()
         let top = Array("/dev".utf8)
         for mount in mounts.table where mount.path.isInside(top) && mount.path != top {
-            // Nobody who serves what lies on the way is asked.
+            // The walk sends no request to the servers of other users.
             let way = try? SandboxWalk(mount, [], among: &mounts, uid: geteuid())
             guard case .visible(let found)? = way?.end else { continue }
             let isDirectory = try SandboxWalk.isDirectory(found.rawValue)
@@ -129,8 +131,8 @@ struct SandboxRunDevices {
         try Syscall.attach(mount: fresh.rawValue, onto: place.rawValue)
         for (name, mount) in nodes {
             try Syscall.mknodat(Syscall.workingDirectory, "/dev/\(name)", mode: FileType.regular | 0o666)
-            let spot = try Syscall.open("/dev/\(name)", OpenFlag.path)
-            try Syscall.attach(mount: mount.rawValue, onto: spot.rawValue)
+            let file = try Syscall.open("/dev/\(name)", OpenFlag.path)
+            try Syscall.attach(mount: mount.rawValue, onto: file.rawValue)
         }
         try Syscall.mkdirat(Syscall.workingDirectory, "/dev/pts", mode: 0o755)
         try Syscall.mkdirat(Syscall.workingDirectory, "/dev/shm", mode: 0o755)

@@ -2,26 +2,27 @@ import ACLFormats
 import Glibc
 import LinuxSystem
 
-/// Whether a place of one mount can be come by from the root directory, step by step, without following any link.
+/// A walk from the root directory to a path of one mount, name by name, without following links: whether the path is visible, and
+/// which object stops the walk if it is not.
 struct SandboxWalk {
     enum End {
-        /// Something else is in the way.
-        case hidden
-        /// Something else is in the way of the mount itself: what the last crossing leads into.
-        case buried
-        /// The same, and what hides it stands exactly on it, or on the top of its mount, so that it stays hidden wherever that is moved: as
-        /// long as that stays itself. With what is seen there, which is a directory exactly where what it hides is one.
-        case covered(by: SharedDescriptor, onTop: Bool)
-        /// It should be there and is not: somebody renames what lies above it.
+        /// Another mount hides the path.
+        case pathHidden
+        /// Another mount hides the mount of the path: the one that the last crossing leads into.
+        case mountHidden
+        /// An overmount stands on the path itself, or on the top of its mount, and moves with it. `by` is what it shows: a directory
+        /// exactly if the path is one.
+        case overmounted(by: SharedDescriptor, onTop: Bool)
+        /// No object has the path. A rename of a directory above may be in progress.
         case missing
-        /// A directory on the way that the caller may not search.
+        /// A directory above the path that the caller may not search.
         case closed(SharedDescriptor)
-        /// A directory on the way that the caller could move elsewhere, and what lies in it with it. How many names it lies below
-        /// the mount's top; nil if it lies above.
+        /// A directory above the path that the caller could rename. `depth` is the number of names below the mount's top; nil if the
+        /// directory lies above the mount.
         case movable(SharedDescriptor, depth: Int?)
-        /// The top of a mount on the way that another user serves, who need not answer: nobody goes on from there.
+        /// The top of a mount above the path that another user serves. Its server need not answer, so the walk ends there.
         case strangers(SharedDescriptor)
-        /// The top of a mount on the way whose server says that nobody is there. That may be for a moment only.
+        /// The top of a mount above the path that answers as if its server were dead. That may be untrue a moment later.
         case dead(SharedDescriptor)
         case visible(SharedDescriptor)
         case root
@@ -31,11 +32,11 @@ struct SandboxWalk {
     struct Crossing {
         var from: UInt64
         var into: UInt64
-        /// Whether the name could be changed.
+        /// Whether the caller could rename the name.
         var isMovable: Bool
     }
 
-    /// Which directories on the way are met as `movable`.
+    /// Which directories above the path end the walk as `movable`.
     enum Pinning {
         case none, movable, all
     }
@@ -45,23 +46,25 @@ struct SandboxWalk {
 
     /// - Parameters:
     ///   - names: from the mount's top.
-    ///   - fromRoot: whether nothing may come to stand at this path instead: then the directories above the mount count, too,
-    ///     which would take it with them.
-    ///   - mounts: is read anew where it does not know what is met.
+    ///   - mounts: read again if it lacks a mount that the walk reaches.
+    ///   - uid: of the caller.
+    ///   - pinning: which directories end the walk as `movable`.
+    ///   - fromRoot: whether directories above the mount count as well, because no other object may take the path.
+    /// - Throws: an error other than those that `End` has a case for.
     init(
         _ mount: MountInfo, _ names: [[UInt8]], among mounts: inout SandboxMounts, uid: UInt32, pinning: Pinning = .none,
         fromRoot: Bool = false
     ) throws(Errno) {
-        end = .buried
+        end = .mountHidden
         let top = SharedDescriptor(try Syscall.open("/", OpenFlag.path | OpenFlag.directory))
         var current = top
-        // Of the mount that we are on.
+        // The top of the mount that the walk has reached.
         var mountTop = top
         var number = try Syscall.mountID(of: top.rawValue)
         for name in mount.path.pathNames {
-            // From a mount that does not bear it nobody comes there, whoever serves that, lives or not and lets in whom he likes.
-            if try !mounts.isBelow(mount, number) { return }
-            if try isEnd(number, current, &mounts) { return }
+            // Only an ancestor of the mount leads to it. No other server is asked.
+            if !mounts.isBelow(mount, number) { return }
+            if try endAtOtherUser(number, current, &mounts) { return }
             switch try Self.step(current, name) {
             case .to(let next):
                 let nextNumber = try Syscall.mountID(of: next.rawValue)
@@ -77,8 +80,8 @@ struct SandboxWalk {
                 if current !== top { end = .closed(current) }
                 return
             case .nowhere:
-                // Below something else it need not be there.
-                if try mounts.isBelow(mount, number) { end = .missing }
+                // Below an unrelated mount the name need not exist.
+                if mounts.isBelow(mount, number) { end = .missing }
                 return
             case .dead:
                 end = try Self.dead(mountTop, below: top)
@@ -86,13 +89,13 @@ struct SandboxWalk {
             }
         }
         if number != mount.id {
-            // What stands on its top goes where it goes.
-            if try mounts.stands(number, on: mount) { end = .covered(by: current, onTop: true) }
+            // An overmount of its top moves with it.
+            if try mounts.stands(number, on: mount) { end = .overmounted(by: current, onTop: true) }
             return
         }
-        end = .hidden
+        end = .pathHidden
         for (index, name) in names.enumerated() {
-            if try isEnd(number, current, &mounts) { return }
+            if try endAtOtherUser(number, current, &mounts) { return }
             let next: SharedDescriptor
             switch try Self.step(current, name) {
             case .to(let found): next = found
@@ -109,7 +112,7 @@ struct SandboxWalk {
             let nextNumber = try Syscall.mountID(of: next.rawValue)
             guard nextNumber == mount.id else {
                 crossings.append(Crossing(from: number, into: nextNumber, isMovable: Self.isMovable(in: current, uid: uid)))
-                if index == names.count - 1 { end = .covered(by: next, onTop: false) }
+                if index == names.count - 1 { end = .overmounted(by: next, onTop: false) }
                 return
             }
             if index < names.count - 1, pinning == .all || pinning == .movable && Self.isMovable(in: current, uid: uid) {
@@ -121,18 +124,19 @@ struct SandboxWalk {
         end = mount.path.pathNames.isEmpty && names.isEmpty ? .root : .visible(current)
     }
 
-    /// Errors: stale of the root directory's own mount.
+    /// - Throws: `stale` if it is the mount of the root directory.
     private static func dead(_ top: SharedDescriptor, below root: SharedDescriptor) throws(Errno) -> End {
         if top === root { throw .stale }
         return .dead(top)
     }
 
-    /// Whether nobody goes on from what somebody else serves. Where he lets nobody in, and be it root, there is nothing to be seen.
-    private mutating func isEnd(
+    /// Ends the walk at the mount of another user. If that mount admits only its user, the path is hidden.
+    /// - Returns: whether the walk has ended.
+    private mutating func endAtOtherUser(
         _ number: UInt64, _ current: SharedDescriptor, _ mounts: inout SandboxMounts
     ) throws(Errno) -> Bool {
         if try mounts.keepsOut(number) {
-            end = .hidden
+            end = .pathHidden
         } else if try mounts.isStrangers(number) {
             end = .strangers(current)
         } else {
@@ -141,7 +145,7 @@ struct SandboxWalk {
         return true
     }
 
-    /// A part of a mount of ours; nil if it cannot be opened.
+    /// - Returns: the object of a path below `top`; nil if it cannot be opened.
     static func below(_ top: Int32, _ names: [[UInt8]]) -> SharedDescriptor? {
         guard var current = try? SharedDescriptor(Syscall.dup(top)) else { return nil }
         for name in names {
@@ -172,7 +176,7 @@ struct SandboxWalk {
         }
     }
 
-    /// Without asking whoever serves it.
+    /// Whether an object is a directory, without a request to its server.
     static func isDirectory(_ object: Int32) throws(Errno) -> Bool {
         do throws(Errno) {
             _ = try Syscall.open("/proc/self/fd/\(object)", OpenFlag.path | OpenFlag.directory)
@@ -183,8 +187,7 @@ struct SandboxWalk {
         }
     }
 
-    /// Whether names in the directory may be changed, or could be after a chmod. What is read-only or immutable now need not
-    /// stay so.
+    /// Whether the caller may rename in a directory, or could after chmod(2). A read-only or immutable one may be changed back.
     private static func isMovable(in directory: SharedDescriptor, uid: UInt32) -> Bool {
         guard let status = try? Syscall.statx(directory.rawValue, flags: AtFlag.dontSync) else { return true }
         return status.uid == uid || faccessat(directory.rawValue, ".", W_OK, AT_EACCESS) == 0 || errno != EACCES

@@ -1,13 +1,13 @@
 import Glibc
 import LinuxSystem
 
-/// What a system says of namespaces for its users. Each setting is named as it is called, so that who may can change it.
+/// The settings of the system that forbid namespaces. Messages name each setting, so that an administrator can change it.
 enum NamespaceSettings {
     private struct Setting: Sendable {
         var path: String
         /// Whether a value forbids what `aclfs sandbox run` needs, to a user other than root too.
         var forbids: @Sendable (Int, _ isRoot: Bool) -> Bool
-        /// Whether it alone says no, whatever is tried.
+        /// Whether the setting alone is proof that namespaces are refused.
         var isFinal: Bool
         var remedy: String
     }
@@ -37,7 +37,8 @@ enum NamespaceSettings {
         }
     }
 
-    /// What need not be tried.
+    /// Fails early if a setting forbids the namespaces.
+    /// - Throws: the setting and its remedy.
     static func check() throws(SandboxRunFailure) {
         guard isInOwnProcessNamespace else {
             throw SandboxRunFailure(
@@ -49,18 +50,21 @@ enum NamespaceSettings {
             "this system forbids the namespaces that a sandbox is made of: \(found.name)=\(found.value) (\(found.setting.remedy))")
     }
 
-    /// Whether children come into the process namespace of this process. Another can be made only then; its handle cannot be read
-    /// before the first of them and differs afterwards.
+    /// Whether children of this process share its process namespace: only then the kernel allows a new one. The link
+    /// `pid_for_children` is unreadable before the first child, and differs afterwards, if they do not.
     private static var isInOwnProcessNamespace: Bool {
         func handle(_ name: String) -> [UInt8]? { try? Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/ns/\(name)") }
         guard let own = handle("pid"), let directory = try? Syscall.open("/proc/self/ns", OpenFlag.readOnly | OpenFlag.directory),
-            // Before Linux 4.12 there is no such name.
+            // Linux before 4.12 has no such link.
             let names = try? Syscall.names(directory.rawValue), names.contains(Array("pid_for_children".utf8))
         else { return true }
         return handle("pid_for_children") == own
     }
 
-    /// Why a step failed that a user's own namespaces should allow.
+    /// - Parameters:
+    ///   - doing: the step that failed.
+    ///   - error: its errno.
+    /// - Returns: the failure with the setting that explains it.
     static func failure(_ doing: String, _ error: Errno) -> SandboxRunFailure {
         let found = inForce().map { "\($0.name)=\($0.value) (\($0.setting.remedy))" }
         let reason: String

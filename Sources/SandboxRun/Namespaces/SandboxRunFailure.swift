@@ -1,12 +1,14 @@
 import ACLFormats
 import LinuxSystem
 
-/// Why a command is not run: exit 2, and nothing was started.
+/// Why no command was started. The exit status is 2.
 struct SandboxRunFailure: Error {
     var message: String
-    /// - Parameter message: with names as they are; what could act on a terminal is escaped here.
+    /// - Parameter message: with unescaped names. The initializer escapes what could act on a terminal.
     init(_ message: String) { self.message = escapedText(message) }
 
-    /// - Parameter doing: what was tried.
+    /// - Parameters:
+    ///   - doing: the step that failed.
+    ///   - error: its errno.
     init(_ doing: String, _ error: Errno) { message = escapedText("\(doing): \(error)") }
 }

@@ -1,16 +1,17 @@
 import Glibc
 import LinuxSystem
 
-/// The namespaces of users and mounts in which all is covered.
+/// The user and mount namespace in which the paths are hidden.
 enum SandboxRunNamespaces {
+    /// - Throws: the kernel refuses the namespaces.
     static func enterFirst() throws(SandboxRunFailure) {
         let (uid, gid) = (geteuid(), getegid())
         do throws(Errno) {
             try Syscall.chdir("/")
-            // The kernel refuses it under a changed root, around which there may be mounts that stand in no table here.
+            // The kernel refuses it under a changed root (chroot), whose mount table may be incomplete.
             try Syscall.unshare(NamespaceKind.user | NamespaceKind.mount)
             try Syscall.mapOnly(uid: uid, gid: gid)
-            // What is mounted outside from now on stays outside.
+            // No later mount of outside propagates into it.
             try Syscall.mount(
                 source: nil, target: "/", type: nil, flags: MountFlag.recursive | MountFlag.makePrivate)
         } catch { throw NamespaceSettings.failure("cannot make namespaces", error) }

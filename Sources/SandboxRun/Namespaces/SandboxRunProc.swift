@@ -1,8 +1,9 @@
 import ACLFormats
 import LinuxSystem
 
-/// The `/proc` of a sandbox, of its own processes.
+/// The `/proc` of a sandbox, which shows only its own processes.
 enum SandboxRunProc {
+    /// - Throws: the kernel refuses the mount, with the cause if it is known.
     static func mount() throws(SandboxRunFailure) {
         do throws(Errno) {
             try Syscall.mount(
@@ -19,7 +20,7 @@ enum SandboxRunProc {
 
     private static let top = Array("/proc".utf8)
 
-    /// The kernel gives a new /proc only to who keeps the times of access as the present one does.
+    /// The flags of access times of the present /proc: the kernel refuses a new /proc with others.
     private static func accessTimes() throws(Errno) -> UInt64 {
         guard let proc = try MountInfo.ofThisProcess().last(where: { $0.path == top }) else { return 0 }
         let words = proc.options.split(separator: 0x2C)
@@ -29,16 +30,17 @@ enum SandboxRunProc {
         return flags
     }
 
-    /// Directories that the kernel made to be mounted on, behind which there is nothing.
+    /// Mount points that the kernel made itself: an overmount there hides nothing.
     private static let empty = ["/proc/sys/fs/binfmt_misc", "/proc/fs/nfsd", "/proc/openprom"].map { Array($0.utf8) }
 
-    /// What the kernel looks for: something mounted over a part of it, or a mount of it that only reads.
+    /// - Returns: why the kernel refuses a new /proc: a mount over a part of the present one, or a read-only one. nil: neither.
     private static func hidden() -> String? {
         guard let mounts = try? MountInfo.ofThisProcess() else { return nil }
-        let covers = mounts.filter { $0.path.starts(with: top + [0x2F]) && !empty.contains($0.path) }
-        if !covers.isEmpty {
-            let named = covers.prefix(3).map { escapedName($0.path) }.joined(separator: ", ")
-            return "/proc is partly covered, by what is mounted on \(named)" + (covers.count > 3 ? " and \(covers.count - 3) more" : "")
+        let overmounts = mounts.filter { $0.path.starts(with: top + [0x2F]) && !empty.contains($0.path) }
+        if !overmounts.isEmpty {
+            let named = overmounts.prefix(3).map { escapedName($0.path) }.joined(separator: ", ")
+            let others = overmounts.count > 3 ? " and \(overmounts.count - 3) more" : ""
+            return "/proc is partly hidden, by what is mounted on \(named)\(others)"
         }
         guard let proc = mounts.last(where: { $0.path == top }) else { return "/proc is not mounted here" }
         return proc.options.split(separator: 0x2C).contains { $0.elementsEqual("ro".utf8) } ? "/proc is mounted read-only" : nil

@@ -4,14 +4,15 @@ import LinuxSystem
 import SandboxPolicy
 import ToolSupport
 
-/// The application's container, made by its user through the mount as everybody sees it: from inside nobody could.
+/// The application's container. The caller makes it through the ordinary mount, since the view would refuse it.
 struct SandboxRunContainer {
-    /// Its path, as the command is going to see it.
+    /// Its path in the sandbox.
     let path: [UInt8]
     private let mountpoint: [UInt8]
     private let home: [[UInt8]]
     private let names: [[UInt8]]
 
+    /// nil if the profile names no bundle.
     init?(_ profile: SandboxProfile, mountpoint: [UInt8]) {
         guard let bundle = profile.bundle else { return nil }
         home = profile.home
@@ -20,7 +21,7 @@ struct SandboxRunContainer {
         path = (mountpoint == [0x2F] ? [] : mountpoint) + names.joinedPath
     }
 
-    /// Makes what is missing. What may not be made is said and left: the command sees for itself what it can use.
+    /// Makes the directories that are missing. A refusal is a warning only: the command runs without them.
     func make() {
         do throws(Errno) {
             let data = try directory(names, from: open(mountpoint), madeBelow: home.count)
@@ -40,7 +41,8 @@ struct SandboxRunContainer {
         }
     }
 
-    /// - Parameter madeBelow: how many names must be there already.
+    /// Opens a directory and makes the names that are missing.
+    /// - Parameter madeBelow: the number of leading names that must exist.
     private func directory(
         _ names: [[UInt8]], from top: SharedDescriptor, madeBelow: Int
     ) throws(Errno) -> SharedDescriptor {
@@ -50,7 +52,7 @@ struct SandboxRunContainer {
             current = try name.withCString { (name) throws(Errno) in
                 if index >= madeBelow {
                     do throws(Errno) { try Syscall.mkdirat(parent.rawValue, name, mode: 0o700) } catch {
-                        // Where it is there already the kernel may say so first or not.
+                        // If the name exists, the kernel may still report another error first.
                         if error != .exist, (try? Syscall.statxAt(parent.rawValue, name)) == nil { throw error }
                     }
                 }
@@ -61,7 +63,7 @@ struct SandboxRunContainer {
         return current
     }
 
-    /// As macOS has it: home and temporary files are the container's.
+    /// Sets HOME and TMPDIR to the container and its `tmp`, as on macOS.
     func setEnvironment() {
         for (name, value) in [("HOME", path), ("TMPDIR", path + Array("/tmp".utf8))] {
             let characters = value.map { CChar(bitPattern: $0) } + [0]

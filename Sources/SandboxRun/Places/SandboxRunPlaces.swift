@@ -3,30 +3,31 @@ import Glibc
 import LinuxSystem
 import ToolSupport
 
-/// What the daemons of all mounts told that is to be covered, before there were namespaces.
+/// The places to hide, as the daemons of all mounts report them. Daemons are asked before the namespaces exist.
 struct SandboxRunPlaces {
     private(set) var all: SandboxPlaces
-    /// Where control sockets lie.
+    /// The directories of control sockets.
     let sockets: [SandboxPlaces.Place]
-    /// Mounts of other daemons that show nothing of the share, nor of what is kept.
+    /// Devices of other daemons' mounts that show neither the share nor grants.
     private var unrelated: Set<UInt64> = []
     private var round = MountRound()
     private var seen = SandboxMounts()
 
-    /// - Parameter own: what the share's daemon told.
+    /// - Parameter own: the places that the share's daemon reported.
+    /// - Throws: a place cannot be found, or cannot be hidden.
     init(_ own: SandboxPlaces) throws(SandboxRunFailure) {
         all = own
         all.stores += try SandboxRunStores.places(besides: own)
         sockets = try SandboxRunSockets.places(apartFrom: own)
         do throws(Errno) { try seen.read() } catch { throw SandboxRunFailure("/proc/self/mountinfo", error) }
         var asked = all
-        // A door is no place that another daemon could compare. Behind it the caller has nothing, or it would be his.
-        asked.stores = (all.stores + sockets).filter { !$0.isDoor }
+        // No daemon can compare a closed directory with its own places. The caller has no file below it.
+        asked.stores = (all.stores + sockets).filter { !$0.isClosed }
         let others = Dictionary(grouping: Self.mounts(), by: \.device)
         for (number, entries) in others {
             guard let device = DeviceNumber.parse(number), !all.mounts.contains(where: { $0.device == device })
             else { continue }
-            if mayShow(entries, asked) {
+            if askWhetherShown(entries, asked) {
                 all.mounts.append(.init(device: device, isSame: false))
             } else {
                 unrelated.insert(device)
@@ -34,21 +35,24 @@ struct SandboxRunPlaces {
         }
     }
 
-    func doors() throws(SandboxRunFailure) -> SandboxDoors {
-        do throws(Errno) { return try SandboxDoors(all, kept: all.stores + sockets) } catch {
-            throw SandboxRunFailure("cannot look at the directories above what has to be covered", error)
+    /// - Throws: a directory above the places cannot be read.
+    func closedDirectories() throws(SandboxRunFailure) -> SandboxClosedDirectories {
+        do throws(Errno) { return try SandboxClosedDirectories(all, kept: all.stores + sockets) } catch {
+            throw SandboxRunFailure("cannot look at the directories above what has to be hidden", error)
         }
     }
 
     private static func mounts() -> [MountEntry] { MountTable.entries().filter { $0.type == "fuse.aclfs" } }
 
-    /// - Parameter newest: what the share's daemon told at last.
+    /// - Parameter newest: the places that the share's daemon reported when it made the view.
+    /// - Returns: these and all earlier ones.
+    /// - Throws: another mount appeared meanwhile.
     func all(with newest: SandboxPlaces) throws(SandboxRunFailure) -> SandboxPlaces {
         var places = newest
         places.backing += all.backing.filter { !newest.backing.contains($0) }
         places.stores += all.stores.filter { !newest.stores.contains($0) }
         places.mounts += all.mounts.filter { old in !newest.mounts.contains { $0.device == old.device } }
-        // What was mounted meanwhile nobody has been asked about.
+        // No daemon has been asked about a mount that appeared meanwhile.
         for entry in Self.mounts() {
             guard let device = DeviceNumber.parse(entry.device), !unrelated.contains(device),
                 !places.mounts.contains(where: { $0.device == device })
@@ -61,18 +65,18 @@ struct SandboxRunPlaces {
         return places
     }
 
-    /// A daemon that does not say no may show it; then its mount is covered, which asks nothing of it.
-    /// - Parameter entries: of one mount, at all places where it stands.
-    private mutating func mayShow(_ entries: [MountEntry], _ asked: SandboxPlaces) -> Bool {
+    /// Asks the daemon of a mount whether it shows one of the places.
+    /// - Parameter entries: the table entries of one mount.
+    /// - Returns: false only if the daemon denies it. Hiding the mount needs no answer.
+    private mutating func askWhetherShown(_ entries: [MountEntry], _ asked: SandboxPlaces) -> Bool {
         for other in entries {
             let (owner, asking) = (other.userID ?? 0, geteuid())
-            // To others than root he tells nothing, and need not be reached by them at all; root does without what they keep
-            // from him.
+            // Another user's daemon answers root only. Root asks it only if the mount admits other users.
             guard !other.isStrangers || asking == 0 && other.superOptions.contains("allow_other") else { return true }
             guard let top = top(of: other) else { continue }
             var shown: SharedDescriptor?
             if asking != 0, asking != owner {
-                // As `places` is told: to who reaches the mount.
+                // A daemon answers a caller that reaches the mount.
                 guard other.root == "/" else { continue }
                 shown = top
             }
@@ -81,20 +85,20 @@ struct SandboxRunPlaces {
                 let answer =
                     other.isStrangers
                     ? try round.ask(other) { (daemon) throws(ControlError) in try daemon.ask(question) }
-                    : try SandboxRunQuestion(device: other.device, owner: owner, patience: 2000)
+                    : try SandboxRunQuestion(device: other.device, owner: owner, timeout: 2000)
                         .ask(question, with: shown.map { [$0.rawValue] } ?? []).answer
-                // An earlier version does not look for what is kept.
+                // An earlier version does not report grants and controls.
                 let answers = [answer.shows, answer.stores, answer.controls]
                 if !answers.contains(nil) { return answers.contains(true) }
             } catch {
-                // A stranger is asked once: whatever he says but no, and be it that he is busy, his mount is covered.
-                if !error.isHeard || other.isStrangers { return true }
+                // Another user's daemon is asked once. Its mount is hidden unless it denies, also if it is busy.
+                if !error.isReached || other.isStrangers { return true }
             }
         }
         return true
     }
 
-    /// nil where it is not seen, or behind what somebody else serves.
+    /// - Returns: nil if the mount is hidden, or lies behind another user's mount.
     private mutating func top(of entry: MountEntry) -> SharedDescriptor? {
         guard let mount = seen.table.first(where: { $0.id == entry.id }) else { return nil }
         switch try? SandboxWalk(mount, [], among: &seen, uid: geteuid()).end {

@@ -5,12 +5,13 @@ import LinuxSystem
 import SandboxPolicy
 import ToolSupport
 
-/// The share that a command is confined on, and the conversation with its daemon.
+/// The share that a command is confined on, and the questions to its daemon.
 struct SandboxRunShare {
     let entry: MountEntry
     var mountpoint: String { entry.path }
 
-    /// - Parameter path: of its mount point; nil for the share around the working directory, or the only one.
+    /// - Parameter path: of its mount point; nil for the share of the working directory, or the only one.
+    /// - Throws: there is no such share, more than one, or another user's.
     init(_ path: [UInt8]?) throws(SandboxRunFailure) {
         entry = try Self.entry(path)
         let owner = entry.userID ?? 0
@@ -19,13 +20,13 @@ struct SandboxRunShare {
                 "\(Self.name(entry)) is the mount of user \(owner), whose daemon cannot make mounts for others; only that user can "
                     + "confine a command on it")
         }
-        // Whatever else is asked of the path would be answered by what stands there.
+        // Another mount on the path would answer for the share.
         _ = try top()
     }
 
     private static func name(_ entry: MountEntry) -> String { escapedName(entry.path.utf8) }
 
-    /// A question to the share's own daemon.
+    /// Asks the share's own daemon.
     static func ask<Request: ControlRequest>(
         _ entry: MountEntry, _ request: Request, with descriptors: [Int32] = [], mayTake: Bool = false
     ) throws(SandboxRunFailure) -> (answer: Request.Answer, descriptors: [SharedDescriptor]) {
@@ -47,12 +48,12 @@ struct SandboxRunShare {
             return location.entry
         }
         if let here = try? MountLocation([0x2E], isFollowed: true), here.entry.root == "/" { return here.entry }
-        // On a stranger's only he could confine anything.
+        // Only its own user can confine a command on a user's mount.
         let all = MountTable.entries().filter {
             $0.type == "fuse.aclfs" && $0.root == "/" && !$0.keepsOut(geteuid()) && !$0.isStrangers
         }
         var shown = all.filter { entry in MountTable.entry(at: entry.path)?.id == entry.id }
-        // One share at two places is one.
+        // A share with two mount points is one share.
         if Set(shown.map { $0.device }).count == 1 { shown = Array(shown.prefix(1)) }
         if shown.count > 1 { shown.removeAll(where: isConfined) }
         guard shown.count == 1 else {
@@ -64,7 +65,7 @@ struct SandboxRunShare {
         return shown[0]
     }
 
-    /// Where the whole of what a mount shows may be named, if it is mounted here.
+    /// - Returns: for the message, the mount point that shows the whole share, if there is one here.
     private static func advice(_ part: MountEntry) -> String {
         let whole = MountTable.entries().first { entry in
             entry.device == part.device && entry.root == "/" && MountTable.entry(at: entry.path)?.id == entry.id
@@ -72,7 +73,7 @@ struct SandboxRunShare {
         return whole.map { " (\(name($0)) may be)" } ?? "; that is mounted nowhere here"
     }
 
-    /// A view is no share that a command could be confined on.
+    /// Whether a mount is a view, on which no command can be confined.
     private static func isConfined(_ entry: MountEntry) -> Bool {
         guard let top = try? Syscall.open(entry.path, OpenFlag.path | OpenFlag.directory),
             let told = try? ask(entry, PlacesMessage(), with: [top.rawValue])
@@ -80,17 +81,20 @@ struct SandboxRunShare {
         return told.answer.isConfined
     }
 
-    /// What is to be covered, mounts by other daemons of what lies in the same backing directory included. All of them are
-    /// asked now: once there are namespaces of our own, no daemon tells anything.
+    /// - Returns: the places to hide, including those of other daemons' mounts.
+    /// - Throws: a daemon does not answer. Call before the namespaces exist: afterwards no daemon answers.
     func places() throws(SandboxRunFailure) -> SandboxRunPlaces {
         let top = try top()
         let own = try places(try Self.ask(entry, PlacesMessage(), with: [top.rawValue]).answer)
         return try SandboxRunPlaces(own)
     }
 
-    /// As above, with what the daemon told when it made the view.
-    func places(with view: SandboxRunView, _ told: SandboxRunPlaces) throws(SandboxRunFailure) -> SandboxPlaces {
-        try told.all(with: try places(view.places))
+    /// - Parameters:
+    ///   - view: with the places that the daemon reported when it made the view.
+    ///   - earlier: the places of before.
+    /// - Returns: both together.
+    func places(with view: SandboxRunView, _ earlier: SandboxRunPlaces) throws(SandboxRunFailure) -> SandboxPlaces {
+        try earlier.all(with: try places(view.places))
     }
 
     private func places(_ answer: PlacesAnswer) throws(SandboxRunFailure) -> SandboxPlaces {
@@ -100,7 +104,7 @@ struct SandboxRunShare {
         return places
     }
 
-    /// Who has it reaches the mount, which the daemon wants to see.
+    /// - Returns: the top of the mount. It proves to the daemon that the caller reaches the mount.
     private func top() throws(SandboxRunFailure) -> SharedDescriptor {
         let top: SharedDescriptor
         let number: UInt64
@@ -108,13 +112,14 @@ struct SandboxRunShare {
             top = SharedDescriptor(try Syscall.open(mountpoint, OpenFlag.path | OpenFlag.directory))
             number = try Syscall.mountID(of: top.rawValue)
         } catch { throw SandboxRunFailure(Self.name(entry), error) }
-        // The mount table names mounts by paths where they need not be seen.
+        // Another mount may hide a path of the mount table.
         guard MountTable.entries().contains(where: { $0.id == number && $0.device == entry.device }) else {
             throw SandboxRunFailure("\(Self.name(entry)) is hidden by what is mounted above it: that path leads to something else")
         }
         return top
     }
 
+    /// - Returns: a new view of the share, not attached yet.
     func view(_ profile: SandboxProfile) throws(SandboxRunFailure) -> SandboxRunView {
         let top = try top()
         return entry.userID ?? 0 == 0

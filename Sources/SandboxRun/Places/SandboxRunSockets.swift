@@ -3,10 +3,12 @@ import Glibc
 import LinuxSystem
 import ToolSupport
 
-/// Where control sockets may lie: who is confined must neither find one nor listen there himself, as his user's daemon.
+/// The directories of control sockets. The command must neither find a socket nor listen on one as its user's daemon.
 enum SandboxRunSockets {
-    /// Each is made if it is missing, for what is not there could be made from inside.
-    /// - Parameter share: what lies there is seen as the profile says.
+    /// Makes each directory that is missing, since the command could make it otherwise.
+    /// - Parameter share: its mounts, which the profile governs.
+    /// - Returns: the directories to hide.
+    /// - Throws: a directory cannot be made or opened although the caller might.
     static func places(apartFrom share: SandboxPlaces) throws(SandboxRunFailure) -> [SandboxPlaces.Place] {
         var places: [SandboxPlaces.Place] = []
         for path in Set(ControlPlace.directories(of: 0) + ControlPlace.directories(of: geteuid())).sorted() {
@@ -15,9 +17,9 @@ enum SandboxRunSockets {
                     places.append(place)
                 }
             } catch {
-                // As /run/user/0 is, which the environment still names after su.
-                if error == .acces, let door = try SandboxRunDoor.place(on: path, of: "control sockets may lie") {
-                    if !places.contains(door) { places.append(door) }
+                // Such as /run/user/0, which the environment still names after su.
+                if error == .acces, let closed = try SandboxRunClosedDirectory.place(on: path, of: "control sockets may lie") {
+                    if !places.contains(closed) { places.append(closed) }
                     continue
                 }
                 if error == .notdir || error == .loop, GrantPlace.isBarred(path) { continue }
@@ -29,17 +31,17 @@ enum SandboxRunSockets {
         return places
     }
 
-    /// nil if nobody inside can have a directory there.
+    /// - Returns: nil if the command can have no directory there.
     private static func place(
         _ names: [[UInt8]], apartFrom share: SandboxPlaces
     ) throws(Errno) -> SandboxPlaces.Place? {
-        // What is above it is made as it is above the grants.
+        // Directories above it are made as for grants.
         let above = try GrantPlace(at: String(decoding: names.dropLast().joinedPath, as: UTF8.self))
         let device = try Syscall.statx(above.base.rawValue, flags: AtFlag.dontSync).device
         if share.mounts.contains(where: { $0.device == device }) { return nil }
         guard let name = names.last, let directory = try above.made() else { return nil }
         guard let found = try object(name, in: directory) else { return nil }
-        // In /tmp anybody makes any name. Daemons take no file or link for their directory; one of his own he could replace.
+        // In /tmp another user may have made the name. Daemons refuse a file or link there, but the caller could replace an own one.
         if try !SandboxWalk.isDirectory(found.rawValue),
             (try? Syscall.statx(found.rawValue, flags: AtFlag.dontSync))?.uid != geteuid()
         {
@@ -48,7 +50,8 @@ enum SandboxRunSockets {
         return try SandboxPlaces.Place(of: found.rawValue)
     }
 
-    /// - Returns: nil if it is missing and this user cannot make it.
+    /// Opens the object, and makes a directory if there is none.
+    /// - Returns: nil if it is missing and the caller cannot make it.
     private static func object(_ name: [UInt8], in directory: SharedDescriptor) throws(Errno) -> SharedDescriptor? {
         func find() throws(Errno) -> SharedDescriptor {
             try name.withCString { (name) throws(Errno) in
@@ -60,15 +63,15 @@ enum SandboxRunSockets {
         }
         do throws(Errno) {
             try name.withCString { (name) throws(Errno) in
-                // As daemons make them: root's is for all to see.
+                // The modes that daemons use: root's directory is readable by all.
                 try Syscall.mkdirat(directory.rawValue, name, mode: geteuid() == 0 ? 0o755 : 0o700)
             }
         } catch {
-            let isHis = try Syscall.statx(directory.rawValue, flags: AtFlag.dontSync).uid == geteuid()
+            let isOwn = try Syscall.statx(directory.rawValue, flags: AtFlag.dontSync).uid == geteuid()
             switch error {
             case .exist: break
             case .rofs: return nil
-            case .acces, .perm: if !isHis { return nil } else { throw error }
+            case .acces, .perm: if !isOwn { return nil } else { throw error }
             default: throw error
             }
         }

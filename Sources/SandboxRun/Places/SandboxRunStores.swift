@@ -4,63 +4,65 @@ import Glibc
 import LinuxSystem
 import ToolSupport
 
-/// Where the caller's grants are kept: by his environment, by his account, and by the daemons of other mounts of his, each of which
-/// may have been started in another environment.
+/// The directories of the caller's grants: by the environment, by the account, and by the daemons of the caller's other mounts, which
+/// may have started in another environment.
 enum SandboxRunStores {
-    /// - Parameter share: what its own daemon told.
+    /// - Parameter share: the places that its daemon reported.
+    /// - Throws: a directory can be neither made nor hidden, or a daemon does not answer.
     static func places(besides share: SandboxPlaces) throws(SandboxRunFailure) -> [SandboxPlaces.Place] {
         try byEnvironment(besides: share) + byAccount(besides: share) + ofOtherDaemons(besides: share)
     }
 
     private static func byEnvironment(besides share: SandboxPlaces) throws(SandboxRunFailure) -> [SandboxPlaces.Place] {
-        // Without HOME no daemon that is started like this command keeps any.
+        // Without HOME a daemon of this environment keeps no grants.
         guard let path = try? GrantPlace.wanted() else { return [] }
-        return try wall(path, besides: share)
+        return try hidingPlaces(path, besides: share)
     }
 
-    /// Where daemons keep them that are started as people log in. It is done without where it cannot be covered to stay and the
-    /// environment names another place.
+    /// The directory of daemons that start at login. It is optional if the environment names another one: then it stays exposed where
+    /// an overmount would not stay.
     private static func byAccount(besides share: SandboxPlaces) throws(SandboxRunFailure) -> [SandboxPlaces.Place] {
         guard let path = GrantPlace.usual, path != (try? GrantPlace.wanted()) else { return [] }
-        return try wall(path, besides: share, isOptional: GrantPlace.isNamed).map { place in
+        return try hidingPlaces(path, besides: share, isOptional: GrantPlace.isNamed).map { place in
             var place = place
             place.isOptional = GrantPlace.isNamed
             return place
         }
     }
 
-    /// - Parameter isOptional: where nobody answers who could keep them there, it is done without.
-    private static func wall(
+    /// - Parameter isOptional: whether to leave out a path whose server is dead.
+    /// - Returns: the directory to hide, or a closed one above it; empty if there is none.
+    private static func hidingPlaces(
         _ path: String, besides share: SandboxPlaces, isOptional: Bool = false
     ) throws(SandboxRunFailure) -> [SandboxPlaces.Place] {
         do throws(Errno) {
             let place = try GrantPlace(at: path)
             let device = try Syscall.statx(place.base.rawValue, flags: AtFlag.dontSync).device
-            // What lies on the share itself is closed in the view, or is seen as the profile says.
+            // On the share itself the profile governs it.
             if share.mounts.contains(where: { $0.device == device }) { return [] }
-            return try place.wall().map { [$0] } ?? []
+            return try place.hidingPlace().map { [$0] } ?? []
         } catch {
             if isOptional, error.isOfDeadServer { return [] }
-            // Where he may not go, as in the home of who became this user, no daemon of his keeps any as long as it stays closed.
-            if error == .acces, let door = try SandboxRunDoor.place(on: path, of: "grants are kept") { return [door] }
+            // Below a closed directory, such as another user's home after su, no daemon of the caller keeps grants.
+            if error == .acces, let closed = try SandboxRunClosedDirectory.place(on: path, of: "grants are kept") { return [closed] }
             if error == .notdir || error == .loop, GrantPlace.isBarred(path) { return [] }
             if let obstacle = GrantPlace.obstacle(on: path) {
                 throw SandboxRunFailure(
-                    "\(obstacle), so that what keeps the grants, \(escapedName(path.utf8)), can be neither made nor covered: move "
+                    "\(obstacle), so that what keeps the grants, \(escapedName(path.utf8)), can be neither made nor hidden: move "
                         + "it away")
             }
             throw SandboxRunFailure(
-                "nobody can say where \(escapedName(path.utf8)), which keeps the grants, has to be covered", error)
+                "nobody can say where \(escapedName(path.utf8)), which keeps the grants, has to be hidden", error)
         }
     }
 
-    /// One that does not answer may keep them anywhere.
+    /// - Throws: a daemon does not answer. It could keep grants anywhere.
     private static func ofOtherDaemons(besides share: SandboxPlaces) throws(SandboxRunFailure) -> [SandboxPlaces.Place] {
         var stores: [SandboxPlaces.Place] = []
         var answered = Set(share.mounts.map { DeviceNumber.text($0.device) })
         func ask(_ device: String) throws(ControlError) {
             if answered.contains(device) { return }
-            let answer = try SandboxRunQuestion(device: device, owner: geteuid(), patience: 10_000).ask(PlacesMessage()).answer
+            let answer = try SandboxRunQuestion(device: device, owner: geteuid(), timeout: 10_000).ask(PlacesMessage()).answer
             guard let told = SandboxPlaces(answer) else {
                 throw ControlError("its daemon's answer is not understood; is it another version?", code: Errno.inval.name)
             }
@@ -69,26 +71,26 @@ enum SandboxRunStores {
             answered.insert(device)
         }
         for mount in ownMounts() {
-            // A mount is seen a moment before its daemon can be asked, and a moment longer.
-            var patience = 50
+            // The mount table shows a mount a moment before its daemon answers, and a moment after it has ended.
+            var retries = 50
             while true {
                 do throws(ControlError) { try ask(mount.device) } catch {
-                    if !error.isHeard {
+                    if !error.isReached {
                         if isGone(mount) { break }
-                        if patience > 0 {
-                            patience -= 1
+                        if retries > 0 {
+                            retries -= 1
                             SystemTime.sleep(milliseconds: 20)
                             continue
                         }
-                        // It died, and what stands on its mount hides that.
-                        if error.isDeserted { break }
+                        // The daemon died, and another mount hides its own.
+                        if error.isStaleSocket { break }
                     }
                     throw failure("\(mount.path): the daemon of this mount of yours", error)
                 }
                 break
             }
         }
-        // One may serve another mount namespace and keep its grants here.
+        // A daemon may serve another mount namespace and keep its grants here.
         var unread: (path: String, error: Errno)?
         let devices = ControlPlace.devices(of: geteuid()) { unread = ($0, $1) }
         if let unread {
@@ -98,8 +100,8 @@ enum SandboxRunStores {
         }
         for device in devices {
             do throws(ControlError) { try ask(device) } catch {
-                // A socket may be left over from a mount that has gone.
-                if error.isHeard { throw failure("a daemon of yours, of the mount \(device),", error) }
+                // A socket may be left over from a mount that has ended.
+                if error.isReached { throw failure("a daemon of yours, of the mount \(device),", error) }
             }
         }
         return stores
@@ -111,7 +113,7 @@ enum SandboxRunStores {
         }
     }
 
-    /// Or dead: then it keeps grants no more.
+    /// Whether a mount has ended or its daemon has died: then it keeps no grants.
     private static func isGone(_ mount: MountEntry) -> Bool {
         !ownMounts().contains { $0.device == mount.device } || MountServer.isDead(mount)
     }

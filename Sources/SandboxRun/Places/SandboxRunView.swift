@@ -6,27 +6,27 @@ import Mounting
 import SandboxPolicy
 import ToolSupport
 
-/// A view of the share, to be attached in namespaces of our own.
+/// A view of the share: a mount confined by the profile, to be attached in the sandbox.
 ///
-/// Root's daemon makes it in the initial user namespace, attached nowhere, so that no id is translated and nothing is
-/// seen of it outside. An ordinary user's daemon can make no mount: the command makes it through fusermount3 in a
-/// directory of its own, hands it over, and a helper takes it away there once we have our copy.
+/// Root's daemon makes a detached mount in the initial user namespace: no id is translated, and outside nothing shows it. An ordinary
+/// user's daemon can make no mount: this process makes it through fusermount3 in a private directory and hands it over. A helper
+/// process unmounts it there when this process has its copy.
 struct SandboxRunView {
     let places: PlacesAnswer
     private let mount: SharedDescriptor?
     private let temporary: Temporary?
 
-    /// In the initial mount namespace.
+    /// The mount in the initial mount namespace.
     private struct Temporary {
         var path: String
-        /// Closed, or our end: the helper takes the mount away.
-        var line: SharedDescriptor
+        /// A socket to the helper. The helper unmounts when it is closed.
+        var socket: SharedDescriptor
         var helper: Int32
     }
 
     private static let temporaryName = "view-"
 
-    /// Whether a mount is one that some `aclfs sandbox run` of the caller's hands over just now.
+    /// Whether a mount is the temporary view of some `aclfs sandbox run` of the caller.
     static func isTemporary(_ entry: MountEntry) -> Bool {
         guard entry.path.split(separator: "/").last?.hasPrefix(temporaryName) == true else { return false }
         return ControlPlace.directories(of: geteuid()).contains { directory in
@@ -34,19 +34,21 @@ struct SandboxRunView {
         }
     }
 
-    /// Its descriptor, to be called once and in our own mount namespace.
-    func descriptor() throws(SandboxRunFailure) -> SharedDescriptor {
+    /// Takes the view over. Call once, in the sandbox's mount namespace.
+    /// - Throws: the temporary mount cannot be copied.
+    func take() throws(SandboxRunFailure) -> SharedDescriptor {
         if let mount { return mount }
         guard let temporary else { throw SandboxRunFailure("the daemon gave no view") }
         do throws(Errno) {
             let top = try Syscall.open(temporary.path, OpenFlag.path | OpenFlag.directory)
             let copy = SharedDescriptor(try Syscall.cloneMount(top.rawValue))
-            shutdown(temporary.line.rawValue, Int32(SHUT_RDWR))
+            shutdown(temporary.socket.rawValue, Int32(SHUT_RDWR))
             while waitpid(temporary.helper, nil, 0) < 0, errno == EINTR {}
             return copy
         } catch { throw NamespaceSettings.failure("cannot take the view over", error) }
     }
 
+    /// A view that root's daemon makes.
     static func made(
         by entry: MountEntry, _ profile: SandboxProfile, _ top: SharedDescriptor
     ) throws(SandboxRunFailure) -> SandboxRunView {
@@ -55,6 +57,7 @@ struct SandboxRunView {
         return SandboxRunView(places: answer, mount: mount, temporary: nil)
     }
 
+    /// A view that this process mounts and the caller's own daemon serves.
     static func own(
         _ entry: MountEntry, _ profile: SandboxProfile, _ top: SharedDescriptor
     ) throws(SandboxRunFailure) -> SandboxRunView {
@@ -68,8 +71,8 @@ struct SandboxRunView {
             _ = rmdir(path)
             try Syscall.mkdirat(Syscall.workingDirectory, path, mode: 0o700)
         } catch { throw SandboxRunFailure("no directory for the view", error) }
-        // Before it is mounted: whatever ends us, it is taken away.
-        let (line, helper) = try startHelper(path)
+        // Before the mount is made: the helper unmounts it however this process ends.
+        let (socket, helper) = try startHelper(path)
         var flags = FuseMount.Flags(entry)
         flags.remove(.allowOther)
         let device: SharedDescriptor
@@ -86,7 +89,7 @@ struct SandboxRunView {
         let (answer, _) = try ask(
             entry, ViewMessage(ToldProfile(profile), device: mounted.device), [top.rawValue, device.rawValue])
         return SandboxRunView(
-            places: answer, mount: nil, temporary: Temporary(path: path, line: line, helper: helper))
+            places: answer, mount: nil, temporary: Temporary(path: path, socket: socket, helper: helper))
     }
 
     private static func ask(

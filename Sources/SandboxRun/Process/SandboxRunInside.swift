@@ -3,28 +3,27 @@ import Glibc
 import LinuxSystem
 import ToolSupport
 
-/// The first process of the new process namespace: closes the last doors, starts the command, and stays until nobody is
-/// left, as init does.
+/// The init of the process namespace: drops all privileges, starts the command, and waits until no process is left.
 struct SandboxRunInside {
     var command: [[UInt8]]
-    /// Best first; the last always is.
+    /// Preferred first. The last one always exists.
     var workingDirectories: [[UInt8]]
     var signals: SandboxRunSignals
     var devices: SandboxRunDevices
-    /// To the process that was called (`SandboxRunLine`); closed without a word if the command was not started.
-    var line: Int32
+    /// To the supervisor (`SandboxRunChannel`). Closed without a message if the command was not started.
+    var channel: Int32
 
     static let refused: Int32 = 2
 
-    /// Returns the exit code of this process, of which nobody hears if the command was started.
+    /// - Returns: the exit code of this process. If the command was started, the supervisor ignores it.
     func run() -> Int32 {
-        do throws(SandboxRunFailure) { try close() } catch {
+        do throws(SandboxRunFailure) { try dropPrivileges() } catch {
             printError("aclfs: sandbox run: \(error.message)")
             return Self.refused
         }
-        // Nobody inside reaches the caller's process group (kill(0, …)), nor has his terminal.
+        // No process inside reaches the caller's process group by kill(0, …), nor has the caller's terminal.
         setsid()
-        // Whoever is left behind would read what is typed for the caller's shell.
+        // A process that outlives the command could read what is typed for the caller's shell.
         let isAtTerminal = (0...2).contains { isatty($0) == 1 }
         let (children, child): (SignalDescriptor, Int32)
         do throws(Errno) {
@@ -36,35 +35,35 @@ struct SandboxRunInside {
             return Self.refused
         }
         if child == 0 { start() }
-        // Here too: a signal for the group may come first.
+        // The child does the same. A signal for the group may come before that.
         setpgid(child, child)
-        // Whoever reads what the command writes is to see the end of it.
+        // A reader of the command's output must see its end.
         try? Syscall.silence()
         return reap(child, children, endsWithCommand: isAtTerminal)
     }
 
-    // MARK: Doors
+    // MARK: Privileges
 
-    private func close() throws(SandboxRunFailure) {
+    private func dropPrivileges() throws(SandboxRunFailure) {
         try SandboxRunProc.mount()
-        try step("cannot close devices (mount_setattr, Linux 5.12)") { () throws(Errno) in try devices.close() }
-        // With a namespace of control groups of his own anybody inside could mount them anew.
+        try step("cannot close devices (mount_setattr, Linux 5.12)") { () throws(Errno) in try devices.restrict() }
+        // In a cgroup namespace of its own a process could mount control groups again.
         try step("cannot forbid namespaces of control groups") { () throws(Errno) in
             try Syscall.limitNamespaces("cgroup", to: 0)
         }
-        // From here on nothing that is mounted can be taken away or moved, by nobody inside.
+        // In the inner mount namespace all these mounts are locked.
         let (uid, gid) = (geteuid(), getegid())
         try step("cannot make the inner namespaces") { () throws(Errno) in
             try Syscall.unshare(NamespaceKind.user | NamespaceKind.mount | NamespaceKind.ipc)
             try Syscall.mapOnly(uid: uid, gid: gid)
         }
-        // Mount points keep their names only where they are attached: in a mount namespace whose old tree was detached anybody inside
-        // could rename what is pinned, or remove what is covered, through a descriptor from before.
+        // A mount point protects its name only in namespaces where it is attached. In a new one, after detaching the tree, a process
+        // could rename a pinned directory or remove a hidden one.
         try step("cannot forbid further mount namespaces") { () throws(Errno) in
             try Syscall.limitNamespaces("mnt", to: 0)
         }
-        // The line becomes 3, the only one beyond the standard ones.
-        if line != 3 { dup2(line, 3) }
+        // The channel becomes 3, the only descriptor besides the standard ones.
+        if channel != 3 { dup2(channel, 3) }
         try step("cannot close inherited descriptors") { () throws(Errno) in
             guard fcntl(3, F_SETFD, FD_CLOEXEC) == 0 else { throw Errno(rawValue: errno) }
             try Syscall.closeAll(from: 4)
@@ -74,7 +73,7 @@ struct SandboxRunInside {
         }
         try step("cannot give up capabilities") { () throws(Errno) in
             try Syscall.giveUpPrivileges()
-            // Nobody is left behind if the one who waits for us is killed.
+            // If the supervisor is killed, this process and the whole namespace end.
             try Syscall.endWithParent(SIGKILL)
         }
         do throws(Errno) { try RequestFilter.install() } catch {
@@ -82,12 +81,12 @@ struct SandboxRunInside {
                 "cannot forbid typing into the caller's terminal and snapshots: \(error); the kernel must have seccomp filters "
                     + "(CONFIG_SECCOMP_FILTER), and a container must allow them")
         }
-        guard isAwaited else { throw SandboxRunFailure("whoever started it is gone") }
+        guard hasParent else { throw SandboxRunFailure("whoever started it is gone") }
     }
 
-    /// Whether the parent was there still when its end became ours. Its number does not tell, being 0 from within a process
-    /// namespace; the line does, whose other end nobody else has and which a process loses before its children are told.
-    private var isAwaited: Bool {
+    /// Whether the supervisor was alive when `endWithParent` took effect. In a process namespace its pid is 0, so the channel tells: a
+    /// process closes its descriptors before its children get the signal.
+    private var hasParent: Bool {
         var end = pollfd(fd: 3, events: 0, revents: 0)
         return poll(&end, 1, 0) == 0
     }
@@ -100,7 +99,7 @@ struct SandboxRunInside {
 
     private func start() -> Never {
         for directory in workingDirectories where chdir(Self.characters(directory)) == 0 { break }
-        // What a terminal would send, to all that the command runs in the foreground, goes there.
+        // The group that gets the signals of the terminal.
         setpgid(0, 0)
         signals.restore()
         let failure = SandboxRunProgram.become(command)
@@ -110,10 +109,10 @@ struct SandboxRunInside {
 
     private static func characters(_ bytes: [UInt8]) -> [CChar] { bytes.map { CChar(bitPattern: $0) } + [0] }
 
-    /// Until nobody is left, or until nobody may be.
-    /// - Parameter endsWithCommand: what the command leaves behind ends with init, which ends with the command.
+    /// Waits until no process is left.
+    /// - Parameter endsWithCommand: whether init, and with it every process, ends with the command.
     private func reap(_ command: Int32, _ children: SignalDescriptor, endsWithCommand: Bool) -> Int32 {
-        var line: Int32 = 3
+        var channel: Int32 = 3
         var ended: Int32?
         while true {
             var status: Int32 = 0
@@ -122,34 +121,34 @@ struct SandboxRunInside {
             if pid > 0 { continue }
             if let status = ended {
                 let isLast = pid < 0 || endsWithCommand
-                // Those who stay live on; the process that started all this need not.
+                // The remaining processes outlive the supervisor.
                 if !isLast { try? Syscall.endWithParent(0) }
-                SandboxRunNews.ended(status: status, isLast: isLast).send(line)
+                SandboxRunReport.ended(status: status, isLast: isLast).send(channel)
                 if isLast { return 0 }
-                Glibc.close(line)
-                (ended, line) = (nil, -1)
+                Glibc.close(channel)
+                (ended, channel) = (nil, -1)
             }
             if pid < 0 { return 0 }
             var waited = [
-                pollfd(fd: line, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: channel, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: children.rawValue, events: Int16(POLLIN), revents: 0),
             ]
             if poll(&waited, 2, -1) < 0 { continue }
             if waited[1].revents != 0 { _ = try? children.next() }
             if waited[0].revents == 0 { continue }
-            if let order = SandboxRunOrder.receive(line) { obey(order, command) } else { line = -1 }
+            if let order = SandboxRunOrder.receive(channel) { obey(order, command) } else { channel = -1 }
         }
     }
 
-    /// While there is a line the command has not been waited for, so that its number is nobody else's.
+    /// While the channel is open the command has not been reaped, so its pid is not used again.
     private func obey(_ order: SandboxRunOrder, _ command: Int32) {
         switch order {
         case .signal(let number, let toGroup): kill(toGroup ? -command : command, number)
         case .stop:
-            SandboxRunHalt.stop(command)
-            // What ends at that signal is told of as an end.
-            if hasEnded(command) { SandboxRunHalt.go() } else { SandboxRunNews.stopped.send(3) }
-        case .go: SandboxRunHalt.go()
+            SandboxRunJobControl.stop(command)
+            // If the signal ended the command, `ended` is reported instead.
+            if hasEnded(command) { SandboxRunJobControl.resume() } else { SandboxRunReport.stopped.send(3) }
+        case .resume: SandboxRunJobControl.resume()
         }
     }
 

@@ -1,11 +1,11 @@
-/// What a command line of `aclfs sandbox run` asks for, in bytes as the kernel handed them over.
+/// The command line of `aclfs sandbox run`, as bytes.
 package struct SandboxRunRequest {
     package var profile: [UInt8]
     package var bundle: [UInt8]?
     package var home: [UInt8]?
     package var layout: [UInt8]?
     package var mount: [UInt8]?
-    /// The program and its words.
+    /// The program and its arguments.
     package var command: [[UInt8]]
 
     package init(

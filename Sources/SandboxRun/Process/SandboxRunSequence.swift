@@ -8,7 +8,7 @@ import ToolSupport
 
 /// `aclfs sandbox run PROFILE … -- COMMAND …` (docs/sandbox-run.md), step by step.
 package enum SandboxRunSequence {
-    /// - Returns: the exit status; 2 if nothing was started.
+    /// - Returns: the exit status of the command; 2 if nothing was started.
     package static func run(_ request: SandboxRunRequest) -> Int32 {
         do throws(SandboxRunFailure) {
             guard !request.command.isEmpty else { throw SandboxRunFailure("no command: it stands after --") }
@@ -31,31 +31,33 @@ package enum SandboxRunSequence {
         container?.make()
         let start = workingDirectory()
         let devices = SandboxRunDevices()
-        let doors = try places.doors()
+        let closedDirectories = try places.closedDirectories()
         let view = try share.view(profile)
 
-        let signals = SandboxRunSignals.hold()
+        let signals = SandboxRunSignals.block()
         try SandboxRunNamespaces.enterFirst()
-        let shown = try view.descriptor()
-        var walls = SandboxWalls(
-            places: try share.places(with: view, places), sockets: places.sockets, doors: doors, view: shown.rawValue)
-        try walls.raise()
+        let shown = try view.take()
+        var isolation = SandboxMountIsolation(
+            places: try share.places(with: view, places), sockets: places.sockets, closedDirectories: closedDirectories,
+            view: shown.rawValue)
+        try isolation.hideAll()
         try checkShare(share, shown)
         container?.setEnvironment()
 
         let inside = SandboxRunInside(
             command: request.command, workingDirectories: [start, container?.path].compactMap { $0 } + [[0x2F]],
-            signals: signals, devices: devices, line: -1)
+            signals: signals, devices: devices, channel: -1)
         return try startInside(inside)
     }
 
-    // MARK: Before
+    // MARK: Preparation
 
+    /// Refuses set-id programs and closes all descriptors but the standard ones.
     private static func beginClean() throws(SandboxRunFailure) {
         guard geteuid() == getuid(), getegid() == getgid() else {
             throw SandboxRunFailure("it must not be started set-uid or set-gid")
         }
-        // So that nothing of ours ever becomes a standard descriptor of the command's.
+        // A closed standard descriptor would be reused, and the command would inherit a file of this process.
         while true {
             let descriptor = open("/dev/null", O_RDWR)
             guard descriptor >= 0 else { throw SandboxRunFailure("/dev/null", Errno(rawValue: errno)) }
@@ -114,7 +116,7 @@ package enum SandboxRunSequence {
 
     // MARK: Inside the first namespaces
 
-    /// What stands at the share's path now is the view.
+    /// - Throws: the share's path does not lead to the view.
     private static func checkShare(_ share: SandboxRunShare, _ view: SharedDescriptor) throws(SandboxRunFailure) {
         do throws(Errno) {
             let there = try Syscall.statxAt(Syscall.workingDirectory, share.mountpoint, flags: AtFlag.dontSync)
@@ -129,7 +131,7 @@ package enum SandboxRunSequence {
         var inside = inside
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0, &ends) == 0 else {
-            throw SandboxRunFailure("cannot make a line to the sandbox", Errno(rawValue: errno))
+            throw SandboxRunFailure("cannot make a socket to the sandbox", Errno(rawValue: errno))
         }
         let process: Int32
         do throws(Errno) {
@@ -138,13 +140,13 @@ package enum SandboxRunSequence {
         } catch { throw NamespaceSettings.failure("cannot make a process namespace", error) }
         if process == 0 {
             close(ends[0])
-            inside.line = ends[1]
+            inside.channel = ends[1]
             _exit(inside.run())
         }
-        // Nothing here may keep the view alive once the sandbox has ended.
+        // No descriptor of this process may keep the view alive after the sandbox.
         dup2(ends[0], 3)
         try? Syscall.closeAll(from: 4)
-        var supervisor = SandboxRunSupervisor(process: process, line: 3)
+        var supervisor = SandboxRunSupervisor(process: process, channel: 3)
         return supervisor.wait()
     }
 }

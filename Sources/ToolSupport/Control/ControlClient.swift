@@ -3,52 +3,55 @@ import ControlProtocol
 import Glibc
 import LinuxSystem
 
-/// Why a daemon gave no answer, or a refusal.
+/// Why a daemon gave no answer, or refused.
 package struct ControlError: Error, Sendable {
-    /// The errno's name that the daemon answered, or that the path was refused with; `nil` if neither was.
+    /// The name of the errno that the daemon answered, or that the path was refused with. `nil`: neither.
     package var code: String?
-    /// Whether somebody listens who may be the daemon: one that stands still, or is of another version.
-    package var isHeard = false
-    /// Whether the daemon's socket is there and nobody listens on it: it has ended, or begins just now.
-    package var isDeserted = false
-    /// Whether he took longer than the caller's patience.
-    package var isLate = false
+    /// Whether a process listens that may be the daemon. It may hang, or be of another version.
+    package var isReached = false
+    /// Whether the socket exists and no process listens: the daemon has ended, or is starting.
+    package var isStaleSocket = false
+    /// Whether the timeout expired.
+    package var isTimeout = false
     package var message: String
     package init(_ message: String, code: String? = nil) { (self.message, self.code) = (message, code) }
 }
 
-/// A conversation with the daemon of one mount.
+/// A connection to the daemon of one mount.
 package struct ControlClient: Sendable {
     private let socket: ControlSocket
-    /// Whether the daemon takes descriptors of this process: it is the user's own, or the user is root.
-    private let mayHand: Bool
-    /// Whether it is the user's own, or root's.
+    /// Whether the daemon takes descriptors of this process: it is the caller's own, or the caller is root.
+    private let maySendDescriptors: Bool
+    /// Whether the daemon is the caller's own or root's.
     private let isTrusted: Bool
-    /// When patience is at its end, on the monotonic clock; nil where it is for each step.
+    /// The deadline of all questions, on the monotonic clock; nil if each step has a timeout of its own.
     private let end: UInt64?
 
+    /// Connects to the daemon.
     /// - Parameters:
-    ///   - owner: who mounted; an answer of anybody else but root is not believed, nor one from another user namespace, where
-    ///     a confined command has its user's id.
-    ///   - patience: milliseconds. By default long, for the daemon may ask account databases on the network.
-    ///   - isInAll: whether that is for all that is asked of it, and not for each step.
+    ///   - device: of the mount, `MAJOR:MINOR`.
+    ///   - owner: the user who mounted. Only this user and root are believed, and only in this user namespace: a confined command has
+    ///     its user's id.
+    ///   - timeout: milliseconds. The default is long, because the daemon may query account databases on the network.
+    ///   - isTotal: whether the timeout is for all questions together, not for each step.
+    /// - Throws: no such daemon listens.
     package init(
-        device: String, owner: UInt32, patience: UInt32 = 30_000, isInAll: Bool = false
+        device: String, owner: UInt32, timeout: UInt32 = 30_000, isTotal: Bool = false
     ) throws(ControlError) {
-        (mayHand, isTrusted) = (owner == geteuid() || geteuid() == 0, owner == geteuid() || owner == 0)
-        end = isInAll ? SystemTime.monotonic() + UInt64(patience) * 1_000_000 : nil
+        (maySendDescriptors, isTrusted) = (owner == geteuid() || geteuid() == 0, owner == geteuid() || owner == 0)
+        end = isTotal ? SystemTime.monotonic() + UInt64(timeout) * 1_000_000 : nil
         var last = Errno.noent
         var isElsewhere = false
         for directory in ControlPlace.found(of: owner) {
             do throws(Errno) {
                 let socket = try ControlPlace.connect(
-                    in: directory, device: device, milliseconds: try end.map(Self.left) ?? patience)
+                    in: directory, device: device, milliseconds: try end.map(Self.remaining) ?? timeout)
                 let peer = try socket.peer()
                 guard peer.uid == owner || peer.uid == 0 else {
                     last = .perm
                     continue
                 }
-                guard Self.isAtHome(socket, owner) else {
+                guard Self.isAcceptable(socket, owner) else {
                     isElsewhere = true
                     continue
                 }
@@ -61,94 +64,100 @@ package struct ControlClient: Sendable {
                 "the mount's daemon cannot be asked: who answers is in another user namespace, such as that of aclfs sandbox run, "
                     + "or cannot be looked at, and is not believed")
         }
-        // Such a command finds the directory of the sockets covered.
+        // A sandbox hides the directory of the sockets.
         let inside = last == .noent ? " (inside aclfs sandbox run there is nobody to ask)" : ""
         var failure = ControlError("the mount's daemon cannot be asked: \(last.text)\(inside)")
-        failure.isDeserted = last.rawValue == ECONNREFUSED
+        failure.isStaleSocket = last.rawValue == ECONNREFUSED
         throw failure
     }
 
-    /// Whether who listens may be taken for the daemon.
-    private static func isAtHome(_ socket: ControlSocket, _ owner: UInt32) -> Bool {
+    /// Whether the listening process may be the daemon.
+    private static func isAcceptable(_ socket: ControlSocket, _ owner: UInt32) -> Bool {
         switch socket.seenUserNamespace {
-        case .ours, .alike: true
+        case .same, .alike: true
         case .another: false
-        // With root's id nobody but root listens in root's directory; to root himself everything is shown.
+        // Only root can listen in root's directory. A caller that is root can see every namespace.
         case nil: owner == 0 && geteuid() != 0
         }
     }
 
-    /// Who answers. Errors: srch if it has ended.
+    /// - Returns: the process that answers.
+    /// - Throws: `srch` if it has ended.
     package func process() throws(Errno) -> RunningProcess { try RunningProcess(peerOf: socket) }
 
-    /// Milliseconds. Errors: again if there are none.
-    private static func left(until end: UInt64) throws(Errno) -> UInt32 {
+    /// - Returns: milliseconds, at least 1.
+    /// - Throws: `again` at the deadline.
+    private static func remaining(until end: UInt64) throws(Errno) -> UInt32 {
         let now = SystemTime.monotonic()
         guard end > now else { throw .again }
         return UInt32(clamping: (end - now) / 1_000_000 + 1)
     }
 
-    /// One request and its answer.
-    /// - Parameter descriptors: go along, two at most. A daemon that takes none of ours is told the number of the first and
-    ///   looks at it here.
+    /// Sends one request.
+    /// - Parameters:
+    ///   - request: of the protocol (docs/control.md).
+    ///   - descriptors: sent along, two at most. A daemon that takes none gets the number of the first, and looks it up in /proc.
+    /// - Returns: the answer.
+    /// - Throws: there is no answer, or the daemon refused.
     package func ask<Request: ControlRequest>(
         _ request: Request, with descriptors: [Int32] = []
     ) throws(ControlError) -> Request.Answer {
         try askForDescriptors(request, with: descriptors, mayTake: false).answer
     }
 
-    /// As `ask`, with the descriptors that come along.
-    /// - Parameter mayTake: whether any are due. They are taken only from the user's own daemon or root's: to close anybody
-    ///   else's may wait for ever for whoever serves it, and nothing ends a process that does.
+    /// As `ask`, and receives descriptors.
+    /// - Parameter mayTake: whether the answer may carry descriptors. Those of another user's daemon are refused: close(2) of one could
+    ///   wait for its server for ever.
     package func askForDescriptors<Request: ControlRequest>(
         _ request: Request, with descriptors: [Int32] = [], mayTake: Bool
     ) throws(ControlError) -> (answer: Request.Answer, descriptors: [SharedDescriptor]) {
-        // Which it takes once it has seen who we are; when it answers it has.
-        if !descriptors.isEmpty, mayHand { _ = try told(VersionMessage().message(), [], mayTake: false) }
-        let top = mayHand ? nil : descriptors.first
-        let (reply, handed) = try told(request.message(top: top), mayHand ? descriptors : [], mayTake: mayTake && isTrusted)
+        // The daemon takes descriptors only of a client that it has identified: after its first answer.
+        if !descriptors.isEmpty, maySendDescriptors { _ = try exchange(VersionMessage().message(), [], mayTake: false) }
+        let top = maySendDescriptors ? nil : descriptors.first
+        let (reply, received) = try exchange(
+            request.message(top: top), maySendDescriptors ? descriptors : [], mayTake: mayTake && isTrusted)
         switch reply {
-        case .result(let result): return (Request.Answer(reading: result), handed)
+        case .result(let result): return (Request.Answer(reading: result), received)
         case .refusal(let error, let message):
             var failure = ControlError(message.map { escapedText($0) } ?? "the mount's daemon refused", code: error)
-            failure.isHeard = true
+            failure.isReached = true
             throw failure
         }
     }
 
-    private func told(
+    private func exchange(
         _ message: [UInt8], _ descriptors: [Int32], mayTake: Bool
     ) throws(ControlError) -> (reply: ReceivedReply, descriptors: [SharedDescriptor]) {
         let received: (message: [UInt8], descriptors: [SharedDescriptor])
-        do throws(Errno) { received = try answer(to: message, descriptors, mayTake: mayTake) } catch { throw Self.silence(error) }
+        do throws(Errno) { received = try answer(to: message, descriptors, mayTake: mayTake) } catch { throw Self.noAnswer(error) }
         do throws(ReceivedReply.Problem) { return (try ReceivedReply(received.message), received.descriptors) } catch {
             switch error {
-            case .unreadable: throw Self.silence(.io)
+            case .unreadable: throw Self.noAnswer(.io)
             case .otherVersion(let mismatch):
-                // With an errno, as of one that refuses: to ask again helps nothing.
+                // With an errno, as of a daemon that refuses: the same question fails again.
                 var failure = ControlError(mismatch.description, code: Errno.inval.name)
-                failure.isHeard = true
+                failure.isReached = true
                 throw failure
             }
         }
     }
 
-    private static func silence(_ error: Errno) -> ControlError {
+    private static func noAnswer(_ error: Errno) -> ControlError {
         var failure = ControlError("the mount's daemon does not answer: \(error.text)")
-        (failure.isHeard, failure.isLate) = (true, error == .again)
+        (failure.isReached, failure.isTimeout) = (true, error == .again)
         return failure
     }
 
     private func answer(
         to message: [UInt8], _ descriptors: [Int32], mayTake: Bool
     ) throws(Errno) -> (message: [UInt8], descriptors: [SharedDescriptor]) {
-        func hurry() throws(Errno) {
-            if let end { try socket.setTimeout(milliseconds: try Self.left(until: end)) }
+        func setTimeout() throws(Errno) {
+            if let end { try socket.setTimeout(milliseconds: try Self.remaining(until: end)) }
         }
         if mayTake { socket.takeDescriptors() }
-        try hurry()
+        try setTimeout()
         if descriptors.isEmpty { try socket.send(message) } else { try socket.send(message, with: descriptors) }
-        try hurry()
+        try setTimeout()
         let received: (message: [UInt8], descriptors: [SharedDescriptor])?
         if mayTake {
             received = try socket.receiveWithDescriptors(limit: JSONText.maximumSize)

@@ -1,17 +1,18 @@
 import Glibc
 import LinuxSystem
 
-/// Where the control sockets lie (docs/control.md).
+/// The directories of the control sockets (docs/control.md).
 package enum ControlPlace {
-    /// - Parameter device: `MAJOR:MINOR`, as the mount table writes it.
+    /// - Parameter device: `MAJOR:MINOR`, as in the mount table.
+    /// - Returns: the name of the mount's socket.
     package static func name(device: String) -> String {
         String(device.map { $0 == ":" ? "-" : $0 }) + ".sock"
     }
 
     private struct Directory {
-        /// What leads there is root's, or named by the environment of who asks.
+        /// A path that root controls, or that the caller's environment names.
         var base: String
-        /// On from there others may have put something, a server that answers nothing perhaps.
+        /// Names below it, which other users may control: a server that never answers may be mounted there.
         var names: [String]
 
         var path: String { (base == "/" ? "" : base) + names.map { "/\($0)" }.joined() }
@@ -22,7 +23,7 @@ package enum ControlPlace {
 
         static func lastResort(of uid: UInt32) -> Directory { Directory(base: "/tmp", names: ["aclfs-\(uid)"]) }
 
-        /// As the environment names it.
+        /// The one that the environment names.
         static var named: Directory? {
             guard let runtime = getenv("XDG_RUNTIME_DIR") else { return nil }
             let path = String(cString: runtime)
@@ -30,28 +31,31 @@ package enum ControlPlace {
         }
     }
 
-    /// Why there is no place, and what helps.
+    /// Why there is no usable directory, and the remedy.
     package struct Obstacle: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// The directory for mounts of this process's user, made if it is missing: below the runtime directory that the environment names, or
-    /// below the usual one, where that is the user's alone, else one in /tmp that is (docs/decisions/0021-place-of-the-control-socket.md).
-    /// - Parameter mountpoint: a real path; what lies below it is not chosen where another place will do: the daemon would wait for itself.
+    /// Chooses the directory for mounts of the caller, and makes it if it is missing. It lies below the runtime directory that the
+    /// environment names or the usual one, if only the caller can use that, else in /tmp
+    /// (docs/decisions/0021-place-of-the-control-socket.md).
+    /// - Parameter mountpoint: a real path. A directory below it is the last choice: there the daemon would wait for itself.
+    /// - Returns: the path of the directory.
+    /// - Throws: no directory is safe.
     package static func prepareDirectory(outside mountpoint: String? = nil) throws(Obstacle) -> String {
         let uid = geteuid()
         if uid == 0 {
             do throws(Errno) { return try made(.roots, mode: 0o755) } catch { throw Obstacle(description: "/run/aclfs: \(error)") }
         }
         for place in places(of: uid).dropLast() {
-            // It may be missing, or not for this user alone, as after su.
+            // It may be missing, or another user's, as after su.
             if let path = try? made(place, mode: 0o700, isPrivate: true), fits(path, outside: mountpoint) { return path }
         }
         let last = Directory.lastResort(of: uid)
         do throws(Errno) { return try made(last, mode: 0o700) } catch { throw Obstacle(description: "\(reason(last, error)); \(remedy)") }
     }
 
-    /// Bytes of a socket's address, without the NUL, less the longest name.
+    /// The bytes of a socket's address without the NUL, less the longest name.
     private static let longestPath = 107 - "/4095-1048575.sock".utf8.count
 
     private static func fits(_ path: String, outside mountpoint: String?) -> Bool {
@@ -74,14 +78,14 @@ package enum ControlPlace {
         return "others may write in \(place.path)"
     }
 
-    /// Where a client looks for a mount of this user, best first, and what a sandbox must cover. The environment in which a
-    /// daemon was started need not be this one's: the usual place always counts.
+    /// - Returns: the directories that may hold a socket of this user's daemons, preferred first. A client looks there; a sandbox hides
+    ///   them. The usual one is always among them, since a daemon may have started in another environment.
     package static func directories(of uid: UInt32) -> [String] { places(of: uid).map(\.path) }
 
     private static func places(of uid: UInt32) -> [Directory] {
         if uid == 0 { return [.roots] }
         var places: [Directory] = []
-        // Another user's environment says nothing of where this one's daemon put it.
+        // The environment is the caller's, not another user's.
         if uid == geteuid(), let named = Directory.named { places.append(named) }
         for place in [Directory.usual(of: uid), .lastResort(of: uid)] where !places.contains(where: { $0.path == place.path }) {
             places.append(place)
@@ -89,14 +93,16 @@ package enum ControlPlace {
         return places
     }
 
-    /// The devices of the mounts whose sockets lie where this user's do; a socket may be left over from a mount that has gone.
-    /// - Parameter unread: is told of directories of his that are not read: closed, or open to the writing of others.
+    /// - Parameters:
+    ///   - uid: whose directories.
+    ///   - unread: called for each directory of the user that cannot be read, or that others may write to.
+    /// - Returns: the devices of the mounts that have a socket there. A socket may be left over from a mount that has ended.
     package static func devices(of uid: UInt32, unread: (String, Errno) -> Void = { _, _ in }) -> [String] {
         places(of: uid).flatMap { place -> [String] in
             guard let (directory, status) = try? found(place), status.isDirectory, status.uid == uid else { return [] }
             do throws(Errno) {
                 guard isSafe(status) else { throw .perm }
-                // Without a way to them what is listed could not be asked.
+                // Without search permission no listed socket could be used.
                 if faccessat(directory.rawValue, ".", X_OK, AT_EACCESS) != 0 { throw Errno(rawValue: errno) }
                 let listed = try Syscall.reopen(directory.rawValue, OpenFlag.readOnly | OpenFlag.directory)
                 return try Syscall.names(listed.rawValue).compactMap { name in
@@ -110,27 +116,27 @@ package enum ControlPlace {
         }
     }
 
-    // MARK: What is there
+    // MARK: Directories that exist
 
-    /// Those of this user's directories that are there and his, best first.
+    /// - Returns: the directories that exist and belong to this user, preferred first.
     static func found(of uid: UInt32) -> [SharedDescriptor] {
         places(of: uid).compactMap { try? opened($0, of: uid) }
     }
 
-    /// Errors: perm of what another user serves, and as `ControlSocket.connect`.
+    /// - Throws: `perm` if another user serves the directory, and as `ControlSocket.connect`.
     static func connect(in directory: SharedDescriptor, device: String, milliseconds: UInt32) throws(Errno) -> ControlSocket {
         let socket = try step(directory, name(device: device))
         return try ControlSocket.connect(to: "/proc/self/fd/\(socket.rawValue)", milliseconds: milliseconds)
     }
 
-    /// Errors: perm unless it is the user's and nobody else writes there.
+    /// - Throws: `perm` unless it belongs to the user and no other user may write to it.
     private static func opened(_ place: Directory, of uid: UInt32) throws(Errno) -> SharedDescriptor {
         let (directory, status) = try found(place)
         guard status.isDirectory, status.uid == uid, isSafe(status) else { throw .perm }
         return directory
     }
 
-    /// Nobody but its owner puts anything there.
+    /// Whether only the owner may create names in the directory.
     private static func isSafe(_ status: FileStatus) -> Bool { status.mode & 0o022 == 0 }
 
     private static func found(_ place: Directory) throws(Errno) -> (SharedDescriptor, FileStatus) {
@@ -139,8 +145,8 @@ package enum ControlPlace {
         return (current, try Syscall.statx(current.rawValue, flags: AtFlag.dontSync))
     }
 
-    /// One name, whatever it is. A mount of another user's is noticed before it is asked anything: whoever serves it need not
-    /// answer. Errors: perm.
+    /// Opens one name. No request goes to a mount of another user, whose server need not answer.
+    /// - Throws: `perm` for such a mount.
     private static func step(_ directory: SharedDescriptor, _ name: String) throws(Errno) -> SharedDescriptor {
         let next = SharedDescriptor(try Syscall.openat(directory.rawValue, name, OpenFlag.path | OpenFlag.noFollow))
         let number = try Syscall.mountID(of: next.rawValue)
@@ -152,7 +158,9 @@ package enum ControlPlace {
         return next
     }
 
-    /// - Parameter isPrivate: whether what it lies in must be this user's alone, or else one in which others remove nothing.
+    /// Opens the directory and makes it if it is missing.
+    /// - Parameter isPrivate: whether only this user may use its parent. Otherwise the parent must be sticky or closed to writing.
+    /// - Throws: `perm` if another user could replace the directory.
     private static func made(_ place: Directory, mode: UInt32, isPrivate: Bool = false) throws(Errno) -> String {
         var current = SharedDescriptor(try Syscall.open(place.base, OpenFlag.path | OpenFlag.directory))
         for name in place.names.dropLast() { current = try step(current, name) }
@@ -166,7 +174,7 @@ package enum ControlPlace {
         do { try Syscall.mkdirat(current.rawValue, name, mode: mode) } catch {
             if error != .exist { throw error }
         }
-        // In /tmp others may have been there first. The name stays what it is now: only its owner removes it.
+        // In /tmp another user may have made the name first. From now on only its owner can remove it.
         let made = try step(current, name)
         let status = try Syscall.statx(made.rawValue, flags: AtFlag.dontSync)
         guard status.isDirectory, status.uid == geteuid(), isSafe(status) else { throw .perm }

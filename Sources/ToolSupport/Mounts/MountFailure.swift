@@ -5,7 +5,7 @@ package enum MountExit {
     package static let failed: Int32 = 32
 }
 
-/// Why a mount did not come about.
+/// Why a mount failed.
 package struct MountFailure: Error {
     package var status: Int32
     package var message: String

@@ -2,19 +2,20 @@ import ACLFormats
 import Glibc
 import LinuxSystem
 
-/// A path of a command as the daemon of its mount knows it.
+/// A path as the daemon of its mount names it.
 package struct MountLocation {
     package let entry: MountEntry
-    /// From the root of the file system, which a bind mount may show only in part.
+    /// From the root of the file system, also on a bind mount of a part.
     package let names: [[UInt8]]
 
     /// - Parameters:
-    ///   - isFollowed: the object that a link leads to is meant, which must exist.
-    ///   - isAsWritten: what is missing on the way, or not shown, is taken as written.
-    /// - Throws: a message if it does not lie on an aclfs mount.
+    ///   - path: absolute, or relative to the working directory.
+    ///   - isFollowed: whether a link at its end is followed. The object must exist then.
+    ///   - isAsWritten: whether names that are missing or hidden are taken as written.
+    /// - Throws: the path does not lie on an aclfs mount.
     package init(_ path: [UInt8], isFollowed: Bool = false, isAsWritten: Bool = false) throws(ControlError) {
         let real = isFollowed ? try Self.real(path) : try Self.absolute(path, isAsWritten)
-        let mounts = MountTable.entries().filter { Self.covers(Array($0.path.utf8), real) }
+        let mounts = MountTable.entries().filter { Self.contains(Array($0.path.utf8), real) }
         guard let length = mounts.map({ $0.path.utf8.count }).max(),
             let top = mounts.last(where: { $0.path.utf8.count == length }), top.type == "fuse.aclfs"
         else { throw ControlError("\(escapedName(path)): not on an aclfs mount") }
@@ -29,20 +30,21 @@ package struct MountLocation {
         names = top.root.utf8.split(separator: 0x2F).map { Array($0) }
     }
 
-    /// What the daemon of a mount told.
+    /// A path that the daemon of a mount reported.
     package init(_ mount: MountEntry, _ path: [UInt8]) {
         entry = mount
         names = path.split(separator: 0x2F).map { Array($0) }
     }
 
-    /// As it is sent.
+    /// The path as messages contain it.
     package var path: [UInt8] { Array(names.joined(separator: [0x2F])) }
 
+    /// - Throws: the daemon cannot be reached.
     package func client() throws(ControlError) -> ControlClient {
         try ControlClient(device: entry.device, owner: entry.userID ?? 0)
     }
 
-    /// How the first `depth` names are called here.
+    /// - Returns: the path of the first `depth` names in this mount namespace.
     package func shown(_ depth: Int) -> [UInt8] {
         let hidden = entry.root.utf8.split(separator: 0x2F).map { Array($0) }
         let shown = names.prefix(depth)
@@ -55,12 +57,12 @@ package struct MountLocation {
         return path.isEmpty ? [0x2F] : path
     }
 
-    private static func covers(_ mountpoint: [UInt8], _ path: [UInt8]) -> Bool {
+    private static func contains(_ mountpoint: [UInt8], _ path: [UInt8]) -> Bool {
         mountpoint == [0x2F] || path == mountpoint || path.starts(with: mountpoint + [0x2F])
     }
 
-    /// The directory's real path and the last name as it stands. Where the way is closed to the caller, the
-    /// rest is taken as written: why it is closed is what he asks.
+    /// Resolves the directory and keeps the last name. Names below a directory that the caller may not search are taken as written:
+    /// the caller may ask why it is closed.
     private static func absolute(_ path: [UInt8], _ isAsWritten: Bool) throws(ControlError) -> [UInt8] {
         var names = path.split(separator: 0x2F).map { Array($0) }.filter { $0 != [0x2E] }
         let start: [UInt8] = path.first == 0x2F ? [0x2F] : [0x2E]
@@ -77,7 +79,7 @@ package struct MountLocation {
                 let directory = try resolve(start + [0x2F] + names.joined(separator: [0x2F]))
                 return (directory == [0x2F] ? [] : directory) + rest.flatMap { [0x2F] + $0 }
             } catch {
-                // A sandbox says EPERM.
+                // A confined mount answers EPERM.
                 let isClosed = error == .acces || error == .perm || isAsWritten && error == .noent
                 guard isClosed, let name = names.popLast(), name != [0x2E, 0x2E] else {
                     throw failure(path, error)

@@ -1,9 +1,13 @@
 import Glibc
 import LinuxSystem
 
-/// Paths as the mount table has them.
+/// Paths in the form of the mount table.
 package enum MountPath {
-    /// The real path. A mount whose daemon died cannot be entered, so its own name is taken as it stands.
+    /// - Parameters:
+    ///   - path: of a source or mount point.
+    ///   - role: of the path, for messages.
+    /// - Returns: the real path. The last name of a mount whose daemon died is taken as written, since it cannot be entered.
+    /// - Throws: the path cannot be resolved.
     package static func resolved(_ path: String, role: String) throws(MountFailure) -> String {
         do throws(Errno) { return try real(path) } catch {
             var hint = ""
@@ -21,7 +25,8 @@ package enum MountPath {
         }
     }
 
-    /// The real path of a mount point, without a question to what is mounted there: its server may not answer.
+    /// - Returns: the real path of a mount point, without a request to its server, which may not answer.
+    /// - Throws: the path cannot be opened.
     package static func unasked(_ path: String, role: String) throws(MountFailure) -> String {
         do throws(Errno) {
             let top = try Syscall.open(path, OpenFlag.path)
@@ -34,13 +39,15 @@ package enum MountPath {
         directory == "/" || path == directory || path.hasPrefix(directory + "/")
     }
 
+    /// - Returns: the path without links, by realpath(3).
+    /// - Throws: the path cannot be resolved.
     package static func real(_ path: String) throws(Errno) -> String {
         guard let resolved = realpath(path, nil) else { throw Errno(rawValue: errno) }
         defer { free(resolved) }
         return String(cString: resolved)
     }
 
-    /// What holds the last name of a real path.
+    /// - Returns: the directory of a real path.
     package static func directory(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
         return String(path[..<slash])

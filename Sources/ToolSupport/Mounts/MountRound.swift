@@ -1,18 +1,18 @@
 import Glibc
 import LinuxSystem
 
-/// A question to the daemons of several mounts. Those of other users need not answer, or as slowly as they like: each such user
-/// has a short time for all his mounts together, and is asked once.
+/// Questions to the daemons of several mounts. A daemon of another user may answer slowly or never: all mounts of such a user share one
+/// timeout.
 package struct MountRound {
-    /// Nanoseconds that are left.
+    /// The nanoseconds that remain, by user.
     private var time: [UInt32: UInt64] = [:]
-    private let patience: UInt32
+    private let timeout: UInt32
 
-    /// - Parameter patience: with each other user, in milliseconds.
-    package init(patience: UInt32 = 2000) { self.patience = patience }
+    /// - Parameter timeout: of each other user, in milliseconds.
+    package init(timeout: UInt32 = 2000) { self.timeout = timeout }
 
-    /// Whom to ask where no mount is named: one's own daemons and root's, and of root everybody's. Each mount once at each place:
-    /// in a sandbox it stands there several times.
+    /// - Returns: the mounts to ask if the command line names none: the caller's and root's; for root, all. Each device and path occurs
+    ///   once: a sandbox mounts the view several times.
     package static func mounts() -> [MountEntry] {
         var seen: Set<String> = []
         return MountTable.entries().filter { mount in
@@ -21,21 +21,23 @@ package struct MountRound {
         }
     }
 
+    /// Asks the daemon of one mount.
+    /// - Throws: the daemon does not answer, or its user has used up the timeout.
     package mutating func ask<Value>(
         _ mount: MountEntry, _ body: (ControlClient) throws(ControlError) -> Value
     ) throws(ControlError) -> Value {
         let owner = mount.userID ?? 0
         guard mount.isStrangers else { return try body(try ControlClient(device: mount.device, owner: owner)) }
-        let left = time[owner] ?? UInt64(patience) * 1_000_000
+        let left = time[owner] ?? UInt64(timeout) * 1_000_000
         guard left > 0 else {
             var failure = ControlError("not asked: the mounts of user \(owner) have taken too long to answer already")
-            failure.isLate = true
+            failure.isTimeout = true
             throw failure
         }
         let begun = SystemTime.monotonic()
         defer { time[owner] = left - min(left, SystemTime.monotonic() - begun) }
         return try body(
             try ControlClient(
-                device: mount.device, owner: owner, patience: UInt32(clamping: left / 1_000_000 + 1), isInAll: true))
+                device: mount.device, owner: owner, timeout: UInt32(clamping: left / 1_000_000 + 1), isTotal: true))
     }
 }

@@ -1,9 +1,9 @@
 import Glibc
 import LinuxSystem
 
-/// Whether the daemon of a mount has died, which the kernel says to whoever asks something of the mount.
+/// Whether the daemon of a mount has died. The kernel answers any request to such a mount with an error.
 package enum MountServer {
-    /// As below; false where it lies on, or behind, what another user serves: nobody goes there, he need not answer.
+    /// As below. False if the path lies on or below a mount of another user: its server need not answer, so it gets no request.
     package static func isDead(_ mount: MountEntry) -> Bool {
         let path = Array(mount.path.utf8)
         guard let table = try? MountInfo.ofThisProcess(),
@@ -12,14 +12,15 @@ package enum MountServer {
         return isDead(mount.path)
     }
 
+    /// Whether the mount at a path is dead. The request may wait for its server.
     package static func isDead(_ mountpoint: String) -> Bool {
         var status = stat()
         if stat(mountpoint, &status) != 0 { return saysDead(Errno(rawValue: errno)) }
-        // The kernel may know the attributes still, but never the state of the file system.
+        // The kernel may have cached the attributes, but never the state of the file system.
         var fileSystem = statvfs()
         return statvfs(mountpoint, &fileSystem) != 0 && saysDead(Errno(rawValue: errno))
     }
 
-    /// The second and the third are what requests get that are under way while the daemon dies: on a ring first the third.
+    /// Requests in flight when the daemon dies get ECONNABORTED; on a ring ECANCELED first.
     static func saysDead(_ error: Errno) -> Bool { [ENOTCONN, ECONNABORTED, ECANCELED].contains(error.rawValue) }
 }

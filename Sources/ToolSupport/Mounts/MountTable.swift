@@ -1,17 +1,17 @@
 import Glibc
 import LinuxSystem
 
-/// A line of the mount table in the words of the commands.
+/// An entry of the mount table as text.
 package struct MountEntry {
     package var id: UInt64
-    /// The mount that it stands on.
+    /// The id of the mount that it stands on.
     package var parent: UInt64
     /// `MAJOR:MINOR`.
     package var device: String
-    /// What of the file system is mounted there: / unless it is a bind mount of a part.
+    /// The directory of the file system that is mounted: / unless it is a bind mount of a part.
     package var root: String
     package var path: String
-    /// Of this mount; `superOptions` are those of the file system, wherever it is mounted.
+    /// Of this mount. `superOptions` are those of the file system.
     package var options: [String]
     package var type: String
     package var source: String
@@ -25,26 +25,27 @@ package struct MountEntry {
         (type, source, superOptions) = (text(mount.type), text(mount.source), words(mount.superOptions))
     }
 
-    /// Of a FUSE mount: who mounted it.
+    /// Of a FUSE mount: the user who mounted it.
     package var userID: UInt32? {
         superOptions.first { $0.hasPrefix("user_id=") }.flatMap { UInt32($0.dropFirst("user_id=".count)) }
     }
 
-    /// Of a FUSE mount: whether the kernel lets nobody but whoever mounted it use it. Root is kept out, too.
+    /// Of a FUSE mount: whether the kernel admits only the user who mounted it, and that is not `uid`. It refuses root as well.
     package func keepsOut(_ uid: UInt32) -> Bool { (userID ?? 0) != uid && !superOptions.contains("allow_other") }
 
-    /// Whether somebody else serves it, neither root nor this user.
+    /// Whether a user other than root and the caller serves it.
     package var isStrangers: Bool { userID.map { $0 != 0 && $0 != geteuid() } ?? false }
 }
 
+/// The mount table of this process.
 package enum MountTable {
-    /// The mounts in order; a later one on the same path covers an earlier.
+    /// - Returns: the mounts in the order of the table; empty if it cannot be read.
     package static func entries() -> [MountEntry] { (try? MountInfo.ofThisProcess())?.map { MountEntry($0) } ?? [] }
 
-    /// The mount that covers exactly this path, the topmost if there are several.
+    /// - Returns: the topmost mount on exactly this path.
     package static func entry(at path: String) -> MountEntry? { stack(at: path).first }
 
-    /// The mounts on exactly this path, the topmost first. The table's order does not say it: a mount can be put beneath another.
+    /// - Returns: the mounts on exactly this path, topmost first. The order of the table is another: a mount can be put beneath others.
     package static func stack(at path: String, in table: [MountEntry] = entries()) -> [MountEntry] {
         let here = table.filter { $0.path == path }
         let bearing = Set(here.map(\.parent))

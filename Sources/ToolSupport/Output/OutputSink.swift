@@ -1,13 +1,13 @@
 import ACLFormats
 import LinuxSystem
 
-/// Where a command writes, and what it reads from standard input. Injected, so that tests see every byte.
+/// The streams of a command. Injected, so that tests see every byte.
 package struct OutputSink {
     package var output: ([UInt8]) -> Void
     package var error: ([UInt8]) -> Void
-    /// Whether the output takes more; a command that only tells may stop when it does not.
+    /// Whether the output takes more. A command that only prints may stop otherwise.
     package var isOpen: () -> Bool
-    /// Everything on standard input; `nil` if it cannot be read.
+    /// Reads all of standard input; `nil` if it cannot be read.
     package var input: () -> [UInt8]?
 
     package init(
@@ -17,24 +17,27 @@ package struct OutputSink {
         (self.output, self.error, self.isOpen, self.input) = (output, error, isOpen, input)
     }
 
-    /// The process's own streams.
+    /// The streams of the process.
     package static var standard: OutputSink {
         OutputSink(
             output: { StandardOutput.write($0) },
-            // Where that fails, there is no place left to say it.
+            // A failure of standard error cannot be reported.
             error: { try? writeAll($0, to: 2) }, isOpen: { StandardOutput.isOpen },
-            // More than any text can be long, so that a text that is too long is still noticed.
+            // Above every limit, so that a parser notices a text that is too long.
             input: { try? Syscall.readAll(0, limit: 1 << 17) })
     }
 
-    /// Tabs stand between columns.
+    /// Writes a line with tabs between columns.
     package func line(_ text: String) { output(Message.row(text)) }
-    /// A text of the program's own.
+    /// Writes the program's own text.
     package func lines(_ text: String) { output(Message.lines(text)) }
 
-    /// `aclfs: PATH: reason`, the path shown so that it cannot act on the terminal.
+    /// Writes `aclfs: PATH: reason` with an escaped path to standard error.
     package func complain(_ path: [UInt8], _ reason: String) { complain("\(escapedName(path)): \(reason)") }
-    /// - Parameter usage: the program's own text, which follows.
+    /// Writes `aclfs: TEXT` to standard error.
+    /// - Parameters:
+    ///   - text: one line.
+    ///   - usage: the program's own text after it.
     package func complain(_ text: String, usage: String? = nil) {
         error(Message.line("aclfs: \(text)") + (usage.map { Message.lines($0) } ?? []))
     }

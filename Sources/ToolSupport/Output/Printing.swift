@@ -1,15 +1,19 @@
 import ACLFormats
 
-/// One line on standard error. Like all that people read it goes through `Message`.
-/// - Parameter usage: the program's own text, which follows.
+/// Prints one line on standard error, escaped by `Message`.
+/// - Parameters:
+///   - text: the line.
+///   - usage: the program's own text after it.
 package func printError(_ text: String, usage: String? = nil) {
     OutputSink.standard.error(Message.line(text) + (usage.map { Message.lines($0) } ?? []))
 }
 
+/// Prints the program's usage on standard error.
 package func printUsageError(_ usage: String) { OutputSink.standard.error(Message.lines(usage)) }
 
-/// On standard output. Never through print(), whose errors nobody learns.
+/// Prints one line on standard output. print() would hide errors.
 package func printLine(_ text: String) { StandardOutput.write(Message.line(text)) }
-/// A text of the program's own.
+/// Prints the program's own text on standard output.
 package func printLines(_ text: String) { StandardOutput.write(Message.lines(text)) }
+/// Prints a JSON value and a line feed on standard output.
 package func printJSON(_ value: JSON) { StandardOutput.write(JSONText.write(value) + [0x0A]) }

@@ -1,8 +1,8 @@
 import Glibc
 import LinuxSystem
 
-/// Standard output of the process, for all commands: what it does not take is said once, and makes the exit status 1, because a list
-/// that was cut off looks like a shorter list.
+/// Standard output of the process. A failed write is reported once and makes the exit status 1: a truncated list looks like a shorter
+/// one.
 package enum StandardOutput {
     private struct State {
         var failure: Errno?
@@ -13,7 +13,7 @@ package enum StandardOutput {
     /// Whether it takes more.
     package static var isOpen: Bool { state.withLock { $0.failure == nil } }
 
-    /// The first failure ends the output, not the work: what a command was asked to change gets changed.
+    /// Writes bytes. The first failure ends the output, not the command: its changes are still made.
     package static func write(_ bytes: [UInt8]) {
         guard isOpen else { return }
         do {
@@ -22,16 +22,18 @@ package enum StandardOutput {
         } catch { fail(error) }
     }
 
-    /// What the process ends with, after a command that would have ended with `status`. Nothing is written afterwards.
-    package static func exitStatus(after status: Int32) -> Int32 {
-        // Some file systems learn only here that there is no room: those over a network.
-        if isOpen, state.withLock({ $0.isUsed }), close(STDOUT_FILENO) != 0, errno != EINTR { fail(Errno(rawValue: errno)) }
+    /// Closes standard output.
+    /// - Parameter status: of the command.
+    /// - Returns: the exit status of the process: 1 instead of 0 if output was lost.
+    package static func close(after status: Int32) -> Int32 {
+        // A network file system may report a full disk only here.
+        if isOpen, state.withLock({ $0.isUsed }), Glibc.close(STDOUT_FILENO) != 0, errno != EINTR { fail(Errno(rawValue: errno)) }
         return status == 0 && !isOpen ? 1 : status
     }
 
     private static func fail(_ error: Errno) {
         state.withLock { $0.failure = error }
-        // Where SIGPIPE is ignored: a reader that has gone has seen enough, and needs no word about it.
+        // With SIGPIPE ignored a reader that has closed the pipe needs no message.
         if error != .pipe { OutputSink.standard.complain("standard output: \(error.text)") }
     }
 }
@@ -45,7 +47,7 @@ func writeAll(_ bytes: [UInt8], to descriptor: Int32) throws(Errno) {
             } catch { return .failure(error) }
         }
         let count = try result.get()
-        // No file answers so; a loop without end would be worse.
+        // write(2) never returns 0 here. A loop without end would be worse.
         if count == 0 { throw .io }
         written += count
     }

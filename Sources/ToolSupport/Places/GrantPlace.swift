@@ -1,22 +1,24 @@
 import Glibc
 import LinuxSystem
 
-/// The directory in which a user's daemons keep grants (docs/decisions/0013-grants.md): root's in /var/lib, another user's
-/// in his own state directory.
+/// The directory in which a user's daemons keep grants (docs/decisions/0013-grants.md): root's lies in /var/lib, another user's in the
+/// user's state directory.
 ///
-/// It is held by the deepest directory that is there before anything is mounted: a mount that covers its path later, the
-/// daemon's own perhaps, does not lead it elsewhere. It is made when there is something to keep.
+/// `base` is the deepest directory of its path that existed before the mount, held open: a later mount over the path, such as the
+/// daemon's own, does not redirect it. The rest is made with the first grant.
 package struct GrantPlace: Sendable {
     package let base: SharedDescriptor
-    /// Of the base.
+    /// The real path of the base.
     package let basePath: String
     private let missing: [String]
 
     package var path: String { (basePath == "/" ? "" : basePath) + missing.map { "/\($0)" }.joined() }
 
+    /// - Returns: the directory that the environment names.
+    /// - Throws: the environment has no home, or the path cannot be opened.
     package static func prepare() throws(Errno) -> GrantPlace { try GrantPlace(at: wanted()) }
 
-    /// By the account, whatever the environment says; nil if it has no home.
+    /// The path by the account, not by the environment; nil if the account has no home.
     package static var usual: String? {
         if geteuid() == 0 { return "/var/lib/aclfs/grants" }
         guard let entry = getpwuid(geteuid()), let home = entry.pointee.pw_dir else { return nil }
@@ -28,10 +30,11 @@ package struct GrantPlace: Sendable {
         getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
     }
 
-    /// Whether the environment names one besides a home.
+    /// Whether the environment names a state directory.
     package static var isNamed: Bool { absolute("XDG_STATE_HOME") != nil }
 
-    /// By the environment.
+    /// - Returns: the path by the environment.
+    /// - Throws: `noent` if it has no home.
     package static func wanted() throws(Errno) -> String {
         if geteuid() == 0 { return "/var/lib/aclfs/grants" }
         if let state = absolute("XDG_STATE_HOME") { return state + "/aclfs/grants" }
@@ -39,6 +42,8 @@ package struct GrantPlace: Sendable {
         return home + "/.local/state/aclfs/grants"
     }
 
+    /// - Parameter path: absolute.
+    /// - Throws: an existing part of the path cannot be opened.
     package init(at path: String) throws(Errno) {
         var there = path.split(separator: "/").map(String.init)
         var missing: [String] = []
@@ -56,8 +61,10 @@ package struct GrantPlace: Sendable {
         }
     }
 
-    /// nil if there is none yet.
-    /// - Throws: `perm` if somebody else could write there.
+    /// Opens the directory.
+    /// - Parameter create: whether to make what is missing.
+    /// - Returns: nil if it does not exist.
+    /// - Throws: `perm` if another user could write to it.
     package func directory(create: Bool) throws(Errno) -> SharedDescriptor? {
         var here = base
         for (index, name) in missing.enumerated() {
@@ -81,8 +88,9 @@ package struct GrantPlace: Sendable {
         return directory
     }
 
-    /// Whatever its owner and mode, which the owner can change.
-    /// - Returns: nil if it is missing and this user cannot make it, whatever modes he changes.
+    /// Opens the directory with any owner and mode, and makes it if it is missing.
+    /// - Returns: nil if it is missing and the caller cannot make it, even with changed modes.
+    /// - Throws: the caller could make it, but this attempt failed.
     package func made() throws(Errno) -> SharedDescriptor? {
         var here = base
         for (index, name) in missing.enumerated() {
@@ -93,18 +101,18 @@ package struct GrantPlace: Sendable {
             do throws(Errno) { here = try next() } catch {
                 guard error == .noent else { throw error }
                 do throws(Errno) {
-                    // Whoever asks for it, it is root's: a thread of the daemon may be nobody for file systems.
+                    // The directory belongs to root, but a thread of the daemon may act as nobody on files.
                     try FileSystemUser.asRoot { () throws(Errno) in
                         try Syscall.mkdirat(here.rawValue, name, mode: mode(ofMissing: index))
                     }
                 } catch {
-                    let isHis = try Syscall.statx(here.rawValue, flags: AtFlag.dontSync).uid == geteuid()
+                    let isOwn = try Syscall.statx(here.rawValue, flags: AtFlag.dontSync).uid == geteuid()
                     switch error {
                     case .exist: break
                     case .rofs, .noent: return nil
                     case .acces, .perm:
-                        // Unless he could move what he may not write to, and make all of it anew.
-                        if !isHis, geteuid() == 0 || Self.isBarred(path) { return nil } else { throw error }
+                        // The caller may not write to it, but could rename it away and make another.
+                        if !isOwn, geteuid() == 0 || Self.isBarred(path) { return nil } else { throw error }
                     default: throw error
                     }
                 }
@@ -114,6 +122,6 @@ package struct GrantPlace: Sendable {
         return here
     }
 
-    /// What others may know is that there are grants, not of what.
+    /// Other users may see that grants exist, not which.
     private func mode(ofMissing index: Int) -> UInt32 { geteuid() == 0 && index < missing.count - 1 ? 0o755 : 0o700 }
 }

@@ -2,7 +2,7 @@ import ACLFormats
 import LinuxSystem
 
 extension GrantPlace {
-    /// In words, the first name on the way to a path where no directory is and none can be made; nil if there is none.
+    /// - Returns: for a message, the first name of a path that is no directory and prevents making one; nil if there is none.
     package static func obstacle(on path: String) -> String? {
         var way = ""
         for name in path.utf8.pathNames {

@@ -1,11 +1,14 @@
 import Glibc
 
-/// When a grant ends, as people write it.
+/// The end of a grant as text.
 package enum GrantTime {
     package static let forms =
         "30s, 30m, 12h, 7d, '2026-12-31 18:00' (local time), 2026-12-31 (its beginning), 2026-12-31T18:00:00Z or @SECONDS"
 
-    /// Seconds since 1970, which may have passed; nil if it is no time.
+    /// - Parameters:
+    ///   - text: in one of `forms`.
+    ///   - now: seconds since 1970.
+    /// - Returns: seconds since 1970, possibly in the past; nil if the text is no time.
     package static func seconds(_ text: String, now: Int64) -> Int64? {
         if text.hasPrefix("@") { return Int64(text.dropFirst()) }
         if let unit = text.last, let length: Int64 = ["s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800][unit],
@@ -16,7 +19,7 @@ package enum GrantTime {
         return date(text)
     }
 
-    /// `YYYY-MM-DD[ |T]HH:MM[:SS][Z]`; without a time of day the day's beginning.
+    /// `YYYY-MM-DD[ |T]HH:MM[:SS][Z]`; without a time of day, midnight.
     private static func date(_ text: String) -> Int64? {
         let isUniversal = text.hasSuffix("Z")
         let halves = (isUniversal ? text.dropLast() : text[...]).split(
@@ -38,17 +41,18 @@ package enum GrantTime {
         (time.tm_year, time.tm_mon, time.tm_mday) = (day[0] - 1900, day[1] - 1, day[2])
         (time.tm_hour, time.tm_min, time.tm_sec) = (clock[0], clock[1], clock[2])
         let wanted = time
-        // Whether summer time is in force then, the library finds out.
+        // The library decides about summer time.
         time.tm_isdst = -1
         let seconds = isUniversal ? timegm(&time) : mktime(&time)
-        // 31 February becomes a day in March, 25 o'clock the next day: no such time was meant.
+        // mktime(3) turns 31 February into a day of March, and 25:00 into the next day: such a text is an error.
         guard seconds >= 0, time.tm_mday == wanted.tm_mday, time.tm_mon == wanted.tm_mon, clock[1] < 60, clock[2] < 60 else {
             return nil
         }
         return Int64(seconds)
     }
 
-    /// As it is shown.
+    /// - Parameter seconds: since 1970.
+    /// - Returns: the time in UTC, as commands print it.
     package static func text(_ seconds: Int64) -> String {
         var (time, broken) = (time_t(seconds), tm())
         guard gmtime_r(&time, &broken) != nil else { return "@\(seconds)" }

@@ -2,21 +2,21 @@ import ACLFormats
 import ControlProtocol
 import LinuxSystem
 
-/// Where a share can be seen besides its mount point: what a sandbox has to cover (docs/sandbox-run.md).
+/// The places that show a share besides its mount point, which a sandbox has to hide (docs/sandbox-run.md).
 package struct SandboxPlaces {
-    /// A directory of some file system, by names from that file system's own root.
+    /// A directory by its names from the root of its file system.
     package struct Place: Equatable {
         /// As in `MountInfo.device`.
         package var device: UInt64
         package var names: [[UInt8]]
-        /// The backing directory itself; otherwise what is mounted below it.
+        /// Whether it is the backing directory itself, not a mount below it.
         package var isSource: Bool
-        /// Of the backing directory, so that nothing else is taken for it.
+        /// The inode number of the backing directory, so that no other object is taken for it.
         package var inode: UInt64?
-        /// Done without where a cover would not stay.
+        /// Whether it stays exposed where an overmount would not stay.
         package var isOptional = false
-        /// Closed to the caller: what lies behind it he has no file of.
-        package var isDoor = false
+        /// Whether the caller may not search it, and so has no file open below it.
+        package var isClosed = false
 
         package init(device: UInt64, names: [[UInt8]], isSource: Bool, inode: UInt64? = nil) {
             (self.device, self.names, self.isSource, self.inode) = (device, names, isSource, inode)
@@ -26,7 +26,7 @@ package struct SandboxPlaces {
     /// A mount of the same daemon.
     package struct Mount {
         package var device: UInt64
-        /// Of the same backing directory, so that the view can stand for it.
+        /// Whether it has the same backing directory, so that the view can take its place.
         package var isSame: Bool
 
         package init(device: UInt64, isSame: Bool) { (self.device, self.isSame) = (device, isSame) }
@@ -34,9 +34,9 @@ package struct SandboxPlaces {
 
     package var backing: [Place]
     package var mounts: [Mount]
-    /// Directories of kept grants, which nobody inside may read or change.
+    /// Directories of grants, which the command may neither read nor change.
     package var stores: [Place]
-    /// Whether processes, control groups or FUSE connections are seen in the backing directory, or mounted below it. Not told as a place.
+    /// Whether /proc, control groups or FUSE connections lie in the backing directory or are mounted below it. Not part of the message.
     package let showsControls: Bool
 
     package init(backing: [Place], mounts: [Mount], stores: [Place] = [], showsControls: Bool = false) {
@@ -55,7 +55,7 @@ extension SandboxPlaces {
             mounts: mounts.map { .init(device: DeviceNumber.text($0.device), isSame: $0.isSame) })
     }
 
-    /// nil if it says anything that cannot be understood: then nobody knows what to cover.
+    /// nil if any part of the message is malformed: then the places to hide are unknown.
     package init?(_ told: ToldPlaces) {
         self.init(backing: [], mounts: [])
         func read(_ told: ToldPlaces.Place) -> Place? {
@@ -66,6 +66,7 @@ extension SandboxPlaces {
             guard let place = read(backing) else { return nil }
             self.backing.append(place)
         }
+        // A question to another user's daemon contains no stores.
         for store in told.stores {
             guard let place = read(store) else { return nil }
             stores.append(place)
@@ -84,7 +85,8 @@ extension SandboxPlaces {
 }
 
 extension SandboxPlaces.Place {
-    /// Where what any descriptor is open on lies, by the mount table of this process.
+    /// The place of an open object, by the mount table of this process.
+    /// - Throws: `noent` if the object has no path here.
     package init(of object: Int32) throws(Errno) {
         let id = try Syscall.mountID(of: object)
         let path = try Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/fd/\(object)")

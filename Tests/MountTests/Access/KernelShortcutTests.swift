@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// What the kernel decides without asking, as docs/security.md lists it: a kernel that asks one day is noticed.

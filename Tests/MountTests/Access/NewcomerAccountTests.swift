@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// Who becomes somebody else, gets another group, or shares a directory with a group.

@@ -1,6 +1,7 @@
 import ACLFormats
 import Authorization
 import Glibc
+import TestSupport
 import Testing
 
 /// `system.aclfs.owner` and `system.aclfs.group` as several users set them (docs/authorization.md 6.3, Q5).

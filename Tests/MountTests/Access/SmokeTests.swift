@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))

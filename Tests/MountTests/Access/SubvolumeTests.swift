@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// Subvolumes of Btrfs have device numbers that no mount table knows; they are part of the tree, and no mounts.

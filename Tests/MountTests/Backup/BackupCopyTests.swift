@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 /// Copies carry the state in both directions: out of the mount to a file system that knows nothing of it, and back.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// Anybody may plant a tree of any depth; the list of all the rest must not fail by it.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// Real programs leave out exactly what is excluded (docs/backup.md).

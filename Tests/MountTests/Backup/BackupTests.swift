@@ -1,5 +1,6 @@
 import ACLFormats
 import Glibc
+import TestSupport
 import Testing
 
 /// Three keys and a flag are one state, for whoever holds the right (docs/backup.md).

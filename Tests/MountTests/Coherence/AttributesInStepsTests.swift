@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// The kernel takes attributes from an answer in several steps, and others look at them in between

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// Behind an ESTALE of any file system on its way a walk is repeated, and trusts nothing (LOOKUP_REVAL): the kernel then asks

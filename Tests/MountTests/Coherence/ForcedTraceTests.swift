@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 /// Traces in which an answer is used late: after the change that makes it untrue has returned. The user who

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// Names are taken back one by one while something is mounted below, and whoever holds a directory keeps them waiting:

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LinuxSystem
+import TestSupport
 import Testing
 
 /// What `ls` and the like ask beside the attributes, and what a stranger is told.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// Random calls of several users, each outcome of which a model of the whole decides: the second evaluator

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// A call as aclfs-race knows it, and what it must give while the right is there and after it was taken away.

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 /// Walks of several users through a directory that its owner closes and opens without pause: not one passes

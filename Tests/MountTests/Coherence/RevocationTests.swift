@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 /// Rights are taken away and given back, in rounds, while several processes of several users call without pause.

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 /// Two mounts of one backing directory, which one daemon serves. A change through one of them holds none of the

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// `noatime`, `nodiratime`, `relatime` and `strictatime` do on the mount what they do on any other file system: the same steps are gone

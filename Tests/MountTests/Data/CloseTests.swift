@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// close(2) waits for the daemon only where something is left to do: for gaps that may be there (docs/zerofill.md).

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// Both ways that data can go: what holds on one must hold on the other.
 let dataWays = ["passthrough=auto", "passthrough=off"]

@@ -1,3 +1,5 @@
+import TestSupport
+
 /// For scripts in a `MountNamespace`: a file on a mount that a user holds by a read or write whose buffer is a page of a
 /// mount that does not answer (docs/decisions/0020-held-files.md).
 enum HeldFile {
@@ -50,7 +52,7 @@ enum HeldFile {
         go_on() { kill -CONT $server; wait $holders; holders=; }
         try() { local name=$1; shift; { timeout -s KILL 60 "$@"; echo "status $?"; } >"$T/out-$name" 2>&1 & }
         # In a subshell nothing can be waited for: the last line tells that it has ended.
-        await() { for i in $(seq 3500); do grep -q '^status' "$T/out-$1" && break; sleep 0.02; done; cat "$T/out-$1"; }
+        await() { for i in $(seq 3500); do grep -qs '^status' "$T/out-$1" && break; sleep 0.02; done; cat "$T/out-$1"; }
         tried() { holds "$1" "$(await "$1")" "$2"; }
         goes_on() {
             made=$((${made:-0} + 1))
@@ -67,7 +69,7 @@ enum HeldFile {
             local name=$1 directory=$2 attempt; shift 2
             for attempt in 1 2 3 4 5; do
                 try $name-$attempt "$@"; sleep 0.2; goes_on "$directory"
-                if ! grep -q '^status' "$T/out-$name-$attempt"; then tried $name-$attempt "$busy"; return; fi
+                if ! grep -qs '^status' "$T/out-$name-$attempt"; then tried $name-$attempt "$busy"; return; fi
                 tried $name-$attempt "$busy"
             done
             echo "others were through with $directory after $name only"

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// A user who holds a file keeps waiting whoever changes that file, for a while, and nobody else

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// Where an ordinary user's control socket lies (docs/decisions/0021-place-of-the-control-socket.md): in a place that no other user has.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// A dead mount is healed without a moment in which the path leads to what it covers.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// What cannot be mounted, and what is said of it: nothing is ever mounted by halves.
@@ -98,7 +99,7 @@ struct MountRefusalTests {
                 said=$(mount.aclfs "$T/back" "$T/mnt" -f -o "$o" 2>&1) || echo "$o: $said"
             done
             wrong() { said=$("$A" mount -o "$1" "$T/back" "$T/mnt" 2>&1); is "$1" 1 $?; holds "$1" "$said" "$2"; }
-            for o in export identities=/x rootsquash rootsquash=99 \
+            for o in export export= identities=/x identities= rootsquash rootsquash= rootsquash=99 \
                 posixacl=translate \
                 ; do wrong "$o" "option '$o' is not available yet"; done
             wrong noowner "unknown option 'noowner'; did you mean 'noowners'?"

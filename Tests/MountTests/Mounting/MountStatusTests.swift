@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// What a mount says of itself.

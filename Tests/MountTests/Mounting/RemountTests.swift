@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// What a living mount can change, through mount(8).
@@ -61,6 +62,23 @@ struct RemountTests {
             echo text >&7; exec 7>&-
             is 'the writer went on' text "$(cat "$T/back/file")"
             is 'no mount' 32 "$(status "$A" mount -o remount,ro "$T/back" "$T/bin")"
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+    /// The kernel says nothing of a remount with another `dirsync`, and SELinux refuses one with another label.
+    @Test func whatTheKernelCannotChangeIsRefused() throws {
+        let result = try MountNamespace().run(
+            #"""
+            refused() { # WORD
+                said=$("$A" mount -o "remount,ro,$1" "$T/back" "$T/mnt" 2>&1); is "$1" 32 $?
+                holds "$1" "$said" "'$1' cannot change while mounted; unmount and mount anew"
+                is 'nothing changed' "$before" "$(options "$T/mnt")"
+            }
+            "$A" mount "$T/back" "$T/mnt"; before=$(options "$T/mnt")
+            refused dirsync; refused context=system_u:object_r:tmp_t:s0; refused rootcontext=a
+            umount "$T/mnt"; "$A" mount -o dirsync "$T/back" "$T/mnt"
+            is 'as it is in force' 0 "$("$A" mount -o remount,ro,dirsync "$T/back" "$T/mnt" 2>&1; echo $?)"
+            is 'with the words of the kernel' 0 "$(mount -o remount,rw "$T/mnt" 2>&1; echo $?)"
             """#)
         #expect(result.output == "done", "\(result)")
     }

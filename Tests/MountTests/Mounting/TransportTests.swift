@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 /// Whether the kernel offers FUSE over io_uring now.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// A daemon that does not get what it needs to serve leaves no mount behind, and the command says so.

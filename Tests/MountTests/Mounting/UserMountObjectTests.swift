@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// What an ordinary user's daemon does without root's ways: it opens no handles, and reads and writes `user.*` attributes only as

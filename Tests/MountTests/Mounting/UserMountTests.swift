@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// An ordinary user's mount: mount(8) starts the helper as the user, and fusermount3 does the rest.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// Anybody may plant a tree of any depth, and `aclfs ls`, `chmod` and `chflags` must reach its bottom as they reach all the rest, with

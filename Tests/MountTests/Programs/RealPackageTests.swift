@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// Unpacks, configures, builds and checks a source package of the distribution: GNU hello, which is small and uses all

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// What cannot be written is an error of the command: a list that was cut off looks like a shorter list.

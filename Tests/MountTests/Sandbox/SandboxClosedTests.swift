@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What a first command closes, or root's server does not show for a moment: a second sandbox must not do without a cover of it.

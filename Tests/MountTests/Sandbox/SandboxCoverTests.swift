@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// What is hidden already has to stay hidden, and what is covered covered, whatever is renamed, replaced or mounted anew.
@@ -15,7 +16,7 @@ struct SandboxCoverTests {
         try run(
             #"""
             touch "$T/conf"; mount --bind "$BACK/secret" "$T/conf"
-            holds 'refused' "$(run WHO -- cat "$T/conf" 2>&1)" 'where a cover does not stay'
+            holds 'refused' "$(run WHO -- cat "$T/conf" 2>&1)" 'where an overmount does not stay'
             umount "$T/conf"; is 'without it' ran "$(run WHO -- echo ran)"; settle 1
             """#.replacing("WHO", with: who))
     }
@@ -106,7 +107,7 @@ struct SandboxCoverTests {
             hidden() { mount --bind "$1" "$2"; mount --bind "$3" "$2"; }
             for what in "$SHARE/sub $T/x $T/n" "$SHARE/secret $T/f $T/null" "$BACK/secret $T/f $T/null"; do
                 set -- $what; hidden $what
-                holds "refused: $1" "$(run WHO -- cat "$2" "$2/secret" 2>&1)" "$2 would have to be covered, or something above it, where a cover does not stay"
+                holds "refused: $1" "$(run WHO -- cat "$2" "$2/secret" 2>&1)" "$2 would have to be hidden, or something above it, where an overmount does not stay"
                 umount "$2"; umount "$2"
             done
             for what in "$SHARE $T/x $T/n" "$BACK $T/x $T/n" "$BACK/sub $T/x $T/n"; do
@@ -283,7 +284,7 @@ struct SandboxCoverOnFUSETests {
             mkdir -p "$T/real/back/home" "$T/fs"; chmod 777 "$T/real/back" "$T/real/back/home"
             bindfs -o allow_other,default_permissions "$T/real" "$T/fs"; SHARE=$T/fs/back
             echo treasure >"$SHARE/secret"; "$A" mount "$SHARE" "$SHARE" >/dev/null 2>&1
-            holds 'refused' "$(cd / && run WHO -- cat "$SHARE/secret" 2>&1)" 'where a cover does not stay'
+            holds 'refused' "$(cd / && run WHO -- cat "$SHARE/secret" 2>&1)" 'where an overmount does not stay'
             """#.replacing("WHO", with: who))
         #expect(result.output == "done", "\(result)")
     }

@@ -1,5 +1,6 @@
 import Glibc
 import LinuxSystem
+import TestSupport
 import Testing
 
 /// Attempts to reach, from inside a confined mount, what its profile does not let pass. Each must fail, be found in the log

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// A home with places of every kind, shown by a confined mount and, if asked for, by one that nothing confines. Everything
 /// in it is Alice's and open to all, so that nothing but the sandbox refuses.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// `aclfs sandbox grant`: what is granted counts at once on views that run and on later ones, and what is taken away
@@ -101,7 +102,7 @@ struct SandboxGrantTests {
                 mkdir "$T/view4"; is 'another view' 0 "$("$A" mount -o "$V" "$T/back" "$T/view4" 2>&1; echo $?)"
                 wait $removing; is 'it failed' 2 $?
                 holds 'which is said' "$(cat "$T/removed")" 'the mount on '
-                holds 'of both' "$(cat "$T/removed")" ' (and 1 more) goes on taking back what its kernel holds'
+                holds 'of both' "$(cat "$T/removed")" ' (and 1 more) goes on invalidating what its kernel has cached'
                 go_on; is 'again' 1 "$(other)"; is 'and again' 1 "$(reads alone)"
                 is 'what was left' 0 "$(reads Users/ann/Letters/one)"
                 for view in view view2 view3 view4 foreign slow; do "$A" unmount "$T/$view"; done

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Another user's program that poses as the daemon of mounts of his: it says what it likes, as late as it likes, or hands over

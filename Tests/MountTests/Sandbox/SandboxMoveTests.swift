@@ -1,5 +1,6 @@
 import Glibc
 import LinuxSystem
+import TestSupport
 import Testing
 
 /// Z1 to Z4: whatever moves is judged by where it is, for those who hold it, too.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Homes, runtime directories and mounts that are another user's, dead, or not what they seem: they stop nobody, and hide nothing that has to
@@ -59,10 +60,10 @@ struct SandboxOddPlaceTests {
         try run(
             #"""
             umount "$SHARE"; export VALID=0; moody 0 "$T/fs" ,allow_other; mkdir "$BACK/media"; mount --bind "$T/fs/sub" "$BACK/media"
-            "$A" mount "$BACK" "$SHARE" 2>/dev/null; holds 'called so' "$(run WHO -- echo ran 2>&1)" 'where a cover does not stay'
+            "$A" mount "$BACK" "$SHARE" 2>/dev/null; holds 'called so' "$(run WHO -- echo ran 2>&1)" 'where an overmount does not stay'
             touch "$T/moved"; ls "$T/fs/sub" >/dev/null 2>&1; rm "$T/moved"; grep -q "/sub//deleted $BACK/media " /proc/self/mountinfo || echo 'it is not called so'
             said=$(run WHO -- sh -c "ls -d $T/fs/sub/sub; echo ran" 2>&1); is "status: $said" 2 "$(status run WHO -- true)"
-            holds 'why' "$said" 'where a cover does not stay'; "$A" unmount "$SHARE"; umount "$BACK/media"; gone "$T/fs"
+            holds 'why' "$said" 'where an overmount does not stay'; "$A" unmount "$SHARE"; umount "$BACK/media"; gone "$T/fs"
             """#.replacing("WHO", with: who))
     }
 

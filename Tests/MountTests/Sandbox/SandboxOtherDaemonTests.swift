@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What the daemons of other mounts keep, and whether they answer, concerns a sandbox too.

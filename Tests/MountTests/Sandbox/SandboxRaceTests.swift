@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 /// Places and grants change while several processes call without pause (Tests/RaceClient): a call that starts after the change

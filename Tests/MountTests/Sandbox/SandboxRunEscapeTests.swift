@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Every way out of a sandbox that is known, tried by what runs in it.

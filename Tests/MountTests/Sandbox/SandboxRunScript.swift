@@ -1,3 +1,5 @@
+import TestSupport
+
 /// A share that a user's sandboxes are made on: its backing directory is open to all, lies below directories that he may
 /// rename, and is seen at many places, so that nothing but the sandbox stands in the way.
 enum SandboxRunScript {

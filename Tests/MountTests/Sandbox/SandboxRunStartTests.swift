@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What `aclfs sandbox run` starts, with what, and on which systems.

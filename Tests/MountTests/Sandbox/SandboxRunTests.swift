@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `aclfs sandbox run` by root and by an ordinary user, on a mount of root's.
@@ -138,7 +139,7 @@ struct SandboxRunTests {
             done
             # A revocation takes away what is mounted on a name of the share, a cover too.
             mount --bind "$SHARE/sub" "$T/part"
-            for who in ann as_root; do holds "$who a part" "$(run $who -- true 2>&1)" 'where a cover does not stay'; done
+            for who in ann as_root; do holds "$who a part" "$(run $who -- true 2>&1)" 'where an overmount does not stay'; done
             umount "$T/part"
             kill $outsider; wait 2>/dev/null; settle 3
             # A directory above it that is closed now stays closed, whatever becomes of its mode.

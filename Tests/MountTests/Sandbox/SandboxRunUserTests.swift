@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `aclfs sandbox run` on a mount that an ordinary user made: his own daemon serves the view.

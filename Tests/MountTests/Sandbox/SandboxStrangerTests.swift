@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Mounts of another user whose servers answer nobody: who is not their user waits for none.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Walls of `aclfs sandbox run` against what reaches beyond files: signals, the control of connections, the log of denials.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// 65 535 zones are the most that a table keeps apart: a profile with more is refused before it confines anything.

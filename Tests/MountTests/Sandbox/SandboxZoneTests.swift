@@ -1,5 +1,6 @@
 import Glibc
 import LinuxSystem
+import TestSupport
 import Testing
 
 /// What passes in which place, by real calls of a real user on a real mount (docs/sandbox-zones.md). Alice owns all of it;

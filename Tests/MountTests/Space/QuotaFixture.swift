@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// Whether a file system with quotas can be made here. Those of ext4 and XFS need a kernel with quota formats; a group of
 /// btrfs needs none, and takes effect at the same calls.
@@ -41,7 +42,7 @@ final class QuotaFixture {
     private(set) var mount: MountFixture?
     private var native: LoopFileSystem?
     private var backing: LoopFileSystem?
-    private let images: String
+    private let images: ScratchDirectory
 
     /// The directories that users write into.
     var nativePlace: String { mount.map { $0.top + "/native/d" } ?? "" }
@@ -49,14 +50,12 @@ final class QuotaFixture {
     var backingPlace: String { mount.map { $0.backing + "/d" } ?? "" }
 
     init(_ options: String) throws {
-        var template = Array("/var/tmp/aclfs-quota.XXXXXX".utf8CString)
-        guard let made = mkdtemp(&template) else { throw FixtureError("mkdtemp: errno \(errno)") }
-        images = String(cString: made)
+        images = try ScratchDirectory("quota", in: "/var/tmp")
         let fixture = try MountFixture(options: nil)
         mount = fixture
         mkdir(fixture.top + "/native", 0o755)
-        native = try .withQuota(of: Self.megabytes, image: images + "/native", at: fixture.top + "/native")
-        backing = try .withQuota(of: Self.megabytes, image: images + "/backing", at: fixture.backing)
+        native = try .withQuota(of: Self.megabytes, image: images.path + "/native", at: fixture.top + "/native")
+        backing = try .withQuota(of: Self.megabytes, image: images.path + "/backing", at: fixture.backing)
         for top in [fixture.top + "/native", fixture.backing] {
             mkdir(top + "/d", 0o1777)
             chmod(top + "/d", 0o1777)
@@ -70,7 +69,6 @@ final class QuotaFixture {
         native = nil
         backing = nil
         mount = nil
-        rmdir(images)
     }
 
     /// What was freed counts until it is committed.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// A daemon that cannot give root's reserve up does not mount (docs/decisions/0005-space.md).

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// Whether file systems can be made in a file and mounted here.
 enum LoopTesting {
@@ -67,7 +68,7 @@ final class SpaceFixture {
     private(set) var mount: MountFixture?
     private(set) var native: LoopFileSystem?
     private(set) var backing: LoopFileSystem?
-    private let images: String
+    private let images: ScratchDirectory
     /// What the mount command said.
     let warning: String
 
@@ -77,14 +78,12 @@ final class SpaceFixture {
     var backingPlace: String { mount.map { $0.backing + "/d" } ?? "" }
 
     init(_ options: [String] = ["-b", "4096", "-m", "20"], mountOptions: String = "") throws {
-        var template = Array("/var/tmp/aclfs-space.XXXXXX".utf8CString)
-        guard let made = mkdtemp(&template) else { throw FixtureError("mkdtemp: errno \(errno)") }
-        images = String(cString: made)
+        images = try ScratchDirectory("space", in: "/var/tmp")
         let fixture = try MountFixture(options: nil)
         mount = fixture
         mkdir(fixture.top + "/native", 0o755)
-        native = try LoopFileSystem(image: images + "/native", at: fixture.top + "/native", options: options)
-        backing = try LoopFileSystem(image: images + "/backing", at: fixture.backing, options: options)
+        native = try LoopFileSystem(image: images.path + "/native", at: fixture.top + "/native", options: options)
+        backing = try LoopFileSystem(image: images.path + "/backing", at: fixture.backing, options: options)
         for top in [fixture.top + "/native", fixture.backing] {
             mkdir(top + "/d", 0o1777)
             chmod(top + "/d", 0o1777)
@@ -98,7 +97,6 @@ final class SpaceFixture {
         native = nil
         backing = nil
         mount = nil
-        rmdir(images)
     }
 
     /// Says what a script gives on both; `$D` is the directory.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// Whoever may write attributes cannot take the room that a later list needs.

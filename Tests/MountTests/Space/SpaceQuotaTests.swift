@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LinuxSystem
+import TestSupport
 import Testing
 
 /// A quota binds through the mount as it does without it, at the same size and with the same error (docs/zerofill.md).

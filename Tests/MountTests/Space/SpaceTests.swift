@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// Blocks that a write through the mount allocates are the caller's: root's reserve stays root's.

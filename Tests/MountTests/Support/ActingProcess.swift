@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// Who makes the calls.
 struct TestUser: Hashable {

@@ -1,5 +1,5 @@
-import Foundation
-import Glibc
+import TestSupport
+import Testing
 
 /// Shell scripts in a mount namespace of their own, where helpers are installed, fstab is ours and everybody may
 /// open /dev/fuse, without a change to the system's files.
@@ -7,19 +7,14 @@ import Glibc
 /// A script says what it expects with `is NAME EXPECTED ACTUAL` and `holds NAME TEXT PART`, which print what is
 /// not so; the Swift side expects the output `done`.
 final class MountNamespace {
-    let top: String
+    private let directory: ScratchDirectory
+    var top: String { directory.path }
 
-    init() throws {
-        var template = Array("/tmp/aclfs-namespace.XXXXXX".utf8CString)
-        guard let made = mkdtemp(&template) else { throw FixtureError("mkdtemp: errno \(errno)") }
-        top = String(cString: made)
-        chmod(top, 0o755)
-    }
-
-    deinit { _ = try? Spawn.run(["rm", "-rf", "--one-file-system", top]) }
+    init() throws { directory = try ScratchDirectory("namespace") }
 
     func run(_ script: String) throws -> CommandResult {
-        try Spawn.run(
+        defer { TestMounts.endDaemons(below: top) { Issue.record(Comment(rawValue: $0)) } }
+        return try Spawn.run(
             [
                 "unshare", "-m", "--propagation", "slave", "bash", "-uc", Self.prelude + script + "\necho done",
                 "script", top, MountTesting.program("aclfs"), MountTesting.program("aclfs-act"),
@@ -27,13 +22,11 @@ final class MountNamespace {
     }
 
     private static let prelude = #"""
+        \#(TestMounts.leaving)
         T=$1; A=$2; ACT=$3
         # What others have mounted would live on in our copy of it.
         awk '$3 == "fuse.aclfs" { print $2 }' /proc/self/mounts | while read -r m; do umount -lc "$(printf "$m")" 2>/dev/null; done
-        leave() {
-            awk '$3 ~ /^fuse/ { print $2 }' /proc/self/mounts | grep "^$T/" | tac |
-                while read -r m; do umount -lc "$(printf "$m")" 2>/dev/null; done
-        }
+        leave() { leave_mounts "$T"; }
         trap leave EXIT
         is() { [ "$2" = "$3" ] || echo "$1: expected <$2>, got <$3>"; }
         holds() { case $2 in *"$3"*) ;; *) echo "$1: expected …$3…, got <$2>" ;; esac; }

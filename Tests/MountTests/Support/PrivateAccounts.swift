@@ -14,16 +14,16 @@ final class PrivateAccounts: IdentityNames {
 
     private(set) var users: [String: UInt32]
     private(set) var groups: [UInt32: Group]
-    private let top: String
+    private let directory: ScratchDirectory
+    private var top: String { directory.path }
     private let holder: pid_t
 
     /// What stands before a command that shall run inside.
     var within: [String] { ["nsenter", "--mount=/proc/\(holder)/ns/mnt", "--"] }
 
     init(users: [String: UInt32], groups: [UInt32: Group]) throws {
-        var template = Array("/tmp/aclfs-accounts.XXXXXX".utf8CString)
-        guard let made = mkdtemp(&template) else { throw FixtureError("mkdtemp: errno \(errno)") }
-        top = String(cString: made)
+        directory = try ScratchDirectory("accounts")
+        let top = directory.path
         (self.users, self.groups) = (users, groups)
         let passwd = users.map { "\($0.key):x:\($0.value):\($0.value)::/:/bin/sh\n" }.sorted().joined()
         try Self.write("root:x:0:0:root:/root:/bin/sh\n" + passwd, to: top + "/passwd")
@@ -45,7 +45,6 @@ final class PrivateAccounts: IdentityNames {
     deinit {
         kill(holder, SIGKILL)
         _ = Spawn.wait(holder)
-        _ = try? Spawn.run(["rm", "-rf", top])
     }
 
     /// Who is in a group from now on; the processes that run keep the groups that they have.

@@ -1,3 +1,5 @@
+import TestSupport
+
 /// For scripts in a `MountNamespace`: somebody who holds directories by reading them into memory that does not answer, the
 /// page of a file on a mount whose daemon is stopped. Any user can do that.
 enum SlowReader {

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LinuxSystem
+import TestSupport
 
 /// Two mounts of aclfs, each with a daemon of its own, on two bindfs mounts of one directory: what two hosts see of a network file
 /// system. Locks on files go through to the directory.
@@ -10,14 +11,13 @@ final class TwoHosts {
     let here: MountFixture
     /// The directory that both show, as a third host would see it.
     let real: String
-    private let otherBacking: String
     /// Where the other host has mounted.
     let other: String
 
     init(options: String = "cache=strict", mountsOther: Bool = true) throws {
         here = try MountFixture(options: nil)
         real = here.top + "/private/real"
-        otherBacking = here.top + "/private/other"
+        let otherBacking = here.top + "/private/other"
         other = here.top + "/other"
         for path in [real, otherBacking, other] { mkdir(path, 0o755) }
         for path in [here.backing, otherBacking] {
@@ -27,14 +27,7 @@ final class TwoHosts {
         }
         try here.mount(options)
         guard mountsOther else { return }
-        let result = try Spawn.run([MountTesting.program("aclfs"), "mount", "-o", options, otherBacking, other])
-        guard result.status == 0 else { throw FixtureError("the second mount: \(result)") }
-    }
-
-    deinit {
-        _ = try? here.unmount()
-        if MountFixture.isMounted(other) { _ = try? Spawn.run([MountTesting.program("aclfs"), "unmount", other]) }
-        for path in [other, here.backing, otherBacking] where MountFixture.isMounted(path) { _ = try? Spawn.run(["umount", "-l", path]) }
+        try here.mount(options, of: otherBacking, at: other)
     }
 
     /// An attribute as the third host sees it; nil if it is not there.

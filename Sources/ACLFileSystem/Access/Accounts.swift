@@ -1,0 +1,19 @@
+import FuseSession
+import Identity
+import MountOptions
+
+extension AccountService {
+    /// The names of accounts for one text, within one deadline. A look-up may block: use it without the metadata lock.
+    func identityNames() -> AccountIdentityNames<TimedAccounts> { AccountIdentityNames(TimedAccounts(self)) }
+}
+
+extension MountOptions {
+    /// The source of membership besides the group list of the calling process; nil if that list decides alone.
+    var directoryGroups: DirectoryGroups? {
+        guard groupSource == .directory else { return nil }
+        // A service of its own: look-ups of names never delay decisions. DirectoryGroups caches, so the service does not.
+        var limits = AccountService.Limits()
+        (limits.lifetime, limits.absenceLifetime) = (0, 0)
+        return DirectoryGroups(AccountService(limits: limits), milliseconds: groupsCache)
+    }
+}

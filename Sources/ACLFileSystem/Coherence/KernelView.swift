@@ -1,0 +1,141 @@
+import Authorization
+import BackingStore
+import FuseSession
+import LinuxSystem
+import MountOptions
+
+/// What the kernel of one mount may answer from its caches (docs/coherence.md). No other type chooses timeouts or sends notifications.
+///
+/// In: "this is exposed", "these facts changed". Out: entries and attributes with their timeouts; caches that are invalidated before the
+/// reply.
+final class KernelView: Sendable {
+    let loader: ObjectLoader
+    let judge: Judge
+    let share: Share
+    let mounts: TreeMounts
+    let handles: HandleTable
+    let cache: KernelCache
+    let mountsBelow = MountsBelow()
+    let notifications = BlockingNotifications()
+    let forgetting = ForgettingQueue()
+    private let clock = Lock<CacheClock?>(nil)
+    private let agreed = Lock<Negotiated?>(nil)
+    /// Random, so that the kernel refuses file handles of an earlier mount (I8).
+    let generation: UInt64
+
+    init(
+        _ loader: ObjectLoader, _ judge: Judge, _ mounts: TreeMounts, _ handles: HandleTable, _ mode: MountOptions.CacheMode,
+        generation: UInt64
+    ) {
+        (self.loader, self.judge, self.mounts, self.handles) = (loader, judge, mounts, handles)
+        share = mounts.share
+        self.generation = generation
+        cache = KernelCache(mode)
+    }
+
+    /// Attaches the notifier. Call once, before the session loop starts.
+    /// - Parameters:
+    ///   - notifier: to this mount's kernel.
+    ///   - device: of the mount, from the mount table; nil if it is not there.
+    func start(_ notifier: Notifier, device: UInt64?) throws(Errno) {
+        cache.attach(notifier)
+        try notifications.start(notifier, loader.nodes, cache)
+        do throws(Errno) {
+            let started = try CacheClock(self, device: device)
+            clock.withLock { $0 = started }
+        } catch {
+            notifications.stop()
+            throw error
+        }
+    }
+
+    /// Applies the cache option. The kernel has said in INIT what it supports.
+    func begin(_ negotiated: Negotiated) {
+        agreed.withLock { $0 = negotiated }
+        cache.begin(hasEpoch: negotiated.epoch)
+    }
+
+    /// Whether the kernel leaves the clearing of set-id bits to the daemon (FUSE_HANDLE_KILLPRIV_V2).
+    var leavesSetIDToDaemon: Bool { agreed.withLock { $0?.killPriv2 ?? true } }
+
+    /// Ends the threads. The mount is gone.
+    func stop() {
+        clock.withLock { $0.take() }?.stop()
+        notifications.stop()
+    }
+}
+
+// MARK: Invalidating
+
+extension KernelView {
+    /// Invalidates what not every caller may learn any more (R1, R2). Call after a change of an object's facts and before the reply.
+    /// - Parameters:
+    ///   - object: with the facts before the change.
+    ///   - after: the facts after the change; nil if unknown.
+    ///   - repliesWithAttributes: the reply itself brings the kernel the new attributes.
+    func invalidate(_ object: ObjectState, after: ObjectFacts?, repliesWithAttributes: Bool = false) {
+        defer { invalidateElsewhere(object.object) }
+        guard let node = object.node else { return }
+        if isNoLongerUniversal(.search, object, after), node.isDirectory { cache.invalidateEntries(below: node) }
+        if repliesWithAttributes { return }
+        cache.invalidateAttributes(of: node.id)
+        // The kernel runs programs by mode and owner, so it must take them from the next answer.
+        if let after, after.mode == object.facts.mode, after.owner == object.facts.owner, after.group == object.facts.group { return }
+        node.attributeTimeout.invalidate(at: SystemTime.monotonic())
+    }
+
+    /// Whether the rights were universal before a change and are not after it.
+    private func isNoLongerUniversal(_ rights: Rights, _ before: ObjectState, _ after: ObjectFacts?) -> Bool {
+        guard judge.everybodyHolds(rights, on: before) else { return false }
+        guard let after else { return true }
+        return !judge.everybodyHolds(rights, on: after, before.location)
+    }
+
+    /// Invalidates what a rename makes untrue (R2). The kernel moves the entry to the new name, with the timeout that it has.
+    func invalidateMovedName(_ object: ObjectState, from source: ObjectState, to name: UnsafePointer<CChar>, in destination: ObjectState) {
+        invalidateNameElsewhere(in: source, object.object)
+        invalidateNameElsewhere(in: destination, nil)
+        guard let old = source.node, let new = destination.node else { return }
+        // A directory that moves to another zone takes all below it there.
+        if object.location.zone != destination.location.below(name).zone, object.facts.kind == .directory {
+            invalidateView()
+        }
+        if judge.everybodyHolds(.search, on: destination) {
+            cache.move(loader.nodes.node(of: object.object)?.id, from: old, to: name, below: new)
+        } else {
+            cache.invalidateEntries(below: old)
+        }
+    }
+
+    /// Exposes no entries from now on, and invalidates the exposed ones one by one. Until that is done, a revocation still bumps the
+    /// epoch, which may detach a mount that was made a moment ago.
+    func suspendForMountsBelow() {
+        // The lock excludes a request that has read the old timeouts and has not noted its entry yet. Entries of unused listings
+        // count too: the kernel stamps them with the epoch in which it uses the listing.
+        let batch = share.lock.withWriteLock { cache.suspendForMountsBelow(unused: handles.takeUnusedNames()) }
+        batch.map(invalidateOneByOne)
+    }
+
+    /// Invalidates entries that were exposed, or renamed, after the first batch. Call on the clock's thread.
+    func invalidateDeferredEntries() { cache.takeDeferredEntries().map(invalidateOneByOne) }
+
+    private func invalidateOneByOne(_ batch: NamesInFlight.Batch) {
+        let invalidation = BlockingNotifications.EntryInvalidation(
+            isInFlight: { [cache] in cache.isInFlight(batch.ticket) },
+            removesEntry: { [self] name in
+                guard let child = name.child, let node = loader.nodes.find(child) else { return false }
+                // The kernel reuses a directory's entry under any name, so the mark guards it (R7).
+                guard !node.isDirectory else {
+                    node.revalidation.mark()
+                    return false
+                }
+                // A stale answer then meets an entry that no walk finds. A mount on a file would be lost with its entry.
+                guard let parent = loader.nodes.find(name.parent) else { return false }
+                return !name.bytes.withUnsafeBufferPointer { bytes in
+                    bytes.baseAddress.map { mountsBelow.areReached(by: $0, in: parent.object) } ?? true
+                }
+            },
+            whenDone: { [cache] in cache.finish(batch.ticket) })
+        notifications.invalidateEntries(batch.names, invalidation)
+    }
+}

@@ -1,0 +1,188 @@
+import Authorization
+import BackingStore
+import FuseSession
+import LinuxSystem
+import Synchronization
+
+// Entries and attributes with their timeouts (docs/coherence.md): every timeout is chosen in this file. All of it runs with the metadata
+// lock held since the decision.
+
+/// Attributes and their timeout in seconds.
+struct AttributeAnswer {
+    var attributes: ObjectAttributes
+    var validFor: Double
+}
+
+/// The result of a look-up.
+enum LookupAnswer {
+    case found(Entry)
+    /// There is no such name; the timeout of this answer in seconds.
+    case absent(validFor: Double)
+
+    /// There is no such name, and the kernel asks each time.
+    static let absentUncacheable = LookupAnswer.absent(validFor: 0)
+}
+
+extension KernelView {
+    /// Exposes an object under a name, and counts the look-up.
+    /// - Parameters:
+    ///   - child: the object.
+    ///   - name: in `parent`.
+    ///   - isListed: the answer is one to READDIRPLUS.
+    func makeEntry(_ child: ObjectState, named name: UnsafePointer<CChar>, below parent: ObjectState, isListed: Bool = false) -> Entry {
+        let isNew = mayBeUnknownToKernel(child.object)
+        let node = loader.enter(child, named: name, below: parent)
+        return Entry(
+            node: node.id, generation: generation, attributes: attributes(of: child),
+            attributesValidFor: isNew || hasSeveralNames(child) ? prepareUncacheable(child, of: node) : prepareCacheable(child, of: node),
+            entryValidFor: entryTimeout(node, child.status, named: name, below: parent, isListed: isListed))
+    }
+
+    /// Sets the timeout of an entry's attributes to 0, after a change since the entry was made.
+    func makeAttributesUncacheable(in entry: inout Entry) { entry.attributesValidFor = 0 }
+
+    /// The entry of an object without a name, with timeouts of 0; counts the look-up.
+    func makeUnnamedEntry(_ object: ObjectState, in directory: ObjectState) -> Entry {
+        let node = loader.enter(object, named: nil, below: directory)
+        return Entry(node: node.id, generation: generation, attributes: attributes(of: object))
+    }
+
+    /// The timeout of an entry in seconds. It is 0 unless every caller may search the directory; 0 for a special file that the gate
+    /// guards; 0 for a directory that a stale answer could bring back (R7).
+    private func entryTimeout(
+        _ node: Node, _ status: FileStatus, named name: UnsafePointer<CChar>, below parent: ObjectState, isListed: Bool
+    ) -> Double {
+        guard let directory = parent.node, cache.timeouts.entry > 0, judge.everybodyHolds(.search, on: parent),
+            judge.gate.rights(behind: node.object.kind) == nil
+        else {
+            if node.isDirectory {
+                node.revalidation.mark()
+                cache.invalidateOldTimeout(of: node)
+            } else {
+                cache.noteUncacheableEntry(node)
+            }
+            return 0
+        }
+        if node.isDirectory, node.revalidation.isPossible {
+            if forgetting.add(node, name, in: directory.id) { cache.wakeClock() }
+            return 0
+        }
+        let child = NamedChild(node: node, isOnOtherMount: status.mountID != parent.status.mountID)
+        return cache.expose(name, child, below: directory, at: parent.status.ctime, isListed: isListed) { ctimeTellsEveryChange(parent) }
+    }
+
+    /// The timeout of the answer that there is no such name, in seconds.
+    func absenceTimeout(of name: UnsafePointer<CChar>, below parent: ObjectState) -> Double {
+        guard let directory = parent.node, judge.everybodyHolds(.search, on: parent) else { return 0 }
+        return cache.expose(name, nil, below: directory, at: parent.status.ctime) { ctimeTellsEveryChange(parent) }
+    }
+
+    /// Whether every later change of a directory moves its ctime, and the facts that were judged belong to the present one. On a
+    /// confined mount the zones decide as well, and no ctime tells of them.
+    private func ctimeTellsEveryChange(_ directory: ObjectState) -> Bool {
+        loader.view == nil && Self.isSettled(directory.status.ctime) && loader.tree.isCurrent(directory.object, directory.status)
+    }
+
+    /// Whether the last change is complete: a file system moves the ctime first, and may wait for its journal before the name changes.
+    private static func isSettled(_ ctime: Timespec) -> Bool {
+        let longestChange: Int64 = 10
+        return ctime.nsec != 0 && SystemTime.now().sec - ctime.sec > longestChange
+    }
+
+    /// Whether the ctimes of these directories are unchanged (docs/coherence.md "When time alone is no reason").
+    func areUnchanged(_ directories: ExposedDirectories) -> Bool {
+        // Beyond this deadline a bump is cheaper.
+        let end = SystemTime.monotonic() + 20_000_000
+        return directories.all.allSatisfy { seen in
+            guard SystemTime.monotonic() < end, let descriptor = loader.tree.openDescriptor(of: seen.directory.object),
+                let status = try? Syscall.statx(descriptor.rawValue)
+            else { return false }
+            return status.ctime == seen.ctime
+        }
+    }
+
+    /// The attributes of an object, with a timeout if every caller may see them.
+    func cacheableAttributes(of object: ObjectState) -> AttributeAnswer {
+        let timeout = object.node.map { prepareCacheable(object, of: $0) }
+        return AttributeAnswer(attributes: attributes(of: object), validFor: timeout ?? 0)
+    }
+
+    /// The attributes that answer a SETATTR.
+    func attributesAfterChange(of object: ObjectState) -> AttributeAnswer {
+        let timeout = everybodyReads(object) && kernelLearnsChanges(of: object) ? cache.timeoutOfChangedAttributes : 0
+        // The kernel takes these with their timeout, even if attributes were invalidated meanwhile.
+        object.node?.attributeTimeout.replace(seconds: timeout, at: SystemTime.monotonic())
+        return AttributeAnswer(attributes: attributes(of: object), validFor: timeout)
+    }
+
+    /// The attributes with a timeout of 0: the kernel asks by itself, through an open file, for any caller.
+    func uncacheableAttributes(of object: ObjectState) -> AttributeAnswer {
+        if let node = object.node { prepareUncacheable(object, of: node) }
+        return AttributeAnswer(attributes: attributes(of: object), validFor: 0)
+    }
+
+    /// Chooses the timeout of attributes in an answer and prepares the kernel for it.
+    /// - Returns: seconds.
+    private func prepareCacheable(_ object: ObjectState, of node: Node) -> Double {
+        let isForEverybody = everybodyReads(object)
+        let timeout = isForEverybody && kernelLearnsChanges(of: object) ? cache.timeouts.attributes : 0
+        prepareAnswer(object, of: node, timeout: timeout, isForEverybody: isForEverybody)
+        return timeout
+    }
+
+    /// Prepares the kernel for an answer with a timeout of 0.
+    /// - Returns: that timeout.
+    @discardableResult private func prepareUncacheable(_ object: ObjectState, of node: Node) -> Double {
+        prepareAnswer(object, of: node, timeout: 0, isForEverybody: everybodyReads(object))
+        return 0
+    }
+
+    /// Whether look-ups of the object by different names may race: no lock orders them, so its entries get uncacheable attributes (R12).
+    private func hasSeveralNames(_ object: ObjectState) -> Bool { object.facts.kind != .directory && object.status.nlink > 1 }
+
+    private func everybodyReads(_ object: ObjectState) -> Bool { judge.everybodyHolds([.readAttributes, .readSecurity], on: object) }
+
+    /// Whether the kernel learns of every change of the attributes.
+    private func kernelLearnsChanges(of object: ObjectState) -> Bool {
+        !mayChangeElsewhere(object.object) && !(object.status.isRegular && mayChangeUnseen(object))
+    }
+
+    /// Whether a file's data or times may change while the kernel does not know.
+    private func mayChangeUnseen(_ object: ObjectState) -> Bool {
+        share.writableFiles.times.isTracked(object.object.key)
+            || share.dataPaths.mayChangeUnnoticed(object.object.key, object.descriptor.rawValue)
+    }
+}
+
+extension UnsafePointer<CChar> {
+    /// A copy with its NUL.
+    var copied: [CChar] {
+        var characters: [CChar] = []
+        var cursor = self
+        while cursor.pointee != 0 {
+            characters.append(cursor.pointee)
+            cursor += 1
+        }
+        characters.append(0)
+        return characters
+    }
+}
+
+extension KernelView {
+    func attributes(of object: ObjectState) -> ObjectAttributes {
+        let status = object.status
+        let modification =
+            object.object.kind == .file
+            ? share.writableFiles.times.modification(of: object.object.key, status, object.descriptor.rawValue) : status.mtime
+        return ObjectAttributes(
+            ino: loader.tree.shownInode(device: status.device, inode: status.inode), mode: status.mode,
+            nlink: status.nlink, uid: status.uid, gid: status.gid, size: status.size, blocks: status.blocks,
+            blksize: status.blksize, rdev: status.rdev, accessTime: Timestamp(status.atime),
+            modificationTime: Timestamp(modification), changeTime: Timestamp(status.ctime),
+            birthTime: status.hasBirthTime ? Timestamp(status.btime) : nil)
+    }
+}
+
+extension Timestamp {
+    init(_ time: Timespec) { self.init(seconds: time.sec, nanoseconds: time.nsec) }
+}

@@ -1,0 +1,43 @@
+import BackingStore
+import SandboxPolicy
+
+/// What is known of the location of one node.
+struct NodeLocation {
+    struct Name {
+        var parent: BackingObject
+        var name: [UInt8]
+
+        func isThis(_ name: [UInt8], in parent: BackingObject) -> Bool {
+            // If one tree lies in the other, only one of them has a file handle for the inner root. So keys are compared without
+            // it.
+            self.name == name && self.parent.key.device == parent.key.device
+                && self.parent.key.inode == parent.key.inode
+        }
+    }
+
+    /// The zone of a node, and until when it counts.
+    struct CachedZone {
+        var policy: CompiledPolicy
+        /// The share's count of moved directories when the zone was found.
+        var moves: UInt64
+        /// Monotonic nanoseconds.
+        var expiry: UInt64
+        var zone: ZoneID?
+    }
+
+    /// The names of a file in this zone. Empty for a directory.
+    var names: [Name] = []
+    /// The last name, or for a file without a name the directory in which it was made.
+    var last: Name?
+    var cachedZone: CachedZone?
+
+    /// Further names replace the oldest. A file whose names are all unknown is denied until the next look-up.
+    static let mostNames = 16
+
+    mutating func add(_ name: Name) {
+        last = name
+        if names.contains(where: { $0.isThis(name.name, in: name.parent) }) { return }
+        if names.count == Self.mostNames { names.removeFirst() }
+        names.append(name)
+    }
+}

@@ -1,0 +1,111 @@
+import ACLFormats
+import Authorization
+import BackingStore
+import Identity
+import LinuxSystem
+
+/// A question about one operation. Paths are names from the mount's root; no name means the root itself.
+public struct ExplainRequest: Sendable {
+    public var asked: AskedOperation
+    public var path: [[UInt8]]
+    public var secondPath: [[UInt8]]?
+
+    public init(_ asked: AskedOperation, path: [[UInt8]], secondPath: [[UInt8]]? = nil) {
+        (self.asked, self.path, self.secondPath) = (asked, path, secondPath)
+    }
+}
+
+/// Answers what would be decided, by the functions that decide. It changes neither the node table nor the kernel's caches.
+public struct Explainer: Sendable {
+    let loader: ObjectLoader
+    let judge: Judge
+    let share: Share
+    let accounts: AccountService
+
+    /// Decides as the operation would, with an observer that records the reasons.
+    /// - Parameters:
+    ///   - request: the operation and its paths.
+    ///   - credential: of the subject.
+    /// - Returns: each step of the decision.
+    /// - Throws: if a path cannot be resolved.
+    public func explain(
+        _ request: ExplainRequest, credential: some Credential
+    ) throws(ControlFailure) -> Explanation {
+        let run = try judged(request, credential: credential)
+        return run.explanation(names: accounts.identityNames())
+    }
+
+    private func judged<C: Credential>(
+        _ request: ExplainRequest, credential: C
+    ) throws(ControlFailure) -> ExplainRun<C> {
+        var run = ExplainRun(explainer: self, credential: credential)
+        do throws(Errno) {
+            try share.lock.withReadLock { () throws(Errno) in try run.judge(request) }
+        } catch { throw ControlFailure(error, run.failure) }
+        return run
+    }
+
+    /// The answer if the sandbox denies the search on the path. It denies that to every caller of this mount, and reveals nothing about what
+    /// the path leads to (docs/sandbox-zones.md Z5), so any client may read the answer.
+    /// - Returns: nil if the search is allowed, or denied by another rule.
+    func closedBySandbox(_ request: ExplainRequest, credential: some Credential) -> Explanation? {
+        guard loader.view != nil, let run = try? judged(request, credential: credential), run.isClosedBySandbox else { return nil }
+        var explanation = run.explanation(names: accounts.identityNames())
+        explanation.steps = explanation.steps.suffix(1)
+        explanation.considered = []
+        explanation.notes = ["the sandbox refuses this to whoever comes through this mount"]
+        return explanation
+    }
+
+    /// Whether the subject may search all directories that lead to a name.
+    func mayReach(_ path: [[UInt8]], credential: some Credential) -> Bool {
+        if path.isEmpty { return true }
+        var run = ExplainRun(explainer: self, credential: credential)
+        return share.lock.withReadLock { run.walk(path) }
+    }
+
+    /// Decides every right on an object by itself, after the search on the path.
+    /// - Parameters:
+    ///   - path: names from the mount's root.
+    ///   - credential: of the subject.
+    /// - Returns: one explanation for each right; a single one if the search is denied.
+    /// - Throws: if the path cannot be resolved.
+    public func effective(
+        _ path: [[UInt8]], credential: some Credential
+    ) throws(ControlFailure) -> [Explanation] {
+        var answers: [Explanation] = []
+        for name in RightName.all {
+            let request = ExplainRequest(.right(name.right), path: path)
+            let run = try judged(request, credential: credential)
+            answers.append(run.explanation(names: accounts.identityNames()))
+            // Every right would get the same answer.
+            if run.isPathClosed { break }
+        }
+        return answers
+    }
+
+    /// Whether the subject may learn what others may do here: by search on the path, then readattr and readsecurity.
+    /// - Parameters:
+    ///   - request: the question about another subject.
+    ///   - credential: of the client that asks.
+    public func mayInspect(_ request: ExplainRequest, credential: some Credential) -> Bool {
+        for path in [request.path, request.secondPath].compactMap({ $0 }) {
+            var paths = [path]
+            if request.asked.asksDirectory || request.asked.call?.takesSecondPath == true {
+                paths.append(Array(path.dropLast()))
+            }
+            for checked in paths {
+                do {
+                    if try !explain(ExplainRequest(.call(.stat), path: checked), credential: credential).isAllowed {
+                        return false
+                    }
+                } catch {
+                    // A name that is created or replaced need not exist: its directory is checked.
+                    let mayMiss = request.asked.call?.creates == true || request.asked.call?.takesSecondPath == true
+                    if error.errno != .noent || !mayMiss || checked.count < path.count { return false }
+                }
+            }
+        }
+        return true
+    }
+}

@@ -1,0 +1,396 @@
+import ControlProtocol
+import FuseSession
+import LinuxSystem
+import MountOptions
+import Synchronization
+
+/// What the kernel of one connection may answer by itself, and how that is invalidated (docs/coherence.md). It counts epochs as the
+/// kernel does and marks each exposure with one: a bump is sent only if an entry below the directory is exposed since the last
+/// bump.
+final class KernelCache: Sendable {
+    /// Why no entries (and with `severalMounts` no attributes) are cacheable at present, whatever the option says.
+    struct Suspension: OptionSet, Sendable {
+        let rawValue: UInt8
+        /// Something is mounted below this mount, and a bump would detach it.
+        static let mountsBelow = Suspension(rawValue: 1)
+        /// Another connection is about to expose the same objects. Earlier exposures are being invalidated.
+        static let severalMounts = Suspension(rawValue: 2)
+        /// Exposures under another policy are being invalidated.
+        static let policyChange = Suspension(rawValue: 4)
+    }
+
+    private let state: Lock<KernelCacheState>
+    let forgets = ForgetWaits()
+    private let mode: MountOptions.CacheMode
+    /// A generic container wraps a bare closure anew at each access, a structure not.
+    private struct Alarm {
+        var wake: (@Sendable () -> Void)?
+    }
+
+    /// Called when a deadline is earlier than the clock thread knows.
+    private let alarm = Lock(Alarm())
+
+    init(_ mode: MountOptions.CacheMode) {
+        self.mode = mode
+        state = Lock(KernelCacheState(forgets: forgets))
+    }
+
+    /// Attaches the notifier. Call once, before the session loop starts.
+    func attach(_ notifier: Notifier) { state.withLock { $0.notifier = notifier } }
+
+    func onEarlierDeadline(_ body: @escaping @Sendable () -> Void) { alarm.withLock { $0.wake = body } }
+
+    func wakeClock() { alarm.withLock { $0.wake }?() }
+
+    /// Changes the state, and wakes the clock thread if a deadline became earlier.
+    private func change<Result>(_ body: (inout KernelCacheState) -> Result) -> Result {
+        let (result, hasEarlierDeadline) = state.withLock { state in
+            let result = body(&state)
+            defer { state.hasEarlierDeadline = false }
+            return (result, state.hasEarlierDeadline)
+        }
+        if hasEarlierDeadline { wakeClock() }
+        return result
+    }
+
+    /// Begins to expose entries and attributes, by the option.
+    func begin(hasEpoch: Bool) {
+        state.withLock { state in
+            state.hasEpoch = hasEpoch
+            state.allowed = CacheTimeouts(mode, hasEpoch: hasEpoch)
+        }
+    }
+
+    /// Defers bumps without a revocation until the clock thread has read the mount table.
+    func watchMountTable(_ changes: MountTableChanges) { state.withLock { $0.mountTable = changes } }
+
+    /// Called by the clock thread right before it reads the mount table.
+    func beginMountTableRead() { state.withLock { $0.mountTable?.beginRead() } }
+
+    func endMountTableRead() { state.withLock { $0.mountTable?.endRead() } }
+
+    /// Whether the clock thread must read the mount table first.
+    var isMountTableReadDue: Bool { state.withLock { $0.mountTable?.isReadDue ?? false } }
+
+    /// Whether entries may be invalidated singly: not if something may be mounted below, which that would detach. If the mount table
+    /// has changed, wakes the clock thread to read it.
+    func confirmMayInvalidate() -> Bool { change { $0.confirmMountTable() && !$0.suspension.contains(.mountsBelow) } }
+
+    /// Whether the mount table is read, and no invalidation is in flight. If the table has changed, wakes the clock thread to read
+    /// it.
+    func confirmInvalidated() -> Bool { change { $0.confirmMountTable() && $0.inFlight.isEmpty } }
+
+    /// The timeouts that count at present.
+    var timeouts: CacheTimeouts { state.withLock { $0.timeouts } }
+
+    /// Seconds for the attributes in replies to SETATTR. Kernels without the epoch apply them even after an invalidation (R12).
+    var timeoutOfChangedAttributes: Double { state.withLock { $0.hasEpoch ? $0.timeouts.attributes : 0 } }
+
+    /// For `aclfs status`: the timeouts, why they are shorter than the option says, and the number of bumps.
+    var status: StatusAnswer.Cache {
+        state.withLock { state in
+            var reasons: [String] = []
+            if state.suspension.contains(.mountsBelow) { reasons.append("a mount stands below") }
+            if state.suspension.contains(.severalMounts) { reasons.append("another mount is being added") }
+            if state.suspension.contains(.policyChange) { reasons.append("grants are changing") }
+            if !state.inFlight.isEmpty { reasons.append("names are being taken back") }
+            return .init(
+                entryTimeout: Int64(state.timeouts.entry), attributeTimeout: Int64(state.timeouts.attributes), suspended: reasons,
+                epochBumps: state.bumps)
+        }
+    }
+}
+
+// MARK: Exposure
+
+extension KernelCache {
+    /// Notes that an entry was answered uncacheable.
+    func noteUncacheableEntry(_ node: Node) {
+        state.withLock { state in
+            guard state.hasEpoch, state.allowed.entry > 0 else { return }
+            node.lastUncacheable.store(state.bumps + 1, ordering: .relaxed)
+        }
+    }
+
+    /// Whether the kernel looks up a directory although its entry was answered with a timeout since the last bump.
+    func isUnexpectedLookup(_ directory: Node) -> Bool {
+        let last = directory.lastCacheable.load(ordering: .relaxed)
+        return last != 0 && state.withLock { $0.timeouts.entry > 0 && $0.isUnexpectedLookup(last) }
+    }
+
+    /// Exposes an entry. The caller knows that `search` on the parent is universal, and holds the metadata lock. So a change of
+    /// that comes after the mark that is set here.
+    /// - Parameters:
+    ///   - ctime: of the parent, from before its facts were read and the name was looked up.
+    ///   - isListed: by a listing, for which the kernel holds the directory's lock.
+    ///   - stampsEveryChange: whether each later change of the parent will have another ctime.
+    /// - Returns: the timeout in seconds; 0: uncacheable.
+    func expose(
+        _ name: UnsafePointer<CChar>, _ child: NamedChild?, below parent: Node, at ctime: Timespec, isListed: Bool = false,
+        stampsEveryChange: () -> Bool
+    ) -> Double {
+        change { state in
+            guard state.suspension.isEmpty, state.allowed.entry > 0 else { return 0.0 }
+            if state.exposed.isFull, state.hasEpoch {
+                guard state.confirmMountTable() else { return 0 }
+                state.bump()
+            }
+            if state.hasEpoch {
+                if let child, !state.admitToCache(child.node, isListed: isListed) { return 0 }
+                state.exposed.append(name, child?.node.id, in: parent.id)
+                if child?.isOnOtherMount == true { state.directories.markUncertain() }
+                let isFirst = parent.lastExposure.load(ordering: .relaxed) < state.epoch
+                parent.lastExposure.store(state.epoch, ordering: .relaxed)
+                state.directories.note(parent, at: ctime, isFirst: isFirst, stampsEveryChange: stampsEveryChange)
+                state.schedulePeriodicBump()
+            }
+            return state.allowed.entry
+        }
+    }
+}
+
+extension KernelCache {
+    /// Whether a listing may have objects: not if more would be unused than can be invalidated singly in short time.
+    var mayShowObjects: Bool {
+        state.withLock { $0.timeouts.entry > 0 && $0.unusedBytes < UnusedListing.capacity }
+    }
+
+    /// Notes that a listing is about to be made.
+    /// - Returns: the epoch.
+    func beginListing(of directory: Node) -> UInt64 {
+        state.withLock { state in
+            directory.unusedListings.add(1, ordering: .sequentiallyConsistent)
+            state.unusedListings += 1
+            return state.epoch
+        }
+    }
+
+    func noteUnused(bytes: Int) { state.withLock { $0.unusedBytes += bytes } }
+
+    /// Notes that the kernel has used a listing. The kernel stamps the entries with the epoch of that moment, which may be later
+    /// than that of the listing.
+    /// - Parameters:
+    ///   - names: the entries in the listing.
+    ///   - epoch: in which the listing was begun.
+    ///   - isInvalidated: a suspension has invalidated these entries singly.
+    func markListingUsed(of directory: Node, showing names: ExposedEntries, since epoch: UInt64, isInvalidated: Bool) {
+        change { state in
+            directory.unusedListings.subtract(1, ordering: .sequentiallyConsistent)
+            state.unusedListings -= 1
+            state.unusedBytes -= names.size
+            guard !names.isEmpty else { return }
+            // All invalidations are complete, and these entries were among them.
+            if isInvalidated, state.suspension.contains(.mountsBelow), state.inFlight.isEmpty { return }
+            if state.hasEpoch, epoch < state.epoch {
+                guard !state.exposed.isFull else { return state.bump() }
+                state.exposed.append(names)
+                state.markUncertainAndScheduleBump()
+                // No bump ends their epoch, and they were in no batch that is being invalidated.
+                if state.suspension.contains(.mountsBelow) { state.deferInvalidation(names) }
+            }
+            directory.lastExposure.store(state.epoch, ordering: .relaxed)
+        }
+    }
+
+    /// Notes that an exposed entry has moved to another name.
+    func move(_ child: NodeID?, from source: Node, to name: UnsafePointer<CChar>, below destination: Node) {
+        change { state in
+            let isListed = source.unusedListings.load(ordering: .sequentiallyConsistent) > 0
+            guard state.hasEpoch, state.isAnythingExposed, isListed || source.lastExposure.load(ordering: .relaxed) >= state.epoch else {
+                return
+            }
+            // The bump invalidates it under every name.
+            guard !state.exposed.isFull else { return state.bump() }
+            state.exposed.append(name, child, in: destination.id)
+            if state.suspension.contains(.mountsBelow) {
+                // The entry may have moved before the invalidation of its old name.
+                var names = ExposedEntries()
+                names.append(name, child, in: destination.id)
+                state.deferInvalidation(names)
+            }
+            destination.lastExposure.store(state.epoch, ordering: .relaxed)
+            // Both directories have changed.
+            state.directories.markUncertain()
+        }
+    }
+}
+
+// MARK: Invalidation
+
+extension KernelCache {
+    /// Bumps the epoch if an entry below this directory is exposed. Call it after the change and before the reply (R1, R2). It
+    /// takes no lock of the kernel.
+    func invalidateEntries(below directory: Node) {
+        change { state in
+            let isListed = directory.unusedListings.load(ordering: .sequentiallyConsistent) > 0
+            guard state.isAnythingExposed, isListed || directory.lastExposure.load(ordering: .relaxed) >= state.epoch else { return }
+            state.bump()
+            if state.deferred.add(after: SystemTime.monotonic()) { state.hasEarlierDeadline = true }
+        }
+    }
+
+    /// Call it before a directory's entry is answered uncacheable below a directory without universal `search`. The bump makes the
+    /// stamp of a reused entry stale before the kernel stores it (docs/coherence.md "Two stores"). Once is enough, because the old
+    /// timeout is then gone.
+    func invalidateOldTimeout(of directory: Node) {
+        guard directory.lastCacheable.exchange(0, ordering: .relaxed) != 0 else { return }
+        change { state in
+            // Entries are invalidated singly at present, and a bump would detach mounts.
+            guard !state.suspension.contains(.mountsBelow) else { return }
+            state.bump()
+            if state.deferred.add(after: SystemTime.monotonic()) { state.hasEarlierDeadline = true }
+        }
+    }
+
+    /// Bumps the epoch if any entry is exposed.
+    func invalidateAllEntries() {
+        change { state in
+            if state.isAnythingExposed { state.bump() }
+        }
+    }
+
+    /// Invalidates the attributes of a node. Call it after the change and before the reply (R11). It takes no lock of the kernel.
+    func invalidateAttributes(of node: NodeID) {
+        let notifier = state.withLock { $0.notifier }
+        notifier?.invalidateAttributes(of: node)
+    }
+
+    /// As `invalidateAttributes`.
+    /// - Returns: false if the kernel does not know the node yet.
+    func invalidateKnownAttributes(of node: NodeID) -> Bool {
+        let notifier = state.withLock { $0.notifier }
+        return notifier?.invalidateAttributes(of: node) != Errno.noent.rawValue
+    }
+
+    /// Asks the clock thread for a bump. It bumps unless that would detach a mount.
+    func requestBump() {
+        change { state in
+            guard state.hasEpoch, state.allowed.entry > 0 else { return }
+            state.requestedBump = SystemTime.monotonic()
+            state.hasEarlierDeadline = true
+        }
+    }
+
+    /// Bumps because an object has changed before the kernel took the reply that tells of it. Without exposed entries the kernel looks
+    /// it up again.
+    func invalidateUnknown() {
+        change { state in
+            if state.isAnythingExposed { state.bump() }
+        }
+    }
+
+    /// Makes entries uncacheable.
+    func suspend(_ reason: Suspension) { state.withLock { _ = $0.suspension.insert(reason) } }
+
+    /// Makes entries uncacheable because something is mounted below.
+    /// - Parameter unused: the entries of listings that the kernel has not used yet.
+    /// - Returns: the entries to invalidate singly before `finish`; nil if the suspension was in force already.
+    func suspendForMountsBelow(unused: ExposedEntries) -> NamesInFlight.Batch? {
+        change { state in
+            guard state.suspension.insert(.mountsBelow).inserted else { return nil }
+            var names = state.exposed
+            names.append(unused)
+            state.hasEarlierDeadline = true
+            return state.inFlight.begin(names, at: SystemTime.monotonic())
+        }
+    }
+
+    /// All exposed entries.
+    var exposedEntries: ExposedEntries { state.withLock { $0.exposed } }
+
+    /// Takes entries that were exposed or moved meanwhile, to be invalidated singly, by a thread that answers no requests.
+    func takeDeferredEntries() -> NamesInFlight.Batch? {
+        state.withLock { state in
+            defer { state.deferredBatch = nil }
+            return state.deferredBatch
+        }
+    }
+
+    func isInFlight(_ ticket: NamesInFlight.Ticket) -> Bool { state.withLock { $0.inFlight.contains(ticket) } }
+
+    /// Notes that a batch is invalidated. After the last one, changes need no bump until an entry is exposed again.
+    func finish(_ ticket: NamesInFlight.Ticket) {
+        change { state in
+            guard state.inFlight.end(ticket), state.inFlight.isEmpty, !state.suspension.isEmpty else { return }
+            state.beginEpoch()
+            state.deferred = DeferredBumps()
+        }
+    }
+
+    /// Ends a suspension. A bump precedes the next exposure: the kernel may look up uncacheable or singly invalidated entries
+    /// without a lock, and only a bump makes their stale replies ineffective.
+    func resume(_ reason: Suspension) {
+        change { state in
+            if reason == .mountsBelow, state.suspension.contains(reason), !state.confirmMountTable() { return }
+            guard state.suspension.remove(reason) != nil, state.suspension.isEmpty else { return }
+            state.inFlight.removeAll()
+            state.deferredBatch = nil
+            if state.allowed.entry > 0 { state.bump() }
+        }
+    }
+}
+
+// MARK: Deadlines
+
+extension KernelCache {
+    /// The earliest deadline of a bump, in monotonic nanoseconds; nil: none.
+    var nextDeadline: UInt64? {
+        state.withLock { state in
+            let batch: UInt64? = state.deferredBatch == nil ? nil : 0
+            return [batch, state.periodicBump, state.requestedBump, state.deferred.next, state.inFlightDeadline].compactMap { $0 }.min()
+        }
+    }
+
+    /// Notes a change that no ctime shows. The next periodic bump is then not left out.
+    func markEntriesUncertain() {
+        state.withLock { state in
+            if !state.exposed.isEmpty { state.directories.markUncertain() }
+        }
+    }
+
+    /// Bumps if a deadline has passed. A deferred bump after a revocation is never left out; a periodic bump is, if no directory
+    /// has changed (docs/coherence.md "When time alone is no reason").
+    /// - Parameters:
+    ///   - now: monotonic nanoseconds.
+    ///   - areUnchanged: reads the ctimes of the directories; called without a lock.
+    func tick(_ now: UInt64, areUnchanged: (ExposedDirectories) -> Bool) {
+        let unconfirmed = state.withLock { state -> (ExposedDirectories, epoch: UInt64)? in
+            if let end = state.inFlightDeadline, end <= now {
+                state.inFlight.restart(at: now)
+                state.bump()
+                return nil
+            }
+            // Otherwise the clock thread first reads the mount table and calls again.
+            guard state.isBumpDue(now), state.confirmMountTable() else { return nil }
+            // Also without exposed entries: a deferred bump ends entries that the daemon does not know of.
+            if state.deferred.take(now), !state.suspension.contains(.mountsBelow) {
+                state.bump()
+                return nil
+            }
+            if let due = state.requestedBump, due <= now {
+                state.requestedBump = nil
+                if state.suspension.isEmpty {
+                    state.bump()
+                    return nil
+                }
+            }
+            guard state.periodicBump.map({ $0 <= now }) ?? false, state.confirmBump() else { return nil }
+            guard let period = state.allowed.period, state.mayExtend(now, period) else {
+                state.bump()
+                return nil
+            }
+            return (state.directories, state.epoch)
+        }
+        guard let unconfirmed else { return }
+        let areUnchanged = areUnchanged(unconfirmed.0)
+        state.withLock { state in
+            guard state.epoch == unconfirmed.epoch, state.confirmBump() else { return }
+            if areUnchanged, let period = state.allowed.period, state.mayExtend(now, period) {
+                state.directories.noteUnchanged()
+                state.periodicBump = now + period * 1_000_000
+            } else if state.confirmMountTable() {
+                state.bump()
+            }
+        }
+    }
+}

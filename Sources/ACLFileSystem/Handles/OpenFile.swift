@@ -1,0 +1,84 @@
+import Authorization
+import BackingStore
+import FuseSession
+import LinuxSystem
+import Synchronization
+
+/// An open file, with what was granted at the open.
+final class OpenFile: Sendable {
+    let node: Node
+    /// O_PATH.
+    let pathDescriptor: SharedDescriptor
+    /// How its data travels, the same as for other handles of the object.
+    let dataPath: DataPathReference
+    let isReadable: Bool
+    let isWritable: Bool
+    /// Only `append` was granted, or the object was append-only. The handle may add bytes at the end and change none.
+    let isAppendOnly: Bool
+    var mode: HandleMode {
+        var mode: HandleMode = isReadable ? .readable : []
+        if isWritable { mode.insert(.writable) }
+        if isAppendOnly { mode.insert(.appendOnly) }
+        return mode
+    }
+    /// What is known of the file's gaps, while this handle can write.
+    var writableFile: WritableFile? { additions.withLock { $0.writableFile } }
+    /// Opened with the handle. nil for a handle that only reads and whose data bypasses the daemon.
+    private let opened: SharedDescriptor?
+    private let times: AccessTimes
+    private let additions = Lock(Additions())
+    private let charge: HandleQuota.Charge
+    var openedBy: UInt32 { charge.uid }
+
+    /// What the handle gets after the open was granted.
+    private struct Additions {
+        var writableFile: WritableFile?
+        var descriptor: SharedDescriptor?
+        /// Opened with O_APPEND at the first use; offsets have no effect on it.
+        var appender: (SharedDescriptor, HandleQuota.Charge)?
+    }
+
+    init(
+        node: Node, pathDescriptor: SharedDescriptor, descriptor: SharedDescriptor?, _ times: AccessTimes, _ charge: HandleQuota.Charge,
+        _ dataPath: DataPathReference, isReadable: Bool, isWritable: Bool, isAppendOnly: Bool
+    ) {
+        (self.node, self.pathDescriptor, self.charge, self.dataPath) = (node, pathDescriptor, charge, dataPath)
+        (opened, self.times) = (descriptor, times)
+        self.isReadable = isReadable
+        self.isWritable = isWritable
+        self.isAppendOnly = isAppendOnly
+    }
+
+    /// Call it before the handle is in the table.
+    func attach(_ writableFile: WritableFile?) { additions.withLock { $0.writableFile = writableFile } }
+
+    /// A descriptor of the backing file with the access mode of the handle.
+    func descriptor() throws(Errno) -> SharedDescriptor {
+        if let opened { return opened }
+        return try additions.withLock { additions throws(Errno) in
+            if let descriptor = additions.descriptor { return descriptor }
+            let descriptor = SharedDescriptor(
+                try times.open(
+                    pathDescriptor.rawValue, OpenFlag.readOnly | OpenFlag.nonBlock | OpenFlag.noControllingTerminal))
+            additions.descriptor = descriptor
+            return descriptor
+        }
+    }
+
+    /// Performs O_TRUNC, which a handle that only reads may ask for too.
+    func truncate() throws(Errno) {
+        if isWritable, let opened { return try Syscall.ftruncate(opened.rawValue, size: 0) }
+        try Syscall.truncate(pathDescriptor.rawValue, size: 0)
+    }
+
+    func appendingDescriptor() throws(Errno) -> SharedDescriptor {
+        try additions.withLock { additions throws(Errno) in
+            if let appender = additions.appender { return appender.0 }
+            let secondCharge = try charge.chargeAnother()
+            let descriptor = SharedDescriptor(
+                try Syscall.reopen(pathDescriptor.rawValue, OpenFlag.writeOnly | OpenFlag.append))
+            additions.appender = (descriptor, secondCharge)
+            return descriptor
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import ACLFormats
+import Authorization
+import BackingStore
+import FuseSession
+import LinuxSystem
+import MountOptions
+
+// "Exclude from backup": three attributes and the flag UF_NODUMP are one state. Any of them that is stored excludes the object, and a
+// caller that reads another one gets a derived value (docs/decisions/0011-one-mark-is-enough.md).
+
+/// The marks that are stored on one object.
+struct BackupMarks {
+    var flag: Bool
+    var stored: [BackupMark: [UInt8]] = [:]
+
+    /// The stored attributes whose value excludes; another value, such as `true`, has no effect.
+    var excluding: [BackupMark] { BackupMark.allCases.filter { stored[$0].map($0.excludes) ?? false } }
+    var isExcluded: Bool { flag || !excluding.isEmpty }
+
+    func value(of mark: BackupMark) -> [UInt8]? {
+        guard isExcluded else { return stored[mark] }
+        // A stored value is returned as it is, so that copies are equal.
+        if let value = stored[mark], mark.excludes(value) { return value }
+        return mark.value
+    }
+
+    /// The marks that `listxattr` lists. Not all that can be read: a copying program removes what its source does not list, so an object
+    /// with one stored mark must list that one only.
+    var listed: [BackupMark] {
+        let all = BackupMark.allCases.filter { stored[$0] != nil }
+        return isExcluded && excluding.isEmpty ? Array(Set(all + [.excludeItem])) : all
+    }
+}
+
+extension ObjectFacts {
+    /// The kernel permits `user.*` on these kinds alone.
+    fileprivate var takesUserAttributes: Bool { kind == .file || kind == .directory }
+}
+
+extension MetadataChanges {
+    private func backupMarks(_ object: ObjectState) throws(Errno) -> BackupMarks {
+        var marks = BackupMarks(flag: object.facts.flags.contains(.noDump))
+        guard object.facts.takesUserAttributes else { return marks }
+        for mark in BackupMark.allCases {
+            do throws(Errno) {
+                marks.stored[mark] = try mark.storedName.withCString { (name) throws(Errno) in
+                    try Syscall.getxattr(.any(object.descriptor.rawValue), name)
+                }
+            } catch {
+                if error != .nodata, error != .opnotsupp { throw error }
+            }
+        }
+        return marks
+    }
+
+    /// The flags that callers read: with UF_NODUMP if any mark excludes the object, or its location in a container does.
+    func visibleFlags(_ object: ObjectState) throws(Errno) -> FileFlags {
+        if object.location.isExcludedFromBackup { return object.facts.flags.union(.noDump) }
+        return try markedFlags(object)
+    }
+
+    /// The flags with UF_NODUMP if any mark excludes the object. What the location adds is left out: an object that is copied or moved
+    /// elsewhere must not keep it.
+    func markedFlags(_ object: ObjectState) throws(Errno) -> FileFlags {
+        let flags = object.facts.flags
+        if flags.contains(.noDump) { return flags }
+        return try backupMarks(object).isExcluded ? flags.union(.noDump) : flags
+    }
+
+    func getBackupMark(_ mark: BackupMark, of object: ObjectState, _ caller: Caller) throws(Errno) -> [UInt8] {
+        try judge.permit(.getXattr, Operands(object: object), caller, about: object)
+        guard let value = try backupMarks(object).value(of: mark) else { throw .nodata }
+        return value
+    }
+
+    /// The names of backup marks for `listxattr`.
+    func listedBackupMarks(_ object: ObjectState) throws(Errno) -> [[UInt8]] {
+        let marks = try backupMarks(object)
+        // The kernel refuses `user.*` on symlinks and special files: listing it there would break copying.
+        let spelling = options.xattrSpelling
+        return marks.listed.flatMap { mark in
+            spelling.listed(mark.storedName).filter {
+                object.facts.takesUserAttributes || !$0.starts(with: "user.".utf8)
+            }
+        }
+    }
+
+    func setBackupMark(
+        _ mark: BackupMark, _ value: UnsafeRawBufferPointer, flags: Int32, of object: ObjectState, _ caller: Caller
+    ) throws(Errno) {
+        try judge.permit(.setXattr(isProtected: false), Operands(object: object), caller, about: object)
+        let isInclusion = mark.includes(Array(value))
+        guard isInclusion || mark.accepts(Array(value)) else { throw .inval }
+        let marks = try backupMarks(object)
+        let isThere = marks.value(of: mark) != nil
+        if isThere, flags == XattrFlag.create { throw .exist }
+        if !isThere, flags == XattrFlag.replace { throw .nodata }
+        if isInclusion { return try removeMarks(marks, of: object, caller) }
+        if object.facts.takesUserAttributes {
+            do throws(Errno) { return try storeXattr(mark.storedName, value, 0, object, caller) } catch {
+                // A backing file system without user attributes may still store the record.
+                if error != .opnotsupp { throw error }
+            }
+        }
+        if !marks.flag { try setNoDump(true, on: object, caller) }
+    }
+
+    /// Removing one mark removes all. It is no error if none excludes: a copying program removes the listed marks one after the other, and
+    /// the first removal has removed the rest.
+    func removeBackupMark(_ mark: BackupMark, of object: ObjectState, _ caller: Caller) throws(Errno) {
+        try judge.permit(.removeXattr(isProtected: false), Operands(object: object), caller, about: object)
+        let marks = try backupMarks(object)
+        try removeMarks(marks, of: object, caller)
+        if marks.stored[mark] != nil, !marks.excluding.contains(mark) { try removeXattr(mark.storedName, object) }
+    }
+
+    /// Removes all marks. The object stays excluded until the last one is removed, even after a failure.
+    private func removeMarks(_ marks: BackupMarks, of object: ObjectState, _ caller: Caller) throws(Errno) {
+        if marks.flag { try setNoDump(false, on: object, caller) }
+        for mark in marks.excluding { try removeXattr(mark.storedName, object) }
+    }
+
+    /// Removes the attributes after chflags has cleared UF_NODUMP.
+    func removeStoredMarks(_ object: ObjectState) throws(Errno) {
+        for mark in try backupMarks(object).excluding { try removeXattr(mark.storedName, object) }
+    }
+
+    private func setNoDump(_ isSet: Bool, on object: ObjectState, _ caller: Caller) throws(Errno) {
+        var record = try loader.tree.record(object.descriptor.rawValue)
+        if isSet { record.flags.formUnion(.noDump) } else { record.flags.subtract(.noDump) }
+        try changeRecord(of: object, to: record, after: object.facts, caller)
+    }
+}

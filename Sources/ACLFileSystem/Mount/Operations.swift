@@ -1,0 +1,50 @@
+import BackingStore
+import Identity
+import MountOptions
+
+/// The operations of one mount, by family. Each family receives the owners that it needs and nothing else.
+struct Operations: Sendable {
+    let lookups: LookupOperations
+    let attributes: AttributeOperations
+    let xattrs: XattrOperations
+    let ioctls: IoctlOperations
+    let names: NameOperations
+    let opens: OpenOperations
+    let directories: DirectoryOperations
+    let bytes: DataOperations
+    let gaps: GapReservations
+    let held: HeldCalls
+
+    init(
+        _ kernel: KernelView, _ data: DataPaths, _ handles: HandleTable, _ options: MountOptions, _ accounts: AccountService,
+        _ creationNotes: CreationNotes?
+    ) {
+        let (loader, judge, share) = (kernel.loader, kernel.judge, kernel.share)
+        held = HeldCalls(loader: loader, share: share, backingIDs: data.backingIDs)
+        gaps = GapReservations(
+            loader: loader, kernel: kernel, held: held, share: share, handles: handles, options: options,
+            backingIDs: data.backingIDs)
+        lookups = LookupOperations(
+            loader: loader, judge: judge, kernel: kernel, held: held, share: share, backingIDs: data.backingIDs)
+        let metadata = MetadataChanges(
+            loader: loader, judge: judge, kernel: kernel, held: held, share: share, handles: handles, options: options)
+        attributes = AttributeOperations(
+            loader: loader, judge: judge, kernel: kernel, held: held, share: share, gaps: gaps, metadata: metadata, handles: handles,
+            accessTimes: data.accessTimes)
+        xattrs = XattrOperations(
+            loader: loader, judge: judge, kernel: kernel, held: held, share: share, gaps: gaps, metadata: metadata, options: options,
+            accounts: accounts)
+        ioctls = IoctlOperations(loader: loader, judge: judge, held: held, share: share, metadata: metadata, handles: handles)
+        names = NameOperations(
+            loader: loader, judge: judge, kernel: kernel, held: held, share: share, lookups: lookups, creationNotes: creationNotes)
+        opens = OpenOperations(
+            loader: loader, judge: judge, kernel: kernel, held: held, share: share, data: data, gaps: gaps, metadata: metadata,
+            names: names, lookups: lookups, handles: handles)
+        directories = DirectoryOperations(
+            loader: loader, judge: judge, kernel: kernel, held: held, share: share, lookups: lookups, handles: handles,
+            accessTimes: data.accessTimes)
+        bytes = DataOperations(
+            loader: loader, judge: judge, kernel: kernel, held: held, share: share, gaps: gaps, metadata: metadata, handles: handles,
+            backingIDs: data.backingIDs)
+    }
+}

@@ -1,0 +1,93 @@
+import Authorization
+import BackingStore
+import FuseSession
+import LinuxSystem
+
+/// Loads objects: turns a node id, or a directory and a name, into the object with the facts that a decision reads. It decides
+/// nothing and changes nothing. All of it runs under the metadata lock.
+final class ObjectLoader: Sendable {
+    let tree: BackingTree
+    let nodes: NodeTable
+    /// What confines this mount; nil: nothing.
+    let view: View?
+    let share: Share
+
+    init(_ tree: BackingTree, _ view: View?, _ share: Share) {
+        (self.tree, self.view, self.share) = (tree, view, share)
+        nodes = NodeTable(root: tree.root)
+    }
+
+    func node(_ id: NodeID) throws(Errno) -> Node {
+        // ESTALE would make the kernel repeat the walk under other rules (docs/coherence.md R9).
+        guard let node = nodes.find(id) else { throw .io }
+        return node
+    }
+
+    func load(_ id: NodeID) throws(Errno) -> ObjectState { try load(node(id)) }
+
+    func load(_ node: Node) throws(Errno) -> ObjectState {
+        try requireNoGateAbove(node)
+        let descriptor = try tree.descriptor(of: node.object)
+        let status = try Syscall.statx(descriptor.rawValue)
+        return ObjectState(
+            object: node.object, descriptor: descriptor, status: status,
+            facts: try tree.facts(node.object, descriptor, status),
+            location: location(of: node, descriptor, status), node: node)
+    }
+
+    /// Loads an object again after a change by the daemon.
+    /// - Parameter keepsRecord: the change did not touch the stored record.
+    func reload(_ object: ObjectState, keepsRecord: Bool) throws(Errno) -> ObjectState {
+        let status = try Syscall.statx(object.descriptor.rawValue)
+        if keepsRecord, !ThreadMark.isSet {
+            tree.keepRecord(of: object.object, before: object.status, after: status, object.descriptor)
+        }
+        return ObjectState(
+            object: object.object, descriptor: object.descriptor, status: status,
+            facts: try tree.facts(object.object, object.descriptor, status), location: object.location, node: object.node)
+    }
+
+    /// Keeps the cached record after a change by the daemon that moved only the ctime: of a directory in which names changed, or of
+    /// the object that was moved.
+    func keepRecord(of object: ObjectState) {
+        // On a spare thread no lock was held, so another change may have come first.
+        if ThreadMark.isSet { return }
+        guard let status = try? Syscall.statx(object.descriptor.rawValue, flags: AtFlag.dontSync) else { return }
+        tree.keepRecord(of: object.object, before: object.status, after: status, object.descriptor)
+    }
+
+    func load(_ resolved: ResolvedObject, _ location: EffectiveLocation) throws(Errno) -> ObjectState {
+        ObjectState(
+            object: resolved.object, descriptor: resolved.descriptor, status: resolved.status,
+            facts: try tree.facts(resolved), location: location)
+    }
+
+    /// Resolves a name in a directory and loads its object.
+    func child(_ name: UnsafePointer<CChar>, of parent: ObjectState) throws(Errno) -> ObjectState {
+        try requireOpenGate(of: parent.object)
+        return try load(tree.resolve(name, in: parent.descriptor, parent.status), parent.location.below(name))
+    }
+
+    /// nil if there is no such name.
+    func childIfThere(_ name: UnsafePointer<CChar>, of parent: ObjectState) throws(Errno) -> ObjectState? {
+        do { return try child(name, of: parent) } catch {
+            if error == .noent { return nil }
+            throw error
+        }
+    }
+
+    /// The nodes of a file that has several on a confined mount. A change through one of them concerns all.
+    func nodesIfSeveral(of object: BackingObject) -> [Node] {
+        guard view != nil, object.kind != .directory else { return [] }
+        let all = nodes.all(of: object)
+        return all.count > 1 ? all : []
+    }
+
+    func forEachNode(of object: BackingObject, _ body: (Node) -> Void) {
+        guard view != nil else {
+            if let node = nodes.node(of: object) { body(node) }
+            return
+        }
+        for node in nodes.all(of: object) { body(node) }
+    }
+}

@@ -1,0 +1,34 @@
+import ACLFormats
+import Authorization
+import BackingStore
+import FuseSession
+import LinuxSystem
+
+// `system.aclfs.acl`. Names in the text are looked up without the metadata lock, because account databases may be slow.
+extension XattrOperations {
+    func aclText(of id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
+        let (acl, isDirectory) = try share.lock.withReadLock { () throws(Errno) in
+            let object = try loader.load(id)
+            try judge.permit(.readACL, Operands(object: object), caller, about: object)
+            guard let acl = object.facts.acl else { throw .nodata }
+            return (acl, object.facts.kind == .directory)
+        }
+        return ACLAttributeText.write(acl, isDirectory: isDirectory, names: accounts.identityNames())
+    }
+
+    func setACL(
+        of id: NodeID, to value: UnsafeRawBufferPointer, flags: Int32, _ caller: Caller
+    ) throws(Errno) {
+        let acl: ACL
+        do { acl = try ACLAttributeText.parse(Array(value), names: accounts.identityNames()) } catch { throw .inval }
+        try metadata.withMetadataLocked(id) { () throws(Errno) in
+            let object = try loader.load(id)
+            try held.requireNoOtherChange(of: object)
+            // These flags reveal whether there is a list, so the caller must be allowed to set one first.
+            if flags != 0 { try judge.permit(.setACL(acl), Operands(object: object), caller, about: object) }
+            if flags == XattrFlag.create, object.facts.acl != nil { throw .exist }
+            if flags == XattrFlag.replace, object.facts.acl == nil { throw .nodata }
+            try metadata.changeACL(object, to: acl, caller)
+        }
+    }
+}

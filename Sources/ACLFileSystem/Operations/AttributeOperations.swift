@@ -1,0 +1,251 @@
+import ACLFormats
+import Authorization
+import BackingStore
+import FuseSession
+import Glibc
+import LinuxSystem
+
+/// Requests about attributes: GETATTR, STATX, SETATTR; also ACCESS, READLINK, STATFS.
+final class AttributeOperations: Sendable {
+    let loader: ObjectLoader
+    let judge: Judge
+    let kernel: KernelView
+    let held: HeldCalls
+    let share: Share
+    let gaps: GapReservations
+    let metadata: MetadataChanges
+    let handles: HandleTable
+    let accessTimes: AccessTimes
+
+    init(
+        loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, gaps: GapReservations,
+        metadata: MetadataChanges, handles: HandleTable, accessTimes: AccessTimes
+    ) {
+        (self.loader, self.judge, self.kernel, self.held, self.share, self.gaps, self.metadata, self.handles, self.accessTimes) = (
+            loader, judge, kernel, held, share, gaps, metadata, handles, accessTimes
+        )
+    }
+}
+
+extension AttributeOperations {
+    /// GETATTR and STATX.
+    /// - Parameter handle: given where the kernel asks by itself, during a read or seek through an open file. That must not fail when the
+    ///   caller has lost the right to ask. fstat(2) gives none.
+    func status(_ id: NodeID, _ handle: HandleID?, _ caller: Caller) throws(Errno) -> AttributeAnswer {
+        // Attributes of an entry with a timeout of 0 are followed by this request.
+        if share.writableFiles.times.areAnyMoved { share.writableFiles.times.awaitRelease(try loader.node(id).object.key) }
+        return try share.lock.withReadLock { () throws(Errno) in
+            let object = try loader.load(id)
+            let operands = Operands(object: object)
+            if let handle, let file = try? handles.file(handle), file.node.id == id,
+                !judge.decide(.stat, operands, caller).isAllowed
+            {
+                return kernel.uncacheableAttributes(of: object)
+            }
+            try judge.permit(.stat, operands, caller, about: object)
+            return kernel.cacheableAttributes(of: object)
+        }
+    }
+
+    func access(_ id: NodeID, mask: Int32, _ caller: Caller) throws(Errno) {
+        try share.lock.withReadLock { () throws(Errno) in
+            let object = try loader.load(id)
+            let mask = AccessMask(rawValue: UInt8(truncatingIfNeeded: mask & 7))
+            try judge.permit(.access(mask), Operands(object: object), caller, about: object)
+        }
+    }
+
+    func readLink(_ id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
+        try share.lock.withReadLock { () throws(Errno) in
+            let object = try loader.load(id)
+            try judge.permit(.readLink, Operands(object: object), caller, about: object)
+            // Bound to a name, so that the descriptor outlives the call.
+            let place = accessTimes.descriptorOnMountCopy(of: object.descriptor.rawValue) ?? object.descriptor
+            return try Syscall.readlinkat(place.rawValue)
+        }
+    }
+
+    func statistics(_ id: NodeID, _ caller: Caller) throws(Errno) -> FileSystemStatistics {
+        if loader.view != nil {
+            // An unconfined mount grants this to every caller. A confined one reveals nothing about a location without rights.
+            try share.lock.withReadLock { () throws(Errno) in
+                let object = try loader.load(id)
+                if object.location.rights.isEmpty { try judge.permit(.readFlags, Operands(object: object), caller, about: object) }
+            }
+        }
+        let descriptor = try loader.tree.descriptor(of: loader.node(id).object)
+        let status = try Syscall.fstatvfs(descriptor.rawValue)
+        return FileSystemStatistics(
+            blocks: status.blocks, blocksFree: status.bfree, blocksAvailable: status.bavail, files: status.files,
+            filesFree: status.ffree, blockSize: UInt32(truncatingIfNeeded: status.bsize),
+            fragmentSize: UInt32(truncatingIfNeeded: status.frsize),
+            nameLength: UInt32(truncatingIfNeeded: status.namemax))
+    }
+
+    /// SETATTR. No zeros are written meanwhile.
+    func setAttributes(_ id: NodeID, _ changes: SetAttributes, _ caller: Caller) throws(Errno) -> AttributeAnswer {
+        func performHere() throws(Errno) -> AttributeAnswer {
+            try gaps.withoutFill(id, caller, changes) { () throws(Errno) in try performSetAttributes(id, changes, caller) }
+        }
+        if let answer = try held.runUnlessHeld(caller, performHere) { return answer }
+        return try held.runHeldChange(id, caller) { [self] () throws(Errno) in
+            try gaps.withoutFill(id, caller, changes) { () throws(Errno) in try performSetAttributes(id, changes, caller) }
+        }
+    }
+
+    /// SETATTR in all combinations. Every part is judged before one is changed, so a request that is denied changes nothing.
+    private func performSetAttributes(_ id: NodeID, _ changes: SetAttributes, _ caller: Caller) throws(Errno) -> AttributeAnswer {
+        if let size = changes.size, changes.mode == nil, changes.uid == nil, changes.gid == nil {
+            return try resize(id, to: size, through: changes.handle, caller)
+        }
+        return try metadata.withMetadataLocked(id, record: changes.uid != nil || changes.gid != nil) { () throws(Errno) in
+            let object = try loader.load(id)
+            try held.requireNoOtherChange(of: object)
+            let operands = Operands(object: object)
+            let times = requestedTimes(changes)
+            if let mode = changes.mode, !isIssuedByKernel(mode, changes, object, caller) {
+                try judge.permit(.chmod(FileMode(rawValue: UInt16(mode & 0o7777))), operands, caller, about: object)
+            }
+            if changes.uid != nil || changes.gid != nil {
+                try judge.permit(.chown(uid: changes.uid, gid: changes.gid), operands, caller, about: object)
+            }
+            if changes.size != nil { try permitTruncation(object, changes.handle, caller) }
+            if let times {
+                try judge.permit(
+                    .setTimes(access: times.access.kind, modification: times.modification.kind), operands, caller, about: object)
+            }
+            // The kernel will revalidate this name without a lock, after any change of the mode (R10).
+            if changes.mode != nil, object.facts.kind == .directory { object.node?.revalidation.mark() }
+            do throws(Errno) {
+                try apply(changes, times, to: object, caller)
+                let after = try loader.reload(object, keepsRecord: changes.uid == nil && changes.gid == nil)
+                kernel.invalidate(object, after: after.facts, repliesWithAttributes: true)
+                return kernel.attributesAfterChange(of: after)
+            } catch {
+                // The change may be incomplete.
+                if error != .mayBeHeld { kernel.invalidate(object, after: nil) }
+                throw error
+            }
+        }
+    }
+
+    /// Changes a size alone. The decision is made under the metadata lock, the call without it, because a large file may take long. A
+    /// revocation in between comes after a call that has begun before.
+    private func resize(
+        _ id: NodeID, to size: UInt64, through handle: HandleID?, _ caller: Caller
+    ) throws(Errno) -> AttributeAnswer {
+        let object = try share.lock.withReadLock { () throws(Errno) in
+            let object = try loader.load(id)
+            try held.requireNoOtherChange(of: object)
+            try permitTruncation(object, handle, caller)
+            try metadata.clearSetIDUnlessRoot(of: object, caller, holding: .reading)
+            return object
+        }
+        do throws(Errno) {
+            try held.makeCall(on: object, holding: .free) { () throws(Errno) in
+                try allocateBlocks(for: caller) { () throws(Errno) in
+                    defer { kernel.invalidateContent(of: object.object) }
+                    try Syscall.truncate(object.descriptor.rawValue, size: Int64(bitPattern: size))
+                }
+            }
+            share.writableFiles.times.discard(object.object.key)
+            return try share.lock.withReadLock { () throws(Errno) in kernel.attributesAfterChange(of: try loader.load(id)) }
+        } catch {
+            if error != .mayBeHeld, let node = object.node { kernel.invalidateAttributes(of: node) }
+            throw error
+        }
+    }
+
+    /// Whether the kernel clears set-id bits by itself: in the name of a caller that writes, truncates or changes the owner
+    /// (docs/authorization.md 6.7). Only these bits may differ. The request must contain the change, or the caller must have a
+    /// writable handle.
+    private func isIssuedByKernel(
+        _ mode: UInt32, _ changes: SetAttributes, _ object: ObjectState, _ caller: Caller
+    ) -> Bool {
+        guard !kernel.leavesSetIDToDaemon, object.facts.kind == .file else { return false }
+        let current = UInt32(object.facts.mode.rawValue)
+        guard mode & 0o7777 != current, (mode & 0o7777) | 0o6000 == current | 0o6000, mode & 0o6000 & ~current == 0 else {
+            return false
+        }
+        if changes.size != nil || changes.uid != nil || changes.gid != nil { return true }
+        guard changes.accessTime == nil, changes.modificationTime == nil, let node = object.node else { return false }
+        return handles.hasWritableFile(of: node, openedBy: caller.uid)
+    }
+
+    /// Whether the kernel sends the request before a write. chown(2) without ids looks the same, and must change nothing unless the caller
+    /// has a writable handle (docs/authorization.md 6.3). RELEASE follows close(2), so a closed handle may still count: then the bits go,
+    /// which is less access.
+    private func precedesWrite(_ changes: SetAttributes, to object: ObjectState, _ caller: Caller) -> Bool {
+        guard changes.size == nil, changes.uid == nil, changes.gid == nil, let node = object.node else { return false }
+        return handles.hasWritableFile(of: node, openedBy: caller.uid)
+    }
+
+    /// Judges a truncation: by path the right to write, through a handle its access mode and the flags (docs/authorization.md 2.2, 2.4).
+    private func permitTruncation(_ object: ObjectState, _ handle: HandleID?, _ caller: Caller) throws(Errno) {
+        guard let handle else { return try judge.permit(.truncate, Operands(object: object), caller, about: object) }
+        let file = try handles.file(handle)
+        try judge.permit(.truncate, through: file, flags: object.facts.flags)
+    }
+
+    /// Makes the changes in an order that never leaves more access than the states before and after: set-id bits go before the owner
+    /// changes, a new mode comes last.
+    private func apply(
+        _ changes: SetAttributes, _ times: RequestedTimes?, to object: ObjectState, _ caller: Caller
+    ) throws(Errno) {
+        let descriptor = object.descriptor.rawValue
+        if changes.uid != nil || changes.gid != nil {
+            try metadata.changeIDs(of: object, uid: changes.uid, gid: changes.gid)
+        }
+        if let size = changes.size {
+            if caller.uid != 0 { try metadata.clearSetID(of: object) }
+            try held.makeCall(on: object) { () throws(Errno) in
+                try allocateBlocks(for: caller) { () throws(Errno) in
+                    defer { kernel.invalidateContent(of: object.object) }
+                    try Syscall.truncate(descriptor, size: Int64(bitPattern: size))
+                }
+            }
+            share.writableFiles.times.discard(object.object.key)
+        }
+        if let mode = changes.mode {
+            let stored = AttributeEffect.storedMode(FileMode(rawValue: UInt16(mode & 0o7777)), on: judge.volume)
+            try held.makeCall(on: object) { () throws(Errno) in try Syscall.fchmod(descriptor, mode: UInt32(stored.rawValue)) }
+        } else if changes.killSetID, caller.uid != 0, precedesWrite(changes, to: object, caller) {
+            try metadata.clearSetID(of: object)
+        }
+        if let times {
+            try held.makeCall(on: object) { () throws(Errno) in
+                try Syscall.utimens(
+                    descriptor, access: times.access.change, modification: times.modification.change)
+            }
+            // A time that a caller has set is never restored.
+            if changes.modificationTime != nil { share.writableFiles.times.discard(object.object.key) }
+        }
+    }
+
+    /// The times that the caller sets; nil if none. A truncation carries the kernel's own "now", which is no request.
+    private func requestedTimes(_ changes: SetAttributes) -> RequestedTimes? {
+        if changes.size != nil { return nil }
+        if changes.accessTime == nil, changes.modificationTime == nil { return nil }
+        return RequestedTimes(
+            access: RequestedTime(changes.accessTime), modification: RequestedTime(changes.modificationTime))
+    }
+}
+
+private struct RequestedTimes {
+    var access: RequestedTime
+    var modification: RequestedTime
+}
+
+private struct RequestedTime {
+    var kind: TimeChange
+    var change: TimeSetting
+
+    init(_ time: SetAttributes.Time?) {
+        switch time {
+        case nil: (kind, change) = (.omit, .omit)
+        case .now: (kind, change) = (.now, .now)
+        case .at(let time):
+            (kind, change) = (.chosen, .set(Timespec(sec: time.seconds, nsec: time.nanoseconds)))
+        }
+    }
+}

@@ -1,0 +1,170 @@
+import ACLFormats
+import Authorization
+import BackingStore
+import FuseSession
+import LinuxSystem
+
+/// A new object, without its mode.
+enum NewObject {
+    case file
+    case directory
+    case symlink(target: UnsafePointer<CChar>)
+    case special(ObjectKind, device: UInt64)
+
+    var kind: ObjectKind {
+        switch self {
+        case .file: .file
+        case .directory: .directory
+        case .symlink: .symlink
+        case .special(let kind, _): kind
+        }
+    }
+
+    /// Type bits and permissions of the call that creates it. Its own mode comes last.
+    fileprivate var firstMode: UInt32 {
+        switch self {
+        case .file, .special: kind.typeBits | 0o600
+        case .directory: kind.typeBits | 0o700
+        case .symlink: kind.typeBits | 0o777
+        }
+    }
+}
+
+extension NameOperations {
+    func make(
+        _ new: NewObject, _ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, _ caller: Caller
+    ) throws(Errno) -> Entry {
+        try held.passGates(caller) { () throws(Errno) in
+            try share.withNamesHeld { () throws(Errno) in try makeLocked(new, name, in: parent, mode: mode, caller) }
+        }
+    }
+
+    private func makeLocked(
+        _ new: NewObject, _ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, _ caller: Caller
+    ) throws(Errno) -> Entry {
+        let directory = try loader.load(parent)
+        let made = try create(new, name, in: directory, mode: mode, caller)
+        return kernel.makeEntry(made, named: name, below: directory)
+    }
+
+    /// Creates an object in four steps after the decision: the object without access for others, its record, its owner, its mode.
+    ///
+    /// The kernel holds the directory's lock meanwhile. After a crash at any point, only root has access (invariant I6): the owner is an
+    /// unused id, or root if root creates it. A note lets the next mount remove an incomplete object
+    /// (docs/decisions/0022-creation-notes.md).
+    func create(
+        _ new: NewObject, _ name: UnsafePointer<CChar>, in parent: ObjectState, mode: UInt32, _ caller: Caller
+    ) throws(Errno) -> ObjectState {
+        let facts = try authorizeCreation(new.kind, name, in: parent, mode: mode, caller)
+        let made = try allocateBlocks(for: caller) { () throws(Errno) in
+            try perform(new, facts, name, in: parent, byRoot: caller.uid == 0)
+        }
+        loader.keepRecord(of: parent)
+        kernel.invalidateNameElsewhere(in: parent, nil)
+        return made
+    }
+
+    private func perform(
+        _ new: NewObject, _ facts: ObjectFacts, _ name: UnsafePointer<CChar>, in parent: ObjectState, byRoot: Bool
+    ) throws(Errno) -> ObjectState {
+        // The note stays until the object is complete, or removed again.
+        let note = creationNotes?.note(name, in: parent, of: loader.tree, mode: new.firstMode, owner: facts.owner, byRoot: byRoot)
+        defer { if let note { creationNotes?.remove(note) } }
+        let directory = parent.descriptor.rawValue
+        let descriptor: SharedDescriptor
+        switch new {
+        case .file:
+            descriptor = SharedDescriptor(
+                try Syscall.openat(
+                    directory, name,
+                    OpenFlag.create | OpenFlag.exclusive | OpenFlag.readWrite | OpenFlag.noFollow, mode: 0o600))
+        case .directory:
+            try Syscall.mkdirat(directory, name, mode: 0o700)
+            descriptor = try openCreated(name, in: directory)
+        case .symlink(let target):
+            try Syscall.symlinkat(target: target, directory, name)
+            descriptor = try openCreated(name, in: directory)
+        case .special(let kind, let device):
+            try Syscall.mknodat(directory, name, mode: kind.typeBits | 0o600, device: device)
+            descriptor = try openCreated(name, in: directory)
+        }
+        do throws(Errno) {
+            let stored = try finish(descriptor.rawValue, facts, in: parent)
+            let found = try adopt(descriptor, new.kind, stored, name, in: directory)
+            var made = ObjectState(
+                object: found.object, descriptor: found.descriptor, status: found.status,
+                facts: asStored(facts, stored, found.status), location: parent.location.below(name))
+            if case .file = new { made.opened = descriptor }
+            return made
+        } catch {
+            // Remove an incomplete object. If that fails, others have no access to it.
+            try? Syscall.unlinkat(directory, name, flags: new.kind == .directory ? AtFlag.removeDirectory : 0)
+            throw error
+        }
+    }
+
+    /// The facts as stored. They need not be read again: no caller has the name yet.
+    private func asStored(_ facts: ObjectFacts, _ stored: StoredFacts, _ status: FileStatus) -> ObjectFacts {
+        ObjectFacts(
+            kind: facts.kind, owner: status.uid, group: status.gid,
+            mode: FileMode(rawValue: UInt16(truncatingIfNeeded: status.mode & 0o7777)), flags: stored.flags, rare: stored.rare)
+    }
+
+    /// Creates a file without a name, judged and made like one in that directory (docs/authorization.md 2.4).
+    func createUnnamed(in parent: ObjectState, mode: UInt32, _ caller: Caller) throws(Errno) -> SharedDescriptor {
+        let facts = try authorizeCreation(.file, nil, in: parent, mode: mode, caller)
+        return try allocateBlocks(for: caller) { () throws(Errno) in
+            let descriptor = SharedDescriptor(
+                try Syscall.openat(
+                    parent.descriptor.rawValue, ".", OpenFlag.temporaryFile | OpenFlag.readWrite, mode: 0o600))
+            _ = try finish(descriptor.rawValue, facts, in: parent)
+            return descriptor
+        }
+    }
+
+    /// Judges the creation.
+    /// - Returns: the facts of the new object.
+    private func authorizeCreation(
+        _ kind: ObjectKind, _ name: UnsafePointer<CChar>?, in parent: ObjectState, mode: UInt32, _ caller: Caller
+    ) throws(Errno) -> ObjectFacts {
+        try loader.requireOpenGate(of: parent.object)
+        let request = CreationRequest(
+            kind: kind, mode: FileMode(rawValue: UInt16(truncatingIfNeeded: mode & 0o7777)),
+            umask: UInt16(truncatingIfNeeded: caller.umask & 0o777))
+        try judge.permit(
+            .create(request), Operands(creating: kind, name, in: parent), caller, about: parent, named: name,
+            in: parent.object)
+        if parent.isOvermounted { throw .rofs }
+        return try judge.newObject(request, in: parent.facts, caller)
+    }
+
+    private func openCreated(_ name: UnsafePointer<CChar>, in directory: Int32) throws(Errno) -> SharedDescriptor {
+        SharedDescriptor(try Syscall.openat(directory, name, OpenFlag.path | OpenFlag.noFollow))
+    }
+
+    /// Makes the new object known to the tree. The descriptor of a created file is writable; the tree gets an O_PATH one, which does not
+    /// count as a writer.
+    private func adopt(
+        _ descriptor: SharedDescriptor, _ kind: ObjectKind, _ stored: StoredFacts, _ name: UnsafePointer<CChar>,
+        in directory: Int32
+    ) throws(Errno) -> ResolvedObject {
+        try loader.tree.adopt(kind == .file ? openCreated(name, in: directory) : descriptor, stored: stored)
+    }
+
+    /// Stores record, owner and mode.
+    /// - Returns: what is stored with the object now.
+    private func finish(_ descriptor: Int32, _ facts: ObjectFacts, in parent: ObjectState) throws(Errno) -> StoredFacts {
+        let record = MetadataRecord(flags: facts.flags, groupGUID: facts.groupGUID, acl: facts.acl)
+        if !record.isEmpty { try loader.tree.write(record, toNew: facts.kind, descriptor) }
+        try changeOwner(descriptor, uid: facts.owner, gid: facts.group)
+        if facts.kind != .symlink { try Syscall.fchmod(descriptor, mode: UInt32(facts.mode.rawValue)) }
+        return loader.tree.stored(record, withNew: facts, descriptor, in: parent.object, parent.descriptor, parent.status)
+    }
+
+    /// Sets the owner of a new object. An ordinary user's daemon cannot do that: the object stays that user's.
+    func changeOwner(_ descriptor: Int32, uid: UInt32, gid: UInt32) throws(Errno) {
+        do { try Syscall.fchown(descriptor, uid: uid, gid: gid) } catch {
+            if error != .perm || runsAsRoot { throw error }
+        }
+    }
+}

@@ -1,0 +1,243 @@
+import Authorization
+import BackingStore
+import FuseSession
+import LinuxSystem
+
+// Data operations ask for the handle's access mode only (docs/authorization.md 2.2, 2.4). Rights were asked when the file was opened, and an
+// open descriptor keeps what was granted.
+
+/// Requests about the bytes of open files: READ, WRITE, FSYNC, LSEEK, FALLOCATE, COPY_FILE_RANGE.
+final class DataOperations: Sendable {
+    let loader: ObjectLoader
+    let judge: Judge
+    let kernel: KernelView
+    let held: HeldCalls
+    let share: Share
+    let gaps: GapReservations
+    let metadata: MetadataChanges
+    let handles: HandleTable
+    let backingIDs: BackingIDs
+
+    init(
+        loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, gaps: GapReservations,
+        metadata: MetadataChanges, handles: HandleTable, backingIDs: BackingIDs
+    ) {
+        (self.loader, self.judge, self.kernel, self.held, self.share, self.gaps, self.metadata, self.handles, self.backingIDs) = (
+            loader, judge, kernel, held, share, gaps, metadata, handles, backingIDs
+        )
+    }
+}
+
+extension DataOperations {
+    func read(
+        _ id: HandleID, into buffer: UnsafeMutableRawBufferPointer, offset: Int64, _ caller: Caller
+    ) throws(Errno) -> Int {
+        let file = try handles.file(id)
+        try judge.permit(.read, through: file)
+        let descriptor = try file.descriptor()
+        // Unless the kernel moves data past the daemon, no caller can hold the file.
+        guard file.dataPath.mustKeepNoPages else { return try read(descriptor, into: buffer, offset: offset) }
+        defer { kernel.notifications.invalidateContent(of: file.node.id) }
+        let key = file.node.object.key
+        if share.dataPaths.claim(key, against: .any) {
+            defer { share.dataPaths.unclaim(key) }
+            return try read(descriptor, into: buffer, offset: offset)
+        }
+        let size = buffer.count
+        let bytes = try held.runOnSpareThread([file], caller) { [self] _ throws(Errno) in
+            var bytes = [UInt8](repeating: 0, count: size)
+            let count = try bytes.withUnsafeMutableBytes { buffer in
+                Result { () throws(Errno) in try read(descriptor, into: buffer, offset: offset) }
+            }.get()
+            bytes.removeLast(size - count)
+            return bytes
+        }
+        buffer.copyBytes(from: bytes)
+        return bytes.count
+    }
+
+    private func read(
+        _ descriptor: SharedDescriptor, into buffer: UnsafeMutableRawBufferPointer, offset: Int64
+    ) throws(Errno) -> Int {
+        var total = 0
+        while total < buffer.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[total...])
+            let count = try Syscall.pread(descriptor.rawValue, into: rest, offset: offset + Int64(total))
+            if count == 0 { break }
+            total += count
+        }
+        return total
+    }
+
+    func write(
+        _ id: HandleID, _ bytes: UnsafeRawBufferPointer, offset: Int64, flags: Int32, clearsSetID: Bool,
+        _ caller: Caller
+    ) throws(Errno) -> Int {
+        let file = try handles.file(id)
+        // The flags as fcntl(2) left them. An append-only handle without O_APPEND may only write at the end.
+        let appends = flags & OpenFlag.append != 0
+        var addsAtEnd = appends
+        if !appends, file.isAppendOnly { addsAtEnd = try isEnd(offset, of: file) }
+        try judge.permit(.write(addsAtEnd: addsAtEnd), through: file)
+        defer { kernel.invalidateContent(of: file.node.object) }
+        if clearsSetID { try clearSetIDBeforeWriting(to: file, caller) }
+        let position: Int64? = file.isAppendOnly || appends ? nil : offset
+        let descriptor = try position == nil ? file.appendingDescriptor() : file.descriptor()
+        guard file.dataPath.mustKeepNoPages else { return try write(bytes, to: descriptor, at: position, caller) }
+        let key = file.node.object.key
+        if share.dataPaths.claim(key, against: .request(from: backingIDs)) {
+            defer { share.dataPaths.unclaim(key) }
+            return try write(bytes, to: descriptor, at: position, caller)
+        }
+        let copy = Array(bytes)
+        return try held.runOnSpareThread([file], caller) { [self] _ throws(Errno) in
+            try copy.withUnsafeBytes { bytes in
+                Result { () throws(Errno) in try write(bytes, to: descriptor, at: position, caller) }
+            }.get()
+        }
+    }
+
+    /// - Parameter position: nil for the end of the file.
+    private func write(
+        _ bytes: UnsafeRawBufferPointer, to descriptor: SharedDescriptor, at position: Int64?, _ caller: Caller
+    ) throws(Errno) -> Int {
+        try writeAll(bytes) { (rest, done) throws(Errno) in
+            try allocateBlocks(for: caller) { () throws(Errno) in
+                guard let position else { return try Syscall.write(descriptor.rawValue, rest) }
+                return try Syscall.pwrite(descriptor.rawValue, rest, offset: position + Int64(done))
+            }
+        }
+    }
+
+    private func isEnd(_ offset: Int64, of file: OpenFile) throws(Errno) -> Bool {
+        let size = try Syscall.statx(file.pathDescriptor.rawValue).size
+        return offset >= 0 && UInt64(offset) == size
+    }
+
+    private func writeAll(
+        _ bytes: UnsafeRawBufferPointer, _ step: (UnsafeRawBufferPointer, Int) throws(Errno) -> Int
+    ) throws(Errno) -> Int {
+        var total = 0
+        while total < bytes.count {
+            do throws(Errno) {
+                let count = try step(UnsafeRawBufferPointer(rebasing: bytes[total...]), total)
+                if count == 0 { break }
+                total += count
+            } catch {
+                // The bytes before the error count; the next write returns the error.
+                if total > 0 { return total }
+                throw error
+            }
+        }
+        return total
+    }
+
+    /// Clears set-id bits before a write by a caller other than root (docs/authorization.md 6.7). The kernel says when.
+    private func clearSetIDBeforeWriting(to file: OpenFile, _ caller: Caller) throws(Errno) {
+        if try Syscall.statx(file.pathDescriptor.rawValue, flags: AtFlag.dontSync).mode & 0o6000 == 0 { return }
+        if try held.runUnlessHeld(caller, { () throws(Errno) in try performClearSetID(of: file) }) != nil { return }
+        try held.runHeldChange(file.node.id, caller) { [self] () throws(Errno) in try performClearSetID(of: file) }
+    }
+
+    private func performClearSetID(of file: OpenFile) throws(Errno) {
+        try share.lock.withWriteLock { () throws(Errno) in
+            let object = try loader.load(file.node)
+            try held.requireNoOtherChange(of: object)
+            if try metadata.clearSetID(of: object) { kernel.invalidateAttributes(of: file.node) }
+        }
+    }
+
+    func sync(_ id: HandleID, dataOnly: Bool) throws(Errno) {
+        // Bound to a name, so that the descriptor outlives the call.
+        let descriptor = try handles.file(id).descriptor()
+        try waiting { () throws(Errno) in
+            if dataOnly { try Syscall.fdatasync(descriptor.rawValue) } else { try Syscall.fsync(descriptor.rawValue) }
+        }
+    }
+
+    func syncDirectory(_ id: HandleID) throws(Errno) {
+        let directory = try handles.directory(id)
+        try waiting { () throws(Errno) in try Syscall.fsync(directory.descriptor.rawValue) }
+    }
+
+    func syncAll(_ id: NodeID) throws(Errno) {
+        let descriptor = try loader.tree.descriptor(of: loader.tree.root)
+        try waiting { () throws(Errno) in try Syscall.syncfs(descriptor.rawValue) }
+    }
+
+    func seek(_ id: HandleID, offset: Int64, whence: Int32, _ caller: Caller) throws(Errno) -> Int64 {
+        guard whence == Seek.data || whence == Seek.hole else { throw .inval }
+        let file = try handles.file(id)
+        let descriptor = try file.descriptor()
+        return try held.makeDataCall(of: [file], caller, against: .request(from: backingIDs)) { () throws(Errno) in
+            try Syscall.lseek(descriptor.rawValue, offset: offset, whence: whence)
+        }
+    }
+
+    /// FALLOCATE asks for a writable handle. It is denied on immutable objects; append-only objects and handles may only reserve space
+    /// beyond the end (docs/authorization.md 2.4). The call is made without the lock, because it may take long. The end may move
+    /// meanwhile: reserving changes no byte.
+    func allocate(
+        _ id: HandleID, mode: Int32, offset: Int64, length: Int64, _ caller: Caller
+    ) throws(Errno) {
+        let file = try handles.file(id)
+        let known = try held.runUnlessHeld(caller) { () throws(Errno) in try permitAllocation(file, mode: mode, offset: offset, caller) }
+        let size =
+            if let known { known } else {
+                try held.runHeldChange(file.node.id, caller) { [self] () throws(Errno) in
+                    try permitAllocation(file, mode: mode, offset: offset, caller)
+                }
+            }
+        let descriptor = try file.descriptor()
+        defer { kernel.invalidateContent(of: file.node.object) }
+        try waiting { () throws(Errno) in
+            try held.makeDataCall(of: [file], caller, against: .request(from: backingIDs)) { () throws(Errno) in
+                try allocateBlocks(for: caller) { () throws(Errno) in
+                    try Syscall.fallocate(descriptor.rawValue, mode: mode, offset: offset, length: length)
+                }
+            }
+        }
+        gaps.excludeRange(of: file, mode: mode, offset: offset, length: length, size: size)
+    }
+
+    /// - Returns: the size of the file.
+    private func permitAllocation(_ file: OpenFile, mode: Int32, offset: Int64, _ caller: Caller) throws(Errno) -> UInt64 {
+        try share.lock.withReadLock { () throws(Errno) in
+            let object = try loader.load(file.node)
+            try held.requireNoOtherChange(of: object)
+            let adds = mode == 0 || mode == AllocateFlag.keepSize
+            let beyondEnd = adds && offset >= 0 && UInt64(offset) >= object.status.size
+            try judge.permit(.allocate(addsBeyondEnd: beyondEnd), through: file, flags: object.facts.flags)
+            if mode & (AllocateFlag.zeroRange | AllocateFlag.punchHole) != 0 || mode == 0 {
+                try metadata.clearSetIDUnlessRoot(of: object, caller, holding: .reading)
+            }
+            return object.status.size
+        }
+    }
+
+    func copy(
+        from source: FilePosition, to destination: FilePosition, length: UInt64, _ caller: Caller
+    ) throws(Errno) -> Int {
+        let (from, to) = (try handles.file(source.handle), try handles.file(destination.handle))
+        try judge.permit(.read, through: from)
+        // A copy by position could overwrite bytes that another appender has just added. After this errno the kernel copies by WRITE, which
+        // adds at the end.
+        if to.isAppendOnly { throw .opnotsupp }
+        try judge.permit(.write(addsAtEnd: false), through: to)
+        defer { kernel.invalidateContent(of: to.node.object) }
+        if caller.uid != 0 { try clearSetIDBeforeWriting(to: to, caller) }
+        let (input, output) = (try from.descriptor(), try to.descriptor())
+        let files = from.node.object.key == to.node.object.key ? [to] : [from, to]
+        return try waiting { () throws(Errno) in
+            try held.makeDataCall(of: files, caller, against: .any) { () throws(Errno) in
+                // On a spare thread, a piece that ends before the caller's deadline.
+                let most: UInt64 = ThreadMark.isSet ? 64 << 20 : 1 << 30
+                return try allocateBlocks(for: caller) { () throws(Errno) in
+                    try Syscall.copyFileRange(
+                        from: input.rawValue, offset: source.offset, to: output.rawValue, offset: destination.offset,
+                        length: Int(clamping: min(length, most)))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+import Authorization
+import BackingStore
+import FuseSession
+import LinuxSystem
+import Synchronization
+
+/// Requests about open directories: OPENDIR, READDIR, READDIRPLUS.
+final class DirectoryOperations: Sendable {
+    let loader: ObjectLoader
+    let judge: Judge
+    let kernel: KernelView
+    let held: HeldCalls
+    let share: Share
+    let lookups: LookupOperations
+    let handles: HandleTable
+    let accessTimes: AccessTimes
+
+    init(
+        loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, lookups: LookupOperations,
+        handles: HandleTable, accessTimes: AccessTimes
+    ) {
+        (self.loader, self.judge, self.kernel, self.held, self.share, self.lookups, self.handles, self.accessTimes) = (
+            loader, judge, kernel, held, share, lookups, handles, accessTimes
+        )
+    }
+}
+
+extension DirectoryOperations {
+    func openDirectory(_ id: NodeID, _ caller: Caller) throws(Errno) -> Opening {
+        let node = try loader.node(id)
+        return try share.lock.withReadLock { () throws(Errno) in
+            let object = try loader.load(node)
+            try judge.permit(.list, Operands(object: object), caller, about: object)
+            guard object.facts.kind == .directory else { throw .notdir }
+            let quota = try share.handleQuota.charge(caller.uid)
+            let descriptor = SharedDescriptor(
+                try accessTimes.open(
+                    object.descriptor.rawValue,
+                    OpenFlag.readOnly | OpenFlag.directory | OpenFlag.nonBlock))
+            return Opening(
+                handle: handles.add(OpenDirectory(node: node, descriptor: descriptor, quota, cache: kernel.cache)),
+                flags: listingFlags(object))
+        }
+    }
+
+    /// Whether the kernel may answer the next caller from the names that one caller listed: every caller must hold the right to list.
+    ///
+    /// Before it does, it requests the attributes in the caller's name, so every caller must hold the right to read them. It discards
+    /// the names when the mtime has moved, so the mtime must tell every change. A confined mount judges each part of a listing anew.
+    private func listingFlags(_ directory: ObjectState) -> Opening.Flags {
+        guard loader.view == nil, kernel.cache.timeouts.entry > 0, !directory.isOvermounted, !accessTimes.areStrict,
+            // The kernel stores no mtime of such a directory (AttributesInSteps.swift).
+            !kernel.isStickyDirectory(directory),
+            loader.tree.stampsEveryChange(directory.status, directory.descriptor),
+            judge.everybodyHolds([.list, .search, .readAttributes, .readSecurity], on: directory)
+        else { return [] }
+        // A new listing brings the attributes of its objects; kept names do not, so each object would be requested.
+        return wasListedRecently(in: directory) ? [.cacheDirectory, .keepCache] : [.cacheDirectory]
+    }
+
+    /// Whether less than 70 % of the timeout of the attributes in the last listing has passed. No listing is kept longer, because an mtime
+    /// can be set back.
+    private func wasListedRecently(in directory: ObjectState) -> Bool {
+        guard let node = directory.node else { return false }
+        let age = SystemTime.monotonic() &- node.lastListed.load(ordering: .relaxed)
+        return Double(age) < 0.7 * 1e9 * kernel.cache.timeouts.attributes
+    }
+
+    /// READDIR: adds the names from `offset` on to the reply.
+    func list(
+        _ id: HandleID, offset: UInt64, into reply: inout DirectoryReply, _ caller: Caller
+    ) throws(Errno) {
+        let directory = try handles.directory(id)
+        // The next request on the handle proves that the kernel has used the last listing (R5).
+        directory.listing.markUsed()
+        if offset == 0 { directory.node.lastListed.store(SystemTime.monotonic(), ordering: .relaxed) }
+        try held.passGates(caller) { () throws(Errno) in
+            // While the lock is held, no open gate is closed.
+            try share.lock.withReadLock { () throws(Errno) in
+                if loader.view != nil { try permitListing(loader.load(directory.node), caller) }
+                try forEachName(of: directory, from: offset) { name, inode in
+                    reply.add(
+                        name: name.name, ino: inode, type: UInt32(name.type), offset: UInt64(bitPattern: name.nextOffset))
+                }
+            }
+        }
+    }
+
+    /// READDIRPLUS: as `list`, and exposes the objects if every caller may search the directory. Otherwise the entries have no node (R6).
+    /// - Returns: the nodes that were exposed; each counts as a look-up.
+    func listWithEntries(
+        _ id: HandleID, offset: UInt64, into reply: inout DirectoryReply, _ caller: Caller
+    ) throws(Errno) -> [NodeID] {
+        let directory = try handles.directory(id)
+        directory.listing.markUsed()
+        directory.listing.begin()
+        let now = SystemTime.monotonic()
+        var exposed: [NodeID] = []
+        do throws(Errno) {
+            try listEntries(of: directory, from: offset, into: &reply, &exposed, caller)
+        } catch {
+            // The kernel does not learn of these nodes.
+            for node in exposed { lookups.forgetLookups(of: node, 1) }
+            throw error
+        }
+        if offset == 0 { directory.node.lastListed.store(now, ordering: .relaxed) }
+        return exposed
+    }
+
+    /// A handle keeps what was granted, but not the location: after a move, the names are listed only if the new location permits it
+    /// (docs/sandbox-zones.md Z4).
+    private func permitListing(_ directory: ObjectState, _ caller: Caller) throws(Errno) {
+        guard !directory.location.rights.contains(.list) else { return }
+        try judge.permit(.list, Operands(object: directory), caller, about: directory)
+    }
+
+    private func listEntries(
+        of directory: OpenDirectory, from offset: UInt64, into reply: inout DirectoryReply, _ exposed: inout [NodeID],
+        _ caller: Caller
+    ) throws(Errno) {
+        try held.passGates(caller) { () throws(Errno) in
+            try share.lock.withReadLock { () throws(Errno) in
+                try loader.requireOpenGate(of: directory.node.object)
+                try listEntriesLocked(of: directory, from: offset, into: &reply, &exposed, caller)
+            }
+        }
+    }
+
+    private func listEntriesLocked(
+        of directory: OpenDirectory, from offset: UInt64, into reply: inout DirectoryReply, _ exposed: inout [NodeID],
+        _ caller: Caller
+    ) throws(Errno) {
+        let parent = try loader.load(directory.node)
+        try permitListing(parent, caller)
+        // With several mounts no listing exposes objects (R4).
+        let exposesEntries = kernel.cache.mayShowObjects && !share.hasSeveralMounts && judge.everybodyHolds(.search, on: parent)
+        try forEachName(of: directory, from: offset) { name, inode in
+            let offset = UInt64(bitPattern: name.nextOffset)
+            if exposesEntries, !name.isDot, let entry = listedEntry(name.name, below: parent) {
+                if reply.add(name: name.name, entry: entry, offset: offset) {
+                    exposed.append(entry.node)
+                    directory.listing.append(name.name, entry.node)
+                    return true
+                }
+                lookups.forgetLookups(of: entry.node, 1)
+                return false
+            }
+            let attributes = ObjectAttributes(ino: inode, mode: UInt32(name.type) << 12)
+            return reply.add(
+                name: name.name, entry: Entry(node: NodeID(0), generation: 0, attributes: attributes),
+                offset: offset)
+        }
+    }
+
+    /// The entry of a listed name; nil if it would be uncacheable.
+    private func listedEntry(_ name: UnsafePointer<CChar>, below parent: ObjectState) -> Entry? {
+        guard let child = try? loader.child(name, of: parent), judge.gate.rights(behind: child.object.kind) == nil,
+            !child.location.rights.isEmpty
+        else { return nil }
+        // A marked directory is left out (R7).
+        if let known = loader.nodes.node(of: child.object), known.isDirectory, known.revalidation.isPossible { return nil }
+        let entry = kernel.makeEntry(child, named: name, below: parent, isListed: true)
+        if entry.entryValidFor > 0 { return entry }
+        lookups.forgetLookups(of: entry.node, 1)
+        return nil
+    }
+
+    /// Calls `body` with each name and its inode number on this mount, until it returns false. Offsets are those of the backing
+    /// directory.
+    private func forEachName(
+        of directory: OpenDirectory, from offset: UInt64, _ body: (DirectoryEntry, UInt64) -> Bool
+    ) throws(Errno) {
+        try loader.requireOpenGate(of: directory.node.object)
+        let descriptor = directory.descriptor.rawValue
+        let device = directory.node.object.key.device
+        let isRoot = directory.node.id == .root
+        let isOvermounted = directory.node.object.isOvermounted.load(ordering: .relaxed)
+        let rootInode = loader.tree.shownInode(device: device, inode: directory.node.object.key.inode)
+        try directory.position.withLock { _ throws(Errno) in
+            try Syscall.lseek(descriptor, offset: Int64(bitPattern: offset), whence: Seek.set)
+            var isFull = false
+            while !isFull {
+                let end = try withUnsafeTemporaryAllocation(byteCount: 32768, alignment: 8) {
+                    (buffer) -> Result<Bool, Errno> in
+                    outcome { () throws(Errno) in
+                        let count = try Syscall.getdents(descriptor, into: buffer)
+                        for entry in DirectoryEntries(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+                        where !isOvermounted || entry.isDot {
+                            // The parent of the mount's root is not revealed.
+                            let inode =
+                                isRoot && entry.isDot ? rootInode : loader.tree.shownInode(device: device, inode: entry.inode)
+                            if !body(entry, inode) {
+                                isFull = true
+                                break
+                            }
+                        }
+                        return count == 0
+                    }
+                }.get()
+                if end { return }
+            }
+        }
+    }
+}

@@ -1,0 +1,256 @@
+import Authorization
+import BackingStore
+import FuseSession
+import LinuxSystem
+import MountOptions
+
+/// FMODE_EXEC, in the flags of OPEN: the file is opened to execute it.
+private let openForExecution: Int32 = 0x20
+
+extension OpenIntent {
+    /// The intent that the flags of OPEN state.
+    init(flags: Int32) {
+        self = []
+        switch flags & OpenFlag.accessMask {
+        case OpenFlag.readOnly: insert(.read)
+        case OpenFlag.writeOnly: insert(.write)
+        default: formUnion([.read, .write])
+        }
+        if flags & OpenFlag.append != 0 { insert(.append) }
+        if flags & OpenFlag.truncate != 0 { insert(.truncate) }
+    }
+}
+
+/// The requests OPEN, CREATE and TMPFILE.
+final class OpenOperations: Sendable {
+    let loader: ObjectLoader
+    let judge: Judge
+    let kernel: KernelView
+    let held: HeldCalls
+    let share: Share
+    let data: DataPaths
+    let gaps: GapReservations
+    let metadata: MetadataChanges
+    let names: NameOperations
+    let lookups: LookupOperations
+    let handles: HandleTable
+
+    init(
+        loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, data: DataPaths, gaps: GapReservations,
+        metadata: MetadataChanges, names: NameOperations, lookups: LookupOperations, handles: HandleTable
+    ) {
+        (
+            self.loader, self.judge, self.kernel, self.held, self.share, self.data, self.gaps, self.metadata, self.names, self.lookups,
+            self.handles
+        ) = (loader, judge, kernel, held, share, data, gaps, metadata, names, lookups, handles)
+    }
+}
+
+extension OpenOperations {
+    func open(_ id: NodeID, flags: Int32, _ caller: Caller) throws(Errno) -> Opening {
+        let node = try loader.node(id)
+        // RELEASE follows close(2), and changes in flight end in milliseconds: a conflict may pass.
+        for pause: UInt32 in [1, 2, 5, 10] {
+            do throws(Errno) { return try attemptOpen(node, flags: flags, mayRetry: true, caller) } catch {
+                guard error == .busy || error == .claimed else { throw error }
+                SystemTime.sleep(milliseconds: pause)
+            }
+        }
+        do throws(Errno) { return try attemptOpen(node, flags: flags, mayRetry: false, caller) } catch {
+            if error == .busy { data.noteBusy(node) }
+            throw error
+        }
+    }
+
+    private func attemptOpen(_ node: Node, flags: Int32, mayRetry: Bool, _ caller: Caller) throws(Errno) -> Opening {
+        guard OpenIntent(flags: flags).contains(.write) || flags & OpenFlag.truncate != 0 else {
+            return try performOpen(node, flags: flags, mayRetry: mayRetry, nil, caller)
+        }
+        func performHere() throws(Errno) -> Opening {
+            try gaps.openForWriting(node, caller) { (writableFile) throws(Errno) in
+                try performOpen(node, flags: flags, mayRetry: mayRetry, writableFile, caller)
+            }
+        }
+        if let opening = try held.runUnlessHeld(caller, performHere) { return opening }
+        // Opening has to clear set-id bits on a file that may be held.
+        return try held.runHeldChange(node.id, caller, discard: { [self] in gaps.release($0.handle) }) { [self] () throws(Errno) in
+            try gaps.openForWriting(node, caller) { (writableFile) throws(Errno) in
+                try performOpen(node, flags: flags, mayRetry: mayRetry, writableFile, caller)
+            }
+        }
+    }
+
+    /// Decides and opens under the metadata lock. Truncation may take long, so it follows on the opened file, without the lock.
+    private func performOpen(
+        _ node: Node, flags: Int32, mayRetry: Bool, _ writableFile: WritableFile?, _ caller: Caller
+    ) throws(Errno) -> Opening {
+        let intent = OpenIntent(flags: flags)
+        let (object, opened) = try share.lock.withReadLock { () throws(Errno) in
+            let object = try loader.load(node)
+            return (object, try grant(node, object, intent, flags: flags, mayRetry: mayRetry, caller))
+        }
+        var size = object.status.size
+        if intent.contains(.truncate) {
+            defer { kernel.invalidateContent(of: node.object) }
+            try held.makeDataCall(of: [opened], caller, against: .any) { () throws(Errno) in try opened.truncate() }
+            size = 0
+        }
+        opened.attach(try gaps.enterHandle(writableFile, size: size, intent, caller))
+        if opened.dataPath.isMappable, kernel.cache.timeouts.attributes > 0 { kernel.cache.invalidateAttributes(of: node.id) }
+        return addHandle(opened)
+    }
+
+    /// Judges an open and opens the object.
+    private func grant(
+        _ node: Node, _ object: ObjectState, _ intent: OpenIntent, flags: Int32, mayRetry: Bool, _ caller: Caller
+    ) throws(Errno) -> OpenFile {
+        let executes = flags & openForExecution != 0
+        try judge.permit(executes ? .execute : .open(intent), Operands(object: object), caller, about: object)
+        // The kernel opens special files by itself.
+        guard object.facts.kind == .file else { throw .io }
+        let quota = try share.handleQuota.charge(caller.uid)
+        let isWritable = intent.contains(.write)
+        let isAppendOnly = isLimitedToEnd(intent, object, caller)
+        // A write clears set-id bits (docs/authorization.md 6.7), but no request tells of a store into a mapping. Without the page cache there
+        // are no mappings; where they cannot be excluded, opening for writing clears the bits.
+        let clearsSetID =
+            isWritable && caller.uid != 0 && !object.facts.mode.isDisjoint(with: [.setUser, .setGroup])
+        let dataPath = try data.acquireDataPath(
+            object,
+            data.makeDemand(
+                intent, of: object, isAppendOnly: isAppendOnly, clearsSetID: clearsSetID, mayRetry: mayRetry, caller))
+        if dataPath.path.backingID != nil, flags & OpenFlag.direct != 0 {
+            // Fails with the right errno if the backing file system has no O_DIRECT; the kernel would return EIO.
+            _ = try Syscall.reopen(object.descriptor.rawValue, backingFlags(flags) | OpenFlag.direct)
+        }
+        // A handle that reads by passthrough may never need a descriptor.
+        let isNeeded = isWritable || dataPath.path.backingID == nil
+        let descriptor =
+            isNeeded ? SharedDescriptor(try data.accessTimes.open(object.descriptor.rawValue, backingFlags(flags))) : nil
+        if intent.contains(.truncate) || clearsSetID && dataPath.path.backingID != nil {
+            try metadata.clearSetIDUnlessRoot(of: object, caller, holding: .reading)
+        }
+        return OpenFile(
+            node: node, pathDescriptor: object.descriptor, descriptor: descriptor, data.accessTimes, quota, dataPath,
+            isReadable: intent.contains(.read) || executes, isWritable: isWritable, isAppendOnly: isAppendOnly)
+    }
+
+    private func addHandle(_ file: OpenFile) -> Opening {
+        judge.counters.count(file.dataPath.path)
+        // FLUSH only has to reserve gaps.
+        return Opening(handles.add(file), file.dataPath.path, noFlush: !file.isWritable || gaps.options.zeroFill == .off)
+    }
+
+    /// Whether a handle may only add at the end: the object is append-only, or a caller without the right to write opens it for appending.
+    /// That caller could clear O_APPEND later (docs/data-path.md).
+    func isLimitedToEnd(_ intent: OpenIntent, _ object: ObjectState, _ caller: Caller) -> Bool {
+        guard intent.contains(.write) else { return false }
+        if !object.facts.flags.isDisjoint(with: .appendOnly) { return true }
+        guard intent.contains(.append) else { return false }
+        return !judge.decide(.rights(.write), Operands(object: object), caller).isAllowed
+    }
+
+    /// The flags for opening the backing file: the access mode, and nothing that could block or follow a link. The daemon itself handles
+    /// appending, truncation and exclusion.
+    private func backingFlags(_ flags: Int32) -> Int32 {
+        flags & OpenFlag.accessMask | OpenFlag.nonBlock | OpenFlag.noControllingTerminal
+    }
+
+    func createAndOpen(
+        _ name: UnsafePointer<CChar>, in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
+    ) throws(Errno) -> (Entry, Opening) {
+        let (entry, opening) = try held.passGates(caller) { () throws(Errno) in
+            try share.withNamesHeld { () throws(Errno) in
+                try createAndOpenLocked(name, in: parent, flags: flags, mode: mode, caller)
+            }
+        }
+        if let opening { return (entry, opening) }
+        // Without the names held: opening for writing may wait for zeros.
+        return try openEntry(entry) { (node) throws(Errno) in try open(node.id, flags: flags, caller) }
+    }
+
+    /// - Returns: the entry, without an opening if the name existed already.
+    private func createAndOpenLocked(
+        _ name: UnsafePointer<CChar>, in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
+    ) throws(Errno) -> (Entry, Opening?) {
+        let directory = try loader.load(parent)
+        // Before the object is created, so that a refusal leaves nothing behind.
+        let quota = try share.handleQuota.charge(caller.uid)
+        let made: ObjectState
+        do throws(Errno) { made = try names.create(.file, name, in: directory, mode: mode, caller) } catch {
+            guard error == .exist, flags & OpenFlag.exclusive == 0 else { throw error }
+            // The name was created after the kernel's look-up, so it is opened like any other.
+            try judge.permit(
+                .lookup, Operands(finding: name, in: directory), caller, about: directory, named: name,
+                in: directory.object)
+            let found = try loader.child(name, of: directory)
+            return (kernel.makeEntry(found, named: name, below: directory), nil)
+        }
+        return try openEntry(kernel.makeEntry(made, named: name, below: directory)) { (node) throws(Errno) in
+            try openCreated(made, node, quota, flags: flags, caller)
+        }
+    }
+
+    /// Opens the object of an entry. If that fails, the look-up of the entry is not counted.
+    private func openEntry(
+        _ entry: Entry, _ open: (Node) throws(Errno) -> Opening
+    ) throws(Errno) -> (Entry, Opening) {
+        do throws(Errno) {
+            let node = try loader.node(entry.node)
+            let opening = try open(node)
+            var entry = entry
+            // A handle that can be mapped changes the file unseen, so its attributes are uncacheable.
+            if let file = try? handles.file(opening.handle), file.dataPath.isMappable { kernel.makeAttributesUncacheable(in: &entry) }
+            return (entry, opening)
+        } catch {
+            lookups.forgetLookups(of: entry.node, 1)
+            throw error
+        }
+    }
+
+    func openUnnamed(
+        in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
+    ) throws(Errno) -> (Entry, Opening) {
+        try held.passGates(caller) { () throws(Errno) in
+            try share.withNamesHeld { () throws(Errno) in try openUnnamedLocked(in: parent, flags: flags, mode: mode, caller) }
+        }
+    }
+
+    private func openUnnamedLocked(
+        in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
+    ) throws(Errno) -> (Entry, Opening) {
+        let quota = try share.handleQuota.charge(caller.uid)
+        let directory = try loader.load(parent)
+        let descriptor = try names.createUnnamed(in: directory, mode: mode, caller)
+        // O_PATH: the descriptor that the tree keeps must not count as a writer.
+        let place = try Syscall.reopen(descriptor.rawValue, OpenFlag.path)
+        var made = try loader.load(loader.tree.adopt(SharedDescriptor(place)), directory.location.unnamedBelow)
+        made.opened = descriptor
+        return try openEntry(kernel.makeUnnamedEntry(made, in: directory)) { (node) throws(Errno) in
+            try openCreated(made, node, quota, flags: flags, caller)
+        }
+    }
+
+    /// Makes the handle of a created file. No right on the new object is asked (docs/authorization.md 2.2), so O_WRONLY with mode 0444
+    /// works.
+    private func openCreated(
+        _ made: ObjectState, _ node: Node, _ quota: HandleQuota.Charge, flags: Int32, _ caller: Caller
+    ) throws(Errno) -> Opening {
+        let intent = OpenIntent(flags: flags)
+        let dataPath = try data.acquireDataPath(
+            made, data.makeDemand(intent, of: made, isAppendOnly: false, clearsSetID: false, caller))
+        if dataPath.path.backingID != nil, flags & OpenFlag.direct != 0 {
+            _ = try Syscall.reopen(made.descriptor.rawValue, backingFlags(flags) | OpenFlag.direct)
+        }
+        // Creation has opened the file for reading and writing. The daemon holds the handle to its access mode.
+        var descriptor = intent.contains(.write) ? made.opened : nil
+        if descriptor == nil, dataPath.path.backingID == nil {
+            descriptor = SharedDescriptor(try data.accessTimes.open(made.descriptor.rawValue, backingFlags(flags)))
+        }
+        let file = OpenFile(
+            node: node, pathDescriptor: made.descriptor, descriptor: descriptor, data.accessTimes, quota, dataPath,
+            isReadable: intent.contains(.read), isWritable: intent.contains(.write), isAppendOnly: false)
+        if file.isWritable { file.attach(gaps.enterNewHandle(node, caller)) }
+        return addHandle(file)
+    }
+}

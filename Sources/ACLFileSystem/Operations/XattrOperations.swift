@@ -1,0 +1,225 @@
+import ACLFormats
+import Authorization
+import BackingStore
+import FuseSession
+import Identity
+import LinuxSystem
+import MountOptions
+
+extension XattrName {
+    init(_ name: UnsafePointer<CChar>) {
+        var count = 0
+        while name[count] != 0 { count += 1 }
+        self.init(Array(UnsafeRawBufferPointer(start: name, count: count)))
+    }
+}
+
+/// Requests about extended attributes, including those that aclfs defines: lists, flags, owners, backup marks.
+final class XattrOperations: Sendable {
+    let loader: ObjectLoader
+    let judge: Judge
+    let kernel: KernelView
+    let held: HeldCalls
+    let share: Share
+    let gaps: GapReservations
+    let metadata: MetadataChanges
+    let options: MountOptions
+    let accounts: AccountService
+
+    init(
+        loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, gaps: GapReservations,
+        metadata: MetadataChanges, options: MountOptions, accounts: AccountService
+    ) {
+        (self.loader, self.judge, self.kernel, self.held, self.share, self.gaps, self.metadata, self.options, self.accounts) = (
+            loader, judge, kernel, held, share, gaps, metadata, options, accounts
+        )
+    }
+}
+
+extension XattrOperations {
+    /// Whether a removal of capabilities succeeds without effect: the kernel sends it in a user's name before a change. That change is judged
+    /// by itself and removes them; if it is denied, the file keeps them.
+    func leavesToChange(_ name: XattrName, _ caller: Caller) -> Bool { caller.uid != 0 && name.isCapabilities }
+
+    func getXattr(_ id: NodeID, _ name: UnsafePointer<CChar>, _ caller: Caller) throws(Errno) -> [UInt8] {
+        let kind = XattrName(name)
+        if kind == .acl { return try aclText(of: id, caller) }
+        return try share.lock.withReadLock { () throws(Errno) in
+            let object = try loader.load(id)
+            let operands = Operands(object: object)
+            switch kind {
+            case .flags:
+                try judge.permit(.readFlags, operands, caller, about: object)
+                return Array(FileFlagsText.attribute(try metadata.visibleFlags(object)).utf8)
+            case .ownerGUID:
+                try judge.permit(.readFlags, operands, caller, about: object)
+                return metadata.ownerText(object.facts)
+            case .groupGUID:
+                try judge.permit(.readFlags, operands, caller, about: object)
+                return metadata.groupText(object.facts)
+            case .effective: return effectiveRights(object, caller)
+            case .protected:
+                try judge.permit(.setXattr(isProtected: true), operands, caller, about: object)
+                throw .perm
+            case .backup(let mark): return try metadata.getBackupMark(mark, of: object, caller)
+            case .user(let stored), .trusted(let stored):
+                try judge.permit(.getXattr, operands, caller, about: object)
+                return try read(stored, object)
+            case .security(let stored):
+                // `ls -l` reads the label of everything it lists, and other file systems never deny that. A caller without the right gets
+                // ENODATA, whether there is a label or not (docs/decisions/0004-readings.md).
+                do throws(Errno) { try judge.permit(.getXattr, operands, caller, about: object) } catch {
+                    throw error == .acces || error == .perm ? .nodata : error
+                }
+                return try read(stored, object)
+            case .acl, .unsupported: throw .opnotsupp
+            case .tooLong: throw .range
+            }
+        }
+    }
+
+    private func read(_ name: [UInt8], _ object: ObjectState) throws(Errno) -> [UInt8] {
+        try name.withCName { (name) throws(Errno) in try Syscall.getxattr(.any(object.descriptor.rawValue), name) }
+    }
+
+    /// SETXATTR. No zeros are written meanwhile.
+    func setXattr(
+        _ id: NodeID, _ name: UnsafePointer<CChar>, _ value: UnsafeRawBufferPointer, flags: Int32, _ caller: Caller
+    ) throws(Errno) {
+        let isDone: Void? = try held.runUnlessHeld(caller) { () throws(Errno) in
+            try gaps.withoutFill(id, caller) { () throws(Errno) in try performSetXattr(id, name, value, flags: flags, caller) }
+        }
+        if isDone != nil { return }
+        let (name, value) = (name.copied, Array(value))
+        try held.runHeldChange(id, caller) { [self] () throws(Errno) in
+            try gaps.withoutFill(id, caller) { () throws(Errno) in
+                try name.asName { (name) throws(Errno) in
+                    try value.withUnsafeBytes { value in
+                        Result { () throws(Errno) in try performSetXattr(id, name, value, flags: flags, caller) }
+                    }.get()
+                }
+            }
+        }
+    }
+
+    private func performSetXattr(
+        _ id: NodeID, _ name: UnsafePointer<CChar>, _ value: UnsafeRawBufferPointer, flags: Int32, _ caller: Caller
+    ) throws(Errno) {
+        let kind = XattrName(name)
+        if kind == .acl { return try setACL(of: id, to: value, flags: flags, caller) }
+        try metadata.withMetadataLocked(id, record: kind.isOfRecord) { () throws(Errno) in
+            let object = try loader.load(id)
+            try held.requireNoOtherChange(of: object)
+            let operands = Operands(object: object)
+            switch kind {
+            case .flags:
+                let requested: FileFlags
+                do { requested = try FileFlagsText.parseAttribute(Array(value)) } catch { throw .inval }
+                try metadata.changeFlags(object, to: requested, caller)
+            case .backup(let mark): try metadata.setBackupMark(mark, value, flags: flags, of: object, caller)
+            case .user(let stored):
+                try judge.permit(.setXattr(isProtected: false), operands, caller, about: object)
+                try metadata.storeXattr(stored, value, flags, object, caller)
+            case .security(let stored), .trusted(let stored):
+                // Only root sets these, even if entries grant it.
+                try judge.permit(.setXattr(isProtected: caller.uid != 0), operands, caller, about: object)
+                try metadata.storeXattr(stored, value, flags, object, caller)
+            case .protected, .effective: try judge.permit(.setXattr(isProtected: true), operands, caller, about: object)
+            case .ownerGUID:
+                if flags == XattrFlag.create { throw .exist }
+                try metadata.changeOwner(of: object, to: Owner(text: value), caller)
+            case .groupGUID:
+                if flags == XattrFlag.create { throw .exist }
+                try metadata.changeGroup(of: object, to: OwningGroup(text: value), caller)
+            case .acl, .unsupported: throw .opnotsupp
+            case .tooLong: throw .range
+            }
+        }
+    }
+
+    func removeXattr(_ id: NodeID, _ name: UnsafePointer<CChar>, _ caller: Caller) throws(Errno) {
+        let kind = XattrName(name)
+        if leavesToChange(kind, caller) { return }
+        if try held.runUnlessHeld(caller, { () throws(Errno) in try performRemoveXattr(id, kind, caller) }) != nil { return }
+        try held.runHeldChange(id, caller) { [self] () throws(Errno) in try performRemoveXattr(id, kind, caller) }
+    }
+
+    private func performRemoveXattr(_ id: NodeID, _ kind: XattrName, _ caller: Caller) throws(Errno) {
+        try metadata.withMetadataLocked(id, record: kind.isOfRecord) { () throws(Errno) in
+            let object = try loader.load(id)
+            try held.requireNoOtherChange(of: object)
+            let operands = Operands(object: object)
+            switch kind {
+            case .acl:
+                try judge.permit(.setACL(nil), operands, caller, about: object)
+                if object.facts.acl == nil { throw .nodata }
+                try metadata.changeACL(object, to: nil, caller)
+            case .flags: try metadata.changeFlags(object, to: [], caller)
+            case .backup(let mark): try metadata.removeBackupMark(mark, of: object, caller)
+            case .user(let stored):
+                try judge.permit(.removeXattr(isProtected: false), operands, caller, about: object)
+                try metadata.removeXattr(stored, object)
+            case .security(let stored), .trusted(let stored):
+                try judge.permit(.removeXattr(isProtected: caller.uid != 0), operands, caller, about: object)
+                if kind.isCapabilities { return try metadata.removeCapabilities(stored, object) }
+                try metadata.removeXattr(stored, object)
+            case .protected, .effective: try judge.permit(.removeXattr(isProtected: true), operands, caller, about: object)
+            case .ownerGUID: try metadata.removeOwnerGUID(of: object, caller)
+            case .groupGUID: try metadata.removeGroupGUID(of: object, caller)
+            case .unsupported: throw .opnotsupp
+            case .tooLong: throw .range
+            }
+        }
+    }
+
+    /// LISTXATTR.
+    /// - Returns: the names, each with its NUL, without the record and without those that only root may read.
+    func listXattr(_ id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
+        try share.lock.withReadLock { () throws(Errno) in
+            let object = try loader.load(id)
+            try judge.permit(.listXattr, Operands(object: object), caller, about: object)
+            let names: [[UInt8]]
+            var list: [UInt8] = []
+            for shown in try metadata.listedBackupMarks(object) { list += shown + [0] }
+            do throws(Errno) { names = try Syscall.listxattr(.any(object.descriptor.rawValue)) } catch {
+                if error == .opnotsupp { return list }
+                throw error
+            }
+            for name in names {
+                switch XattrName(name) {
+                case .user:
+                    for shown in options.xattrSpelling.listed(name) { list += shown + [0] }
+                case .security, .trusted: if caller.uid == 0 { list += name + [0] }
+                default: break
+                }
+            }
+            return list
+        }
+    }
+
+    /// `system.aclfs.effective`: the rights of the caller, in the words of `ls -le`.
+    private func effectiveRights(_ object: ObjectState, _ caller: Caller) -> [UInt8] {
+        let isDirectory = object.facts.kind == .directory
+        var granted: Rights = []
+        for entry in RightName.all {
+            let right = entry.right
+            // Deletion also depends on the directory, which an attribute request does not name.
+            if right == .delete { continue }
+            if judge.decide(.rights(right), Operands(object: object), caller).isAllowed { granted.formUnion(right) }
+        }
+        let words = ACLTextPrinter.shownWords(of: ACE(.everyone, .allow, granted), isDirectory: isDirectory)
+        return Array((words.isEmpty ? "-" : words.joined(separator: ",")).utf8)
+    }
+}
+
+extension [UInt8] {
+    /// Lends the bytes as a C string.
+    func withCName<Value>(_ body: (UnsafePointer<CChar>) throws(Errno) -> Value) throws(Errno) -> Value {
+        try withUnsafeTemporaryAllocation(byteCount: count + 1, alignment: 1) { (buffer) -> Result<Value, Errno> in
+            guard let base = buffer.baseAddress else { return .failure(.inval) }
+            buffer.copyBytes(from: self)
+            buffer[count] = 0
+            return outcome { () throws(Errno) in try body(base.assumingMemoryBound(to: CChar.self)) }
+        }.get()
+    }
+}

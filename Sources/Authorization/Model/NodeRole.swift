@@ -1,2 +1,0 @@
-/// The part an object plays in an operation.
-public enum ObjectRole: UInt8, Sendable, CaseIterable { case object, parent, target, targetParent }

@@ -1,0 +1,50 @@
+import BackingStore
+import LinuxSystem
+import Mounting
+import ToolSupport
+
+extension PreparedMount {
+    /// Makes root's daemon act as nobody, so that it neither spends root's reserve nor ignores quotas (docs/decisions/0005-space.md).
+    /// Call before any thread starts: threads inherit it.
+    /// - Throws: a capability is missing.
+    func dropRootReserve() throws(MountFailure) {
+        do throws(Errno) {
+            try Syscall.dropCapability(Capability.systemResource)
+            let backing = try tree.descriptor(of: tree.root)
+            // A network server judges by the id of the request, and has reserves of its own.
+            if FileSystemUser.isJudgedByServer(fileSystemType: try Syscall.fileSystemType(backing.rawValue)) { return }
+            for id in FileSystemUser.candidates where try restrict(to: id, in: backing.rawValue) { return }
+        } catch {
+            let needed = [("CAP_SETPCAP", Capability.setCapabilities), ("CAP_SETUID", Capability.setUserID)]
+            let missing = needed.filter { !Syscall.hasCapability($0.1) }.map(\.0)
+            let reason = missing.isEmpty ? "" : ", and this root has no \(missing.joined(separator: " and no "))"
+            throw MountFailure(
+                status: MountExit.systemError,
+                message:
+                    "cannot give up root's reserve of \(source): \(error); the daemon needs CAP_SETPCAP and CAP_SETUID\(reason)")
+        }
+        guard FileSystemUser.rootIsTheHosts else { return }
+        printError(
+            "aclfs: warning: \(source): no user id can be found that nobody has, as in a small user namespace or an "
+                + "id-mapped mount; users can fill what the file system reserves for root")
+    }
+
+    /// Acts as an id if it exists here and the backing directory accepts objects of it, which an id-mapped mount may not.
+    /// - Returns: whether this thread acts as the id now.
+    private func restrict(to id: UInt32, in directory: Int32) throws(Errno) -> Bool {
+        do throws(Errno) { try FileSystemUser.restrict(to: id) } catch {
+            if error == .inval { return false }
+            throw error
+        }
+        do throws(Errno) {
+            _ = try Syscall.openat(directory, ".", OpenFlag.temporaryFile | OpenFlag.readWrite, mode: 0o600)
+        } catch {
+            // Another error, such as a full or read-only file system, is no reason against the id.
+            if error == .overflow {
+                FileSystemUser.unrestrict()
+                return false
+            }
+        }
+        return true
+    }
+}

@@ -1,0 +1,172 @@
+import Authorization
+import LinuxSystem
+
+/// Every word of `-o`. The order of the rows is the order in which `aclfs status` lists the words in force.
+///
+/// The parser, suggestions, remounts and the kernel's flags go by this table, and `OptionDocumentTests` hold the documents to it.
+package enum OptionTable {
+    package static let rows: [OptionRow] = ofVolume + ofTree + ofWays + ofPlace + ofSandbox + ofAudit + ofKernel + ofHelper
+
+    private static let ofVolume: [OptionRow] = [
+        .choice(
+            ["ro": true, "rw": false], \.volume.isReadOnly, subject: .kernel, kernel: (MountFlag.readOnly, true), remount: .kernelAndDaemon,
+            "whether anything can change"),
+        .value(
+            "securelevel", \.volume.securelevel, .number(0...2), remount: .daemon,
+            "from 1 on system flags cannot be cleared, by root either"),
+        .choice(["owners": false, "noowners": true], \.volume.ignoresOwnership, "whether ownership counts"),
+        .choice(["acl": false, "noacl": true], \.volume.ignoresACLs, "whether entries are evaluated and inherited"),
+        .choice(
+            ["grpid": true, "nogrpid": false, "bsdgroups": true, "sysvgroups": false], \.volume.groupFromDirectory,
+            "group of a new object: its directory's, or the caller's unless the directory is set-gid"),
+        .choice(
+            ["suiddir": .unlessRoot, "nosuiddir": .never, "suiddir=all": .always], \.volume.ownerFromSetUserDirectory,
+            "whether a set-uid directory gives its owner to new objects: to those of all but root, of none, or of all"),
+    ]
+
+    private static let ofTree: [OptionRow] = [
+        .value(
+            "groups", \.groupSource, .enumeration, "membership is that of the asking thread, or the directory service's"),
+        .value("groups_cache", \.groupsCache, .number(0...60_000), "for how many milliseconds a thread's groups may be kept"),
+        .value("metadata", \.metadata, .enumeration, "the attribute that holds the records"),
+        .value("cache", \.cache, .cacheMode, "how long the kernel may answer by itself"),
+        .choice(
+            ["crossmounts": true, "nocrossmounts": false], \.crossMounts,
+            "whether file systems mounted below SOURCE are part of the tree"),
+        .value("xattr_names", \.xattrSpelling, .enumeration, "how attribute names are listed"),
+        .value(
+            "special", \.special, .enumeration,
+            "whether FIFOs, sockets and (with dev) devices are found only by those who may open them"),
+    ]
+
+    private static let ofWays: [OptionRow] = [
+        .value(
+            "passthrough", \.passthrough, .enumeration,
+            "data goes from the kernel to the backing file where it can, or through the daemon"),
+        .value("transport", \.transport, .enumeration, "how requests travel"),
+        .value(
+            "zerofill", \.zeroFill, .enumeration,
+            "gaps that a program leaves are filled on close with zeros, with reserved space, or not"),
+        .value("zerofill_max", \.zeroFillMax, .size, "larger gaps are reserved and not written"),
+        .optional(
+            "zerofill_budget", \.zeroFillBudget, .size, absent: "off", "bytes of zeros that each user's gaps may cost in a minute"),
+    ]
+
+    private static let ofPlace: [OptionRow] = [
+        .choice(["unknown99": true], \.volume.unknown99, "uid and gid 99 stand for whoever asks"),
+        .choice(["allow_other": true], \.allowOther, "others may use the mount; implied for root"),
+        .choice(["source_mode=require-private": true], \.requirePrivateSource, "refuse a source that others reach"),
+        .optional("fsname", \.fsname, .text("a name") { !$0.isEmpty }, "what /proc/mounts shows as source"),
+    ]
+
+    private static let ofSandbox: [OptionRow] = [
+        .optional(
+            "sandbox", \.sandbox.profile, .profile, subject: .sandbox, "what comes through the mount is confined by this profile"),
+        .optional("bundle", \.sandbox.bundle, .bundleIdentifier, subject: .sandbox, "the application"),
+        .optional("home", \.sandbox.home, .home, subject: .sandbox, "the home folder"),
+        .optional("layout", \.sandbox.layout, .enumeration, subject: .sandbox, "how the container is divided"),
+    ]
+
+    private static let ofAudit: [OptionRow] = [
+        .value("audit", \.audit.mode, .enumeration, subject: .audit, shown: .unlessDefault, "which decisions are logged"),
+        .optional("audit_log", \.audit.log, .auditLog, subject: .audit, when: isAudited, "the file of the log"),
+        .value("audit_limit", \.audit.limit, .linesInASecond, subject: .audit, when: isAudited, "lines in a second"),
+        .value(
+            "audit_user_limit", \.audit.userLimit, .linesInASecond, subject: .audit, when: isAudited, "lines in a second about one user"),
+    ]
+
+    private static let ofKernel: [OptionRow] = [
+        .kernelFeatures("pretend that the kernel lacks a feature, for tests"),
+        .choice(
+            ["suid": false, "nosuid": true], \.noSuid, subject: .kernel, kernel: (MountFlag.noSetID, true), remount: .kernelAndDaemon,
+            shown: .kernel, "whether set-id bits count when a program starts"),
+        .choice(
+            ["dev": false, "nodev": true], \.noDev, subject: .kernel, kernel: (MountFlag.noDevices, true), remount: .kernelSetsOnly,
+            shown: .kernel, "whether devices can be opened"),
+        .choice(
+            ["exec": false, "noexec": true], \.volume.forbidsExecution, subject: .kernel, kernel: (MountFlag.noExec, true),
+            remount: .kernelAndDaemon, shown: .unlessDefault, "whether programs can be started"),
+        .choice(
+            ["sync": true, "async": false], \.synchronous, subject: .kernel, kernel: (MountFlag.synchronous, true), remount: .kernel,
+            shown: .kernelWhenSet, "whether each write waits for the disk"),
+        .choice(
+            ["dirsync": true], \.dirSync, subject: .kernel, kernel: (MountFlag.synchronousDirectories, true), shown: .kernelWhenSet,
+            "changes of directories wait for the disk"),
+        .choice(
+            ["atime": .asBelow, "noatime": .never], \.accessTimes.files, subject: .kernel, kernel: (MountFlag.noAccessTime, .never),
+            remount: .kernel, shown: .kernelWhenSet, "whether reading moves access times"),
+        .choice(
+            ["diratime": false, "nodiratime": true], \.accessTimes.leavesDirectories, subject: .kernel,
+            kernel: (MountFlag.noDirectoryAccessTime, true), remount: .kernel, shown: .kernelWhenSet,
+            "whether listing moves those of directories"),
+        // This is what every kernel does.
+        .choice(
+            ["relatime": .relative, "norelatime": .asBelow], \.accessTimes.files, subject: .kernel,
+            kernel: (MountFlag.relativeAccessTime, .relative), remount: .kernel, shown: .never,
+            "whether they move only where they are older than the last change, or than a day"),
+        .choice(
+            ["symfollow": false, "nosymfollow": true], \.noSymFollow, subject: .kernel, kernel: (MountFlag.noSymlinkFollow, true),
+            remount: .kernel, shown: .kernelWhenSet, "whether symbolic links are followed"),
+        .choice(
+            ["strictatime": .strict, "nostrictatime": .asBelow], \.accessTimes.files, subject: .kernel,
+            kernel: (MountFlag.strictAccessTime, .strict), remount: .kernel, shown: .kernelWhenSet, "whether they move each time"),
+        .securityContext("context", "SELinux: the label of all objects"),
+        .securityContext("fscontext", "SELinux: the label of the file system itself"),
+        .securityContext("defcontext", "SELinux: the label of objects that have none"),
+        .securityContext("rootcontext", "SELinux: the label of the mount's top"),
+    ]
+
+    private static let ofHelper: [OptionRow] = [
+        .choice(["remount": true], \.isRemount, remount: .nothing, shown: .never, "change the mount that is there"),
+        .ignored(["nofail"], "a source that does not exist is no failure of mount(8)'s helper") { $0.toleratesMissingSource = true },
+        .ignored(
+            ["defaults", "user", "users", "nouser", "group", "owner", "auto", "noauto", "_netdev", "comment=", "x-*", "X-*"],
+            "what fstab says to mount(8) and systemd"),
+        .ignored(
+            ["loud", "silent", "lazytime", "nolazytime", "iversion", "noiversion", "mand", "nomand"], "what other file systems understand"),
+        .ignored(["user_id=", "group_id=", "rootmode=", "blksize=", "nonempty", "use_ino"], "what libfuse says to the kernel"),
+        .unavailable("export", "file handles that outlive a mount, for NFS servers"),
+        .unavailable("identities", "GUIDs and the users and groups that they stand for, in a file"),
+        .unavailable("rootsquash", "root counts as nobody"),
+        .unavailable("posixacl", present: "off", "POSIX ACLs, translated to entries"),
+        .refused(
+            "default_permissions",
+            because: "the kernel would AND the mode bits into every decision, so that no entry could grant anything",
+            "the kernel would AND the mode bits into every decision"),
+    ]
+
+    private static let isAudited: @Sendable (MountOptions) -> Bool = { $0.audit.mode != .off }
+}
+
+extension OptionTable {
+    /// A setting's word that stands alone.
+    static func alone(_ name: String) -> OptionWord? { word(name) { $0 == .alone } }
+
+    /// A setting's word that a value follows.
+    static func valued(_ name: String) -> OptionWord? {
+        word(name) { form in if case .valued = form { true } else { false } }
+    }
+
+    private static func word(_ name: String, _ isMeant: (OptionWord.Form) -> Bool) -> OptionWord? {
+        for row in rows where row.kind == .setting {
+            if let word = row.words.first(where: { $0.name == name && isMeant($0.form) }) { return word }
+        }
+        return nil
+    }
+
+    /// What a name stands for that is no setting's.
+    static func other(_ name: String) -> (kind: OptionRow.Kind, word: OptionWord)? {
+        for row in rows where row.kind != .setting {
+            for word in row.words where word.name == name || word.form == .prefix && name.hasPrefix(word.name) { return (row.kind, word) }
+        }
+        return nil
+    }
+
+    /// What a remount may do with a word.
+    /// - Parameter word: as it was said, with its value.
+    package static func remountRule(of word: String) -> OptionRow.RemountRule {
+        let name = word.prefix { $0 != "=" }
+        // What continues a list has no row.
+        return rows.first { row in row.words.contains { $0.name == name } }?.remount ?? .fixed
+    }
+}

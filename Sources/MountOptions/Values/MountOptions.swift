@@ -1,0 +1,65 @@
+import Authorization
+
+/// Everything that `-o` can say (docs/mounting.md "Options"), with what holds if nothing is said.
+///
+/// Its stored properties are one for each setting. Its extensions stand beside the type or rule that they are about.
+public struct MountOptions: Sendable {
+    public var volume = VolumeState()
+    public var metadata = MetadataPlace.auto
+    public var xattrSpelling = XattrSpelling.linux
+    public var groupSource = GroupSource.process
+    /// How long the groups of a thread or user may be kept, milliseconds.
+    public var groupsCache: UInt32 = 100
+    public var special = SpecialFiles.gate
+    public var cache = CacheMode.auto
+    public var transport = Transport.auto
+    public var crossMounts = true
+    public var passthrough = Passthrough.auto
+    public var zeroFill = ZeroFill.write
+    /// Larger gaps are reserved and not written, bytes.
+    public var zeroFillMax: UInt64 = 1 << 30
+    /// Bytes of zeros that each user's gaps may cost in a minute; nil: any number.
+    public var zeroFillBudget: UInt64? = 1 << 30
+    public var allowOther = false
+    public var fsname: String?
+    public var requirePrivateSource = false
+    public var sandbox = SandboxWords()
+    public var audit = AuditWords()
+    /// Kernel features to pretend away, for tests.
+    public var maskedKernelFeatures: [String] = []
+
+    public var noSuid = true
+    public var noDev = true
+    public var synchronous = false
+    public var dirSync = false
+    public var accessTimes = AccessTimeRule()
+    public var noSymFollow = false
+    /// SELinux `*context=` options, handed to the kernel as they are.
+    public var contexts: [String] = []
+    public var isRemount = false
+    /// `nofail`: a source that does not exist is no failure of mount(8)'s helper.
+    public var toleratesMissingSource = false
+    /// What was said explicitly, in its order, less what is ignored: a remount changes only that.
+    public internal(set) var given: [String] = []
+
+    public init() {}
+}
+
+extension MountOptions {
+    /// The attribute that holds the records of the backing objects.
+    public enum MetadataPlace: String, Sendable, CaseIterable { case auto, trusted, user }
+    /// How listxattr(2) names attributes.
+    public enum XattrSpelling: String, Sendable, CaseIterable { case linux, mac, both }
+    /// Who says what groups a caller is in.
+    public enum GroupSource: String, Sendable, CaseIterable { case process, directory }
+    /// Whether special files are found only by those who may open them.
+    public enum SpecialFiles: String, Sendable, CaseIterable { case gate, open }
+    public enum Passthrough: String, Sendable, CaseIterable { case auto, off }
+    /// How requests travel (docs/transport.md).
+    public enum Transport: String, Sendable, CaseIterable { case auto, uring, dev }
+    /// What becomes of gaps that a program leaves (docs/zerofill.md).
+    public enum ZeroFill: String, Sendable, CaseIterable { case write, allocate, off }
+
+    /// What `kernel_features` can hide, each with a minus before it.
+    static let kernelFeatures = ["epoch", "passthrough", "uring", "statx", "killpriv2", "expire", "beneath"]
+}

@@ -1,0 +1,126 @@
+import BackingStore
+import Foundation
+import FuseSession
+import Glibc
+import LinuxSystem
+import MountOptions
+import Synchronization
+import Testing
+
+@testable import ACLFileSystem
+
+/// Look-ups that come before the FORGET that was sent before them, without a kernel between.
+@Suite struct ForgetWaitTests {
+    private let fileSystem: FileSystem
+    private let caller = Caller(uid: geteuid(), gid: getegid(), tid: 0)
+    private let top = "/tmp/aclfs-forget.\(UUID().uuidString)"
+
+    init() throws {
+        for path in [top, top + "/d"] {
+            try #require(mkdir(path, 0o755) == 0)
+            try #require(Glibc.chmod(path, 0o755) == 0)
+        }
+        var options = MountOptions()
+        options.metadata = .user
+        fileSystem = FileSystem(
+            tree: try BackingTree(
+                directory: Syscall.open(top, OpenFlag.readOnly | OpenFlag.directory), metadataName: "user.aclfs",
+                descriptorBudget: 64, report: { _ in }), options: options)
+        try fileSystem.join()
+        fileSystem.kernel.cache.begin(hasEpoch: true)
+    }
+
+    private func end() {
+        fileSystem.leave()
+        try? FileManager.default.removeItem(atPath: top)
+    }
+
+    private func lookup(_ name: String = "d") throws -> Entry {
+        guard case .found(let entry) = try fileSystem.operations.lookups.lookup(name, in: .root, caller) else { throw Errno.noent }
+        return entry
+    }
+
+    /// Looks up a directory that is new, right behind a bump.
+    private func lookUpNew(_ name: String) throws -> Entry {
+        try #require(mkdir("\(top)/\(name)", 0o755) == 0)
+        fileSystem.kernel.cache.invalidateAllEntries()
+        let entry = try lookup(name)
+        #expect(entry.entryValidFor > 0)
+        return entry
+    }
+
+    private func isMarked(_ id: NodeID) -> Bool { fileSystem.loader.nodes.find(id)?.revalidation.isPossible ?? false }
+
+    /// Runs something while a look-up waits.
+    private func meanwhile(_ body: @escaping @Sendable () -> Void) throws -> Monitor<Bool> {
+        let isDone = Monitor(false)
+        let end = SystemTime.monotonic() + 100_000_000
+        _ = try LinuxSystem.Thread.start(name: "meanwhile") { [fileSystem] in
+            while fileSystem.kernel.cache.forgets.waiting.load(ordering: .relaxed) == 0, SystemTime.monotonic() < end {
+                SystemTime.sleep(nanoseconds: 100_000)
+            }
+            body()
+            isDone.withLock { $0 = true }
+        }
+        return isDone
+    }
+
+    @Test func whoComesBeforeTheForgetFindsANewNode() throws {
+        defer { end() }
+        // On a busy machine the FORGET may come too late.
+        let isSeen = try (1...200).contains { number in
+            let name = "n\(number)"
+            let old = try lookUpNew(name)
+            let forgotten = try meanwhile { [fileSystem] in fileSystem.operations.lookups.forgetLookups(of: old.node, 1) }
+            let new = try lookup(name)
+            _ = forgotten.wait(until: .max) { $0 ? true : nil }
+            #expect(new.node == old.node ? isMarked(new.node) || fileSystem.loader.nodes.find(new.node) == nil : !isMarked(new.node))
+            return new.node != old.node && new.entryValidFor > 0
+        }
+        #expect(isSeen)
+    }
+
+    /// docs/coherence.md R7: a question without a lock is no other one for having waited.
+    @Test(arguments: [true, false]) func whoeverWaitsInVainLeavesTheMark(_ isBumped: Bool) throws {
+        defer { end() }
+        fileSystem.kernel.cache.invalidateAllEntries()
+        let first = try lookup()
+        #expect(first.entryValidFor > 0)
+        let bumped = try meanwhile { [fileSystem] in if isBumped { fileSystem.kernel.cache.invalidateAllEntries() } }
+        let again = try lookup()
+        #expect(again.node == first.node)
+        #expect(again.entryValidFor == 0)
+        #expect(isMarked(first.node))
+        _ = bumped.wait(until: .max) { $0 ? true : nil }
+    }
+
+    /// mkdir(2) onto an existing name asks for it with the directory's lock held.
+    @Test func whereNothingWasLostNobodyWaits() throws {
+        defer { end() }
+        // A busy machine may take the processor away for longer than anybody waits.
+        let isSeen = try (1...20).contains { number in
+            let name = "e\(number)"
+            let first = try lookUpNew(name)
+            SystemTime.sleep(milliseconds: 60)
+            let began = SystemTime.monotonic()
+            let again = try lookup(name)
+            let isAtOnce = SystemTime.monotonic() < began + 3_000_000
+            #expect(again.entryValidFor == 0)
+            #expect(isMarked(first.node))
+            return isAtOnce
+        }
+        #expect(isSeen)
+    }
+
+    @Test func noMoreThanEightWait() {
+        let waits = ForgetWaits()
+        let isAnyLikely = waits.isAnyLikely
+        #expect(!isAnyLikely)
+        let begun = (1...10).count { _ in waits.begin() }
+        #expect(begun == 8)
+        waits.end()
+        #expect(waits.begin())
+        waits.noteInvalidation()
+        #expect(waits.isAnyLikely)
+    }
+}
