@@ -144,6 +144,9 @@ let package = Package(
                 "ACLFileSystem", "Authorization", "SandboxPolicy", "LinuxSystem", "MountOptions", "BackingStore", "FuseSession",
                 "TestSupport",
             ], swiftSettings: strict),
+        .testTarget(
+            name: "BackingStoreTests",
+            dependencies: ["BackingStore", "Authorization", "ACLFormats", "CLinux", "LinuxSystem", "TestSupport"], swiftSettings: strict),
         // A session of libfuse on a socket, and a look inside the transport; not shipped.
         .target(
             name: "TransportHarness", dependencies: ["CFuseTransport", "CFuse3"], path: "Tests/TransportHarness",
