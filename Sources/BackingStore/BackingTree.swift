@@ -50,7 +50,7 @@ public final class BackingTree: Sendable {
         bareRoot = Self.bareRoot(of: shared)
         cache = ObjectCache(capacity: descriptorBudget)
         // With its handle, so that it is the same object in the tree of a directory above.
-        let handle = try? Syscall.nameToHandle(shared.rawValue)
+        let handle = try Self.handle(of: shared.rawValue)
         root = BackingObject(
             key: ObjectKey(device: status.device, inode: status.inode, handle: handle), kind: .directory,
             wayBack: .pinned(shared))
@@ -188,7 +188,7 @@ public final class BackingTree: Sendable {
         if status.device == root.key.device, status.inode == root.key.inode {
             return ResolvedObject(object: root, descriptor: descriptor, status: status)
         }
-        let handle = try? Syscall.nameToHandle(descriptor.rawValue)
+        let handle = try Self.handle(of: descriptor.rawValue)
         let object = BackingObject(
             key: ObjectKey(device: status.device, inode: status.inode, handle: handle),
             kind: ObjectKind(typeBits: status.mode), wayBack: wayBack(to: handle, descriptor, status))
@@ -199,20 +199,49 @@ public final class BackingTree: Sendable {
     private func wayBack(to handle: FileHandle?, _ descriptor: SharedDescriptor, _ status: FileStatus) -> WayBack {
         guard let handle else { return .pinned(descriptor) }
         if let mount = mounts.withLock({ $0[status.device] }) { return mount == nil ? .name(KnownName()) : .handle }
-        // The first object of a file system mounted below: only a directory can stand for the mount.
-        guard status.isDirectory,
-            let real = try? Syscall.reopen(
-                descriptor.rawValue, OpenFlag.readOnly | OpenFlag.directory | OpenFlag.nonBlock)
-        else { return .pinned(descriptor) }
-        return opensHandles(of: status.device, trying: handle, SharedDescriptor(real)) ? .handle : .name(KnownName())
+        var mount = rootDescriptor
+        if status.device != root.key.device {
+            // The first object of a file system mounted below: only a directory can stand for the mount.
+            guard status.isDirectory,
+                let real = try? Syscall.reopen(
+                    descriptor.rawValue, OpenFlag.readOnly | OpenFlag.directory | OpenFlag.nonBlock)
+            else { return .pinned(descriptor) }
+            mount = SharedDescriptor(real)
+        }
+        switch opensHandles(of: status.device, trying: handle, mount) {
+        case true?: return .handle
+        case false?: return .name(KnownName())
+        case nil: return .pinned(descriptor)
+        }
     }
 
     /// - Parameter mount: a real descriptor of a directory there.
+    /// - Returns: nil if it cannot be told now.
     @discardableResult
-    private func opensHandles(of device: UInt64, trying handle: FileHandle, _ mount: SharedDescriptor) -> Bool {
-        let isOpened = (try? Syscall.openByHandle(mount.rawValue, handle, OpenFlag.path)) != nil
+    private func opensHandles(of device: UInt64, trying handle: FileHandle, _ mount: SharedDescriptor) -> Bool? {
+        var isOpened = true
+        do throws(Errno) { _ = try Syscall.openByHandle(mount.rawValue, handle, OpenFlag.path) } catch {
+            if Self.mayPass(error) { return nil }
+            isOpened = false
+        }
         mounts.withLock { $0[device] = .some(isOpened ? mount : nil) }
         return isOpened
+    }
+
+    /// nil where there are none. An object whose handle cannot be had for a reason that passes would be taken for another object.
+    static func handle(of descriptor: Int32) throws(Errno) -> FileHandle? {
+        do throws(Errno) { return try Syscall.nameToHandle(descriptor) } catch {
+            if mayPass(error) { throw error == .stale ? .noent : error }
+            return nil
+        }
+    }
+
+    /// Whether an error says nothing about what a file system can do.
+    private static func mayPass(_ error: Errno) -> Bool {
+        switch error {
+        case .io, .nomem, .mfile, .nfile, .intr, .again, .timedout, .stale: true
+        default: false
+        }
     }
 
     /// Drops all cached descriptors. What is mounted is seen from the mount by which an object was found, which may be

@@ -124,6 +124,29 @@ import Testing
         #expect(try found() == object.key.inode)
     }
 
+    /// What fails once says nothing about the file system.
+    @Test(.enabled(if: geteuid() == 0, "needs root")) func aFailureThatPassesIsNotRemembered() throws {
+        try directory.file("file")
+        for error in [Errno.mfile, .nomem, .io] {
+            let (made, _) = Faults.with(.callsOf("openByHandleOnce(_:_:_:)", error)) { () throws(Errno) -> BackingTree? in
+                try? directory.tree()
+            }
+            // Either there is no tree, or one that knows handles.
+            guard let tree = try made.get() else { continue }
+            #expect(try !directory.find("file", in: tree).object.mayHoldDescriptor, "\(error)")
+        }
+        let first = try directory.find("file", in: tree).object
+        for error in [Errno.io, .nomem, .mfile] {
+            tree.forgetDescriptors()
+            let (result, faults) = Faults.with(.callsOf("nameToHandle(_:_:flags:)", error)) { () throws(Errno) in
+                try directory.find("file", in: tree).object.key
+            }
+            #expect(faults.failures > 0)
+            // An object without its handle would be another one.
+            if case .success(let key) = result { #expect(key == first.key, "\(error)") }
+        }
+    }
+
     @Test func whereADirectoryIs() throws {
         try directory.makeDirectory("one")
         try directory.makeDirectory("one/two")
