@@ -58,4 +58,19 @@ import Testing
         tree.keepRecord(of: found.object, before: before, after: after, found.descriptor)
         #expect(try tree.facts(found.object, found.descriptor, after).acl == Self.list.acl)
     }
+
+    /// A file system whose kind could not be learned once is asked again: for good it would be believed nothing, and not be known
+    /// to be shared with other hosts.
+    @Test func theKindOfFileSystemIsLearnedLater() throws {
+        let (made, faults) = Faults.with(.callsOf("fstatvfs(_:)", .io)) { () throws(Errno) -> BackingTree? in try? directory.tree() }
+        #expect(faults.failures > 0)
+        guard let tree = try made.get() else { return }
+        try directory.file("file")
+        SystemTime.sleep(milliseconds: 30)
+        let found = try directory.find("file", in: tree)
+        _ = try tree.facts(found)
+        let reference = try directory.find("file", in: self.tree)
+        _ = try self.tree.facts(reference)
+        #expect(tree.isCurrent(found.object, found.status) == self.tree.isCurrent(reference.object, reference.status))
+    }
 }
