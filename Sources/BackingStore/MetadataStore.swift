@@ -42,12 +42,12 @@ extension BackingTree {
 
     /// What was just stored with a new object is kept for a moment, as after any change of our own.
     func assume(_ stored: StoredFacts, of found: ResolvedObject) {
-        guard changeTimes.identify(found.status.ctime, on: found.status.device, found.descriptor) else { return }
+        guard stored.isKnown, changeTimes.identify(found.status.ctime, on: found.status.device, found.descriptor) else { return }
         cache.assume(stored, at: found.status.ctime, for: found.object)
     }
 
     private func keep(_ stored: StoredFacts, of object: BackingObject, _ status: FileStatus, _ descriptor: SharedDescriptor) {
-        guard changeTimes.identify(status.ctime, on: status.device, descriptor) else { return }
+        guard stored.isKnown, changeTimes.identify(status.ctime, on: status.device, descriptor) else { return }
         cache.keep(stored, at: status.ctime, for: object)
     }
 

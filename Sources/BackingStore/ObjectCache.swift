@@ -14,6 +14,9 @@ public struct StoredFacts: Sendable {
         rare = .of(acl: record.acl, ownerGUID: record.ownerGUID, groupGUID: record.groupGUID, posixACL: posixACL)
         self.givesPosixACL = givesPosixACL
     }
+
+    /// Whether all of it could be read: what could not is asked for again.
+    var isKnown: Bool { rare?.posixACL?.isUnreadable != true }
 }
 
 /// Until when what is kept of an object may be believed: apart from that itself, which is large.
