@@ -52,7 +52,11 @@ extension FileSystem {
             return policy.table.zone(of: name.name, below: above)
         }
         if status.nlink == 0 { return place.last.flatMap(zoneOf) }
-        let there = place.names.filter { tree.isNamed($0.name, in: $0.parent, status) }
+        var there: [Place.Name] = []
+        for name in place.names {
+            // A name that cannot be looked at might be the one that lets least pass.
+            do throws(Errno) { if try tree.isNamed(name.name, in: name.parent, status) { there.append(name) } } catch { return nil }
+        }
         guard let first = there.first, var least = zoneOf(first) else { return nil }
         for name in there.dropFirst() {
             guard let other = zoneOf(name) else { return nil }
