@@ -141,8 +141,8 @@ let package = Package(
         .testTarget(
             name: "ACLFileSystemTests",
             dependencies: [
-                "ACLFileSystem", "Authorization", "SandboxPolicy", "LinuxSystem", "MountOptions", "BackingStore", "FuseSession",
-                "TestSupport",
+                "ACLFileSystem", "ACLFormats", "Authorization", "SandboxPolicy", "LinuxSystem", "MountOptions", "BackingStore",
+                "FuseSession", "CFuseShim", "TestSupport",
             ], swiftSettings: strict),
         .testTarget(
             name: "BackingStoreTests",

@@ -55,6 +55,9 @@ final class HandleQuota: Sendable {
         return Portion(self, uid)
     }
 
+    /// How many are taken.
+    var count: Int { taken.withLock { $0.total } }
+
     private func giveBack(_ uid: UInt32) {
         taken.withLock { taken in
             taken.total -= 1
