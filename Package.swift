@@ -10,6 +10,9 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+// System calls that tests can have fail: not in the program that is installed (docs/decisions/0024-faults-at-compile-time.md).
+let faults = "ACLFS_FAULTS"
+
 let shim: [CSetting] = [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])]
 
 // Targets stand in the order of the layers (docs/architecture.md): each imports only from above.
@@ -33,8 +36,10 @@ let package = Package(
         .target(
             name: "ControlProtocol", dependencies: ["ACLFormats", "SandboxPolicy"], swiftSettings: strict),
         // 5: system calls, one Swift function each over a narrow C shim.
-        .target(name: "CLinux", cSettings: shim),
-        .target(name: "LinuxSystem", dependencies: ["CLinux"], swiftSettings: strict),
+        .target(name: "CLinux", cSettings: shim + [.define(faults, .when(configuration: .debug))]),
+        .target(
+            name: "LinuxSystem", dependencies: ["CLinux"],
+            swiftSettings: strict + [.define(faults, .when(configuration: .debug))]),
         // 6: the words of `-o`.
         .target(
             name: "MountOptions", dependencies: ["Authorization", "ACLFormats", "SandboxPolicy", "LinuxSystem"],
@@ -144,9 +149,12 @@ let package = Package(
         .testTarget(
             name: "ACLFileSystemTests",
             dependencies: [
-                "ACLFileSystem", "Authorization", "SandboxPolicy", "ControlProtocol", "LinuxSystem", "MountOptions", "BackingStore",
-                "FuseSession", "TestSupport",
+                "ACLFileSystem", "ACLFormats", "Authorization", "SandboxPolicy", "ControlProtocol", "LinuxSystem", "MountOptions",
+                "BackingStore", "FuseSession", "CFuseShim", "TestSupport",
             ], swiftSettings: strict),
+        .testTarget(
+            name: "BackingStoreTests",
+            dependencies: ["BackingStore", "Authorization", "ACLFormats", "CLinux", "LinuxSystem", "TestSupport"], swiftSettings: strict),
         // A session of libfuse on a socket, and a look inside the transport; not shipped.
         .target(
             name: "TransportHarness", dependencies: ["CFuseTransport", "CFuse3"], path: "Tests/TransportHarness",

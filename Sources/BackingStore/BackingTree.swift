@@ -56,7 +56,7 @@ public final class BackingTree: Sendable {
         bareRoot = Self.bareRoot(of: shared)
         cache = ObjectCache(capacity: descriptorBudget)
         // With its handle, so that it equals the object in the tree of a directory above.
-        let handle = try? Syscall.nameToHandle(shared.rawValue)
+        let handle = try Self.handle(of: shared.rawValue)
         root = BackingObject(
             key: ObjectKey(device: status.device, inode: status.inode, handle: handle), kind: .directory,
             reopening: .pinned(shared))
@@ -199,7 +199,7 @@ public final class BackingTree: Sendable {
         if status.device == root.key.device, status.inode == root.key.inode {
             return ResolvedObject(object: root, descriptor: descriptor, status: status)
         }
-        let handle = try? Syscall.nameToHandle(descriptor.rawValue)
+        let handle = try Self.handle(of: descriptor.rawValue)
         let object = BackingObject(
             key: ObjectKey(device: status.device, inode: status.inode, handle: handle),
             kind: ObjectKind(typeBits: status.mode), reopening: reopening(of: handle, descriptor, status))
@@ -210,12 +210,20 @@ public final class BackingTree: Sendable {
     private func reopening(of handle: FileHandle?, _ descriptor: SharedDescriptor, _ status: FileStatus) -> Reopening {
         guard let handle else { return .pinned(descriptor) }
         if let mount = mounts.withLock({ $0[status.device] }) { return mount == nil ? .name(KnownName()) : .handle }
-        // The first object of a file system mounted below: only a directory can represent the mount.
-        guard status.isDirectory,
-            let real = try? Syscall.reopen(
-                descriptor.rawValue, OpenFlag.readOnly | OpenFlag.directory | OpenFlag.nonBlock)
-        else { return .pinned(descriptor) }
-        return probeHandles(of: status.device, trying: handle, SharedDescriptor(real)) ? .handle : .name(KnownName())
+        var mount = rootDescriptor
+        if status.device != root.key.device {
+            // The first object of a file system mounted below: only a directory can represent the mount.
+            guard status.isDirectory,
+                let real = try? Syscall.reopen(
+                    descriptor.rawValue, OpenFlag.readOnly | OpenFlag.directory | OpenFlag.nonBlock)
+            else { return .pinned(descriptor) }
+            mount = SharedDescriptor(real)
+        }
+        switch probeHandles(of: status.device, trying: handle, mount) {
+        case true?: return .handle
+        case false?: return .name(KnownName())
+        case nil: return .pinned(descriptor)
+        }
     }
 
     /// Tries a handle, and stores whether the file system opens handles.
@@ -224,14 +232,35 @@ public final class BackingTree: Sendable {
     ///   - handle: of an object on it.
     ///   - mount: a real descriptor of a directory on it.
     /// - Returns: whether it opens handles.
+    /// - Returns: nil if it cannot be told now.
     @discardableResult
-    private func probeHandles(of device: UInt64, trying handle: FileHandle, _ mount: SharedDescriptor) -> Bool {
-        let isOpened = (try? Syscall.openByHandle(mount.rawValue, handle, OpenFlag.path)) != nil
+    private func probeHandles(of device: UInt64, trying handle: FileHandle, _ mount: SharedDescriptor) -> Bool? {
+        var isOpened = true
+        do throws(Errno) { _ = try Syscall.openByHandle(mount.rawValue, handle, OpenFlag.path) } catch {
+            if Self.mayPass(error) { return nil }
+            isOpened = false
+        }
         mounts.withLock { $0[device] = .some(isOpened ? mount : nil) }
         return isOpened
     }
 
-    /// Removes all descriptors from the cache. A descriptor sees the mounts of the mount by which it was opened, which may be
+    /// nil where there are none. An object whose handle cannot be had for a reason that passes would be taken for another object.
+    static func handle(of descriptor: Int32) throws(Errno) -> FileHandle? {
+        do throws(Errno) { return try Syscall.nameToHandle(descriptor) } catch {
+            if mayPass(error) { throw error == .stale ? .noent : error }
+            return nil
+        }
+    }
+
+    /// Whether an error says nothing about what a file system can do.
+    private static func mayPass(_ error: Errno) -> Bool {
+        switch error {
+        case .io, .nomem, .mfile, .nfile, .intr, .again, .timedout, .stale: true
+        default: false
+        }
+    }
+
+    /// Drops all descriptors from the cache. A descriptor sees the mounts of the mount by which it was opened, which may be
     /// another one now, or detached.
     public func forgetDescriptors() { cache.removeAll() }
 

@@ -52,11 +52,9 @@ final class ChangeTimes: Sendable {
 
     private func trust(_ device: UInt64, _ descriptor: SharedDescriptor) -> Trust {
         if let trust = known.withLock({ $0.first { $0.device == device }?.trust }) { return trust }
-        var new = Known(device: device, trust: .never)
-        if let type = try? Syscall.fileSystemType(descriptor.rawValue) {
-            new.trust = Self.trust(inType: type, on: .running)
-            new.shared = SharedFileSystem.of(magic: type)
-        }
+        // What cannot be told now is asked again.
+        guard let type = try? Syscall.fileSystemType(descriptor.rawValue) else { return .never }
+        let new = Known(device: device, trust: Self.trust(inType: type, on: .running), shared: SharedFileSystem.of(magic: type))
         known.withLock { known in
             if !known.contains(where: { $0.device == device }) { known.append(new) }
         }

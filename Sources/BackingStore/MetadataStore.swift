@@ -46,12 +46,12 @@ extension BackingTree {
 
     /// Caches the facts of a new object, for a short time, as after any change by the daemon.
     func assume(_ stored: StoredFacts, of found: ResolvedObject) {
-        guard changeTimes.identifiesState(found.status.ctime, on: found.status.device, found.descriptor) else { return }
+        guard stored.isKnown, changeTimes.identifiesState(found.status.ctime, on: found.status.device, found.descriptor) else { return }
         cache.assume(stored, at: found.status.ctime, for: found.object)
     }
 
     private func keep(_ stored: StoredFacts, of object: BackingObject, _ status: FileStatus, _ descriptor: SharedDescriptor) {
-        guard changeTimes.identifiesState(status.ctime, on: status.device, descriptor) else { return }
+        guard stored.isKnown, changeTimes.identifiesState(status.ctime, on: status.device, descriptor) else { return }
         cache.keep(stored, at: status.ctime, for: object)
     }
 

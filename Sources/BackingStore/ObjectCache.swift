@@ -14,6 +14,9 @@ public struct StoredFacts: Sendable {
         rare = .of(acl: record.acl, ownerGUID: record.ownerGUID, groupGUID: record.groupGUID, posixACL: posixACL)
         self.givesPosixACL = givesPosixACL
     }
+
+    /// Whether all of it could be read: what could not is asked for again.
+    var isKnown: Bool { rare?.posixACL?.isUnreadable != true }
 }
 
 /// How long cached facts are valid. It is separate from them because they are large.

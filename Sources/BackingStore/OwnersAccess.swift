@@ -10,9 +10,12 @@ final class OwnersAccess: Sendable {
     static let reading: UInt32 = 0o400
     static let writing: UInt32 = 0o200
 
-    private let user = geteuid()
+    private let user: UInt32
     /// Two threads at once would restore each other's bits as the object's own.
     private let turn = Lock(())
+
+    /// - Parameter user: as whom the daemon runs.
+    init(user: UInt32 = geteuid()) { self.user = user }
 
     /// Whether the owner's read bit is missing on an object of the daemon's user.
     func isNeeded(toRead status: FileStatus) -> Bool { user != 0 && status.uid == user && status.mode & Self.reading == 0 }

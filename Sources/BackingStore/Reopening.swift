@@ -67,9 +67,8 @@ extension BackingTree {
             descriptor = SharedDescriptor(
                 try Syscall.openat(descriptor.rawValue, name, OpenFlag.path | OpenFlag.noFollow))
             let status = try Syscall.statx(descriptor.rawValue, flags: AtFlag.dontSync)
-            guard status.device == object.key.device, status.inode == object.key.inode,
-                object.key.handle == nil || (try? Syscall.nameToHandle(descriptor.rawValue)) == object.key.handle
-            else { throw .noent }
+            guard status.device == object.key.device, status.inode == object.key.inode else { throw .noent }
+            if let handle = object.key.handle, try Self.handle(of: descriptor.rawValue) != handle { throw .noent }
             cache.insert(descriptor, for: object)
         }
         return descriptor

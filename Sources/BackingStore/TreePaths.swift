@@ -61,16 +61,17 @@ extension BackingTree {
     }
 
     /// Whether a name in a directory refers to this object now.
-    public func isNamed(_ name: [UInt8], in directory: BackingObject, _ status: FileStatus) -> Bool {
-        guard let descriptor = try? descriptor(of: directory) else { return false }
-        let there = (name + [0]).withUnsafeBufferPointer { bytes in
-            bytes.withMemoryRebound(to: CChar.self) { characters in
-                characters.baseAddress.flatMap {
-                    try? Syscall.statxAt(descriptor.rawValue, $0, flags: AtFlag.symlinkNoFollow | AtFlag.dontSync)
-                }
+    /// - Throws: if that cannot be told.
+    public func isNamed(_ name: [UInt8], in directory: BackingObject, _ status: FileStatus) throws(Errno) -> Bool {
+        do throws(Errno) {
+            let descriptor = try descriptor(of: directory)
+            let there = try name.withCString { (name) throws(Errno) in
+                try Syscall.statxAt(descriptor.rawValue, name, flags: AtFlag.symlinkNoFollow | AtFlag.dontSync)
             }
+            return (there.device, there.inode) == (status.device, status.inode)
+        } catch {
+            if error == .noent || error == .notdir { return false }
+            throw error
         }
-        guard let there else { return false }
-        return (there.device, there.inode) == (status.device, status.inode)
     }
 }

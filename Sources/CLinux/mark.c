@@ -12,6 +12,14 @@ void *aclfs_thread_mark(void) { return mark; }
 
 void aclfs_set_thread_mark(void *value) { mark = value; }
 
+#ifdef ACLFS_FAULTS
+static _Thread_local void *faults;
+
+void *aclfs_thread_faults(void) { return faults; }
+
+void aclfs_set_thread_faults(void *value) { faults = value; }
+#endif
+
 void aclfs_leave_processor(void) {
   /* aclfs never binds the first thread to a processor. */
   cpu_set_t set;

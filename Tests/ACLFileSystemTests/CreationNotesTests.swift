@@ -1,3 +1,4 @@
+import Authorization
 import BackingStore
 import Foundation
 import FuseSession
@@ -259,6 +260,64 @@ final class CreationNotesTests {
         #expect(!write(note), "too long for a note")
         CreationNoteFormat.clear(memory)
         #expect(CreationNoteFormat.read(UnsafeRawBufferPointer(memory)) == .none)
+    }
+
+    /// An object that was made and cannot be opened is neither finished nor left.
+    @Test func whatCannotBeFinishedIsRemoved() throws {
+        let tree = try tree()
+        let fileSystem = FileSystem(tree: tree, options: MountOptions(), creationNotes: opened(tree))
+        let caller = Caller(uid: geteuid(), gid: getegid(), tid: 0)
+        let kinds: [NewObject] = [.directory, .special(.fifo, device: 0), .file]
+        for new in kinds {
+            let (result, faults) = Faults.with(.callsOf("openat(_:_:_:mode:)", .mfile)) { () throws(Errno) in
+                try fileSystem.operations.names.make(new, "made", in: .root, mode: 0o600, caller)
+            }
+            #expect(faults.failures > 0)
+            #expect(throws: Errno.mfile) { try result.get() }
+            #expect(!exists("made"), "\(new)")
+        }
+    }
+
+    /// And what cannot be removed either keeps its note.
+    @Test func whatCannotBeRemovedIsLeftToTheNextMount() throws {
+        let tree = try tree()
+        do {
+            let fileSystem = FileSystem(tree: tree, options: MountOptions(), creationNotes: opened(tree))
+            let caller = Caller(uid: geteuid(), gid: getegid(), tid: 0)
+            let made = Faults.with(.none) { () throws(Errno) in
+                _ = try fileSystem.operations.names.make(.directory, "first", in: .root, mode: 0o700, caller)
+            }
+            let place = try #require(made.faults.calls.firstIndex(of: "mkdirat(_:_:mode:)"))
+            let (result, _) = Faults.with(.callsFrom(place + 2, .io)) { () throws(Errno) in
+                _ = try fileSystem.operations.names.make(.directory, "second", in: .root, mode: 0o700, caller)
+            }
+            #expect(throws: Errno.io) { try result.get() }
+            #expect(exists("second"))
+            // Here it dies.
+        }
+        _ = opened(try self.tree())
+        #expect(exists("first") && !exists("second"))
+        #expect(reported == ["a crash had left objects half made; now removed: 1"])
+    }
+
+    /// Whatever fails while leftovers are looked for, a later mount removes them, and nothing else.
+    @Test func aLookThatFailsIsRepeatedByTheNextMount() throws {
+        var number = 0
+        var failures = 1
+        while failures > 0 {
+            number += 1
+            try crash("new", Self.file)
+            Self.file(source + "/d/other")
+            let tree = try tree()
+            let (_, faults) = Faults.with(.call(number, .io)) { _ = opened(tree) }
+            failures = faults.failures
+            _ = opened(try self.tree())
+            #expect(!exists("d/new") && exists("d/other"), "call \(number) of \(faults.calls)")
+            unlink(source + "/d/new")
+            unlink(source + "/d/other")
+            for name in files { unlink(notes + "/" + name) }
+        }
+        #expect(number > 10)
     }
 
     /// More at a time than there is room for.

@@ -57,6 +57,9 @@ final class HandleQuota: Sendable {
         return Charge(self, uid)
     }
 
+    /// The number of descriptors that are charged.
+    var count: Int { charged.withLock { $0.total } }
+
     private func release(_ uid: UInt32) {
         charged.withLock { charged in
             charged.total -= 1

@@ -51,7 +51,11 @@ extension ObjectLoader {
             return policy.table.zone(of: name.name, below: above)
         }
         if status.nlink == 0 { return location.last.flatMap(zoneOf) }
-        let there = location.names.filter { tree.isNamed($0.name, in: $0.parent, status) }
+        var there: [NodeLocation.Name] = []
+        for name in location.names {
+            // A name that cannot be looked at might be the one with the fewest rights.
+            do throws(Errno) { if try tree.isNamed(name.name, in: name.parent, status) { there.append(name) } } catch { return nil }
+        }
         guard let first = there.first, var least = zoneOf(first) else { return nil }
         for name in there.dropFirst() {
             guard let other = zoneOf(name) else { return nil }

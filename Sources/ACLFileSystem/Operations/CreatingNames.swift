@@ -69,26 +69,12 @@ extension NameOperations {
     ) throws(Errno) -> ObjectState {
         // The note stays until the object is complete, or removed again.
         let note = creationNotes?.note(name, in: parent, of: loader.tree, mode: new.firstMode, owner: facts.owner, byRoot: byRoot)
-        defer { if let note { creationNotes?.remove(note) } }
+        var isLeft = false
+        defer { if let note, !isLeft { creationNotes?.remove(note) } }
         let directory = parent.descriptor.rawValue
-        let descriptor: SharedDescriptor
-        switch new {
-        case .file:
-            descriptor = SharedDescriptor(
-                try Syscall.openat(
-                    directory, name,
-                    OpenFlag.create | OpenFlag.exclusive | OpenFlag.readWrite | OpenFlag.noFollow, mode: 0o600))
-        case .directory:
-            try Syscall.mkdirat(directory, name, mode: 0o700)
-            descriptor = try openCreated(name, in: directory)
-        case .symlink(let target):
-            try Syscall.symlinkat(target: target, directory, name)
-            descriptor = try openCreated(name, in: directory)
-        case .special(let kind, let device):
-            try Syscall.mknodat(directory, name, mode: kind.typeBits | 0o600, device: device)
-            descriptor = try openCreated(name, in: directory)
-        }
+        let opened = try place(new, name, in: directory)
         do throws(Errno) {
+            let descriptor = if let opened { opened } else { try openCreated(name, in: directory) }
             let stored = try finish(descriptor.rawValue, facts, in: parent)
             let found = try adopt(descriptor, new.kind, stored, name, in: directory)
             var made = ObjectState(
@@ -97,13 +83,30 @@ extension NameOperations {
             if case .file = new { made.opened = descriptor }
             return made
         } catch {
-            // Remove an incomplete object. If that fails, others have no access to it.
-            try? Syscall.unlinkat(directory, name, flags: new.kind == .directory ? AtFlag.removeDirectory : 0)
+            // Remove an incomplete object. If that fails, it is closed to others, and its note leads the next mount to it.
+            do throws(Errno) {
+                try Syscall.unlinkat(directory, name, flags: new.kind == .directory ? AtFlag.removeDirectory : 0)
+            } catch { isLeft = error != .noent }
             throw error
         }
     }
 
-    /// The facts as stored. They need not be read again: no caller has the name yet.
+    /// - Returns: of a file, what it was made with.
+    private func place(_ new: NewObject, _ name: UnsafePointer<CChar>, in directory: Int32) throws(Errno) -> SharedDescriptor? {
+        switch new {
+        case .file:
+            return SharedDescriptor(
+                try Syscall.openat(
+                    directory, name,
+                    OpenFlag.create | OpenFlag.exclusive | OpenFlag.readWrite | OpenFlag.noFollow, mode: 0o600))
+        case .directory: try Syscall.mkdirat(directory, name, mode: 0o700)
+        case .symlink(let target): try Syscall.symlinkat(target: target, directory, name)
+        case .special(let kind, let device): try Syscall.mknodat(directory, name, mode: kind.typeBits | 0o600, device: device)
+        }
+        return nil
+    }
+
+    /// What facts as stored. They need not be read again: no caller has the name yet.
     private func asStored(_ facts: ObjectFacts, _ stored: StoredFacts, _ status: FileStatus) -> ObjectFacts {
         ObjectFacts(
             kind: facts.kind, owner: status.uid, group: status.gid,

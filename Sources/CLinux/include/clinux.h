@@ -244,6 +244,9 @@ int32_t aclfs_mutex_lock_within(void *lock, uint64_t nanoseconds);
 /* The mark of the calling thread; NULL in a new thread. */
 void *_Nullable aclfs_thread_mark(void);
 void aclfs_set_thread_mark(void *_Nullable value);
+/* The same for what decides which of its system calls fail; only in debug builds. */
+void *_Nullable aclfs_thread_faults(void);
+void aclfs_set_thread_faults(void *_Nullable value);
 /* Lets the calling thread run on every processor that the first thread may run on. */
 void aclfs_leave_processor(void);
 

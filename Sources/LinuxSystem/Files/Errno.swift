@@ -66,34 +66,55 @@ public struct Errno: Error, Equatable, Hashable, Sendable, RawRepresentable, Cus
     public var description: String { name.isEmpty ? text : "\(text) (\(name))" }
 }
 
+/// Makes one system call; in a debug build a test may have it fail instead (docs/testing.md "Calls that fail").
+@inline(__always)
+private func made<Answer: FixedWidthInteger>(_ name: StaticString, _ call: () -> Answer) -> Answer {
+    #if ACLFS_FAULTS
+        if let fault = Faults.next(name) { return Answer(-fault.rawValue) }
+    #endif
+    return call()
+}
+
 /// Splits the result of a C function: a value, or a negated error number. As in the kernel only -4095 to -1 are errors, because a
 /// directory offset may be any other negative number.
-@inline(__always) @discardableResult
-func value(_ answer: Int64) throws(Errno) -> Int64 {
+@inline(__always)
+private func split(_ answer: Int64) throws(Errno) -> Int64 {
     if answer < 0, answer >= -4095 { throw Errno(rawValue: Int32(-answer)) }
     return answer
 }
 
-@inline(__always) @discardableResult
-func value(_ answer: Int32) throws(Errno) -> Int32 {
+@inline(__always)
+private func split(_ answer: Int32) throws(Errno) -> Int32 {
     if answer < 0 { throw Errno(rawValue: -answer) }
     return answer
+}
+
+/// Makes a call once, whether a signal interrupts it or not.
+/// - Parameter name: of the function that makes it, for tests.
+@inline(__always) @discardableResult
+func value(_ call: @autoclosure () -> Int64, _ name: StaticString = #function) throws(Errno) -> Int64 {
+    try split(made(name, call))
+}
+
+@inline(__always) @discardableResult
+func value(_ call: @autoclosure () -> Int32, _ name: StaticString = #function) throws(Errno) -> Int32 {
+    try split(made(name, call))
 }
 
 /// Repeats a call that a signal interrupted before it had any effect. All functions of `Syscall` repeat unless their comments say
 /// otherwise. close(2) is never repeated, because the first attempt always frees the descriptor.
 @inline(__always) @discardableResult
-func repeating(_ call: () -> Int32) throws(Errno) -> Int32 {
+func repeating(_ name: StaticString = #function, _ call: () -> Int32) throws(Errno) -> Int32 {
     while true {
-        let answer = call()
-        if answer != -EINTR { return try value(answer) }
+        let answer = made(name, call)
+        if answer != -EINTR { return try split(answer) }
     }
 }
 
 @inline(__always) @discardableResult
-func repeating(_ call: () -> Int64) throws(Errno) -> Int64 {
+func repeating(_ name: StaticString = #function, _ call: () -> Int64) throws(Errno) -> Int64 {
     while true {
-        let answer = call()
-        if answer != -Int64(EINTR) { return try value(answer) }
+        let answer = made(name, call)
+        if answer != -Int64(EINTR) { return try split(answer) }
     }
 }

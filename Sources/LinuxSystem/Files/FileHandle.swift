@@ -62,17 +62,17 @@ extension Syscall {
     ) throws(Errno) -> FileHandle {
         var type: Int32 = 0
         var count: UInt32 = 0
-        var answer: Int32 = 0
-        let handle = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: FileHandle.maximumCount) {
-            room -> FileHandle? in
-            guard let base = room.baseAddress else { return nil }
-            answer = aclfs_name_to_handle(directory, name, flags, &type, base, &count)
-            guard answer == 0 else { return nil }
-            return FileHandle(type: type, bytes: UnsafeRawBufferPointer(start: base, count: Int(count)))
-        }
-        try value(answer)
-        guard let handle else { throw .overflow }
-        return handle
+        return try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: FileHandle.maximumCount) {
+            room -> Result<FileHandle, Errno> in
+            guard let base = room.baseAddress else { return .failure(.overflow) }
+            do throws(Errno) { try value(aclfs_name_to_handle(directory, name, flags, &type, base, &count)) } catch {
+                return .failure(error)
+            }
+            guard let handle = FileHandle(type: type, bytes: UnsafeRawBufferPointer(start: base, count: Int(count))) else {
+                return .failure(.overflow)
+            }
+            return .success(handle)
+        }.get()
     }
 
     /// Opens the object of a handle. Needs CAP_DAC_READ_SEARCH.

@@ -89,7 +89,7 @@ public enum Spawn {
         _ = fcntl(output, F_SETFD, FD_CLOEXEC)
         defer { close(output) }
         let status = wait(try start(arguments, descriptors: [-1, output, output]))
-        var bytes = [UInt8](repeating: 0, count: 65_536)
+        var bytes = [UInt8](repeating: 0, count: Int(max(0, lseek(output, 0, SEEK_END))))
         let count = pread(output, &bytes, bytes.count, 0)
         let text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
         return CommandResult(status: status, output: isTrimmed ? text.trimmingCharacters(in: .whitespacesAndNewlines) : text)

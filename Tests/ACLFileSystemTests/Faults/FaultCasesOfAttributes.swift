@@ -1,0 +1,189 @@
+import ACLFormats
+import Authorization
+import CFuseShim
+import FuseSession
+import Glibc
+import LinuxSystem
+
+@testable import ACLFileSystem
+
+// Attributes of inodes.
+extension FaultCase {
+    private static let steps = Between.steps(
+        "docs/authorization.md 6.3: set-id bits go before the owner changes; each step leaves less access than both neighbours")
+
+    private static func owned(_ guid: GUID?, _ group: GUID? = nil) -> MetadataRecord {
+        MetadataRecord(ownerGUID: guid, groupGUID: group, acl: FaultScene.guarded.acl)
+    }
+
+    static let attributes: [FaultCase] = [
+        FaultCase("setattr of the mode", "setattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
+            try s.set("file", FaultScene.changes(.mode) { $0.mode = S_IFREG | 0o600 })
+        },
+        FaultCase("setattr of a directory's mode", "setattr", on: { try $0.directory().knows("directory") }) { (s) throws(Errno) in
+            try s.set("directory", FaultScene.changes(.mode) { $0.mode = S_IFDIR | 0o700 })
+        },
+        FaultCase("setattr of the owner", "setattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
+            try s.set("file", FaultScene.changes([.uid, .gid]) { ($0.uid, $0.gid) = (502, 502) }, FaultTree.root)
+        },
+        FaultCase(
+            "setattr of the owner of a set-id program", "setattr", between: steps, on: { try $0.file(mode: 0o6755).knows("file") }
+        ) { (s) throws(Errno) in try s.set("file", FaultScene.changes(.uid) { $0.uid = 502 }, FaultTree.root) },
+        FaultCase(
+            "setattr of an owner that is no user", "setattr", between: steps,
+            on: { try $0.file(owned(GUID(group: 77), GUID(high: 1, low: 2))).knows("file") }
+        ) { (s) throws(Errno) in
+            try s.set("file", FaultScene.changes([.uid, .gid]) { ($0.uid, $0.gid) = (502, 502) }, FaultTree.root)
+        },
+        FaultCase("setattr of the size", "setattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
+            try s.set("file", FaultScene.changes(.size) { $0.size = 4 })
+        },
+        FaultCase("setattr of a larger size", "setattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
+            try s.set("file", FaultScene.changes(.size) { $0.size = 10_000 })
+        },
+        FaultCase(
+            "setattr of the size of a set-id program", "setattr",
+            between: .steps("docs/authorization.md 6.7: set-id bits go before a truncation"),
+            on: { try $0.file(mode: 0o6755).knows("file") }
+        ) { (s) throws(Errno) in try s.set("file", FaultScene.changes(.size) { $0.size = 4 }) },
+        FaultCase("setattr of the size through a handle", "setattr", on: { try $0.file().open("file", O_RDWR) }) { (s) throws(Errno) in
+            let handle = s.handle.rawValue
+            try s.set("file", FaultScene.changes([.size, .handle]) { ($0.size, $0.handle) = (4, handle) })
+        },
+        FaultCase("setattr of times", "setattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
+            try s.set("file", FaultScene.changes([.accessTime, .modificationTime]) { ($0.atime.seconds, $0.mtime.seconds) = (5, 6) })
+        },
+        FaultCase("setattr that only clears set-id bits", "setattr", on: { try $0.file(mode: 0o6755).open("file", O_RDWR) }) {
+            (s) throws(Errno) in
+            try s.set("file", FaultScene.changes([.killSetID]))
+        },
+        FaultCase("setattr of all at once", "setattr", between: steps, on: { try $0.file(mode: 0o6755).knows("file") }) {
+            (s) throws(Errno) in
+            try s.set(
+                "file",
+                FaultScene.changes([.mode, .uid, .gid, .size, .accessTime, .modificationTime]) {
+                    ($0.mode, $0.uid, $0.gid, $0.size) = (S_IFREG | 0o600, 502, 502, 4)
+                    ($0.atime.seconds, $0.mtime.seconds) = (5, 6)
+                }, FaultTree.root)
+        },
+        FaultCase(
+            "setattr of a FIFO's mode", "setattr",
+            on: { scene in
+                mkfifo(scene.path + "/fifo", 0o644)
+                try scene.knows("fifo")
+            }
+        ) { (s) throws(Errno) in try s.set("fifo", FaultScene.changes(.mode) { $0.mode = S_IFIFO | 0o600 }, FaultTree.root) },
+    ]
+}
+
+// Extended attributes.
+extension FaultCase {
+    private static let marks = Between.steps("docs/decisions/0011-one-mark-is-enough.md: excluded until the last mark is gone")
+    private static let giving = Between.steps("docs/identity.md: the object is nobody's until its record names the new owner")
+    private static let noDump = MetadataRecord(flags: .noDump, acl: FaultScene.guarded.acl)
+
+    static let extended: [FaultCase] = [
+        FaultCase("setxattr of a list", "setxattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
+            try s.set("file", "system.aclfs.acl", Array("user:#502 deny read,write\n".utf8))
+        },
+        FaultCase("setxattr of a directory's list", "setxattr", on: { try $0.directory().knows("directory") }) { (s) throws(Errno) in
+            try s.set("directory", "system.aclfs.acl", Array("user:#502 deny list,search\n".utf8))
+        },
+        FaultCase("setxattr of flags", "setxattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
+            try s.set("file", "system.aclfs.flags", Array("uchg".utf8))
+        },
+        FaultCase(
+            "setxattr of flags that clears marks", "setxattr", between: marks,
+            on: {
+                try $0.file(noDump).attribute("user.xdg.robots.backup", Array("false".utf8))
+                    .attribute("user.com.apple.MobileBackup", [1]).knows("file")
+            }
+        ) { (s) throws(Errno) in try s.set("file", "system.aclfs.flags", Array("hidden".utf8)) },
+        FaultCase("setxattr of the owner", "setxattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
+            try s.set("file", "system.aclfs.owner", Array(GUID(user: 502).uuidText.utf8), FaultTree.root)
+        },
+        FaultCase("setxattr of an owner that is no user", "setxattr", between: giving, on: { try $0.file(mode: 0o6755).knows("file") }) {
+            (s) throws(Errno) in
+            try s.set("file", "system.aclfs.owner", Array(GUID(group: 77).uuidText.utf8), FaultTree.root)
+        },
+        FaultCase("setxattr of the group", "setxattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
+            try s.set("file", "system.aclfs.group", Array(GUID(group: 502).uuidText.utf8), FaultTree.root)
+        },
+        FaultCase("setxattr of a group without a number", "setxattr", between: giving, on: { try $0.file().knows("file") }) {
+            (s) throws(Errno) in
+            try s.set("file", "system.aclfs.group", Array(GUID(high: 1, low: 2).uuidText.utf8), FaultTree.root)
+        },
+        FaultCase("setxattr of a mark", "setxattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
+            try s.set("file", "user.xdg.robots.backup", Array("false".utf8))
+        },
+        FaultCase(
+            "setxattr that clears marks", "setxattr", between: marks,
+            on: { try $0.file(noDump).attribute("user.com.apple.MobileBackup", [1]).knows("file") }
+        ) { (s) throws(Errno) in try s.set("file", "user.xdg.robots.backup", Array("true".utf8)) },
+        FaultCase("setxattr of a user's attribute", "setxattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
+            try s.set("file", "user.name", Array("value".utf8))
+        },
+        FaultCase("setxattr of a larger attribute", "setxattr", on: { try $0.file().attribute("user.name").knows("file") }) {
+            (s) throws(Errno) in
+            try s.set("file", "user.name", [UInt8](repeating: 1, count: 500))
+        },
+        FaultCase("setxattr of root's attribute", "setxattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
+            try s.set("file", "trusted.name", Array("value".utf8), FaultTree.root)
+        },
+        FaultCase("getxattr of a list", "getxattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
+            try s.get("file", "system.aclfs.acl")
+        },
+        FaultCase("getxattr of flags", "getxattr", on: { try $0.file().attribute("user.xdg.robots.backup").knows("file") }) {
+            (s) throws(Errno) in
+            try s.get("file", "system.aclfs.flags")
+        },
+        FaultCase("getxattr of the owner", "getxattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
+            try s.get("file", "system.aclfs.owner")
+        },
+        FaultCase(
+            "getxattr of the caller's rights", "getxattr",
+            mayAnswerLess: "docs/authorization.md Q22: a POSIX ACL that cannot be read names everybody but the owner",
+            on: { try $0.file().knows("file") }
+        ) { (s) throws(Errno) in try s.get("file", "system.aclfs.effective", FaultTree.stranger) },
+        FaultCase("getxattr of a mark", "getxattr", on: { try $0.file(noDump).knows("file") }) { (s) throws(Errno) in
+            try s.get("file", "user.xdg.robots.backup")
+        },
+        FaultCase("getxattr of a user's attribute", "getxattr", on: { try $0.file().attribute("user.name").knows("file") }) {
+            (s) throws(Errno) in
+            try s.get("file", "user.name")
+        },
+        FaultCase("getxattr of a label", "getxattr", on: { try $0.file().attribute("security.name").knows("file") }) { (s) throws(Errno) in
+            try s.get("file", "security.name")
+        },
+        FaultCase("listxattr", "listxattr", on: { try $0.file().attribute("user.name").knows("file") }) { (s) throws(Errno) in
+            s.say("\(try s.fileSystem.operations.xattrs.listXattr(s["file"], FaultTree.owner))")
+        },
+        FaultCase("removexattr of a list", "removexattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
+            try s.fileSystem.operations.xattrs.removeXattr(s["file"], "system.aclfs.acl", FaultTree.owner)
+        },
+        FaultCase("removexattr of flags", "removexattr", on: { try $0.file(noDump).knows("file") }) { (s) throws(Errno) in
+            try s.fileSystem.operations.xattrs.removeXattr(s["file"], "system.aclfs.flags", FaultTree.owner)
+        },
+        FaultCase("removexattr of the owner", "removexattr", on: { try $0.file(owned(GUID(group: 77))).knows("file") }) {
+            (s) throws(Errno) in
+            try s.fileSystem.operations.xattrs.removeXattr(s["file"], "system.aclfs.owner", FaultTree.root)
+        },
+        FaultCase("removexattr of the group", "removexattr", on: { try $0.file(owned(nil, GUID(high: 1, low: 2))).knows("file") }) {
+            (s) throws(Errno) in
+            try s.fileSystem.operations.xattrs.removeXattr(s["file"], "system.aclfs.group", FaultTree.root)
+        },
+        FaultCase(
+            "removexattr of a mark", "removexattr", between: marks,
+            on: { try $0.file(noDump).attribute("user.com.apple.MobileBackup", [1]).knows("file") }
+        ) { (s) throws(Errno) in try s.fileSystem.operations.xattrs.removeXattr(s["file"], "user.com.apple.MobileBackup", FaultTree.owner)
+        },
+        FaultCase("removexattr of a user's attribute", "removexattr", on: { try $0.file().attribute("user.name").knows("file") }) {
+            (s) throws(Errno) in
+            try s.fileSystem.operations.xattrs.removeXattr(s["file"], "user.name", FaultTree.owner)
+        },
+        FaultCase("removexattr of root's attribute", "removexattr", on: { try $0.file().attribute("trusted.name").knows("file") }) {
+            (s) throws(Errno) in
+            try s.fileSystem.operations.xattrs.removeXattr(s["file"], "trusted.name", FaultTree.root)
+        },
+    ]
+}
