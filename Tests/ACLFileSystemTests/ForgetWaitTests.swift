@@ -113,6 +113,7 @@ import Testing
     }
 
     @Test func noMoreThanEightWait() {
+        defer { end() }
         let waits = ForgetWaits()
         let isAnyLikely = waits.isAnyLikely
         #expect(!isAnyLikely)

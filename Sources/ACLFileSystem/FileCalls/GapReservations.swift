@@ -170,7 +170,7 @@ extension GapReservations {
             writableFile: writableFile, pathDescriptor: file.pathDescriptor, files: share.writableFiles, dataPaths: share.dataPaths,
             mayBeMapped: { [share] in share.dataPaths.hasUsedPassthrough }
         ) { [self] in kernel.invalidateAttributes(of: node) }
-        // The job holds the growth from here on.
+        // The job holds the writable file from here on.
         share.writableFiles.filler.add(job)
     }
 
@@ -227,7 +227,7 @@ extension GapReservations {
 
     /// Notes a handle that is being opened, after O_TRUNC and while no zeros are written.
     /// - Parameter size: of the file when it was judged. Other writers may have made it longer since; their handles account for that.
-    /// - Returns: the file's growth, if the handle can write.
+    /// - Returns: the writable file, if the handle can write.
     func enterHandle(_ writableFile: WritableFile?, size: UInt64, _ intent: OpenIntent, _ caller: Caller) throws(Errno) -> WritableFile? {
         guard let writableFile else { return nil }
         share.writableFiles.times.discard(writableFile.key)

@@ -88,7 +88,7 @@ extension HeldCalls {
     /// Runs an operation that changes an object's facts or its size on a spare thread.
     /// - Parameters:
     ///   - id: of the object.
-    ///   - unwanted: undoes a result that comes after the deadline.
+    ///   - discard: undoes a result that comes after the deadline.
     ///   - body: the operation; it refers to nothing that ends with the request.
     /// - Throws: `held` at the deadline; and what `body` throws.
     func runHeldChange<Value: Sendable>(
@@ -136,7 +136,7 @@ extension HeldCalls {
 
     /// Runs an operation that changes names on a spare thread, while other operations wait at the directories' gates.
     /// - Parameters:
-    ///   - unwanted: undoes a result that comes after the deadline.
+    ///   - discard: undoes a result that comes after the deadline.
     ///   - find: looks up the objects and directories of the operation.
     ///   - body: the operation; it refers to nothing that ends with the request.
     /// - Throws: `held` at the deadline; and what `body` throws.
