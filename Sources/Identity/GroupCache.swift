@@ -12,7 +12,8 @@ public final class GroupCache: Sendable {
         var realIDsCount: Bool
     }
     private struct Entry {
-        var groups: [UInt32]
+        /// nil: they could not be read, which holds for this request only.
+        var groups: [UInt32]?
         /// On the monotonic clock, nanoseconds.
         var expiry: UInt64
         /// The request that was last answered from it.
@@ -34,7 +35,7 @@ public final class GroupCache: Sendable {
         do { unmapped = try OverflowGroup.read() } catch { unmapped = 65534 }
     }
 
-    /// How many lists are kept now.
+    /// Number of lists that are kept now.
     public var count: Int { entries.withLock { $0.count } }
 
     /// The groups of thread `tid`, if it acts under this identity; `nil` = unknown.
@@ -55,34 +56,38 @@ public final class GroupCache: Sendable {
         let key = Key(tid: tid, uid: uid, gid: gid, realIDsCount: realIDsCount)
         let now = SystemTime.monotonic()
         if let kept = kept(key, now, request) { return kept }
-        // The lock is not held meanwhile: two threads may read the same list, which does no harm.
+        // The lock is not held here: two threads may read the same list, which is harmless.
         guard let status = try? ProcessStatus.read(tid: tid), let groups = status.groups,
             (status.fsuid, status.fsgid) == (uid, gid)
                 || realIDsCount && (status.ruid, status.rgid) == (uid, gid)
-        else { return nil }
+        else {
+            if request != 0 { keep(Entry(groups: nil, expiry: 0, request: request), for: key, now: now) }
+            return nil
+        }
         if lifetime > 0 || request != 0 {
             keep(Entry(groups: groups, expiry: now + lifetime, request: request), for: key, now: now)
         }
         return groups
     }
 
-    private func kept(_ key: Key, _ now: UInt64, _ request: UInt64) -> [UInt32]? {
+    /// - Returns: nil if nothing is kept; `.some(nil)` if this request could not read them before.
+    private func kept(_ key: Key, _ now: UInt64, _ request: UInt64) -> [UInt32]?? {
         guard lifetime > 0 || request != 0 else { return nil }
         return entries.withLock { entries in
             guard let index = entries.index(forKey: key) else { return nil }
             let entry = entries.values[index]
-            if request != 0, entry.request == request { return entry.groups }
+            if request != 0, entry.request == request { return .some(entry.groups) }
             guard entry.expiry > now else { return nil }
             if request != 0 { entries.values[index].request = request }
-            return entry.groups
+            return .some(entry.groups)
         }
     }
 
-    /// Before a request of this user takes any lock: may wait for the directory service.
+    /// Asks the directory service for the user's groups. It may wait: call it before the request takes any lock.
     public func prepare(uid: UInt32) { directory?.learn(uid) }
 
-    /// What a list says about a group. A number that stands for groups without a name in the user namespace of the daemon
-    /// proves nothing.
+    /// Whether a list has a group; nil = unknown. The overflow gid stands for every group without a number in the user namespace of
+    /// the daemon.
     func contains(_ groups: [UInt32], _ gid: UInt32) -> Bool? {
         gid == unmapped && groups.contains(gid) ? nil : groups.contains(gid)
     }

@@ -127,6 +127,19 @@ struct RequestCredentialTests {
         }
     }
 
+    @Test("a request that could not read its groups does not read them again", .enabled(if: geteuid() == 0))
+    func unknownForTheWholeRequest() throws {
+        let cache = GroupCache(milliseconds: 60_000)
+        let child = try Child(uid: 1234, gid: 1235, groups: [7])
+        // Not its ids: nothing is known.
+        #expect(cache.groups(tid: child.pid, uid: 1234, gid: 1, request: 5) == nil)
+        #expect(cache.count == 1)
+        #expect(cache.groups(tid: child.pid, uid: 1234, gid: 1, request: 5) == nil)
+        #expect(cache.groups(tid: child.pid, uid: 1234, gid: 1235, request: 5) == [7])
+        // A thread that takes these ids is known by the next request only.
+        #expect(cache.groups(tid: child.pid, uid: 1234, gid: 1235, request: 6) == [7])
+    }
+
     @Test("the list that a request was answered from is its own to the end", .enabled(if: geteuid() == 0))
     func lifetimeThatEndsWithinARequest() throws {
         let cache = GroupCache(milliseconds: 200)

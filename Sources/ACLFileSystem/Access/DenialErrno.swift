@@ -2,7 +2,7 @@ import Authorization
 import LinuxSystem
 
 extension DenialCode {
-    /// The only table from a denial to the errno that the caller sees.
+    /// The only table from the code of a denial, which the rules and `Inquiry` choose, to the errno that the caller sees.
     var errno: Errno {
         switch self {
         case .EACCES: .acces
