@@ -3,7 +3,7 @@ import Identity
 import MountOptions
 
 extension AccountService {
-    /// The names of accounts for one text, within one deadline. A look-up may block: use it without the metadata lock.
+    /// Looks up the account names in one text; all look-ups share one deadline. A look-up may block: use it without the metadata lock.
     func identityNames() -> AccountIdentityNames<TimedAccounts> { AccountIdentityNames(TimedAccounts(self)) }
 }
 

@@ -1,5 +1,5 @@
 /// The last denials of a mount, in a queue for each user and with a bound for all. Beyond the bound the longest queue loses its
-/// oldest, so that a user who is denied often displaces only own denials.
+/// oldest, so that a user who is denied often displaces only denials of that user.
 struct UserDenials {
     private struct Slot {
         var kept: DenialLog.Kept?

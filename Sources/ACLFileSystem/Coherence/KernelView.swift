@@ -4,7 +4,8 @@ import FuseSession
 import LinuxSystem
 import MountOptions
 
-/// What the kernel of one mount may answer from its caches (docs/coherence.md). No other type chooses timeouts or sends notifications.
+/// What the kernel of one mount may answer from its caches (docs/coherence.md). Timeouts are chosen and
+/// notifications are sent only here and in the types it owns.
 ///
 /// In: "this is exposed", "these facts changed". Out: entries and attributes with their timeouts; caches that are invalidated before the
 /// reply.

@@ -5,7 +5,7 @@ import Synchronization
 /// The mounts of one backing tree that this daemon serves (docs/coherence.md R14).
 ///
 /// While there are several, a change through one invalidates the others' caches before its reply (`OtherMounts.swift`), and no listing
-/// exposes objects: when a listing takes effect, only a lock of its kernel tells.
+/// exposes objects: only a lock in that kernel tells when a listing takes effect.
 public final class TreeMounts: Sendable {
     private struct Member: Sendable {
         let kernel: KernelView

@@ -8,8 +8,8 @@ struct NodeLocation {
         var name: [UInt8]
 
         func isThis(_ name: [UInt8], in parent: BackingObject) -> Bool {
-            // If one tree lies in the other, only one of them has a file handle for the inner root. So keys are compared without
-            // it.
+            // Where one tree lies in another, the key of the inner root has a file handle in only one of the two. So only device and
+            // inode numbers are compared.
             self.name == name && self.parent.key.device == parent.key.device
                 && self.parent.key.inode == parent.key.inode
         }
@@ -25,7 +25,7 @@ struct NodeLocation {
         var zone: ZoneID?
     }
 
-    /// The names of a file in this zone. Empty for a directory.
+    /// The known names of a file in the zone of this node. Empty for a directory.
     var names: [Name] = []
     /// The last name, or for a file without a name the directory in which it was made.
     var last: Name?

@@ -5,7 +5,7 @@ import LinuxSystem
 /// A token bucket for each user: it fills with a twentieth of the time that passes, and each answer takes its processor time out. It may
 /// fall below zero, because the cost is known afterwards; the next answer waits until it is above. Each user gets one answer at a time.
 struct ControlQuota {
-    /// The fraction of one processor.
+    /// A bucket fills with the time that passes, divided by this.
     static let share: Int64 = 20
     /// The capacity of a bucket, in nanoseconds.
     static let most: Int64 = 500_000_000

@@ -40,7 +40,7 @@ extension ControlServer {
             isHeld = becomesReadOnly && fileSystem.isWrittenThroughViews
         } else {
             fileSystem.changeVolume { volume in
-                // The kernel checks this for the mount itself; it does not know its views.
+                // The kernel checks the mount itself for files open for writing; it does not know the mount's views.
                 isHeld = becomesReadOnly && fileSystem.isWrittenThroughViews
                 if isHeld { return }
                 volume.isReadOnly = new.isReadOnly

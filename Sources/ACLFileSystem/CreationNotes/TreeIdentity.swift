@@ -4,7 +4,8 @@ import LinuxSystem
 
 /// Identifies a tree across daemons. It is the header of a file of notes.
 struct TreeIdentity {
-    /// A server decides about access, with its own clock and inode numbers. After a new mount, old file handles lead nowhere.
+    /// Whether a server holds the tree. It decides about access, with its own clock and inode numbers, and after a new mount old file
+    /// handles lead nowhere.
     let isOnServer: Bool
     private let bytes: [UInt8]
     private static let magic = Array("aclfscr1".utf8)

@@ -69,7 +69,7 @@ final class BackingIDs: Sendable {
 
     var idleCount: Int { state.withLock { $0.idle.count } }
 
-    /// The last handle of the file on this mount is closed. Keeps the id for the next open.
+    /// Keeps the id for the next open, after the last handle of the file on this mount was closed.
     /// - Parameter isRemoved: the file has no name, so its id is closed at once and its space becomes free.
     func release(_ id: Int32, of key: ObjectKey, isRemoved: Bool) {
         if isRemoved { return close(id) }

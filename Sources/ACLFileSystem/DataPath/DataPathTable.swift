@@ -37,7 +37,7 @@ struct DataDemand {
     var writes = false
     /// The uid of the caller.
     var user: UInt32 = 0
-    /// The caller can repeat this open while a change of the object is in flight. Otherwise it gets a path through the daemon.
+    /// The daemon can repeat this open if a change of the object is in flight. Otherwise it gets a path through the daemon.
     var mayRetry = false
 }
 
@@ -59,7 +59,7 @@ final class DataPathTable: Sendable {
         /// sent.
         let id: Int32?
         var opens = 0
-        /// The handles of these through which the kernel writes without the daemon.
+        /// The number of these opens through which the kernel writes without the daemon.
         var writers = 0
     }
     private struct File {

@@ -18,12 +18,13 @@ struct ExposedEntries: Sendable {
         var bytes: [CChar]
     }
 
-    /// Bytes: a few hundred thousand entries. Then a bump makes room.
+    /// Bytes: a few hundred thousand entries. At this size a bump makes room.
     static let capacity = 16 << 20
 
     private var bytes: [UInt8] = []
 
-    /// Bytes that can be invalidated singly in a fraction of a second. Until that is done, a revocation bumps.
+    /// The size in bytes up to which all entries can be invalidated singly in a fraction of a second. A revocation before that is done
+    /// sends a bump.
     static let shortSize = 1 << 20
 
     var isShort: Bool { bytes.count <= Self.shortSize }

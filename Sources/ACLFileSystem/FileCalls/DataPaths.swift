@@ -71,7 +71,7 @@ extension DataPaths {
     }
 
     /// Whether a write of root's may need the blocks that are reserved for root. A backing id has one credential for all callers, and
-    /// that one may not use them. So when free space runs out, root's writes pass the daemon (decision 14).
+    /// that credential may not use them. So when free space runs out, root's writes go through the daemon (decision 14).
     private func mayNeedReserve(_ descriptor: SharedDescriptor) -> Bool {
         guard FileSystemUser.restrictedID != nil, let status = try? Syscall.fstatvfs(descriptor.rawValue),
             status.bfree > status.bavail

@@ -29,7 +29,7 @@ final class HandleTable: Sendable {
     func add(_ directory: OpenDirectory) -> HandleID { add(.directory(directory)) }
 
     private func add(_ entry: Entry) -> HandleID {
-        // The closure may run only once, so the id is made inside it.
+        // The id is chosen under the lock, so that no two handles get the same one.
         state.withLock { state in
             let id = HandleID(state.next)
             state.next += 1

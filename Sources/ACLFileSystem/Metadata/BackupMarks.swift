@@ -5,8 +5,8 @@ import FuseSession
 import LinuxSystem
 import MountOptions
 
-// "Exclude from backup": three attributes and the flag UF_NODUMP are one state. Any of them that is stored excludes the object, and a
-// caller that reads another one gets a derived value (docs/decisions/0011-one-mark-is-enough.md).
+// "Exclude from backup": three attributes and the flag UF_NODUMP are one state. Each one that is stored with an excluding value
+// excludes the object, and a caller that reads another one gets a derived value (docs/decisions/0011-one-mark-is-enough.md).
 
 /// The marks that are stored on one object.
 struct BackupMarks {

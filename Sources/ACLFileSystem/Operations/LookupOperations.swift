@@ -45,7 +45,7 @@ extension LookupOperations {
         } catch {
             if error == .noent { return .absent(validFor: kernel.absenceTimeout(of: name, below: directory)) }
             if error == .nameHeld { throw error }
-            // After this errno alone, the kernel keeps a mount on the name.
+            // After another errno, the kernel would detach a mount on the name.
             if kernel.mountsBelow.areReached(by: name, in: directory.object) { throw .nomem }
             throw error
         }

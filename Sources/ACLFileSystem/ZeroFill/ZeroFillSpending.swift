@@ -22,7 +22,7 @@ struct ZeroFillSpending: Sendable {
             let (high, low) = budget.multipliedFullWidth(by: time)
             // A budget is below 2^63 bytes, so the quotient overflows only after a long time.
             let forgotten = high >= ZeroFillSpending.period ? UInt64.max : ZeroFillSpending.period.dividingFullWidth((high, low)).quotient
-            // Each call loses what is rounded off, so it applies only larger amounts.
+            // The division rounds down, and each call would lose the remainder. So only an amount that is large enough is subtracted.
             guard forgotten >= min(ZeroFillSpending.leastCost, budget), forgotten > 0 else { return }
             spent -= min(spent, forgotten)
             at = now

@@ -49,7 +49,7 @@ public enum MetadataRecordError: Error, Sendable, Hashable {
     case tooManyEntries(UInt32)
     case badChecksum(stored: UInt32, computed: UInt32)
 
-    /// One sentence for the log and for `aclfs verify`.
+    /// A short text for the log and for `aclfs verify`.
     public var message: String {
         switch self {
         case .truncated(let length, let needed): "truncated: \(length) bytes of at least \(needed)"

@@ -1,7 +1,7 @@
 import Authorization
 
 /// The order in which chmod keeps entries (docs/authorization.md 7.4): explicit deny, explicit allow, inherited deny, inherited
-/// allow. All inherited entries count alike.
+/// allow. Entries inherited from different ancestors are not told apart.
 public enum CanonicalOrder {
     /// The class of an entry. Reserved kinds, which are never evaluated, rank with allow.
     public static func rank(of entry: ACE) -> Int {

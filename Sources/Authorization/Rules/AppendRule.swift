@@ -5,8 +5,8 @@ extension ObjectFacts {
     public var appendingImpliesWriting: Bool {
         guard flags.isDisjoint(with: .appendOnly) else { return false }
         guard let acl else { return true }
-        // Then one entry denies writing and appending together, and one that allows appending follows an entry that allows writing,
-        // or is it. The mode bits know one right only. An entry that allows writing alone does no harm.
+        // Each entry that denies writing must deny appending too, and each that allows appending must allow writing.
+        // The mode bits have one right for both. An entry that allows writing alone does no harm.
         return acl.entries.allSatisfy { entry in
             let rights = entry.rights.expandingGenericRights
             if entry.flags.contains(.onlyInherit) { return true }

@@ -3,7 +3,7 @@ import ACLFormats
 extension Explanation {
     /// The explanation as a control message has it (docs/control.md).
     ///
-    /// - Parameter path: the path of a place. Without it a place is written as the number of the path and its depth.
+    /// - Parameter path: the path of a place. Without it a place is written as `second` (whether it lies on the second path) and `depth`.
     public func json(path: ((Place) -> [UInt8])? = nil) -> JSON {
         func members(_ place: Place) -> [JSON.Member] {
             if let path { return [.init(.path, path: path(place))] }

@@ -47,7 +47,7 @@ public final class ControlSocket: Sendable {
         return peer
     }
 
-    /// Sets the timeout of each message; after it calls throw again.
+    /// Sets the timeout of each message; a call that exceeds it throws `again`.
     public func setTimeout(milliseconds: UInt32) throws(Errno) {
         try value(aclfs_control_timeout(descriptor.rawValue, milliseconds))
     }

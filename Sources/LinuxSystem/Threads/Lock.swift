@@ -4,7 +4,7 @@ import Glibc
 /// A value that one thread at a time may use.
 ///
 /// It is not `Synchronization.Mutex`, for two reasons (Swift 6.3 on Linux):
-/// - The kernel hands that futex to the longest waiter, which sleeps. With more threads than processors a lock that was contended
+/// - It uses a futex that the kernel hands to the longest waiter, which sleeps. With more threads than processors a lock that was contended
 ///   once stays contended: sixteen threads opened files at a fifth of the rate of two.
 /// - It identifies its owner by a thread number that is read once. In a forked process the first thread continues with its parent's
 ///   number. If it meets another thread, both wait or spin forever. The daemon is a forked process.

@@ -38,7 +38,8 @@ struct AttachedMount: Sendable {
     /// As in `FileStatus.device`.
     var deviceNumber: UInt64? { DeviceNumber.parse(device) }
 
-    /// Unmounts it unless another mount stands on it. Beneath a dead mount it becomes the dead one.
+    /// Unmounts it if it is the topmost mount there. Beneath a dead mount, that one is detached, and this one stays in its place without a
+    /// daemon.
     func detach() {
         let top = MountTable.entry(at: mountpoint)
         if top?.device == device {

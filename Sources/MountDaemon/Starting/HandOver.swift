@@ -26,7 +26,8 @@ enum HandOver {
     }
 
     /// Mounts, and hands the mount to the daemon.
-    /// - Returns: false if the daemon is ending, because its last mount has just ended. Then nothing is mounted.
+    /// - Returns: false if the daemon gives no answer or EAGAIN, for example because its last mount has just ended. Then nothing
+    ///   is mounted.
     /// - Throws: the mount failed.
     static func perform(
         _ mount: PreparedMount, _ request: MountRequest, to client: ControlClient

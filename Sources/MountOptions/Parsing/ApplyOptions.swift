@@ -21,7 +21,7 @@ extension MountOptions {
         } else if name.hasPrefix("-"), value == nil, !maskedKernelFeatures.isEmpty,
             let word = OptionTable.valued(OptionRow.kernelFeaturesName)
         {
-            // `kernel_features=-epoch,-statx`: its commas are ours.
+            // The commas in `kernel_features=-epoch,-statx` separate its values, not options.
             try apply(word, name)
         } else if let value, OptionTable.alone(name) != nil {
             throw .takesNoValue(name, value)
@@ -37,7 +37,7 @@ extension MountOptions {
         do throws(RefusedValue) { try word.apply(&self, value) } catch { throw .wrongValue(word.name, error) }
     }
 
-    /// A name that is no setting's.
+    /// Handles a name that belongs to no setting.
     private func apply(_ name: String, _ value: String?, of kind: OptionRow.Kind) throws(MountOptionError) {
         switch kind {
         case .refused(let reason):

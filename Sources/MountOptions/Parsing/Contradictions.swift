@@ -2,7 +2,7 @@ import ACLFormats
 import Authorization
 import SandboxPolicy
 
-/// What only all words together show.
+/// Checks that need all words of the list.
 extension MountOptions {
     /// - Throws: `MountOptionError` naming the words that contradict each other, or the one that is missing.
     public func checkTogether() throws(MountOptionError) {

@@ -1,15 +1,15 @@
 /// One setting of a mount: the words of `-o` that say it, and all that is known about them.
 package struct OptionRow: Sendable {
     package let kind: Kind
-    /// The words, in the order in which a wrong one is answered with the nearest.
+    /// The words. Of words that are equally near to a mistyped one, the first is suggested.
     package let words: [OptionWord]
-    /// One line, as docs/mounting.md begins with.
+    /// One line, with which the row in docs/mounting.md begins.
     package let meaning: String
     package let subject: Subject
     package let kernelFlag: KernelFlag?
     package let remount: RemountRule
     package let shown: Shown
-    /// The word in force with these options; nil if none stands for that.
+    /// The word in force with these options; nil if no word stands for the present value.
     package let inForce: @Sendable (MountOptions) -> String?
 
     package enum Kind: Sendable, Hashable {
@@ -46,7 +46,7 @@ package struct OptionRow: Sendable {
         case kernelAndDaemon
         /// The daemon alone changes it.
         case daemon
-        /// It says nothing about the mount that is there.
+        /// A remount ignores the word: it concerns new mounts only.
         case nothing
     }
 

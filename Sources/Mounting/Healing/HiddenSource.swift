@@ -54,7 +54,7 @@ struct HiddenSource: Sendable {
         let directory = try Syscall.open(path, OpenFlag.readOnly | OpenFlag.directory)
         let status = try Syscall.statx(directory.rawValue)
         let above = try Syscall.open(MountPath.directory(of: mountpoint), OpenFlag.path | OpenFlag.directory)
-        // A handle opens objects of the mount that bears the mount point only.
+        // A handle opens only objects of the mount on which the mount point lies.
         let ground = try Syscall.statx(above.rawValue)
         let isReachable = status.mountID != 0 && status.mountID == ground.mountID
         return Key(

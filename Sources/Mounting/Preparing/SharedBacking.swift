@@ -34,7 +34,7 @@ extension PreparedMount {
         Journal.record(.info, line)
     }
 
-    /// - Returns: the settings with which a client of this type never serves stale data.
+    /// - Returns: the settings with which a client of this type never serves stale data, or that there are none.
     private static func advice(for type: String) -> String {
         switch type {
         case "fuse.glusterfs":
@@ -45,7 +45,7 @@ extension PreparedMount {
         case "9p": "its mount option cache=none"
         case "virtiofs": "virtiofsd --cache=never"
         case "ceph", "fuse.ceph", "fuse.ceph-fuse", "ocfs2", "gfs2", "lustre", "gpfs":
-            "nothing more, as its hosts keep each other up to date"
+            "no further setting, because its hosts keep each other up to date"
         case "afs", "coda": "no setting at all, as a file is sent when it is closed"
         default: type.hasPrefix("fuse") ? "its entry and attribute timeouts at 0" : "its own caches off"
         }

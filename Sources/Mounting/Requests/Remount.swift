@@ -23,7 +23,7 @@ package enum Remount {
         if let word = after.refusedWord(before: before) {
             throw failure("'\(word)' cannot change while mounted; unmount and mount anew")
         }
-        // mount(8) says what the kernel lists where fstab has no line. That is in force, however the mount was asked for it.
+        // If fstab has no line, mount(8) passes the options that the kernel lists for the mount. They are in force already.
         let listed = (try? MountOptionText.split(entry.superOptions.joined(separator: ","))) ?? []
         let words = request.options.given.filter { word in
             switch OptionTable.remountRule(of: word) {

@@ -14,7 +14,8 @@ struct SandboxMountIsolation {
     /// The mount table before the first overmount.
     private var initialTable: [MountInfo] = []
     private let uid = geteuid()
-    /// By the number of a pin: the path of its top in its file system when the pin was made. nil: the mount table has the path.
+    /// A pin is a bind mount of a directory onto itself, so that the directory cannot be renamed. By the mount id of a
+    /// pin: the path of its top in its file system when the pin was made. nil: the mount table has the path.
     private var pinned: [UInt64: [[UInt8]]?] = [:]
     /// Pins come after all exposed paths are hidden, so that a pin hides only what has an overmount.
     private var isPinning = false

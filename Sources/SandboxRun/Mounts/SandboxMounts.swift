@@ -51,12 +51,12 @@ struct SandboxMounts {
         return chain
     }
 
-    /// Whether a mount is another one or one of its descendants.
+    /// Whether `mount` is the mount with this id or one of its descendants.
     func isBelow(_ mount: MountInfo, _ number: UInt64) -> Bool {
         chain(of: mount).contains { $0.id == number }
     }
 
-    /// Whether the mount of a number is a mount or one of its descendants.
+    /// Whether the mount with this id is `mount` or one of its descendants.
     mutating func stands(_ number: UInt64, on mount: MountInfo) throws(Errno) -> Bool {
         let upper = try self.mount(number)
         return chain(of: upper).contains { $0.id == mount.id }

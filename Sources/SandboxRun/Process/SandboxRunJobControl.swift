@@ -1,8 +1,8 @@
 import Glibc
 import LinuxSystem
 
-/// Ctrl-Z, as far as init does it: every process of the namespace stops before the caller's shell reads its next line. Their session
-/// has no terminal, so the kernel would stop none of them from reading it.
+/// Handles Ctrl-Z, as far as init can: every process of the namespace stops before the caller's shell reads its next line. Their
+/// session has no controlling terminal, so the kernel would stop none of them when it reads from the caller's terminal.
 enum SandboxRunJobControl {
     /// Stops all processes but this one. Returns when none of them runs, or after 1.3 seconds.
     /// - Parameter command: the process group of the command.
