@@ -25,7 +25,7 @@ struct NodeLocation {
         var zone: ZoneID?
     }
 
-    /// The known names of a file in the zone of this node. Empty for a directory.
+    /// The names of a file in the zone of this node, as far as they were looked up. Empty for a directory.
     var names: [Name] = []
     /// The last name, or for a file without a name the directory in which it was made.
     var last: Name?

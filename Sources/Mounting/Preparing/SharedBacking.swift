@@ -46,7 +46,7 @@ extension PreparedMount {
         case "virtiofs": "virtiofsd --cache=never"
         case "ceph", "fuse.ceph", "fuse.ceph-fuse", "ocfs2", "gfs2", "lustre", "gpfs":
             "no further setting, because its hosts keep each other up to date"
-        case "afs", "coda": "no setting at all, as a file is sent when it is closed"
+        case "afs", "coda": "nothing: no setting achieves it, because a file is sent only when it is closed"
         default: type.hasPrefix("fuse") ? "its entry and attribute timeouts at 0" : "its own caches off"
         }
     }
