@@ -53,7 +53,7 @@ public struct Explainer: Sendable {
         var explanation = run.explanation(names: accounts.identityNames())
         explanation.steps = explanation.steps.suffix(1)
         explanation.considered = []
-        explanation.notes = ["the sandbox refuses this to whoever comes through this mount"]
+        explanation.notes = ["the sandbox denies this to every caller of this mount"]
         return explanation
     }
 

@@ -93,7 +93,7 @@ final class KernelCache: Sendable {
             if state.suspension.contains(.mountsBelow) { reasons.append("a mount stands below") }
             if state.suspension.contains(.severalMounts) { reasons.append("another mount is being added") }
             if state.suspension.contains(.policyChange) { reasons.append("grants are changing") }
-            if !state.inFlight.isEmpty { reasons.append("names are being taken back") }
+            if !state.inFlight.isEmpty { reasons.append("entries are being invalidated") }
             return .init(
                 entryTimeout: Int64(state.timeouts.entry), attributeTimeout: Int64(state.timeouts.attributes), suspended: reasons,
                 epochBumps: state.bumps)

@@ -1,7 +1,7 @@
 import ACLFormats
 import Identity
 
-/// One line of `aclfs explain --who-can`: a user, and by what he may.
+/// One line of `aclfs explain --who-can`: a user, and the rule that allows it.
 struct WhoCanRow {
     var name: String
     var uid: UInt32

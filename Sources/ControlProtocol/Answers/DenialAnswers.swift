@@ -1,6 +1,6 @@
 import ACLFormats
 
-/// A refusal that a daemon has kept, as it is told. What a later version adds is kept for whoever prints it.
+/// A denial that the daemon keeps, as a message has it. Members that a later version adds are kept and printed.
 public struct ToldDenial: Sendable, Hashable {
     /// Where that which was refused stands now.
     public enum Place: Sendable, Hashable {

@@ -25,7 +25,7 @@ public struct GrantRemoveAnswer: ControlAnswer {
     public var json: JSON { .object([.init(.removed, removed.map { .integer($0) } ?? .null)]) }
 }
 
-/// A grant as it is listed. What a later version adds is kept for whoever prints it.
+/// A grant as it is listed. Members that a later version adds are kept and printed.
 public struct ListedGrant: Sendable, Hashable {
     public let kept: KeptGrant
     public let json: JSON
@@ -46,7 +46,7 @@ public struct ListedGrant: Sendable, Hashable {
         (self.kept, self.json) = (kept, json)
     }
 
-    /// nil where it is not told.
+    /// nil if the daemon does not say.
     public var counts: Bool? { json[.counts]?.bool }
 
     /// With another path, which stands first then.
@@ -73,9 +73,9 @@ public struct GrantListAnswer: ControlAnswer {
 
     public init(reading result: JSON) {
         (tree, total) = (result[.tree]?.string, result[.total]?.integer)
-        if let told = result[.grants]?.array {
-            let read = told.compactMap { ListedGrant(reading: $0) }
-            if read.count == told.count { grants = read }
+        if let listed = result[.grants]?.array {
+            let read = listed.compactMap { ListedGrant(reading: $0) }
+            if read.count == listed.count { grants = read }
         }
         problems = (result[.problems]?.array ?? []).compactMap(\.string)
     }

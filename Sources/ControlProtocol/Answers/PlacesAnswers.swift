@@ -4,7 +4,7 @@ import ACLFormats
 public struct PlacesAnswer: ControlAnswer, Hashable {
     public let json: JSON
 
-    /// - Parameter isConfined: whether the mount is; nil where that is not told.
+    /// - Parameter isConfined: whether the mount is; nil if the daemon does not say.
     public init(_ places: ToldPlaces, isConfined: Bool? = nil) {
         json = .object((isConfined.map { [.init(.confined, $0)] } ?? []) + places.members)
     }
@@ -14,11 +14,11 @@ public struct PlacesAnswer: ControlAnswer, Hashable {
     public var isConfined: Bool { json[.confined]?.bool == true }
     /// Whether it says where grants are kept: an earlier version does not.
     public var tellsStores: Bool { json[.stores] != nil }
-    /// nil if they are not understood: then nobody knows what to cover.
+    /// nil if they are not understood: then no command knows what to hide.
     public var places: ToldPlaces? { ToldPlaces(json) }
 }
 
-/// The answer to `shows`: whether this daemon serves anything of another one's places. nil where it is not told: an earlier version
+/// The answer to `shows`: whether this daemon serves anything of another one's places. nil if the daemon does not say: an earlier version
 /// looks for the share alone.
 public struct ShowsAnswer: ControlAnswer, Hashable {
     /// The share.
@@ -42,7 +42,7 @@ public struct ShowsAnswer: ControlAnswer, Hashable {
 
 /// The answer to `view`. A descriptor of the new mount goes along where the daemon made it.
 public struct ViewAnswer: ControlAnswer, Hashable {
-    /// nil if it is not told.
+    /// nil if the daemon does not say.
     public var places: PlacesAnswer?
     /// `MAJOR:MINOR`.
     public var device: String?

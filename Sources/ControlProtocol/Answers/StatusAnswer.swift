@@ -32,7 +32,7 @@ public struct StatusAnswer: ControlAnswer {
         ])
     }
 
-    // MARK: What is told; nil where it is not
+    // MARK: Members; nil if the daemon does not send them
 
     public var source: [UInt8]? { json.path(.source) }
     public var metadata: String? { json[.metadata]?.string }
@@ -47,7 +47,7 @@ public struct StatusAnswer: ControlAnswer {
     public var allowed: Value? { json[.counters]?[.allowed].map { Value($0) } }
     public var denied: [Item] { Self.items(json[.counters]?[.denied]) }
 
-    /// Whether a sandbox is told of at all.
+    /// Whether the answer has a sandbox.
     public var tellsSandbox: Bool { json[.sandbox] != nil }
     /// nil where no profile confines the mount.
     public var sandbox: ProfileSummary? { json[.sandbox].flatMap { ProfileSummary(reading: $0) } }

@@ -42,9 +42,9 @@ extension StatusAnswer {
         public var entryTimeout: Int64
         /// Seconds.
         public var attributeTimeout: Int64
-        /// Why not more is handed out now.
+        /// Why less is exposed now.
         public var suspended: [String]
-        /// How often all names were taken back.
+        /// How often all entries were invalidated.
         public var epochBumps: UInt64
 
         public init(entryTimeout: Int64, attributeTimeout: Int64, suspended: [String], epochBumps: UInt64) {
@@ -122,7 +122,7 @@ extension StatusAnswer {
     /// Decisions since the mount began.
     public struct Counters: Sendable {
         public var allowed: UInt64
-        /// By the stage that refused, in the order in which they are told.
+        /// By the stage that refused, in the order of the message.
         public var denied: [(stage: String, count: UInt64)]
 
         public init(allowed: UInt64, denied: [(stage: String, count: UInt64)]) { (self.allowed, self.denied) = (allowed, denied) }

@@ -1,6 +1,6 @@
 import ACLFormats
 
-/// The answer to `version`, the one thing that is told across user namespaces.
+/// The answer to `version`, the only answer across user namespaces.
 public struct VersionAnswer: ControlAnswer {
     /// Of the program.
     public var program: String?

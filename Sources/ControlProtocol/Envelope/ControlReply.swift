@@ -22,12 +22,12 @@ public enum ControlReply: Sendable {
 /// What a command has received, of its own version.
 public enum ReceivedReply: Sendable, Hashable {
     case result(JSON)
-    /// The errno's name and the reason, as far as they are told. The daemon chose the words: they are escaped before they are shown.
+    /// The errno's name and the reason, as far as the daemon sends them. The daemon chose the words: they are escaped before they are printed.
     case refusal(error: String?, message: String?)
 
     /// Why a reply is not believed.
     public enum Problem: Error, Sendable, Hashable {
-        /// No JSON of ours.
+        /// No JSON object of this protocol.
         case unreadable
         case otherVersion(VersionMismatch)
     }

@@ -1,7 +1,7 @@
 import ACLFormats
 
 /// The names of the members of all messages and of their parts (docs/control.md). They stand nowhere else, so that a name has one
-/// spelling for whoever writes it and whoever reads it.
+/// spelling for writers and readers.
 enum MemberName: String, Sendable, CaseIterable {
     // What every message has.
     case messageVersion = "v"

@@ -8,15 +8,15 @@ public enum RequestProblem: Error, Sendable, Hashable {
     case pathTooLong
 }
 
-/// A message that a daemon has received, of its own version. The members are read by the request that the command names, since who may
-/// not ask is refused before it is looked at what he asks.
+/// A message that a daemon has received, of its own version. The type of the command reads the
+/// members, after the daemon has checked that the client may give the command.
 public struct ReceivedRequest: Sendable {
     /// nil if there is none, or an unknown one.
     public let command: ControlCommand?
     let json: JSON
 
     /// - Parameter spoken: the version of the messages that the daemon speaks.
-    /// - Throws: `malformed` for what is no JSON of ours or of another version.
+    /// - Throws: `malformed` for bytes that are no JSON object of this protocol, or of another version.
     public init(_ message: [UInt8], speaking spoken: Int64 = MessageVersion.current) throws(RequestProblem) {
         do { json = try JSONText.parse(message) } catch { throw .malformed(error.description) }
         let named = json[.messageVersion]?.integer

@@ -22,7 +22,7 @@ public struct ExplainMessage: ControlRequest {
     public var path: [[UInt8]]
     /// For what takes two.
     public var secondPath: [[UInt8]]?
-    /// Who is meant, and perhaps his groups; nil for the client himself.
+    /// The user that the question is about, with groups if they are given; nil for the client.
     public var subject: String?
     /// Whether the last step alone is wanted.
     public var isBrief: Bool
@@ -59,7 +59,7 @@ public struct EffectiveMessage: ControlRequest {
 
     /// Names from the mount's top.
     public var path: [[UInt8]]
-    /// Who is meant, and perhaps his groups; nil for the client himself.
+    /// The user that the question is about, with groups if they are given; nil for the client.
     public var subject: String?
 
     public init(path: [[UInt8]], subject: String? = nil) { (self.path, self.subject) = (path, subject) }

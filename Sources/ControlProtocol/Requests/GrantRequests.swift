@@ -53,7 +53,7 @@ public struct GrantAddMessage: ControlRequest {
     }
 }
 
-/// `grant-remove`: takes grants back.
+/// `grant-remove`: revokes grants.
 public struct GrantRemoveMessage: ControlRequest {
     public typealias Answer = GrantRemoveAnswer
     public static let command = ControlCommand.grantRemove
@@ -82,7 +82,7 @@ public struct GrantListMessage: ControlRequest {
 
     /// nil for all applications.
     public var bundle: String?
-    /// How many were told in earlier answers.
+    /// The number of grants in earlier answers.
     public var from: Int
 
     public init(bundle: String? = nil, from: Int) { (self.bundle, self.from) = (bundle, from) }
