@@ -77,7 +77,7 @@ struct SandboxMountIsolation {
         let order = mounts.innermostFirst { mount in
             mount.root.elementsEqual("/".utf8) && places.mounts.contains { $0.isSame && $0.device == mount.device }
         }
-        for mount in order where !isOurs(mount) {
+        for mount in order where !isMadeHere(mount) {
             for exposed in places.exposedPaths(of: mount, root: root(of: mount), kept: kept, uid: uid) {
                 steps: while count < Self.maximumSteps {
                     switch try hide(exposed) {
@@ -145,7 +145,7 @@ struct SandboxMountIsolation {
                 let (pin, below) = (try Syscall.mountID(of: copy.rawValue), try Syscall.mountID(of: directory.rawValue))
                 pinned[pin] = .some(depth.map { root(of: exposed.mount) + exposed.names.prefix($0) })
                 mounts.note(pin, like: below, on: below)
-            case .strangers(let top):
+            case .ofAnotherUser(let top):
                 // The walk ends at the mount of another user, whose server need not answer.
                 notVisible.insert(exposed.pathInMount)
                 try overmounts.attachOpaque(top)
@@ -192,15 +192,15 @@ struct SandboxMountIsolation {
     /// Whether a rename or an unmount outside could make a hidden mount visible.
     private mutating func mayReappear(_ exposed: SandboxExposedPath, _ walk: SandboxWalk) throws(Errno) -> Bool {
         if isPinning || mounts.staysHidden(exposed.mount, byNames: !exposed.isShares) { return false }
-        // A user who hides a mount of his own could show its content as well: that stops no sandbox of others.
-        guard exposed.mount.isStrangers(to: uid), let hiding = try hiding(walk) else { return true }
-        return try !mounts.isStrangers(hiding)
+        // Another user who hides the mount could show its content as well: that prevents no sandbox of the caller.
+        guard exposed.mount.isOfAnotherUser(than: uid), let hiding = try hiding(walk) else { return true }
+        return try !mounts.isOfAnotherUser(hiding)
     }
 
     /// - Returns: the number of the mount that hides the end of a walk, apart from mounts of this process.
     private mutating func hiding(_ walk: SandboxWalk) throws(Errno) -> UInt64? {
         guard var number = walk.crossings.last?.into else { return nil }
-        while try isOurs(number) { number = try mounts.parent(number) }
+        while try isMadeHere(number) { number = try mounts.parent(number) }
         return number
     }
 
@@ -218,7 +218,7 @@ struct SandboxMountIsolation {
     /// - Returns: number, parent and path of each mount at or above a mount's path that is not of this process.
     private func around(_ mount: MountInfo, in table: [MountInfo]) -> Set<[UInt8]> {
         Set(
-            table.filter { !isOurs($0) && mount.path.isInside($0.path) }
+            table.filter { !isMadeHere($0) && mount.path.isInside($0.path) }
                 .map { Array("\($0.id) \($0.parent) ".utf8) + $0.path })
     }
 
@@ -233,7 +233,7 @@ struct SandboxMountIsolation {
             if overmounts.opaque.contains(crossing.into), try isAboveOpaque(crossing.into, exposed) {
                 notVisible.insert(exposed.pathInMount)
             }
-            if try isOurs(crossing.into) { return true }
+            if try isMadeHere(crossing.into) { return true }
         }
         return false
     }
@@ -269,7 +269,7 @@ struct SandboxMountIsolation {
             if try isShare(directory) { return true }
             return try mounts.keepsOvermounts(directory.rawValue, isTop: false)
         case .movable(let directory, _): return try mounts.keepsOvermounts(directory.rawValue, isTop: false)
-        case .strangers(let top), .dead(let top): return try mounts.keepsOvermounts(top.rawValue, isTop: true)
+        case .ofAnotherUser(let top), .dead(let top): return try mounts.keepsOvermounts(top.rawValue, isTop: true)
         case .overmounted(let upper, let onTop):
             // The path needs no overmount, but the mount that hides it is lost as an overmount would be. Both are directories or
             // both files.
@@ -298,7 +298,7 @@ struct SandboxMountIsolation {
             let isRevocable = try mounts.isRevocable(crossing.from)
             return !isRevocable
         }
-        guard let lowest = try mounts.lowest(below: crossing.into, standingOn: crossing.from) else { return false }
+        guard let lowest = try mounts.lowest(below: crossing.into, on: crossing.from) else { return false }
         return mounts.isBelow(exposed.mount, lowest)
     }
 
@@ -308,7 +308,7 @@ struct SandboxMountIsolation {
         if exposed.isKept { return .movable }
         let place = root(of: exposed.mount) + exposed.names
         let isSeenElsewhere = mounts.table.contains { other in
-            guard other.device == exposed.mount.device, !isOurs(other) else { return false }
+            guard other.device == exposed.mount.device, !isMadeHere(other) else { return false }
             let root = root(of: other)
             return !place.starts(with: root) && !root.starts(with: place)
         }
@@ -352,9 +352,9 @@ struct SandboxMountIsolation {
     }
 
     /// Whether this process made a mount. A pin may contain copies of the view.
-    private func isOurs(_ mount: MountInfo) -> Bool { overmounts.numbers.contains(mount.id) || mount.device == viewDevice }
+    private func isMadeHere(_ mount: MountInfo) -> Bool { overmounts.numbers.contains(mount.id) || mount.device == viewDevice }
 
-    private mutating func isOurs(_ number: UInt64) throws(Errno) -> Bool {
+    private mutating func isMadeHere(_ number: UInt64) throws(Errno) -> Bool {
         if overmounts.numbers.contains(number) || pinned[number] != nil { return true }
         return try mounts.device(number) == viewDevice
     }

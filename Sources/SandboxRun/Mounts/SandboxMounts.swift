@@ -78,7 +78,7 @@ struct SandboxMounts {
 
     /// - Returns: the mount on a name of `parent` that bears the mount of a number; nil if there is none. When the kernel drops the
     ///   name, both are detached.
-    mutating func lowest(below number: UInt64, standingOn parent: UInt64) throws(Errno) -> UInt64? {
+    mutating func lowest(below number: UInt64, on parent: UInt64) throws(Errno) -> UInt64? {
         let upper = try mount(number)
         return chain(of: upper).first { $0.parent == parent }?.id
     }
@@ -124,7 +124,7 @@ struct SandboxMounts {
     // MARK: Owners
 
     /// Whether a user other than root and the caller serves it. A request to it may wait for ever.
-    mutating func isStrangers(_ number: UInt64) throws(Errno) -> Bool { try mount(number).isStrangers(to: uid) }
+    mutating func isOfAnotherUser(_ number: UInt64) throws(Errno) -> Bool { try mount(number).isOfAnotherUser(than: uid) }
 
     /// Whether the kernel admits only the user who mounted it, and that is not the caller.
     mutating func keepsOut(_ number: UInt64) throws(Errno) -> Bool { try mount(number).keepsOut(uid) }

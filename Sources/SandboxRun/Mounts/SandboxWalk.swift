@@ -21,7 +21,7 @@ struct SandboxWalk {
         /// directory lies above the mount.
         case movable(SharedDescriptor, depth: Int?)
         /// The top of a mount above the path that another user serves. Its server need not answer, so the walk ends there.
-        case strangers(SharedDescriptor)
+        case ofAnotherUser(SharedDescriptor)
         /// The top of a mount above the path that answers as if its server were dead. That may be untrue a moment later.
         case dead(SharedDescriptor)
         case visible(SharedDescriptor)
@@ -137,8 +137,8 @@ struct SandboxWalk {
     ) throws(Errno) -> Bool {
         if try mounts.keepsOut(number) {
             end = .pathHidden
-        } else if try mounts.isStrangers(number) {
-            end = .strangers(current)
+        } else if try mounts.isOfAnotherUser(number) {
+            end = .ofAnotherUser(current)
         } else {
             return false
         }
