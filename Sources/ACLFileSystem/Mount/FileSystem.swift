@@ -54,7 +54,7 @@ public final class FileSystem: Sendable {
         let share = mounts.share
         self.creationNotes = base.map { $0.creationNotes } ?? creationNotes
         let generation = UInt64.random(in: 1...UInt64(UInt32.max))
-        loader = ObjectLoader(tree, profile.map { View($0, options.cache) }, share)
+        loader = ObjectLoader(tree, profile.map { ViewPolicy($0, options.cache) }, share)
         judge = Judge(options, tree, base: base?.judge, audit: audit, profile: profile?.name, number: generation)
         kernel = KernelView(loader, judge, mounts, handles, options.cache, generation: generation)
         data = DataPaths(

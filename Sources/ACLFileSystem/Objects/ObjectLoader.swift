@@ -9,10 +9,10 @@ final class ObjectLoader: Sendable {
     let tree: BackingTree
     let nodes: NodeTable
     /// What confines this mount; nil: nothing.
-    let view: View?
+    let view: ViewPolicy?
     let share: Share
 
-    init(_ tree: BackingTree, _ view: View?, _ share: Share) {
+    init(_ tree: BackingTree, _ view: ViewPolicy?, _ share: Share) {
         (self.tree, self.view, self.share) = (tree, view, share)
         nodes = NodeTable(root: tree.root)
     }

@@ -5,8 +5,8 @@ import LinuxSystem
 import MountOptions
 import SandboxPolicy
 
-/// What confines a mount: its profile with the grants, and the locations of its nodes. A mount without a profile has no view.
-final class View: Sendable {
+/// What confines a mount: its profile with the grants, and the locations of its nodes. A mount without a profile has none.
+final class ViewPolicy: Sendable {
     let profile: SandboxProfile
 
     private struct State {
