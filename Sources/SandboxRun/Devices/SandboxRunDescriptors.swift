@@ -12,7 +12,7 @@ enum SandboxRunDescriptors {
         for number in 0...2 {
             guard let reason = try reason(against: Int32(number), places) else { continue }
             throw SandboxRunFailure(
-                "\(names[number]) is \(reason), and the command could go on from there; give it a pipe instead "
+                "\(names[number]) is \(reason), through which the command could leave the sandbox; give it a pipe instead "
                     + (number == 0 ? "(cat FILE | …, or </dev/null)" : "(… | cat >FILE)"))
         }
     }
@@ -29,7 +29,7 @@ enum SandboxRunDescriptors {
         do throws(Errno) { status = try Syscall.statx(descriptor, flags: AtFlag.dontSync) } catch {
             // A closed descriptor leads nowhere.
             if error == .badf { return nil }
-            throw SandboxRunFailure("descriptor \(descriptor)", error)
+            throw SandboxRunFailure("cannot examine \(names[Int(descriptor)])", error)
         }
         switch status.type {
         case FileType.directory: return "a directory"
@@ -48,7 +48,7 @@ enum SandboxRunDescriptors {
             let path = try Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/fd/\(descriptor)")
             // Some objects without a path hold other files, such as an io_uring instance its registered files.
             if status.type != FileType.regular || path.first != 0x2F {
-                return "an object of the kernel's (\(String(decoding: path, as: UTF8.self)))"
+                return "an object of the kernel (\(String(decoding: path, as: UTF8.self)))"
             }
             let mount = table.first { $0.id == status.mountID }
             let isControl: Bool
@@ -59,12 +59,12 @@ enum SandboxRunDescriptors {
                 let type = try Syscall.fileSystemType(descriptor)
                 isControl = FileSystemType.ofControls[type] != nil || type == FileSystemType.nsfs
             }
-            if isControl { return "a file of the kernel's by which processes or mounts outside are seen or controlled" }
+            if isControl { return "a file of the kernel that shows or controls processes or mounts outside the sandbox" }
             // An object that was renamed out of what its mount shows has no path: the kernel says /.
             if let mount, !path.pathNames.isEmpty, path.isInside(mount.path) {
                 let names = mount.shownPath.pathNames + path.pathNames.dropFirst(mount.path.pathNames.count)
                 func isIn(_ place: SandboxPlaces.Place) -> Bool { place.device == mount.device && names.starts(with: place.names) }
-                if places.stores.contains(where: { !$0.isClosed && isIn($0) }) { return "a file of the kept grants" }
+                if places.stores.contains(where: { !$0.isClosed && isIn($0) }) { return "a file of the directory of grants" }
                 return places.backing.contains(where: isIn) ? "a file in the backing directory" : nil
             }
             // A file of a mount in another namespace has no path here. It is refused if its file system may hold the backing directory
@@ -76,7 +76,7 @@ enum SandboxRunDescriptors {
                 }
                 return shown.mayHold(device: status.device, type: type)
             }
-            return isNear ? "a file of a place that is not seen here" : nil
-        } catch { throw SandboxRunFailure("descriptor \(descriptor)", error) }
+            return isNear ? "a file that has no path here and may be on the file system of the backing directory or of grants" : nil
+        } catch { throw SandboxRunFailure("cannot examine \(names[Int(descriptor)])", error) }
     }
 }

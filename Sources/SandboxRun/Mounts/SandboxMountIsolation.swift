@@ -52,8 +52,8 @@ struct SandboxMountIsolation {
                 // A rename of a directory above may be in progress.
                 guard retries > 0 else {
                     throw SandboxRunFailure(
-                        "\(missing) is not where its mount says; does somebody rename what lies above it? Nothing is started while "
-                            + "nobody can say what to hide")
+                        "\(missing) must be hidden, and is missing or was replaced by another object: try again, or if a directory "
+                            + "above it was renamed, mount the share anew")
                 }
                 retries -= 1
                 SystemTime.sleep(milliseconds: 20)
@@ -63,13 +63,13 @@ struct SandboxMountIsolation {
             }
             count += hidden
         }
-        throw SandboxRunFailure("the mount table does not come to rest; is something mounting all the time?")
+        throw SandboxRunFailure("the mount table keeps changing: try again when no program mounts or unmounts")
     }
 
     /// Hides what one reading of the mount table exposes.
     /// - Returns: the number of steps that mounted something.
     private mutating func hideOnce() throws(SandboxRunFailure) -> Int {
-        do throws(Errno) { try mounts.read() } catch { throw SandboxRunFailure("/proc/self/mountinfo", error) }
+        do throws(Errno) { try mounts.read() } catch { throw SandboxRunFailure("cannot read /proc/self/mountinfo", error) }
         if initialTable.isEmpty { initialTable = mounts.table }
         var count = 0
         // An overmount hides the mounts below its path: those come first. Of all, the mounts of the same tree come first, because
@@ -114,7 +114,7 @@ struct SandboxMountIsolation {
             isBehindOvermount = try findOvermount(on: walk, to: exposed)
             isPermanent = try staysHidden(walk, exposed)
             danger = try isBehindOvermount ? dangerBehindOvermount(walk, exposed) : dangerIfExposed(walk, exposed)
-        } catch { throw SandboxRunFailure(shown(exposed), error) }
+        } catch { throw SandboxRunFailure("cannot examine \(shown(exposed)), which must be hidden", error) }
         if isBehindOvermount {
             if let danger { throw SandboxRunFailure(danger) }
             return .notVisible
@@ -168,13 +168,14 @@ struct SandboxMountIsolation {
             return .above
         } catch {
             if case .root = walk.end {
-                throw SandboxRunFailure("\(shown(exposed)) is the root directory here, which nothing can be mounted over")
+                throw SandboxRunFailure(
+                    "\(shown(exposed)) shows \(whatIsSeen(exposed)) and is the root directory, over which nothing can be mounted")
             }
             // The kernel mounts nothing on a removed object, or on one whose name it has dropped from its caches.
             if error == .noent {
                 throw SandboxRunFailure(
-                    "\(shown(exposed)) is a bind mount that shows a part of the share or of its backing directory, and the kernel "
-                        + "lets nothing be mounted over it; unmount it, or mount it anew")
+                    "\(shown(exposed)) is a bind mount of a part of the share or of its backing directory, over which the kernel mounts "
+                        + "nothing, because that part was removed or dropped from its caches: unmount it, or mount it anew")
             }
             throw NamespaceSettings.failure("cannot hide \(shown(exposed))", error)
         }
@@ -212,7 +213,7 @@ struct SandboxMountIsolation {
         guard try mayReappear(exposed, walk) else { return nil }
         // The overmount may stand on the mount that hid the path from the start, such as a share over its own directory.
         if around(exposed.mount, in: initialTable) == around(exposed.mount, in: mounts.table) { return hidden(exposed) }
-        return "\(shown(exposed)) shows what has to be hidden, and was mounted or moved while that was done; try again"
+        return "\(shown(exposed)) shows \(whatIsSeen(exposed)) and was mounted or moved while the sandbox was made: try again"
     }
 
     /// - Returns: number, parent and path of each mount at or above a mount's path that is not of this process.
@@ -321,30 +322,28 @@ struct SandboxMountIsolation {
     }
 
     private func hidden(_ exposed: SandboxExposedPath) -> String {
-        let what = whatIsSeen(exposed)
-        return "\(shown(exposed)) shows \(what) and is hidden by what is mounted above it; it cannot be hidden for good there, "
-            + "and would come out if somebody renamed a directory: unmount it, or if it is the share that hides it, mount the share "
-            + "at another path"
+        "\(shown(exposed)) shows \(whatIsSeen(exposed)) and is hidden by another mount, so that nothing can be mounted over it; a rename "
+            + "of a directory above would expose it: unmount it, or if the share hides it, mount the share at another path"
     }
 
     private func closed(_ exposed: SandboxExposedPath, _ directory: SharedDescriptor) throws(Errno) -> String {
         let path = try Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/fd/\(directory.rawValue)")
-        return "\(shown(exposed)) shows \(whatIsSeen(exposed)) and lies below \(escapedName(path)), which is closed now and the command "
-            + "could open, since it belongs to its user: open it (chmod u+x), or unmount what stands there"
+        return "\(shown(exposed)) shows \(whatIsSeen(exposed)) and lies below \(escapedName(path)), which you own and cannot search, "
+            + "but the command could open: allow the search (chmod u+x), or unmount \(shown(exposed))"
     }
 
     private func whatIsSeen(_ exposed: SandboxExposedPath) -> String {
-        if exposed.isKernels { return "processes, control groups or FUSE connections of outside" }
-        return exposed.isKept ? "where grants or control sockets are kept" : "the share or what lies behind it"
+        if exposed.isKernels { return "processes, control groups or FUSE connections outside the sandbox" }
+        return exposed.isKept ? "grants or control sockets" : "the share or its backing directory"
     }
 
     private func notPermanent(_ exposed: SandboxExposedPath) -> String {
         let remedy =
             exposed.isKept
-            ? "keep them on a local file system (XDG_STATE_HOME for grants, XDG_RUNTIME_DIR for sockets)"
-            : "unmount the bind mount, or let the share's backing directory lie on a local file system"
-        return "\(shown(exposed)) would have to be hidden, or something above it, where an overmount does not stay (on a file, "
-            + "on FUSE, on aclfs itself, or over a network): \(remedy)"
+            ? "keep grants (XDG_STATE_HOME) and control sockets (XDG_RUNTIME_DIR) on a local file system"
+            : "unmount the bind mount, or use a backing directory on a local file system"
+        return "\(shown(exposed)) cannot be hidden for good: a mount over it or over a directory above it would not stay there "
+            + "(on a file, on FUSE, on aclfs itself, or on a network file system): \(remedy)"
     }
 
     private func shown(_ exposed: SandboxExposedPath) -> String {

@@ -16,15 +16,15 @@ enum NamespaceSettings {
         ["user", "mnt", "pid", "ipc"].map { kind in
             Setting(
                 path: "user/max_\(kind)_namespaces", forbids: { value, _ in value == 0 }, isFinal: true,
-                remedy: kind == "mnt" ? "it must not be 0, as it is inside aclfs sandbox run" : "it must not be 0")
+                remedy: kind == "mnt" ? "it must not be 0; inside aclfs sandbox run it is 0" : "it must not be 0")
         } + [
             Setting(
                 path: "kernel/unprivileged_userns_clone", forbids: { value, isRoot in value == 0 && !isRoot }, isFinal: true,
-                remedy: "it must be 1 for others than root"),
+                remedy: "it must be 1 for users other than root"),
             Setting(
                 path: "kernel/apparmor_restrict_unprivileged_userns", forbids: { value, isRoot in value != 0 && !isRoot },
                 isFinal: false,
-                remedy: "it must be 0 for others than root, or an AppArmor profile must allow userns to aclfs"),
+                remedy: "it must be 0 for users other than root, or an AppArmor profile must allow userns to aclfs"),
         ]
 
     private static func inForce() -> [(name: String, setting: Setting, value: Int)] {
@@ -42,12 +42,12 @@ enum NamespaceSettings {
     static func check() throws(SandboxRunFailure) {
         guard isInOwnProcessNamespace else {
             throw SandboxRunFailure(
-                "this process, or one that started it, has made a process namespace that it is not in itself, which the kernel allows "
-                    + "once: with unshare(1) add --fork to --pid")
+                "children of this process get another process namespace than its own, and the kernel then allows no further one: with "
+                    + "unshare(1) add --fork to --pid")
         }
         guard let found = inForce().first(where: { $0.setting.isFinal }) else { return }
         throw SandboxRunFailure(
-            "this system forbids the namespaces that a sandbox is made of: \(found.name)=\(found.value) (\(found.setting.remedy))")
+            "this system forbids the namespaces that a sandbox needs: \(found.name)=\(found.value) (\(found.setting.remedy))")
     }
 
     /// Whether children of this process share its process namespace: only then the kernel allows a new one. The link
@@ -71,11 +71,11 @@ enum NamespaceSettings {
         if !found.isEmpty {
             reason = "this system forbids it: " + found.joined(separator: ", ")
         } else if error == .nospc {
-            reason = "too many namespaces are in use or nested (user.max_user_namespaces and its kin, 32 levels at most)"
+            reason = "too many namespaces are in use (sysctl user.max_*_namespaces) or nested (32 levels at most)"
         } else {
             reason =
-                "no setting that aclfs knows forbids it; a changed root directory (chroot) does, and inside a container its seccomp "
-                + "filter or its AppArmor or SELinux profile may (user namespaces and mounts in them must be allowed)"
+                "no setting that aclfs knows forbids it. It is not possible in a changed root directory (chroot); in a container the "
+                + "seccomp filter and the AppArmor or SELinux profile must allow user namespaces, and mounts in them"
         }
         return SandboxRunFailure("\(doing): \(error); \(reason)")
     }

@@ -14,6 +14,6 @@ enum SandboxRunNamespaces {
             // No later mount of outside propagates into it.
             try Syscall.mount(
                 source: nil, target: "/", type: nil, flags: MountFlag.recursive | MountFlag.makePrivate)
-        } catch { throw NamespaceSettings.failure("cannot make namespaces", error) }
+        } catch { throw NamespaceSettings.failure("cannot make a user and a mount namespace", error) }
     }
 }

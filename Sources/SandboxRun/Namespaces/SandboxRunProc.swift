@@ -10,11 +10,11 @@ enum SandboxRunProc {
                 source: "proc", target: "/proc", type: "proc",
                 flags: MountFlag.noSetID | MountFlag.noDevices | MountFlag.noExec | (try accessTimes()))
         } catch {
-            let doing = "cannot mount a /proc of its own"
+            let doing = "cannot mount a new /proc"
             guard error == .perm, let cause = hidden() else { throw NamespaceSettings.failure(doing, error) }
             throw SandboxRunFailure(
-                "\(doing): \(error); \(cause), and from who has only a part of /proc the kernel keeps the rest: run it where /proc is "
-                    + "whole (a container's is with systempaths=unconfined or unmask=ALL, as its engine has it)")
+                "\(doing): \(error); \(cause), and the kernel allows a new one only where the whole /proc is visible and writable "
+                    + "(in a container with --security-opt systempaths=unconfined of Docker, or unmask=ALL of Podman)")
         }
     }
 
@@ -40,7 +40,7 @@ enum SandboxRunProc {
         if !overmounts.isEmpty {
             let named = overmounts.prefix(3).map { escapedName($0.path) }.joined(separator: ", ")
             let others = overmounts.count > 3 ? " and \(overmounts.count - 3) more" : ""
-            return "/proc is partly hidden, by what is mounted on \(named)\(others)"
+            return "a part of /proc is hidden by mounts on \(named)\(others)"
         }
         guard let proc = mounts.last(where: { $0.path == top }) else { return "/proc is not mounted here" }
         return proc.options.split(separator: 0x2C).contains { $0.elementsEqual("ro".utf8) } ? "/proc is mounted read-only" : nil

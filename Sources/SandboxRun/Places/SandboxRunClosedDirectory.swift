@@ -17,8 +17,8 @@ enum SandboxRunClosedDirectory {
         else { return nil }
         if isOwn {
             throw SandboxRunFailure(
-                "\(escapedName(path.utf8)), where \(what), has to be hidden and lies below \(escapedName(names.joinedPath)), a directory "
-                    + "of yours that is closed: open it (chmod u+x)")
+                "\(escapedName(path.utf8)), where \(what), must be hidden, and your directory \(escapedName(names.joinedPath)) above it "
+                    + "cannot be searched: allow it (chmod u+x)")
         }
         place.isClosed = true
         return place

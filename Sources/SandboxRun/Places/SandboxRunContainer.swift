@@ -30,8 +30,8 @@ struct SandboxRunContainer {
             }
         } catch {
             printError(
-                "aclfs: warning: the container \(escapedName(path)) is not complete and cannot be made so: \(error)"
-                    + (home.isEmpty ? "; does the user's home lie elsewhere (--home)?" : ""))
+                "aclfs: warning: cannot make all directories of the container \(escapedName(path)): \(error)"
+                    + (home.isEmpty ? "; if the user's home is not the top of the mount, name it with --home PATH" : ""))
         }
     }
 

@@ -19,7 +19,7 @@ struct SandboxRunPlaces {
         all = own
         all.stores += try SandboxRunStores.places(besides: own)
         sockets = try SandboxRunSockets.places(apartFrom: own)
-        do throws(Errno) { try seen.read() } catch { throw SandboxRunFailure("/proc/self/mountinfo", error) }
+        do throws(Errno) { try seen.read() } catch { throw SandboxRunFailure("cannot read /proc/self/mountinfo", error) }
         var asked = all
         // No daemon can compare a closed directory with its own places. The caller has no file below it.
         asked.stores = (all.stores + sockets).filter { !$0.isClosed }
@@ -38,7 +38,7 @@ struct SandboxRunPlaces {
     /// - Throws: a directory above the places cannot be read.
     func closedDirectories() throws(SandboxRunFailure) -> SandboxClosedDirectories {
         do throws(Errno) { return try SandboxClosedDirectories(all, kept: all.stores + sockets) } catch {
-            throw SandboxRunFailure("cannot look at the directories above what has to be hidden", error)
+            throw SandboxRunFailure("cannot examine the directories above the paths to hide", error)
         }
     }
 
@@ -58,7 +58,7 @@ struct SandboxRunPlaces {
                 !places.mounts.contains(where: { $0.device == device })
             else { continue }
             guard entry.userID ?? 0 != geteuid() || SandboxRunView.isTemporary(entry) else {
-                throw SandboxRunFailure("\(entry.path) was mounted meanwhile; try again")
+                throw SandboxRunFailure("\(entry.path) was mounted while the sandbox was made: try again")
             }
             places.mounts.append(.init(device: device, isSame: false))
         }

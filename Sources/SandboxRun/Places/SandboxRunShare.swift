@@ -59,8 +59,9 @@ struct SandboxRunShare {
         guard shown.count == 1 else {
             throw SandboxRunFailure(
                 shown.isEmpty
-                    ? "no aclfs mount of root's or your own is seen here"
-                    : "several aclfs mounts are seen here; say which with --mount: " + shown.map { Self.name($0) }.joined(separator: ", "))
+                    ? "no aclfs mount that root or you mounted is visible here"
+                    : "several aclfs mounts are visible here; say which with --mount: "
+                        + shown.map { Self.name($0) }.joined(separator: ", "))
         }
         return shown[0]
     }
@@ -70,7 +71,7 @@ struct SandboxRunShare {
         let whole = MountTable.entries().first { entry in
             entry.device == part.device && entry.root == "/" && MountTable.entry(at: entry.path)?.id == entry.id
         }
-        return whole.map { " (\(name($0)) may be)" } ?? "; that is mounted nowhere here"
+        return whole.map { "; say --mount \(name($0))" } ?? ", which is not mounted in this mount namespace"
     }
 
     /// Whether a mount is a view, on which no command can be confined.
@@ -99,7 +100,7 @@ struct SandboxRunShare {
 
     private func places(_ answer: PlacesAnswer) throws(SandboxRunFailure) -> SandboxPlaces {
         guard let places = SandboxPlaces(answer) else {
-            throw SandboxRunFailure("\(Self.name(entry)): its daemon's answer is not understood; is it another version?")
+            throw SandboxRunFailure("\(Self.name(entry)): \(ControlError.notUnderstood)")
         }
         return places
     }
@@ -114,7 +115,7 @@ struct SandboxRunShare {
         } catch { throw SandboxRunFailure(Self.name(entry), error) }
         // Another mount may hide a path of the mount table.
         guard MountTable.entries().contains(where: { $0.id == number && $0.device == entry.device }) else {
-            throw SandboxRunFailure("\(Self.name(entry)) is hidden by what is mounted above it: that path leads to something else")
+            throw SandboxRunFailure("\(Self.name(entry)) is hidden by another mount: the path does not lead to the share")
         }
         return top
     }

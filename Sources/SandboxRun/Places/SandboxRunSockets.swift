@@ -24,8 +24,8 @@ enum SandboxRunSockets {
                 }
                 if error == .notdir || error == .loop, GrantPlace.isBarred(path) { continue }
                 throw SandboxRunFailure(
-                    "nobody can say whether the command could put a control socket into \(escapedName(path.utf8)) (does "
-                        + "XDG_RUNTIME_DIR name a directory of yours?)", error)
+                    "cannot make or open \(escapedName(path.utf8)), a directory of control sockets that must be hidden "
+                        + "(XDG_RUNTIME_DIR must name a directory that you own)", error)
             }
         }
         return places

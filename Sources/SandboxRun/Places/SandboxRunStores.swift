@@ -48,11 +48,10 @@ enum SandboxRunStores {
             if error == .notdir || error == .loop, GrantPlace.isBarred(path) { return [] }
             if let obstacle = GrantPlace.obstacle(on: path) {
                 throw SandboxRunFailure(
-                    "\(obstacle), so that what keeps the grants, \(escapedName(path.utf8)), can be neither made nor hidden: move "
-                        + "it away")
+                    "\(obstacle), so the directory of grants \(escapedName(path.utf8)) can be neither made nor hidden: move it away")
             }
             throw SandboxRunFailure(
-                "nobody can say where \(escapedName(path.utf8)), which keeps the grants, has to be hidden", error)
+                "cannot make or open the directory of grants \(escapedName(path.utf8)), which must be hidden", error)
         }
     }
 
@@ -64,7 +63,7 @@ enum SandboxRunStores {
             if answered.contains(device) { return }
             let answer = try SandboxRunQuestion(device: device, owner: geteuid(), timeout: 10_000).ask(PlacesMessage()).answer
             guard let told = SandboxPlaces(answer) else {
-                throw ControlError("its daemon's answer is not understood; is it another version?", code: Errno.inval.name)
+                throw ControlError(ControlError.notUnderstood, code: Errno.inval.name)
             }
             stores += told.stores
             answered.formUnion(told.mounts.map { DeviceNumber.text($0.device) })
@@ -85,7 +84,7 @@ enum SandboxRunStores {
                         // The daemon died, and another mount hides its own.
                         if error.isStaleSocket { break }
                     }
-                    throw failure("\(mount.path): the daemon of this mount of yours", error)
+                    throw failure("\(mount.path): the daemon of this mount", error)
                 }
                 break
             }
@@ -95,13 +94,13 @@ enum SandboxRunStores {
         let devices = ControlPlace.devices(of: geteuid()) { unread = ($0, $1) }
         if let unread {
             throw SandboxRunFailure(
-                "\(escapedName(unread.path.utf8)), where control sockets of yours lie, cannot be read, so that nobody can say which daemons "
-                    + "of yours keep grants: let it be open to you and to nobody else (chmod 700)", unread.error)
+                "\(escapedName(unread.path.utf8)), where control sockets of your daemons lie, must be readable by you and writable by no "
+                    + "other user (chmod 700), so that the grants of these daemons are found", unread.error)
         }
         for device in devices {
             do throws(ControlError) { try ask(device) } catch {
                 // A socket may be left over from a mount that has ended.
-                if error.isReached { throw failure("a daemon of yours, of the mount \(device),", error) }
+                if error.isReached { throw failure("your daemon of the mount with device number \(device)", error) }
             }
         }
         return stores
@@ -120,7 +119,7 @@ enum SandboxRunStores {
 
     private static func failure(_ who: String, _ error: ControlError) -> SandboxRunFailure {
         SandboxRunFailure(
-            "\(who) does not say where it keeps grants, which the command must not change (\(error.message)); let it go on, or "
-                + "unmount it")
+            "\(who) does not say where it keeps grants, which must be hidden (\(error.message)): continue the daemon if it is stopped, "
+                + "or unmount")
     }
 }

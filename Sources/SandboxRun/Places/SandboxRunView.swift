@@ -38,14 +38,14 @@ struct SandboxRunView {
     /// - Throws: the temporary mount cannot be copied.
     func take() throws(SandboxRunFailure) -> SharedDescriptor {
         if let mount { return mount }
-        guard let temporary else { throw SandboxRunFailure("the daemon gave no view") }
+        guard let temporary else { throw SandboxRunFailure("the daemon returned no view") }
         do throws(Errno) {
             let top = try Syscall.open(temporary.path, OpenFlag.path | OpenFlag.directory)
             let copy = SharedDescriptor(try Syscall.cloneMount(top.rawValue))
             shutdown(temporary.socket.rawValue, Int32(SHUT_RDWR))
             while waitpid(temporary.helper, nil, 0) < 0, errno == EINTR {}
             return copy
-        } catch { throw NamespaceSettings.failure("cannot take the view over", error) }
+        } catch { throw NamespaceSettings.failure("cannot copy the view into the sandbox", error) }
     }
 
     /// A view that root's daemon makes.
@@ -53,7 +53,7 @@ struct SandboxRunView {
         by entry: MountEntry, _ profile: SandboxProfile, _ top: SharedDescriptor
     ) throws(SandboxRunFailure) -> SandboxRunView {
         let (answer, descriptors) = try ask(entry, ViewMessage(ToldProfile(profile)), [top.rawValue], mayTake: true)
-        guard let mount = descriptors.first else { throw SandboxRunFailure("\(entry.path): the daemon gave no view") }
+        guard let mount = descriptors.first else { throw SandboxRunFailure("\(entry.path): the daemon returned no view") }
         return SandboxRunView(places: answer, mount: mount, temporary: nil)
     }
 
@@ -64,13 +64,13 @@ struct SandboxRunView {
         let path: String
         let directory: String
         do throws(ControlPlace.Obstacle) { directory = try ControlPlace.prepareDirectory() } catch {
-            throw SandboxRunFailure("no directory for the view: \(error)")
+            throw SandboxRunFailure("cannot make a directory to mount the view on: \(error)")
         }
         do throws(Errno) {
             path = try MountPath.real(directory) + "/\(temporaryName)\(getpid())"
             _ = rmdir(path)
             try Syscall.mkdirat(Syscall.workingDirectory, path, mode: 0o700)
-        } catch { throw SandboxRunFailure("no directory for the view", error) }
+        } catch { throw SandboxRunFailure("cannot make a directory to mount the view on", error) }
         // Before the mount is made: the helper unmounts it however this process ends.
         let (socket, helper) = try startHelper(path)
         var flags = FuseMount.Flags(entry)
@@ -97,7 +97,7 @@ struct SandboxRunView {
     ) throws(SandboxRunFailure) -> (PlacesAnswer, [SharedDescriptor]) {
         let told = try SandboxRunShare.ask(entry, request, with: descriptors, mayTake: mayTake)
         guard let places = told.answer.places else {
-            throw SandboxRunFailure("\(entry.path): its daemon's answer is not understood; is it another version?")
+            throw SandboxRunFailure("\(entry.path): \(ControlError.notUnderstood)")
         }
         return (places, told.descriptors)
     }

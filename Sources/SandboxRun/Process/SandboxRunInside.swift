@@ -46,7 +46,7 @@ struct SandboxRunInside {
 
     private func dropPrivileges() throws(SandboxRunFailure) {
         try SandboxRunProc.mount()
-        try step("cannot close devices (mount_setattr, Linux 5.12)") { () throws(Errno) in try devices.restrict() }
+        try step("cannot restrict devices (mount_setattr, Linux 5.12)") { () throws(Errno) in try devices.restrict() }
         // In a cgroup namespace of its own a process could mount control groups again.
         try step("cannot forbid namespaces of control groups") { () throws(Errno) in
             try Syscall.limitNamespaces("cgroup", to: 0)
@@ -69,19 +69,19 @@ struct SandboxRunInside {
             try Syscall.closeAll(from: 4)
         }
         do throws(Errno) { try Syscall.newSessionKeyring() } catch {
-            if error != .nosys { throw NamespaceSettings.failure("cannot leave the session's keyring", error) }
+            if error != .nosys { throw NamespaceSettings.failure("cannot make a new session keyring", error) }
         }
-        try step("cannot give up capabilities") { () throws(Errno) in
+        try step("cannot drop capabilities") { () throws(Errno) in
             try Syscall.giveUpPrivileges()
             // If the supervisor is killed, this process and the whole namespace end.
             try Syscall.endWithParent(SIGKILL)
         }
         do throws(Errno) { try RequestFilter.install() } catch {
             throw SandboxRunFailure(
-                "cannot forbid typing into the caller's terminal and snapshots: \(error); the kernel must have seccomp filters "
+                "cannot forbid input to terminals and snapshots: \(error); the kernel must have seccomp filters "
                     + "(CONFIG_SECCOMP_FILTER), and a container must allow them")
         }
-        guard hasParent else { throw SandboxRunFailure("whoever started it is gone") }
+        guard hasParent else { throw SandboxRunFailure("the process that started it has ended") }
     }
 
     /// Whether the supervisor was alive when `endWithParent` took effect. In a process namespace its pid is 0, so the channel tells: a

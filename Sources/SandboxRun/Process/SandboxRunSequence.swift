@@ -11,7 +11,7 @@ package enum SandboxRunSequence {
     /// - Returns: the exit status of the command; 2 if nothing was started.
     package static func run(_ request: SandboxRunRequest) -> Int32 {
         do throws(SandboxRunFailure) {
-            guard !request.command.isEmpty else { throw SandboxRunFailure("no command: it stands after --") }
+            guard !request.command.isEmpty else { throw SandboxRunFailure("no command is given: write it after --") }
             return try perform(request)
         } catch {
             printError("aclfs: sandbox run: \(error.message)")
@@ -55,12 +55,12 @@ package enum SandboxRunSequence {
     /// Refuses set-id programs and closes all descriptors but the standard ones.
     private static func beginClean() throws(SandboxRunFailure) {
         guard geteuid() == getuid(), getegid() == getgid() else {
-            throw SandboxRunFailure("it must not be started set-uid or set-gid")
+            throw SandboxRunFailure("aclfs must not run set-uid or set-gid")
         }
         // A closed standard descriptor would be reused, and the command would inherit a file of this process.
         while true {
             let descriptor = open("/dev/null", O_RDWR)
-            guard descriptor >= 0 else { throw SandboxRunFailure("/dev/null", Errno(rawValue: errno)) }
+            guard descriptor >= 0 else { throw SandboxRunFailure("cannot open /dev/null", Errno(rawValue: errno)) }
             if descriptor > 2 {
                 close(descriptor)
                 break
@@ -94,7 +94,7 @@ package enum SandboxRunSequence {
             throw SandboxRunFailure("--bundle \(escapedName(bundle.utf8)): expected an identifier such as org.example.App")
         }
         guard bundle != nil || layoutWord == nil else {
-            throw SandboxRunFailure("--layout says how a container is divided: add --bundle ID")
+            throw SandboxRunFailure("--layout is the layout of an application's container: add --bundle ID")
         }
         let said = try text(request.home) ?? "/"
         let home = MountProfile.home(said, [mountpoint])
@@ -122,7 +122,7 @@ package enum SandboxRunSequence {
             let there = try Syscall.statxAt(Syscall.workingDirectory, share.mountpoint, flags: AtFlag.dontSync)
             if try Syscall.statx(view.rawValue, flags: AtFlag.dontSync).device == there.device { return }
         } catch { throw SandboxRunFailure(share.mountpoint, error) }
-        throw SandboxRunFailure("\(share.mountpoint): the view does not stand there")
+        throw SandboxRunFailure("\(share.mountpoint) does not lead to the view of the share: another mount hides it")
     }
 
     // MARK: The process namespace
@@ -131,7 +131,7 @@ package enum SandboxRunSequence {
         var inside = inside
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0, &ends) == 0 else {
-            throw SandboxRunFailure("cannot make a socket to the sandbox", Errno(rawValue: errno))
+            throw SandboxRunFailure("cannot make a socket pair", Errno(rawValue: errno))
         }
         let process: Int32
         do throws(Errno) {

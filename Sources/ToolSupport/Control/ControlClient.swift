@@ -15,6 +15,10 @@ package struct ControlError: Error, Sendable {
     package var isTimeout = false
     package var message: String
     package init(_ message: String, code: String? = nil) { (self.message, self.code) = (message, code) }
+
+    /// For a message: an answer lacks what this version needs.
+    package static let notUnderstood =
+        "the daemon's answer is not understood; the daemon may be of another version of aclfs: unmount and mount anew"
 }
 
 /// A connection to the daemon of one mount.
@@ -61,11 +65,11 @@ package struct ControlClient: Sendable {
         }
         guard !isElsewhere else {
             throw ControlError(
-                "the mount's daemon cannot be asked: who answers is in another user namespace, such as that of aclfs sandbox run, "
-                    + "or cannot be looked at, and is not believed")
+                "the mount's daemon cannot be asked: the process that answers is in another user namespace, such as that of "
+                    + "aclfs sandbox run, or its namespace cannot be determined, so its answers are not trusted")
         }
         // A sandbox hides the directory of the sockets.
-        let inside = last == .noent ? " (inside aclfs sandbox run there is nobody to ask)" : ""
+        let inside = last == .noent ? " (inside aclfs sandbox run no daemon can be asked)" : ""
         var failure = ControlError("the mount's daemon cannot be asked: \(last.text)\(inside)")
         failure.isStaleSocket = last.rawValue == ECONNREFUSED
         throw failure

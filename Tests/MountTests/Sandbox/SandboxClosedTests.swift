@@ -58,7 +58,7 @@ struct SandboxClosedTests {
             is 'devices' 'zero autofs' "$(run nobody -- sh -c 'cd /dev; ls -d zero autofs' 2>/dev/null | sort -r | xargs)"
             mount --bind "$BACK" "$T/his/one"; is 'covered' ran "$(run nobody -- sh -c "cat $T/his/one/secret; echo ran" 2>/dev/null)"
             # With a group that is the sandbox's own it keeps nothing from being covered.
-            chgrp 12345 "$T/his"; chmod 000 "$T/his"; holds 'his own' "$(run nobody -- sh -c "chmod 700 $T/his; cat $T/his/one/secret" 2>&1)" "$T/his, which is closed"
+            chgrp 12345 "$T/his"; chmod 000 "$T/his"; holds 'his own' "$(run nobody -- sh -c "chmod 700 $T/his; cat $T/his/one/secret" 2>&1)" "$T/his, which you own and cannot search"
             settle 1; umount "$T/his/one" "$T/roots/one"; rmdir "/tmp/aclfs-$N" 2>/dev/null
             """#)
     }

@@ -16,7 +16,7 @@ struct SandboxCoverTests {
         try run(
             #"""
             touch "$T/conf"; mount --bind "$BACK/secret" "$T/conf"
-            holds 'refused' "$(run WHO -- cat "$T/conf" 2>&1)" 'where an overmount does not stay'
+            holds 'refused' "$(run WHO -- cat "$T/conf" 2>&1)" 'would not stay there'
             umount "$T/conf"; is 'without it' ran "$(run WHO -- echo ran)"; settle 1
             """#.replacing("WHO", with: who))
     }
@@ -28,7 +28,7 @@ struct SandboxCoverTests {
             #"""
             mkdir -p "$T/home/ann/a/b/m" "$T/second" "$T/home/ann/q"; [ WHO = as_root ] || chown -R $ANN:$ANN "$T/home/ann"
             mount --bind "$T/home" "$T/second"; mount --bind "$WHAT" "$T/home/ann/a/b/m"; mount -t tmpfs -o mode=755 tmpfs "$T/home/ann/a"
-            holds 'it is named' "$(run WHO -- true 2>&1)" "$T/home/ann/a/b/m shows the share or what lies behind it and is hidden"
+            holds 'it is named' "$(run WHO -- true 2>&1)" "$T/home/ann/a/b/m shows the share or its backing directory and is hidden"
             umount "$T/home/ann/a"; is 'seen, it is covered' '' "$(run WHO -- cat "$T/home/ann/a/b/m/secret" 2>/dev/null)"
             is 'also where it would be moved' '' "$(run WHO -- sh -c "mv $T/second/ann/a/b $T/second/ann/q/b; cat $T/home/ann/q/b/m/secret" 2>/dev/null)"
             settle 1
@@ -53,7 +53,7 @@ struct SandboxCoverTests {
                 inside=$(cd "$H" && pwd | sed "s|^$T||")
                 [ "WHAT" = 'over itself' ] && { "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1; is 'it is mounted' 0 $?; } || mount -t tmpfs -o mode=755 tmpfs "$H"
                 said=$(run WHO -- sh -c "mv $T/second$inside/b $T/second/holder/q/b; ls $T/holder/q/b/m" 2>&1); is "status, with $said" 2 "$(status run WHO -- true 2>/dev/null)"
-                holds 'it is named' "$said" "$H/b/m"; holds 'it is named' "$said" 'is hidden by what is mounted above it'
+                holds 'it is named' "$said" "$H/b/m"; holds 'it is named' "$said" 'is hidden by another mount'
                 umount -l "$H"; [ "WHAT" = anothers ] && { umount "$H/b/m"; zed fusermount3 -u "$T/his"; }; true
                 """#.replacing("WHO", with: who).replacing("WHAT", with: what), what == "over itself" ? "" : Self.mounted)
     }
@@ -90,7 +90,7 @@ struct SandboxCoverTests {
                 chown $own:$group "$D"; chmod 755 "$D"; is "open, of $group" '' "$(run WHO -- sh -c "$out" 2>/dev/null)"; mv "$T/holder/q/sub" "$D/sub"
             done
             chmod 000 "$D"; said=$(run WHO -- sh -c "$out" 2>&1); is "status, with $said" 2 "$(status run WHO -- true 2>/dev/null)"
-            holds 'it is named' "$said" "$D/sub/m shows the share or what lies behind it and lies below $D, which is closed"
+            holds 'it is named' "$said" "$D/sub/m shows the share or its backing directory and lies below $D, which you own and cannot search"
             # With a group that is the sandbox's own it keeps nothing from being covered; somebody else's is covered itself.
             chown $own:$own "$D"; is 'of its own group' '' "$(run WHO -- sh -c "$out" 2>/dev/null)"; mv "$T/holder/q/sub" "$D/sub"
             chown 12345:12345 "$D"; chmod 700 "$D"; is "somebody else's" ran "$(run WHO -- sh -c "$out; echo ran" 2>/dev/null)"
@@ -107,7 +107,7 @@ struct SandboxCoverTests {
             hidden() { mount --bind "$1" "$2"; mount --bind "$3" "$2"; }
             for what in "$SHARE/sub $T/x $T/n" "$SHARE/secret $T/f $T/null" "$BACK/secret $T/f $T/null"; do
                 set -- $what; hidden $what
-                holds "refused: $1" "$(run WHO -- cat "$2" "$2/secret" 2>&1)" "$2 would have to be hidden, or something above it, where an overmount does not stay"
+                holds "refused: $1" "$(run WHO -- cat "$2" "$2/secret" 2>&1)" "$2 cannot be hidden for good: a mount over it or over a directory above it would not stay there"
                 umount "$2"; umount "$2"
             done
             for what in "$SHARE $T/x $T/n" "$BACK $T/x $T/n" "$BACK/sub $T/x $T/n"; do
@@ -134,7 +134,7 @@ struct SandboxCoverTests {
             esac
             SHARE=$BACK; "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1
             said=$(cd / && run WHO -- true 2>&1)
-            holds 'it is said' "$said" 'is hidden by what is mounted above it'; holds 'and what to do' "$said" 'at another path'
+            holds 'it is said' "$said" 'is hidden by another mount'; holds 'and what to do' "$said" 'at another path'
             """#.replacing("WHO", with: who).replacing("WHAT", with: what), "")
     }
 
@@ -144,7 +144,7 @@ struct SandboxCoverTests {
             #"""
             mkdir -p "$T/p/m"; SHARE=$T/p/m; "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1; mount --bind "$T/p" "$T/p"
             said=$(run WHO -- true 2>&1); is 'status' 2 "$(status run WHO -- true 2>/dev/null)"
-            holds 'it is said' "$said" "$SHARE is hidden by what is mounted above it"
+            holds 'it is said' "$said" "$SHARE is hidden by another mount"
             umount "$T/p"; is 'seen' ran "$(run WHO -- echo ran 2>&1)"; settle 1
             """#.replacing("WHO", with: who), "")
     }
@@ -284,7 +284,7 @@ struct SandboxCoverOnFUSETests {
             mkdir -p "$T/real/back/home" "$T/fs"; chmod 777 "$T/real/back" "$T/real/back/home"
             bindfs -o allow_other,default_permissions "$T/real" "$T/fs"; SHARE=$T/fs/back
             echo treasure >"$SHARE/secret"; "$A" mount "$SHARE" "$SHARE" >/dev/null 2>&1
-            holds 'refused' "$(cd / && run WHO -- cat "$SHARE/secret" 2>&1)" 'where an overmount does not stay'
+            holds 'refused' "$(cd / && run WHO -- cat "$SHARE/secret" 2>&1)" 'would not stay there'
             """#.replacing("WHO", with: who))
         #expect(result.output == "done", "\(result)")
     }

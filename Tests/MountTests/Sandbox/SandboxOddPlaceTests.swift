@@ -41,7 +41,7 @@ struct SandboxOddPlaceTests {
             mkdir -p "$T/hers" "$T/state"; chown $ANN:$ANN "$T/hers" "$T/state"; export ERROR=ERRNO XDG_STATE_HOME=$T/state HOME=$T/hers
             sed "s#^ann:.*#ann:x:$ANN:$ANN::$T/hers:/bin/sh#" "$T/passwd" >"$T/accounts"; cat "$T/accounts" >/etc/passwd; runs 'alive'
             moody $ANN "$T/hers"; touch "$T/dead"; runs 'dead'
-            unset XDG_STATE_HOME; holds 'no other' "$(run ann -- echo ran 2>&1)" 'nobody can say where'; rm "$T/dead"; gone "$T/hers"; settle 1
+            unset XDG_STATE_HOME; holds 'no other' "$(run ann -- echo ran 2>&1)" 'cannot make or open the directory of grants'; rm "$T/dead"; gone "$T/hers"; settle 1
             """#.replacing("ERRNO", with: error))
     }
 
@@ -60,10 +60,10 @@ struct SandboxOddPlaceTests {
         try run(
             #"""
             umount "$SHARE"; export VALID=0; moody 0 "$T/fs" ,allow_other; mkdir "$BACK/media"; mount --bind "$T/fs/sub" "$BACK/media"
-            "$A" mount "$BACK" "$SHARE" 2>/dev/null; holds 'called so' "$(run WHO -- echo ran 2>&1)" 'where an overmount does not stay'
+            "$A" mount "$BACK" "$SHARE" 2>/dev/null; holds 'called so' "$(run WHO -- echo ran 2>&1)" 'would not stay there'
             touch "$T/moved"; ls "$T/fs/sub" >/dev/null 2>&1; rm "$T/moved"; grep -q "/sub//deleted $BACK/media " /proc/self/mountinfo || echo 'it is not called so'
             said=$(run WHO -- sh -c "ls -d $T/fs/sub/sub; echo ran" 2>&1); is "status: $said" 2 "$(status run WHO -- true)"
-            holds 'why' "$said" 'where an overmount does not stay'; "$A" unmount "$SHARE"; umount "$BACK/media"; gone "$T/fs"
+            holds 'why' "$said" 'would not stay there'; "$A" unmount "$SHARE"; umount "$BACK/media"; gone "$T/fs"
             """#.replacing("WHO", with: who))
     }
 

@@ -38,7 +38,7 @@ struct SandboxRunBtrfsTests {
                 }
                 for file in volume/back/secret volume/beside; do
                     said=$(elsewhere "$file" nsenter --mount=/proc/$outer/ns/mnt "$A" sandbox run "$P" --mount "$SHARE" -- cat 2>&1)
-                    is "$file from another namespace" 2 $?; holds "$file" "$said" 'a file of a place that is not seen here'
+                    is "$file from another namespace" 2 $?; holds "$file" "$said" 'a file that has no path here'
                 done
                 """#)
         #expect(result.output == "done", "\(result)")

@@ -20,7 +20,7 @@ struct SandboxRunTests {
             is 'what is refused' 'Operation not permitted' "$(run WHO -- cat "$SHARE/secret" 2>&1 | sed 's/.*: //')"
             holds 'outside it is said why' "$("$A" explain --last 5 "$SHARE" 2>&1)" 'no key reaches this place'
             is 'once for each place' '' "$(run WHO -- "$A" status 2>&1 | sort | uniq -d)"
-            holds 'inside nobody says' "$(run WHO -- "$A" explain --last 5 "$SHARE" 2>&1)" 'there is nobody to ask'
+            holds 'inside nobody says' "$(run WHO -- "$A" explain --last 5 "$SHARE" 2>&1)" 'no daemon can be asked'
             is 'in Downloads' text "$(run WHO -- sh -c "echo text >$SHARE/home/Downloads/new; cat $SHARE/home/Downloads/new" 2>&1)"
             is 'seen by others' text "$(cat "$SHARE/home/Downloads/new")"
             is 'a child' 1 "$(run WHO -- sh -c "sh -c 'sh -c \"cat $SHARE/secret\"'" >/dev/null 2>&1; echo $?)"
@@ -139,7 +139,7 @@ struct SandboxRunTests {
             done
             # A revocation takes away what is mounted on a name of the share, a cover too.
             mount --bind "$SHARE/sub" "$T/part"
-            for who in ann as_root; do holds "$who a part" "$(run $who -- true 2>&1)" 'where an overmount does not stay'; done
+            for who in ann as_root; do holds "$who a part" "$(run $who -- true 2>&1)" 'would not stay there'; done
             umount "$T/part"
             kill $outsider; wait 2>/dev/null; settle 3
             # A directory above it that is closed now stays closed, whatever becomes of its mode.
@@ -192,12 +192,12 @@ struct SandboxRunTests {
             refused 'output on the share' 'standard output is a file on the share' 'run ann -- echo >"$SHARE/out"'
             refused 'output behind it' 'standard output is a file in the backing directory' 'run ann -- echo >"$BACK/out"'
             is 'output elsewhere' 0 "$(run ann -- echo >"$T/out"; echo $?)"
-            refused 'no command' 'it stands after --' 'ann "$A" sandbox run "$P" --mount "$SHARE"'
+            refused 'no command' 'write it after --' 'ann "$A" sandbox run "$P" --mount "$SHARE"'
             refused 'no mount' 'not on an aclfs mount' 'ann "$A" sandbox run "$P" --mount "$T/bin" -- true'
             refused 'not its top' 'not a mount point' 'ann "$A" sandbox run "$P" --mount "$SHARE/sub" -- true'
             mkdir "$T/part" "$SHARE/sub/deep"; mount --bind "$SHARE/sub" "$T/part"
             for path in part part/deep; do
-                refused "$path" "$T/$path: not a mount point of the whole share ($SHARE may be)" 'ann "$A" sandbox run "$P" --mount "$T/$path" -- true'
+                refused "$path" "$T/$path: not a mount point of the whole share; say --mount $SHARE" 'ann "$A" sandbox run "$P" --mount "$T/$path" -- true'
             done
             umount "$T/part"
             refused 'no profile' "no profile 'nothing'" 'ann "$A" sandbox run nothing --mount "$SHARE" -- true'
@@ -206,14 +206,14 @@ struct SandboxRunTests {
             refused 'another setting' 'user.max_pid_namespaces=0' \
                 'unshare -Ur sh -c "echo 0 >/proc/sys/user/max_pid_namespaces; \"$A\" sandbox run \"$P\" --mount \"$SHARE\" -- true"'
             # From another user namespace nothing is answered but the version.
-            refused 'in a sandbox' 'as it is inside aclfs sandbox run' 'run ann -- "$A" sandbox run "$P" -- true'
+            refused 'in a sandbox' 'inside aclfs sandbox run it is 0' 'run ann -- "$A" sandbox run "$P" -- true'
             refused 'in a namespace' 'another user namespace' 'unshare -Ur "$A" status "$SHARE"'
             mkdir "$T/jail"; mount --rbind / "$T/jail"
             refused 'a changed root' 'chroot' 'unshare --root="$T/jail" "$A" sandbox run "$P" --mount "$SHARE" -- true'
             umount -l "$T/jail"
             refused 'a process namespace of others' 'add --fork to --pid' 'unshare --pid "$A" sandbox run "$P" --mount "$SHARE" -- true'
             mount --bind /proc/sys /proc/sys
-            for who in ann as_root; do refused 'a part of /proc' 'by what is mounted on /proc/sys, and' 'run $who -- true'; done
+            for who in ann as_root; do refused 'a part of /proc' 'hidden by mounts on /proc/sys, and' 'run $who -- true'; done
             umount /proc/sys
             mkdir "$T/house"; chown $ANN "$T/house"; ln -s /nowhere "$T/house/.local"
             refused 'a link' "$T/house/.local is a symbolic link that leads to no directory" 'HOME=$T/house run ann -- true'
@@ -237,7 +237,7 @@ struct SandboxRunTests {
             exec 5<>"$T/bound/file"; is 'before' treasure "$(run WHO -- cat <"$T/bound/file" 2>&1)"
             mv "$SCRATCH/file" "$BACK/sub/file"
             said=$(run WHO -- sh -c 'cat; echo planted >&0' <&5 2>&1); is 'nothing is run' 2 $?
-            holds 'moved' "$said" 'a file of a place that is not seen here'
+            holds 'moved' "$said" 'a file that has no path here'
             is 'as it was' treasure "$(cat "$SHARE/sub/file")"
             exec 5<&-; settle 1; umount "$T/bound"
             """#.replacing("WHO", with: who))
@@ -264,7 +264,7 @@ struct SandboxRunTests {
                 mkdir "$T/door"; mount --bind "$T" "$T/door"; mv "$T/door/top/file" "$T/door/holder/inner/back/sub/file"; umount "$T/door"
                 is 'it has no path' / "$(readlink /proc/self/fd/5)"
                 said=$(run as_root -- sh -c 'cat; echo planted >&0' <&5 2>&1); is 'nothing is run' 2 $?
-                holds 'moved' "$said" 'a file of a place that is not seen here'
+                holds 'moved' "$said" 'a file that has no path here'
                 is 'as it was' treasure "$(cat "$SHARE/sub/file")"
                 exec 5<&-; settle 1
                 """#)
@@ -278,7 +278,7 @@ struct SandboxRunTests {
             exec 5<>"$T/bound/file"; is 'before' granted "$(run as_root -- cat <"$T/bound/file" 2>&1)"
             mv /var/lib/part/file /var/lib/aclfs/grants/file
             said=$(run as_root -- sh -c 'cat; echo forged >&0' <&5 2>&1); is 'nothing is run' 2 $?
-            holds 'moved' "$said" 'a file of a place that is not seen here'
+            holds 'moved' "$said" 'a file that has no path here'
             is 'as it was' granted "$(cat /var/lib/aclfs/grants/file)"
             exec 5<&-; settle 1; umount "$T/bound"
             """#)

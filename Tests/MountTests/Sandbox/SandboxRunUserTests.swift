@@ -69,7 +69,7 @@ struct SandboxRunUserTests {
             done
             is 'nor its own' '' "$(ls -A "$T/other/$S" | grep -v lock)"
             is 'other files' ok "$(run ann -- sh -c "echo ok >$T/hers/note; cat $T/bound/note" 2>&1)"
-            holds 'a descriptor' "$(run ann -- true <"$T/hers/$S/file" 2>&1)" 'a file of the kept grants'
+            holds 'a descriptor' "$(run ann -- true <"$T/hers/$S/file" 2>&1)" 'a file of the directory of grants'
             settle 1; ann fusermount3 -u -z "$SHARE"; await '[ -z "$(server)" ]'
             "$A" mount "$BACK" "$SHARE" 2>/dev/null
             run as_root -- sh -c 'mkdir -p /var/lib/aclfs/grants; echo forged >/var/lib/aclfs/grants/x; mv /var/lib/aclfs /var/lib/b' >/dev/null 2>&1
@@ -95,12 +95,12 @@ struct SandboxRunUserTests {
                 { cat "$T/before"; echo "ann:x:$ANN:$ANN::$T/homes/$home:/bin/sh"; } >/etc/passwd
                 said=$(HOME=$T/homes/hers XDG_STATE_HOME= run ann -- echo ran 2>&1)
                 case $home in
-                    hers/*|led) holds "$home" "$said" 'keeps the grants' ;;
+                    hers/*|led) holds "$home" "$said" 'the directory of grants' ;;
                     *) is "$home" ran "$said" ;;
                 esac
                 said=$(HOME=$T/homes/$home XDG_STATE_HOME= run ann -- echo ran 2>&1)
                 case $home in
-                    hers/*|led) holds "$home, by the environment" "$said" 'keeps the grants' ;;
+                    hers/*|led) holds "$home, by the environment" "$said" 'the directory of grants' ;;
                     *) is "$home, by the environment" ran "$said" ;;
                 esac
             done

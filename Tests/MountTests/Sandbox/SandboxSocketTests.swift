@@ -54,10 +54,10 @@ struct SandboxSocketTests {
                 # Root's sockets lie in /run whatever his environment says, and his command covers no others.
                 export XDG_RUNTIME_DIR=$SHARE/home/Downloads/up/run
                 said=$(run WHO -- mv "$SHARE/home/Downloads/up" "$SHARE/home/Downloads/away" 2>&1)
-                if [ WHO = ann ]; then holds 'refused' "$said" 'where an overmount does not stay'; else is 'it runs' '' "$said"; mv "$SHARE/home/Downloads/away" "$SHARE/home/Downloads/up"; fi
+                if [ WHO = ann ]; then holds 'refused' "$said" 'would not stay there'; else is 'it runs' '' "$said"; mv "$SHARE/home/Downloads/away" "$SHARE/home/Downloads/up"; fi
                 is 'in its place' run "$(ls "$SHARE/home/Downloads/up")"
                 unset XDG_RUNTIME_DIR; export XDG_STATE_HOME=$SHARE/home/Downloads/up/run
-                if [ WHO = ann ]; then holds 'grants' "$(run ann -- true 2>&1)" 'where an overmount does not stay'; fi
+                if [ WHO = ann ]; then holds 'grants' "$(run ann -- true 2>&1)" 'would not stay there'; fi
                 unset XDG_STATE_HOME; settle 1; umount "$SHARE/home/Downloads/up/run"
                 """#.replacing("WHO", with: who))
         #expect(result.output == "done", "\(result)")

@@ -57,7 +57,7 @@ struct SandboxStrangerTests {
                     bearing) mkdir "$T/his/s"; chmod 755 "$T/his" "$T/his/s"; zed "$A" mount -o allow_other "$T/his" "$T/home" 2>/dev/null; mount --bind "$SHARE" "$T/home/s" ;;
                 esac
                 is 'it is hidden' 0 $?
-                holds 'it is named' "$(run WHO -- sh -c "mv $T/second/home/b $T/second/q/b; cat $T/q/b/m/secret" 2>&1)" "$T/home/b/m shows the share or what lies behind it and is hidden"
+                holds 'it is named' "$(run WHO -- sh -c "mv $T/second/home/b $T/second/q/b; cat $T/q/b/m/secret" 2>&1)" "$T/home/b/m shows the share or its backing directory and is hidden"
                 umount -l "$T/home"; is 'seen, it is covered' '' "$(run WHO -- sh -c "mv $T/second/home/b $T/second/q/b; cat $T/q/b/m/secret" 2>/dev/null)"
                 settle 1
                 """#.replacing("HOW", with: hiding.how).replacing("WHO", with: who).replacing("WHAT", with: "$" + hiding.what))
@@ -164,7 +164,7 @@ struct SandboxStrangerTests {
                 finishes 'it' unnamed echo ran; is 'nobody asks him' ran "$(cat "$T/said")"
                 go_on; settle 1; "$A" unmount "$SHARE"
                 finishes 'his alone' unnamed true; is 'status' 2 "$(cat "$T/over")"
-                holds 'his alone' "$(cat "$T/said")" "no aclfs mount of root's or your own is seen here"
+                holds 'his alone' "$(cat "$T/said")" "no aclfs mount that root or you mounted is visible here"
                 zed fusermount3 -u "$T/home"
                 """#.replacing("WHO", with: who))
         #expect(result.output == "done", "\(result)")
