@@ -44,7 +44,7 @@ struct TreeDescentTests {
         let expected = paths.flatMap { [$0, "\($0)/a"] } + paths.reversed().filter { $0 != paths[3] }.map { "\($0)/z" }
         #expect(result.output == expected.map { "\($0)\n" }.joined())
         #expect(
-            result.error.hasSuffix("aclfs: \(paths[3]): moved away meanwhile; the rest of it was not looked at\n")
+            result.error.hasSuffix("aclfs: \(paths[3]): moved away during the walk; the rest of it was skipped\n")
                 && result.status == 1)
     }
 }

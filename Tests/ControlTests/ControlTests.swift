@@ -184,7 +184,7 @@ struct ControlTests {
         let mount = try LiveMount()
         defer { mount.end() }
         let none = mount.aclfs("explain", "--last", mount.share, asNobody: true)
-        #expect(none.status == 0 && none.output.contains("no refusal is kept"), "\(none)")
+        #expect(none.status == 0 && none.output.contains("there are no denials"), "\(none)")
         try mount.file("closed", mode: 0o600)
         #expect(asNobody(mount, "i=0; while [ $i -lt 150 ]; do read line <closed; i=$((i + 1)); done 2>/dev/null; :").status == 0)
         func numbers(asNobody: Bool) throws -> [Int64] {

@@ -66,10 +66,10 @@ package struct BackupArguments: Sendable, Hashable {
     private func checked() throws(UsageError) -> BackupArguments {
         if paths.isEmpty { throw UsageError("no path is given behind '\(verb.rawValue)'") }
         if endsInNUL, format != .null, format != .lines, format != .rsync {
-            throw UsageError("\(format.rawValue) reads no list whose items end in NUL")
+            throw UsageError("\(format.rawValue) cannot read a list whose items end in NUL (-0)")
         }
         if verb == .list, format.isRelative, paths.count > 1 {
-            throw UsageError("patterns for \(format.rawValue) are anchored at one directory; name one only")
+            throw UsageError("patterns for \(format.rawValue) are relative to a directory; name only one")
         }
         return self
     }

@@ -33,7 +33,7 @@ final class BackupList<Files: BackupFiles> {
             let status = attempt(operand, { () throws(Errno) in try files.status(of: node) })
         else { return }
         if arguments.format.isRelative, !status.isDirectory {
-            return complain(operand, "no directory; patterns for \(arguments.format.rawValue) are anchored at one")
+            return complain(operand, "not a directory; patterns for \(arguments.format.rawValue) are relative to one")
         }
         do throws(AttributeFailure) {
             if try files.backupState(of: node).isExcluded {
@@ -80,7 +80,7 @@ final class BackupList<Files: BackupFiles> {
         else {
             return complain(
                 path(item),
-                "no pattern of \(arguments.format.rawValue) hits this name alone; it stays in the backup"
+                "no pattern of \(arguments.format.rawValue) matches this name alone, so it stays in the backup"
                     + (arguments.format == .lines
                         ? " (-0 would list it)"
                         : arguments.format == .rsync ? " (-0 would, with rsync's --from0)" : ""))

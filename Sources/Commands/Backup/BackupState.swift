@@ -48,7 +48,7 @@ struct BackupState {
         let start = isSeen ? nil : parents.first
         let condition = start.map { " when they start at \(escapedName($0)) or above" } ?? ""
         if honouring.isEmpty {
-            lines.append("    honoured by no program by itself: of \(kindInWords) none can be asked for the mark")
+            lines.append("    honoured by no program by itself: programs cannot read the mark of \(kindInWords)")
         } else {
             lines.append("    honoured by \(honouring.joined(separator: ", "))\(condition)")
         }

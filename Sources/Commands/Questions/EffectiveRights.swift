@@ -33,7 +33,7 @@ package enum EffectiveRights {
             printLine(line)
         }
         if isClosed, let step = steps.last {
-            printLine("the way is closed at \(escapedName(location.shown(step.place.depth)))")
+            printLine("no right is granted: search is denied at \(escapedName(location.shown(step.place.depth)))")
         }
         return 0
     }

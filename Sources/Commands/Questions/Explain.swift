@@ -29,7 +29,7 @@ package enum Explain {
         var second: MountLocation?
         if arguments.words.count == 3 {
             guard word.operation.call?.takesSecondPath == true else {
-                throw ControlError("\(word.text) asks for one path")
+                throw ControlError("operation \(word.text) takes one path, not two")
             }
             let location = try MountLocation(arguments.words[2])
             guard location.entry.device == first.entry.device else {
@@ -40,7 +40,7 @@ package enum Explain {
         let question = ExplainMessage(word, path: first.names, secondPath: second?.names, subject: arguments.subject)
         let answer: ExplainAnswer
         do throws(ControlError) { answer = try first.client().ask(question) } catch { throw named(error, arguments.words[1]) }
-        guard let explanation = answer.explanation else { throw ControlError("the answer is not understood") }
+        guard let explanation = answer.explanation else { throw ControlError(ControlError.notUnderstood) }
         func path(_ place: Explanation.Place) -> [UInt8] {
             place.isSecondPath ? (second ?? first).shown(place.depth) : first.shown(place.depth)
         }
@@ -86,7 +86,7 @@ package enum Explain {
             printJSON(.array(rows.map(\.json)))
         } else {
             for line in ExplainTable.lines(rows.map(\.cells)) { printLine(line) }
-            if rows.isEmpty, let rule { printError("aclfs: nobody: \(rule)") }
+            if rows.isEmpty, let rule { printError("aclfs: no user may: \(rule)") }
         }
         return rows.isEmpty ? 1 : 0
     }
@@ -110,7 +110,7 @@ package enum Explain {
             let mounts = MountTable.entries().filter { $0.type == "fuse.aclfs" }
             guard Set(mounts.map(\.device)).count == 1, let only = mounts.first else {
                 let paths = Set(mounts.map(\.path)).sorted().map { escapedName($0.utf8) }.joined(separator: ", ")
-                throw ControlError(mounts.isEmpty ? "there is no aclfs mount" : "several mounts; name one: \(paths)")
+                throw ControlError(mounts.isEmpty ? "there is no aclfs mount here" : "there are several mounts here; name one: \(paths)")
             }
             mount = only
         }
@@ -128,10 +128,9 @@ package enum Explain {
         for line in ExplainTable.lines(rows) { printLine(line) }
         if denials.contains(where: { $0.path == nil && !$0.isGone }) {
             printError(
-                "aclfs: where an inode number stands, there is no path to show: the object has none that is found, or you may not list every "
-                    + "directory on the way to it")
+                "aclfs: an inode number is shown where no path was found, or where you may not list every directory on the path")
         }
-        if rows.isEmpty { printError("aclfs: no refusal is kept that you may see (root and whoever mounted see all)") }
+        if rows.isEmpty { printError("aclfs: there are no denials that you may see (root and the user who mounted see all)") }
         return 0
     }
 

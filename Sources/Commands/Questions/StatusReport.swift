@@ -32,7 +32,7 @@ package enum StatusReport {
                 answers.append(answer)
                 if !arguments.json { show(answer, mount) }
             } catch {
-                let remedy = MountServer.isDead(mount) ? "; it died: aclfs unmount takes its mount away" : ""
+                let remedy = MountServer.isDead(mount) ? "; the daemon has died: aclfs unmount removes the mount" : ""
                 let message = "aclfs: \(escapedName(mount.path.utf8)): \(error.message)\(remedy)"
                 // A sandbox has several mounts at this path, none of which answers: print the message once.
                 if said.insert(message).inserted { printError(message) }

@@ -58,7 +58,7 @@ package enum SandboxCheck {
         let tops = MountTable.entries().filter { $0.type == "fuse.aclfs" }.map { Array($0.path.utf8).pathNames }
         guard let top = tops.filter({ !$0.isEmpty && path.starts(with: $0) }).max(by: { $0.count < $1.count }) else { return nil }
         func text(_ names: some Sequence<[UInt8]>) -> String { escapedName([0x2F] + Array(names).joined(separator: [0x2F])) }
-        return "\(text(path)): a path is counted from the mount's top; below the mount point \(text(top)) this is "
+        return "\(text(path)): paths begin at the top of the mount; below the mount point \(text(top)) this is "
             + text(path.dropFirst(top.count))
     }
 
@@ -96,7 +96,7 @@ package enum SandboxCheck {
         }
         let rows = table.places.map { [escapedName($0.text), $0.kind.text, $0.source ?? ""] }
         for row in ExplainTable.lines(rows + [["everything else", ZoneKind.outside.text, ""]]) { line(row) }
-        if profile.bundle == nil { line("no container: that is an application's (--bundle ID)") }
+        if profile.bundle == nil { line("no container: name its application with --bundle ID") }
         if let most = profile.entitlements.userSelected {
             let kind = most == .readOnly ? ZoneKind.readOnly : .readWrite
             line("granted with 'aclfs sandbox grant add': \(kind.text) at most")

@@ -77,7 +77,7 @@ package struct SandboxGrantList {
         }
     }
 
-    private static let notUnderstood = ControlError("its daemon's answer is not understood; is it another version?")
+    private static let notUnderstood = ControlError(ControlError.notUnderstood)
 
     // MARK: One line
 

@@ -82,7 +82,7 @@ struct TreeDescent<Files: ToolFiles, Names: LevelNames> where Names.Node == File
                     leave()
                 }
             } catch {
-                fail(path, error == .stale ? "moved away meanwhile; the rest of it was not looked at" : error.text)
+                fail(path, error == .stale ? "moved away during the walk; the rest of it was skipped" : error.text)
                 leave()
             }
         }

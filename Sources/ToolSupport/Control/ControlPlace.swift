@@ -68,7 +68,7 @@ package enum ControlPlace {
     }
 
     private static let remedy =
-        "let XDG_RUNTIME_DIR name a directory that is yours and closed to others (mode 0700), outside of the mount point"
+        "XDG_RUNTIME_DIR must name a directory that you own and that is closed to others (mode 0700), outside of the mount point"
 
     private static func reason(_ place: Directory, _ error: Errno) -> String {
         guard error == .perm else { return "\(place.path): \(error)" }

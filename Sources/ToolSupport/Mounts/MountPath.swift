@@ -19,7 +19,7 @@ package enum MountPath {
                 if name != "." && name != "..", let parent = try? real(directory) {
                     return parent == "/" ? "/\(name)" : "\(parent)/\(name)"
                 }
-                hint = "; it lies in a mount whose daemon died: aclfs unmount clears it away"
+                hint = "; it is on a mount whose daemon has died: aclfs unmount removes that mount"
             }
             throw MountFailure(status: MountExit.failed, message: "\(role) \(path): \(error)\(hint)")
         }
