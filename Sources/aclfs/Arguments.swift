@@ -13,20 +13,20 @@ struct ExplainArguments: ParsableCommand {
             """)
 
     @Flag(help: "JSON instead of text.") var json = false
-    @Option(name: .customLong("as"), help: ArgumentHelp("The user of the question; by default the caller.", valueName: "USER[:GROUP,...]"))
+    @Option(name: .customLong("as"), help: ArgumentHelp("The user to decide for; by default the caller.", valueName: "USER[:GROUP,...]"))
     var subject: String?
-    @Flag(help: "Which users may.") var whoCan = false
-    @Flag(help: "The last 20 denials, or N.") var last = false
-    @Argument(help: "OPERATION is a right's word or open-read, unlink, chmod and so on.") var words: [ByteWord] = []
+    @Flag(help: "List the users to whom the operation is allowed.") var whoCan = false
+    @Flag(help: "List the last 20 denials, or the last N.") var last = false
+    @Argument(help: "OPERATION is the name of a right, or open-read, unlink, chmod and so on.") var words: [ByteWord] = []
 }
 
 struct EffectiveArguments: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "aclfs effective", abstract: "All rights on an object, granted or not, and by what.",
+        commandName: "aclfs effective", abstract: "Every right on an object, granted or denied, and by which rule.",
         usage: "aclfs effective [--json] [--as USER[:GROUP,...]] PATH")
 
     @Flag(help: "JSON instead of text.") var json = false
-    @Option(name: .customLong("as"), help: ArgumentHelp("The user of the question; by default the caller.", valueName: "USER[:GROUP,...]"))
+    @Option(name: .customLong("as"), help: ArgumentHelp("The user to decide for; by default the caller.", valueName: "USER[:GROUP,...]"))
     var subject: String?
     @Argument(help: ArgumentHelp(valueName: "PATH")) var path: ByteWord
 }
@@ -56,23 +56,25 @@ struct UnmountArguments: ParsableCommand {
 struct SandboxCheckArguments: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "aclfs sandbox check",
-        abstract: "Whether a sandbox profile is good, and what it allows at which path.",
+        abstract: "Whether a sandbox profile is valid, and what it allows at which path.",
         usage: "aclfs sandbox check [--json] [--bundle ID] [--home PATH] [--layout macos|ios] PROFILE [PATH ...]")
 
     @Flag(help: "JSON instead of text.") var json = false
-    @Option(help: ArgumentHelp("The application with the container.", valueName: "ID")) var bundle: String?
-    @Option(help: ArgumentHelp("The home folder, from the mount's top; by default the top.", valueName: "PATH"))
+    @Option(help: ArgumentHelp("The bundle identifier of the application whose container is included.", valueName: "ID"))
+    var bundle: String?
+    @Option(help: ArgumentHelp("The home folder, as a path from the top of the mount; by default the top.", valueName: "PATH"))
     var home: String?
-    @Option(help: ArgumentHelp("How the container is divided; by default macos.", valueName: "macos|ios"))
+    @Option(help: ArgumentHelp("The layout of the container; by default macos.", valueName: "macos|ios"))
     var layout: String?
-    @Argument(help: ArgumentHelp("An installed name, or with a slash the path of a file.", valueName: "PROFILE"))
+    @Argument(help: ArgumentHelp("The name of an installed profile, or the path of a file (with a slash).", valueName: "PROFILE"))
     var profile: ByteWord
-    @Argument(help: ArgumentHelp("From the mount's top: what is allowed there.", valueName: "PATH")) var paths: [ByteWord] = []
+    @Argument(help: ArgumentHelp("A path from the top of the mount; what is allowed there is shown.", valueName: "PATH"))
+    var paths: [ByteWord] = []
 }
 
 struct SandboxListArguments: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "aclfs sandbox list", abstract: "The installed profiles, and the mounts that one confines.",
+        commandName: "aclfs sandbox list", abstract: "The installed profiles, and the mounts that a profile confines.",
         usage: "aclfs sandbox list [--json]")
 
     @Flag(help: "JSON instead of text.") var json = false
@@ -83,15 +85,15 @@ struct GrantAddArguments: ParsableCommand {
         commandName: "aclfs sandbox grant add", abstract: "Lets an application reach a file or a folder that the user chose.",
         usage: "aclfs sandbox grant add --bundle ID --read-only|--read-write [--expires TIME] PATH ...")
 
-    @Option(help: ArgumentHelp("The application.", valueName: "ID")) var bundle: String
-    @Flag(help: "It may read and execute.") var readOnly = false
-    @Flag(help: "It may read, write and execute.") var readWrite = false
+    @Option(help: ArgumentHelp("The bundle identifier of the application.", valueName: "ID")) var bundle: String
+    @Flag(help: "Allow reading and executing.") var readOnly = false
+    @Flag(help: "Allow reading, writing and executing.") var readWrite = false
     /// Unconditional: a value that begins with a dash gets the message for a wrong time.
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("When it ends: 30m, 12h, 7d, '2026-12-31 18:00', 2026-12-31T18:00:00Z or @SECONDS.", valueName: "TIME"))
+        help: ArgumentHelp("When the grant ends: 30m, 12h, 7d, '2026-12-31 18:00', 2026-12-31T18:00:00Z or @SECONDS.", valueName: "TIME"))
     var expires: String?
-    @Argument(help: ArgumentHelp("On a mount; a folder with all below it.", valueName: "PATH")) var paths: [ByteWord]
+    @Argument(help: ArgumentHelp("On an aclfs mount; a folder is granted with all below it.", valueName: "PATH")) var paths: [ByteWord]
 }
 
 struct GrantListArguments: ParsableCommand {
@@ -100,18 +102,18 @@ struct GrantListArguments: ParsableCommand {
         usage: "aclfs sandbox grant list [--json] [--bundle ID] [MOUNTPOINT]")
 
     @Flag(help: "JSON instead of text.") var json = false
-    @Option(help: ArgumentHelp("Only of this application.", valueName: "ID")) var bundle: String?
+    @Option(help: ArgumentHelp("List only the grants of this application.", valueName: "ID")) var bundle: String?
     @Argument(help: ArgumentHelp(valueName: "MOUNTPOINT")) var mountpoint: ByteWord?
 }
 
 struct GrantRemoveArguments: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "aclfs sandbox grant remove", abstract: "Revokes grants, at once.",
+        commandName: "aclfs sandbox grant remove", abstract: "Revokes grants at once.",
         usage: "aclfs sandbox grant remove --bundle ID [--below] PATH ...")
 
-    @Option(help: ArgumentHelp("The application.", valueName: "ID")) var bundle: String
-    @Flag(help: "With all grants for what lies below PATH.") var below = false
-    @Argument(help: ArgumentHelp("As it was granted; it need not exist any more.", valueName: "PATH")) var paths: [ByteWord]
+    @Option(help: ArgumentHelp("The bundle identifier of the application.", valueName: "ID")) var bundle: String
+    @Flag(help: "Also revoke all grants for paths below PATH.") var below = false
+    @Argument(help: ArgumentHelp("The path as it was granted; it need not exist any more.", valueName: "PATH")) var paths: [ByteWord]
 }
 
 struct SandboxRunArguments: ParsableCommand {
@@ -120,16 +122,17 @@ struct SandboxRunArguments: ParsableCommand {
         abstract: "Runs a command that sees a share only as a profile allows.",
         usage: "aclfs sandbox run PROFILE [--bundle ID] [--home PATH] [--layout macos|ios] [--mount MOUNTPOINT] -- COMMAND …")
 
-    @Argument(help: ArgumentHelp("An installed name, or the path of an .entitlements file.", valueName: "PROFILE"))
+    @Argument(help: ArgumentHelp("The name of an installed profile, or the path of a file (with a slash).", valueName: "PROFILE"))
     var profile: ByteWord
-    @Option(help: ArgumentHelp("The application's bundle identifier; its container comes with it.", valueName: "ID"))
+    @Option(help: ArgumentHelp("The application's bundle identifier; its container is made and becomes HOME.", valueName: "ID"))
     var bundle: ByteWord?
-    @Option(help: ArgumentHelp("Where its user's home is, from the mount's top, which it is by default.", valueName: "PATH"))
+    @Option(help: ArgumentHelp("The home folder, as a path from the top of the mount; by default the top.", valueName: "PATH"))
     var home: ByteWord?
-    @Option(help: ArgumentHelp("How the container is divided: macos or ios.", valueName: "LAYOUT"))
+    @Option(help: ArgumentHelp("The layout of the container: macos (default) or ios.", valueName: "LAYOUT"))
     var layout: ByteWord?
     @Option(
         help: ArgumentHelp(
-            "The share; by default the one of the working directory, or the only one of root or your own.", valueName: "MOUNTPOINT"))
+            "The mount point of the share; by default the share of the working directory, or the only one of root or yours.",
+            valueName: "MOUNTPOINT"))
     var mount: ByteWord?
 }

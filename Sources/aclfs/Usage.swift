@@ -2,23 +2,23 @@
 enum Usage {
     static let commands: [(name: String, summary: String)] = [
         ("mount", "[-f] [-d] [-o OPTIONS] SOURCE MOUNTPOINT   serve a directory"),
-        ("chmod", "[-fhv] [-R [-H | -L | -P]] MODE|ENTRY-VERB … FILE …   modes and entries (+a -a =a# -N …)"),
-        ("ls", "[-leO@dRan] FILE …   with entries, flags and attributes"),
-        ("chflags", "[-fhvx] [-R [-H | -L | -P]] FLAGS FILE …   BSD file flags"),
-        ("backup", "exclude|include|status|list [--json] [-0] [--format=FORMAT] PATH …   what backups leave out"),
-        ("sandbox", "check [--json] [--bundle ID] [--home PATH] [--layout macos|ios] PROFILE [PATH …]   what is allowed where"),
-        ("sandbox", "list [--json]   installed profiles, and mounts that one confines"),
+        ("chmod", "[-fhv] [-R [-H | -L | -P]] MODE|ENTRY-VERB … FILE …   change modes and ACL entries (+a -a =a# -N …)"),
+        ("ls", "[-leO@dRan] FILE …   list with ACL entries, flags and attributes"),
+        ("chflags", "[-fhvx] [-R [-H | -L | -P]] FLAGS FILE …   change BSD file flags"),
+        ("backup", "exclude|include|status|list [--json] [-0] [--format=FORMAT] PATH …   exclude objects from backups"),
+        ("sandbox", "check [--json] [--bundle ID] [--home PATH] [--layout macos|ios] PROFILE [PATH …]   what a profile allows at a path"),
+        ("sandbox", "list [--json]   installed profiles, and the mounts that a profile confines"),
         (
             "sandbox",
-            "run PROFILE [--bundle ID] [--home PATH] [--layout macos|ios] [--mount MOUNTPOINT] -- COMMAND …   in a view"
+            "run PROFILE [--bundle ID] [--home PATH] [--layout macos|ios] [--mount MOUNTPOINT] -- COMMAND …   run a confined command"
         ),
-        ("sandbox", "grant add|list|remove …   what an application may reach besides"),
+        ("sandbox", "grant add|list|remove …   further paths that an application may reach"),
         ("unmount", "[-f] MOUNTPOINT   end a mount, also a dead one; -f: even if its daemon hangs"),
         ("status", "[--json] [MOUNTPOINT]   options in force, features of the kernel in use, numbers of decisions"),
-        ("explain", "[--json] [--as USER[:GROUP,…]] OPERATION PATH [PATH2]   whether, and why"),
-        ("explain", "[--json] --who-can OPERATION PATH   which users may"),
+        ("explain", "[--json] [--as USER[:GROUP,…]] OPERATION PATH [PATH2]   whether an operation is allowed, and why"),
+        ("explain", "[--json] --who-can OPERATION PATH   the users to whom it is allowed"),
         ("explain", "[--json] --last [N] [MOUNTPOINT]   the last denials"),
-        ("effective", "[--json] [--as USER[:GROUP,…]] PATH   all rights, granted or not, and by what"),
+        ("effective", "[--json] [--as USER[:GROUP,…]] PATH   every right, granted or denied, and by which rule"),
     ]
 
     static var text: String {
