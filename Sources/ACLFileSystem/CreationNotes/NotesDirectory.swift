@@ -31,8 +31,11 @@ extension CreationNotes {
             }
             return try FileSystemUser.asRoot { () throws(Errno) in try make(in: directory, identity) }
         } catch {
-            let reason = error == .perm ? "others may write there, or its file system cannot hold them" : "\(error)"
-            report("what a crash leaves half made will stay, because there are no notes of creations in \(path): \(reason)")
+            let reason =
+                error == .perm
+                ? "it belongs to another user, others may write there, or its file system is none of tmpfs, ext4, xfs and overlay"
+                : "\(error)"
+            report("objects that a crash leaves incomplete will stay, because no notes of creations can be kept in \(path): \(reason)")
             return nil
         }
     }
