@@ -150,7 +150,7 @@ struct BackupTests {
         #expect(files.backup("list", "d").output == "d/\u{1B}x\n")
     }
 
-    @Test("a list that nobody takes ends there, and is no good one")
+    @Test("a list whose reader is gone ends there, and fails")
     func closedOutput() {
         files.add("d", .directory)
         for number in 0..<1000 {

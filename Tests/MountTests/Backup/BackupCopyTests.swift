@@ -49,7 +49,7 @@ struct BackupCopyTests {
         #expect(try excluded("a") == all)
         let steps = [("$M/a", "$N"), ("$N", "$M/b"), ("$M/a", "$M/c")]
         for (from, to) in steps {
-            // A second run finds nothing to change and takes nothing back.
+            // A second run finds nothing to change and undoes nothing.
             for _ in 0..<2 {
                 let result = try shell("FROM=\(from) TO=\(to); \(copy)")
                 #expect(result.status == 0 && result.output.isEmpty, "\(from) to \(to): \(result)")

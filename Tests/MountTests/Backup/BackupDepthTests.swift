@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Anybody may plant a tree of any depth; the list of all the rest must not fail by it.
+/// Any user may make a tree of any depth; the list of all the rest must not fail by it.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct BackupDepthTests {
     private let fixture: MountFixture

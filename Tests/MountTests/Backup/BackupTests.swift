@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Three keys and a flag are one state, for whoever holds the right (docs/backup.md).
+/// Three keys and a flag are one state, for each user who holds the right (docs/backup.md).
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct BackupTests {
     private let fixture: MountFixture
@@ -101,7 +101,7 @@ struct BackupTests {
         #expect(try alice.must("getxattr", path, "system.aclfs.flags") == "hidden")
     }
 
-    @Test func eachByWhoeverHoldsTheRight() throws {
+    @Test func eachByAUserWithTheRight() throws {
         // bob may write attributes, and is not the owner.
         let path = try make("f", acl: "user:#502 allow writeextattr,readextattr,readattr")
         #expect(try set(path, Self.spellings[0], as: .bob).status == 0)
@@ -148,7 +148,7 @@ struct BackupTests {
             #expect(try alice.call("setxattr", path, name, value).word == "EINVAL", "\(name) \(value)")
         }
         #expect(try !isExcluded(path))
-        // Create and replace mean the state, whoever made it.
+        // Create and replace mean the state, whichever user made it.
         let robots = "user.xdg.robots.backup"
         #expect(try alice.call("setxattr", path, robots, "false", "2").word == "ENODATA")
         try alice.must("setxattr", path, "com.apple.MobileBackup", "\u{1}", "1")
@@ -170,7 +170,7 @@ struct BackupTests {
             #expect(try root.must("listxattr", path).isEmpty)
         }
         try alice.must("setxattr", path, "system.aclfs.flags", "nodump,hidden")
-        // By whoever may write attributes; the other flag stays.
+        // By a user who may write attributes; the other flag stays.
         try bob.must("setxattr", path, "xdg.robots.backup", "true")
         #expect(try !isExcluded(path))
         #expect(try alice.must("getxattr", path, "system.aclfs.flags") == "hidden")

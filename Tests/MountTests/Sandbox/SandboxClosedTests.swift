@@ -47,7 +47,7 @@ struct SandboxClosedTests {
     }
 
     /// The user that foreign owners look like in a namespace.
-    @Test func whatIsClosedToNobodyIsNotHis() throws {
+    @Test func aClosedDirectoryOfAnotherUserIsNotOfTheOverflowUser() throws {
         try run(
             #"""
             N=$(cat /proc/sys/kernel/overflowuid); nobody() { "$ACT" $N $N - -- "$@"; }; export XDG_RUNTIME_DIR=$T/runtime XDG_STATE_HOME=$T/state

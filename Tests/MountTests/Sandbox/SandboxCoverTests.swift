@@ -59,7 +59,7 @@ struct SandboxCoverTests {
     }
 
     /// What hides it stands on the top of what bears it, as a second /sys or a tmpfs over a first: it goes where that goes.
-    @Test(arguments: ["ann", "as_root"]) func aMountThatStaysHiddenStopsNobody(_ who: String) throws {
+    @Test(arguments: ["ann", "as_root"]) func aMountThatStaysHiddenStopsNoSandbox(_ who: String) throws {
         try run(
             #"""
             mkdir -p "$T/low" "$T/second"; mount -t tmpfs -o mode=777 tmpfs "$T/low"; mkdir -m 777 -p "$T/low/a/b"
@@ -79,7 +79,7 @@ struct SandboxCoverTests {
             """#.replacing("WHO", with: who))
     }
 
-    /// Nobody passes there now, whoever has what is mapped: its group is none of the sandbox's. Its owner opens it, and moves what lies in it.
+    /// No process of the sandbox may search it now: its group is none of the sandbox's. Its owner opens it, and moves what lies in it.
     @Test(arguments: ["ann", "as_root"], ["BACK", "SHARE"]) func aClosedDirectoryOfOnesOwnIsNamed(_ who: String, _ what: String) throws {
         try run(
             #"""
@@ -91,7 +91,7 @@ struct SandboxCoverTests {
             done
             chmod 000 "$D"; said=$(run WHO -- sh -c "$out" 2>&1); is "status, with $said" 2 "$(status run WHO -- true 2>/dev/null)"
             holds 'it is named' "$said" "$D/sub/m shows the share or its backing directory and lies below $D, which you own and cannot search"
-            # With a group that is the sandbox's own it keeps nothing from being covered; somebody else's is covered itself.
+            # With a group that is the sandbox's own it keeps nothing from being covered; that of another user is covered itself.
             chown $own:$own "$D"; is 'of its own group' '' "$(run WHO -- sh -c "$out" 2>/dev/null)"; mv "$T/holder/q/sub" "$D/sub"
             chown 12345:12345 "$D"; chmod 700 "$D"; is "somebody else's" ran "$(run WHO -- sh -c "$out; echo ran" 2>/dev/null)"
             umount "$D/sub/m"; settle 1
@@ -114,7 +114,7 @@ struct SandboxCoverTests {
                 set -- $what; hidden $what
                 is "it runs: $1" ran "$(run WHO -- echo ran 2>&1)"
                 run WHO -- sh -c "touch $SCRATCH/ready; while [ ! -e $SCRATCH/go ]; do sleep 0.1; done; cat $2/secret $2/sub/secret" >"$T/said" 2>/dev/null & running=$!
-                # The kernel itself lets nobody move what something stands on here.
+                # The kernel itself refuses to move what something is mounted on here.
                 await '[ -e $SCRATCH/ready ]'; mv "$T/m2/sub" "$T/m2/away" 2>/dev/null; ls "$2" "$SHARE/sub" >/dev/null 2>&1; touch "$SCRATCH/go"; wait $running
                 is "hidden: $1" '' "$(cat "$T/said")"; mv "$T/m2/away" "$T/m2/sub" 2>/dev/null; umount "$2"; umount "$2"; rm "$SCRATCH/ready" "$SCRATCH/go"
             done
@@ -241,7 +241,7 @@ struct SandboxCoverTests {
             """#, "")
     }
 
-    /// Many places are no reason to wait, and what hides another of our own is no reason to refuse.
+    /// Many places are no reason to wait, and a mount that hides another one of the share is no reason to refuse.
     @Test(arguments: ["ann", "as_root"]) func aHomeThatIsSeenAtManyPlaces(_ who: String) throws {
         try run(
             #"""
@@ -289,8 +289,8 @@ struct SandboxCoverOnFUSETests {
         #expect(result.output == "done", "\(result)")
     }
 
-    /// Nobody but him is let in, so nothing has to be covered.
-    @Test(arguments: ["ann", "as_root"]) func aStrangersMountForHimselfStopsNobody(_ who: String) throws {
+    /// It admits only its user, so nothing has to be covered.
+    @Test(arguments: ["ann", "as_root"]) func aMountOfAnotherUserAloneStopsNoSandbox(_ who: String) throws {
         let result = try SandboxRunScript.run(
             SandboxSocketTests.users
                 + #"""

@@ -21,7 +21,7 @@ struct SandboxEscapeTests {
         let (documents, inbox) = (sandbox.inside("Documents"), sandbox.inside("Documents/Inbox"))
         let secret = "Users/ann/Documents"
 
-        // What others do: moves, links and symlinks across the border, behind the mount or through the other one.
+        // What others do: moves, links and symlinks across the border, on the backing directory or through the other mount.
         let outside = isBesides ? sandbox.other : sandbox.fixture.backing
         for name in ["cwd", "held", "handle"] {
             try Spawn.run(["cp", "-a", "\(outside)/Users/ann/Downloads/sub", "\(outside)/Users/ann/Downloads/\(name)"])
@@ -41,7 +41,7 @@ struct SandboxEscapeTests {
             ln -s ../../Documents/file Downloads/deep/out && ln -s Downloads Pictures/in
             """
         try Spawn.run(["sh", "-ec", script, "stage", outside, outside + "/" + sandbox.data]).check()
-        // Behind the mount, a change is believed to have happened after a second at the latest.
+        // On the backing directory, a change is noticed after a second at the latest.
         if !isBesides { usleep(1_200_000) }
 
         func fd(_ slot: String, _ name: String = "") throws -> String {

@@ -110,7 +110,7 @@ final class SandboxFixture {
         try Spawn.run(fixture.within + [MountTesting.program("aclfs"), "explain"] + words)
     }
 
-    /// Root gives the application a place or takes it back; the command has returned when this does.
+    /// Root grants the application a place or revokes the grant; the command has returned when this does.
     func grant(_ verb: String, _ words: String...) throws {
         let command = [MountTesting.program("aclfs"), "sandbox", "grant", verb, "--bundle", Self.bundle]
         let result = try Spawn.run(fixture.within + command + words)

@@ -59,7 +59,7 @@ struct SandboxGrantTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    /// A view whose listing somebody reads into memory that never answers is told late; nobody else waits for that.
+    /// A view whose listing a process reads into memory that never answers is told late; no other view waits for that.
     @Test func aSlowViewHoldsNoStore() throws {
         let result = try MountNamespace().run(
             Self.prelude + SlowReader.prelude + #"""
@@ -77,7 +77,7 @@ struct SandboxGrantTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    /// What is taken back counts no more on any view, before anybody waits for one of them.
+    /// A grant that is revoked counts no more on any view, before the command waits for one of them.
     @Test func slowViewsHoldUpNoOthers() throws {
         let result = try MountNamespace().run(
             Self.prelude + SlowReader.prelude + #"""
@@ -97,7 +97,7 @@ struct SandboxGrantTests {
                 is 'before the first of the others' yes "$([ $passed -lt 5000 ] && echo yes || echo "after $passed ms")"
                 is 'taken back' 1 "$(other)"; is 'while others wait' 0 "$(kill -0 $removing 2>/dev/null; echo $?)"
                 is 'on the slow one too' 1 "$(reads alone)"
-                # And nobody else waits with them: neither whoever changes a grant, nor a view that begins.
+                # And nothing else waits with them: neither a change of another grant, nor a view that begins.
                 is 'another grant' '' "$(grant remove --bundle org.third.App "$T/view3/alone")"
                 mkdir "$T/view4"; is 'another view' 0 "$("$A" mount -o "$V" "$T/back" "$T/view4" 2>&1; echo $?)"
                 wait $removing; is 'it failed' 2 $?
@@ -153,7 +153,7 @@ struct SandboxGrantTests {
                 # What a link leads to is granted.
                 refused 0 '' add --read-only "$T/mnt/Users/ann/link"
                 holds 'the place' "$(grant list "$T/mnt")" "$T/mnt/Users/ann/Letters/"
-                # What is gone can be taken back all the same.
+                # The grant of a removed directory can be revoked all the same.
                 rm -r "$T/back/Users"; refused 0 '' remove "$T/mnt/Users/ann/Letters"
                 # A profile may let less pass than was granted.
                 profile reader files.user-selected.read-only '<true/>'; profile none
@@ -263,7 +263,7 @@ struct SandboxGrantTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    @Test func aFullDiskKeepsNobodyFromTakingBack() throws {
+    @Test func aFullDiskPreventsNoRevocation() throws {
         let result = try MountNamespace().run(
             Self.prelude + #"""
                 umount /var/lib; mount -t tmpfs -o size=64k tmpfs /var/lib
@@ -282,7 +282,7 @@ struct SandboxGrantTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    /// The store lies in the tree that is shown, as for somebody who shares his home.
+    /// The store lies in the tree that is shown, as for a user who shares the home.
     @Test func whatDecidesIsOutOfReach() throws {
         let result = try MountNamespace().run(
             Self.prelude + #"""
@@ -326,7 +326,7 @@ struct SandboxGrantTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    @Test func anOrdinaryUserKeepsHisOwn() throws {
+    @Test func anOrdinaryUserKeepsOwnGrants() throws {
         let result = try MountNamespace().run(
             Self.prelude + #"""
                 command -v fusermount3 >/dev/null || { echo 'fusermount3 (package fuse3) is missing'; exit; }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Another user's program that poses as the daemon of mounts of his: it says what it likes, as late as it likes, or hands over
+/// Another user's program that poses as the daemon of its mounts: it says what it likes, as late as it likes, or hands over
 /// what cannot be closed.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct SandboxLyingDaemonTests {
@@ -68,7 +68,7 @@ struct SandboxLyingDaemonTests {
             at = f'{top}/m{i}'; os.makedirs(at); mount(at, b'fuse.aclfs', '40000', options)
             for line in open('/proc/self/mountinfo'):
                 if line.split()[4] == at: devices.append(line.split()[2])
-        # Who listens is known by whom he was then.
+        # The kernel reports the user that listened at that time.
         os.setresgid(uid, uid, 0); os.setresuid(uid, uid, 0)
         for device in devices:
             listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); listener.bind(f'{place}/{device.replace(":", "-")}.sock')
@@ -135,7 +135,7 @@ struct SandboxLyingDaemonTests {
     }
 
     /// However many mounts there are, and whatever is said to buy time.
-    @Test(arguments: MountTesting.isLong ? ["silent", "busy", "closes"] : ["silent"], ["", ",allow_other"]) func itHoldsNobodyUp(
+    @Test(arguments: MountTesting.isLong ? ["silent", "busy", "closes"] : ["silent"], ["", ",allow_other"]) func itDelaysNoCaller(
         _ mode: String, _ options: String
     ) throws {
         try run(

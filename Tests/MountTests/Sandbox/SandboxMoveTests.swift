@@ -6,7 +6,7 @@ import Testing
 /// Z1 to Z4: whatever moves is judged by where it is, for those who hold it, too.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct SandboxMoveTests {
-    /// Through the other mount a directory goes out and comes back; in between it is closed to whoever is in it.
+    /// Through the other mount a directory goes out and comes back; in between it is closed to every process in it.
     @Test func outAndBack() throws {
         let sandbox = try SandboxFixture(unconfined: true)
         let (app, root) = (try ActingProcess(.alice), try ActingProcess(.root))

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Homes, runtime directories and mounts that are another user's, dead, or not what they seem: they stop nobody, and hide nothing that has to
-/// be covered.
+/// Homes, runtime directories and mounts that are another user's, dead, or not what they seem: they stop no sandbox, and hide nothing
+/// that has to be covered.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct SandboxOddPlaceTests {
     private func run(_ script: String) throws {
@@ -45,7 +45,7 @@ struct SandboxOddPlaceTests {
             """#.replacing("ERRNO", with: error))
     }
 
-    /// Nobody but root enters it.
+    /// Only root enters it.
     @Test(arguments: ["$BACK", "/proc"]) func whatLiesBelowRootsOwnMount(_ what: String) throws {
         try run(
             #"""
@@ -67,8 +67,8 @@ struct SandboxOddPlaceTests {
             """#.replacing("WHO", with: who))
     }
 
-    /// A name of the backing directory leads to what stands on top of a mount of ours that stands there, dead or alive.
-    @Test(arguments: ["ann", "as_root"], [true, false]) func whatStandsOnAMountOfOursIsCovered(_ who: String, _ isAlive: Bool) throws {
+    /// A name of the backing directory leads to what is mounted on the top of an aclfs mount there, dead or alive.
+    @Test(arguments: ["ann", "as_root"], [true, false]) func whatIsMountedOnAnAclfsMountIsCovered(_ who: String, _ isAlive: Bool) throws {
         try run(
             #"""
             umount "$SHARE"; mkdir -p "$T/srv/c" "$T/behind" "$T/shown" "$BACK/c" "$T/disk"; chmod 755 "$T/srv"; echo treasure >"$BACK/secret"; echo treasure >"$T/disk/secret"

@@ -87,7 +87,7 @@ struct SandboxOtherDaemonTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    /// Nobody knows what to keep out of reach. A daemon that is dead keeps nothing.
+    /// What to keep out of reach is unknown. A daemon that is dead keeps nothing.
     @Test(arguments: ["ann", "as_root"]) func onesOwnDaemonThatStandsStillIsNamed(_ who: String) throws {
         let result = try run(
             #"""

@@ -154,7 +154,7 @@ struct SandboxProfileTests {
     @Test func installedNames() throws {
         let result = try MountNamespace().run(
             Self.prelude + #"""
-                # An /etc and a /usr/share of our own.
+                # An /etc and a /usr/share of the test alone.
                 cp -a /etc "$T/etc"; mount --bind "$T/etc" /etc; mount -t tmpfs tmpfs /usr/share
                 mkdir -p /etc/aclfs/sandbox /usr/share/aclfs/sandbox
                 cp "$T/good.entitlements" /usr/share/aclfs/sandbox/viewer.entitlements

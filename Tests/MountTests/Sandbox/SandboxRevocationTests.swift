@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Z14: a grant that is taken back counts no more when the command has returned, with everything cached that may be.
+/// Z14: a grant that is revoked counts no more when the command has returned, with everything cached that may be.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct SandboxRevocationTests {
     private static let rounds = MountTesting.isLong ? 500 : 5

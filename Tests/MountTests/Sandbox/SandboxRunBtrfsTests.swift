@@ -31,7 +31,7 @@ struct SandboxRunBtrfsTests {
                     holds "$who, a descriptor" "$(run $who -- cat 2>&1 <"$BACK/secret")" 'a file in the backing directory'
                     is "$who, one from beside it" text "$(run $who -- cat 2>&1 <"$T/disk/volume/beside")"
                 done
-                # Through a mount that is not seen here nobody can say where it lies: the file system itself is too near.
+                # Of a file of a mount that is not visible here the path is unknown: the file system alone decides.
                 outer=$$
                 elsewhere() {
                     unshare -m sh -c 'mount --bind "$1/disk" "$1/elsewhere"; exec <"$1/elsewhere/$2"; shift 2; exec "$@"' - "$T" "$@"
@@ -44,8 +44,8 @@ struct SandboxRunBtrfsTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    /// Which the kernel makes for whoever owns the subvolume's top, and which holds what is covered.
-    @Test(arguments: ["ann", "as_root"]) func nobodyInsideMakesASnapshot(_ who: String) throws {
+    /// Which the kernel makes for any user who owns the subvolume's top, and which holds what is covered.
+    @Test(arguments: ["ann", "as_root"]) func noProcessInsideMakesASnapshot(_ who: String) throws {
         let result = try SandboxRunScript.run(
             Self.disk
                 + #"""

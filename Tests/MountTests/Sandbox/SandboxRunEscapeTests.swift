@@ -5,7 +5,7 @@ import Testing
 /// Every way out of a sandbox that is known, tried by what runs in it.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct SandboxRunEscapeTests {
-    @Test(arguments: ["ann", "as_root"]) func nobodyGetsOut(_ who: String) throws {
+    @Test(arguments: ["ann", "as_root"]) func noProcessGetsOut(_ who: String) throws {
         let result = try SandboxRunScript.run(
             #"""
             "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1; treasures
@@ -58,8 +58,8 @@ struct SandboxRunEscapeTests {
             """#.replacing("WHO", with: who))
         #expect(result.output == "done", "\(result)")
     }
-    /// A terminal that is nobody's controlling one, as under a supervisor or in a container: whoever is inside can make it his.
-    @Test(arguments: ["ann", "as_root"]) func nobodyTypesIntoATerminal(_ who: String) throws {
+    /// A terminal that is no session's controlling one, as under a supervisor or in a container: a process inside can acquire it.
+    @Test(arguments: ["ann", "as_root"]) func noProcessTypesIntoATerminal(_ who: String) throws {
         let result = try SandboxRunScript.run(
             #"""
             "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1; treasures

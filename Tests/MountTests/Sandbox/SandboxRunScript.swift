@@ -1,6 +1,6 @@
 import TestSupport
 
-/// A share that a user's sandboxes are made on: its backing directory is open to all, lies below directories that he may
+/// A share that a user's sandboxes are made on: its backing directory is open to all, lies below directories that the user may
 /// rename, and is seen at many places, so that nothing but the sandbox stands in the way.
 enum SandboxRunScript {
     static func run(_ script: String) throws -> CommandResult {
@@ -13,7 +13,7 @@ enum SandboxRunScript {
     private static let setup = #"""
         # Where root's daemons keep grants and have their sockets: those of other tests may stand still.
         mount -t tmpfs -o mode=755 tmpfs /var/lib; mount -t tmpfs -o mode=755 tmpfs /run
-        # Nobody else's, so that her processes can be counted.
+        # No other test's user, so that her processes can be counted.
         ANN=$((110000 + $$))
         cp "$A" "$T/bin/aclfs"; cp "$ESCAPE" "$T/bin/aclfs-escape"; A=$T/bin/aclfs; ESCAPE=$T/bin/aclfs-escape
         printf '<?xml version="1.0" encoding="UTF-8"?><plist version="1.0"><dict>%s</dict></plist>' \

@@ -120,7 +120,7 @@ struct SandboxRunStartTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    @Test func whatLeadsToWhoeverHoldsTheOtherEndIsHandedOn() throws {
+    @Test func whatLeadsToTheProcessAtTheOtherEndIsHandedOn() throws {
         let result = try run(
             #"""
             command -v python3 >/dev/null || { echo 'python3 is missing'; exit; }
@@ -140,7 +140,7 @@ struct SandboxRunStartTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    /// A disk in /dev that the user may open, could open, or might: he gets a few devices alone.
+    /// A disk in /dev that the user may open, could open, or might: the command gets a few devices alone.
     @Test(arguments: [
         "mknod -m 660 /dev/x b 7 250; chgrp $ANN /dev/x", "mknod -m 000 /dev/x b 7 250; chown $ANN /dev/x",
         "mkdir -m 700 /dev/x; mknod -m 666 /dev/x/disk b 7 250; chown 64321 /dev/x",

@@ -78,7 +78,7 @@ struct SandboxRunTerminalTests {
     }
 
     /// Who is left reading would get what is typed for the caller's shell.
-    @Test func nobodyIsLeftAtATerminal() throws {
+    @Test func noProcessIsLeftAtATerminal() throws {
         let result = try run(
             #"""
             ended=$(keys -- $HERS sh -c 'setsid -f sleep 1005; (trap "" HUP INT; exec 5<&0; while read x <&5; do :; done) & echo done')
@@ -98,7 +98,7 @@ struct SandboxRunTerminalTests {
             #"""
             cat >"$T/reader" <<'END'
             TRAP
-            # Who is called so late says it: both are bash by now. Without `<&0` he would have nothing to read.
+            # The process that is started last says it: both are bash by now. Without `<&0` it would have nothing to read.
             if [ "$1" ]; then echo ready; else setsid bash "$0" other <&0 & fi
             # A signal that a shell traps can interrupt what it writes: `^Z` is on the screen before the signal comes.
             while read x; do echo "inside:$x" 2>/dev/null || echo "inside:$x"; [ "$x" = end ] && exit 3; done
@@ -118,7 +118,7 @@ struct SandboxRunTerminalTests {
             for word in one two three four five; do holds "$word" "$said" "outside:$word"; done
             holds 'it goes on' "$said" inside:end; holds 'it ends' "$said" 'ended: 3'; holds 'so does the session' "$said" 'status 0'
             settle 1
-            # Where nobody could bring it back it goes on at once.
+            # Where no shell could continue it, it goes on at once.
             said=$(keys ready '\x1a' '^Z' 'a\n' inside:a 'end\n' -- $HERS bash "$T/reader" other)
             holds 'no shell' "$said" 'status 3'
             """#.replacing("TRAP", with: trap))

@@ -46,7 +46,7 @@ struct SandboxRunTests {
             is 'not found' 127 "$(run ann -- /nonexistent/program 2>/dev/null; echo $?)"
             is 'not executable' 126 "$(run ann -- "$P" 2>/dev/null; echo $?)"
             is 'arguments' 'a  b|c' "$(run ann -- sh -c 'echo "$1|$2"' - 'a  b' c)"
-            # Signals are as the caller left them, but for ends that he does not wait for.
+            # Signals are as the caller left them, but for ends that the caller does not wait for.
             left() { python3 -c 'import os, signal as s, sys; s.signal(s.SIGPIPE, s.SIG_DFL); s.signal(s.SIGCHLD, s.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])' \
                 "$A" sandbox run "$P" --mount "$SHARE" -- "$@"; }
             is 'a pipe that nobody reads' '' "$(left bash -c 'yes | head -1 >/dev/null' 2>&1)"
@@ -63,7 +63,7 @@ struct SandboxRunTests {
             until [[ $EPOCHREALTIME > $((late - 1)).85 ]]; do sleep 0.01; done
             kill -TSTP $pid; sleep 0.04; kill -USR1 $pid; sleep 0.04; kill -STOP $pid
             (sleep 1; while kill -CONT $pid; do sleep 0.05; done) 2>/dev/null & wait $pid; is 'while there was more to read' 7 $?
-            # Whoever is left behind keeps the view, and nobody waits for him.
+            # A process that is left behind keeps the view, and the caller does not wait for it.
             is 'in the background' 0 "$(run ann -- sh -c 'sleep 1000 >/dev/null 2>&1 &'; echo $?)"
             is 'the view stays' 2 "$(sessions)"
             pkill -u $ANN -x sleep; settle 1
@@ -82,7 +82,7 @@ struct SandboxRunTests {
     }
 
     /// Killed before what it started has asked to end with it.
-    @Test func nobodyStartsForACallerWhoIsGone() throws {
+    @Test func noCommandStartsForACallerThatHasEnded() throws {
         let result = try run(
             #"""
             for i in 1 2 3 4 5 6 7 8; do
@@ -173,7 +173,7 @@ struct SandboxRunTests {
             holds 'read-only' "$(cat "$T/said")" 'Read-only file system'
             holds 'refused' "$(cat "$T/said")" 'Operation not permitted'
             settle 1
-            # A daemon that is told to end ends, with whoever is confined on its shares.
+            # A daemon that is told to end ends, with the commands that are confined on its shares.
             (become -- sh -c "sleep 0.1; echo ready; read x <$T/go; ls $SHARE; ls \$HOME" >"$T/said" 2>&1) & pid=$!
             await 'grep -q ready "$T/said"'
             kill $(server); await '[ -z "$(server)" ]'; echo >"$T/go"; wait $pid

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `aclfs sandbox run` on a mount that an ordinary user made: his own daemon serves the view.
+/// `aclfs sandbox run` on a mount that an ordinary user made: the daemon of this user serves the view.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct SandboxRunUserTests {
     @Test(arguments: ["beside it", "over itself"]) func onesOwnMount(_ place: String) throws {
@@ -40,7 +40,7 @@ struct SandboxRunUserTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    /// A mount of hers, and what keeps its grants out of reach: nobody inside rewrites what he was granted.
+    /// A mount of hers, and what keeps its grants out of reach: no command inside rewrites its own grants.
     @Test func theGrantsAreOutOfReach() throws {
         let result = try SandboxRunScript.run(
             #"""
@@ -52,7 +52,7 @@ struct SandboxRunUserTests {
             mount --bind "$T/hers" "$T/bound"
             S=.local/state/aclfs/grants
             ann "$A" mount "$BACK" "$SHARE" 2>/dev/null
-            # Nothing is kept so far, and inside nobody makes a place for it.
+            # No grant is kept so far, and the command makes no place for one.
             run ann -- sh -c "mkdir -p $T/hers/$S; echo forged >$T/hers/$S/forged" >/dev/null 2>&1
             settle 1
             is 'nothing forged' no "$([ -e "$T/hers/$S/forged" ] && echo yes || echo no)"
@@ -108,8 +108,8 @@ struct SandboxRunUserTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    /// What keeps everybody out, root and its socket included, need not be covered and holds nobody up.
-    @Test(arguments: ["ann", "as_root"]) func anotherUsersMountHoldsNobodyUp(_ who: String) throws {
+    /// A mount that admits only its user, not even root, need not be covered and delays no sandbox.
+    @Test(arguments: ["ann", "as_root"]) func anotherUsersMountDelaysNoSandbox(_ who: String) throws {
         let result = try SandboxRunScript.run(
             #"""
             command -v fusermount3 >/dev/null || { echo 'fusermount3 (package fuse3) is missing'; exit; }

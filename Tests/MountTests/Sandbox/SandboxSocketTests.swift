@@ -5,7 +5,7 @@ import Testing
 /// What a confined command could make of the directories in which control sockets lie, and other users with them.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct SandboxSocketTests {
-    /// ann and zed may mount. Where ann's sockets lie without a runtime directory nobody else's do.
+    /// ann and zed may mount. Where ann's sockets lie without a runtime directory no other user's do.
     static let users = #"""
         command -v fusermount3 >/dev/null || { echo 'fusermount3 (package fuse3) is missing'; exit; }
         cp /etc/passwd "$T/passwd"; echo "ann:x:$ANN:$ANN::/nonexistent:/bin/sh" >>"$T/passwd"
@@ -18,9 +18,9 @@ struct SandboxSocketTests {
 
         """#
 
-    /// Whoever listens there could pose as a daemon later, to who is not confined.
+    /// A process that listens there could pose as a daemon later, to callers that are not confined.
     @Test(arguments: ["", "$T/own", "/run/user/$ANN", "$SCRATCH/above/own", "$T/none"])
-    func nobodyInsideMakesAPlaceForSockets(_ runtime: String) throws {
+    func noProcessInsideMakesAPlaceForSockets(_ runtime: String) throws {
         let result = try SandboxRunScript.run(
             Self.users
                 + #"""
@@ -51,7 +51,7 @@ struct SandboxSocketTests {
                 mount -t tmpfs -o mode=755,uid=$ANN tmpfs "$SHARE/home/Downloads/up/run"; D=$SHARE/home/Downloads/up/run/aclfs
                 # Before the daemon has noticed it, it may be lost (docs/coherence.md), which is not what is tried here.
                 for try in $(seq 100); do "$A" status "$SHARE" | grep -q 'mount stands below' && break; sleep 0.05; done
-                # Root's sockets lie in /run whatever his environment says, and his command covers no others.
+                # Root's sockets lie in /run whatever the environment says, and a sandbox of root covers no others.
                 export XDG_RUNTIME_DIR=$SHARE/home/Downloads/up/run
                 said=$(run WHO -- mv "$SHARE/home/Downloads/up" "$SHARE/home/Downloads/away" 2>&1)
                 if [ WHO = ann ]; then holds 'refused' "$said" 'would not stay there'; else is 'it runs' '' "$said"; mv "$SHARE/home/Downloads/away" "$SHARE/home/Downloads/up"; fi
@@ -78,7 +78,7 @@ struct SandboxSocketTests {
     }
 
     /// Of the same user, but in a user namespace as a sandbox has one. What it hears without, the first lines show.
-    @Test func whoeverPosesAsADaemonHearsNothing() throws {
+    @Test func aProcessThatPosesAsADaemonHearsNothing() throws {
         let result = try SandboxRunScript.run(
             Self.users + #"""
                 ann mkdir -m 700 "$D"; touch "$T/heard"; chmod 666 "$T/heard"

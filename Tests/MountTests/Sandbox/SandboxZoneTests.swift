@@ -249,7 +249,7 @@ struct SandboxZoneTests {
         for (name, outcome) in expected { #expect(rows.contains("\(sandbox.path(name)) search \(outcome)"), "\(said)") }
     }
 
-    /// Outside all zones it is the name that is refused, whether there is such a name or not, and to whomever: also an
+    /// Outside all zones it is the name that is refused, whether there is such a name or not, and to every caller: also an
     /// ordinary user is told so about others.
     @Test func outsideTheRefusedNameIsNamed() throws {
         let sandbox = try SandboxFixture()
@@ -277,7 +277,7 @@ struct SandboxZoneTests {
                 }
             }
         }
-        // What entries and modes close tells a stranger nothing, as everywhere.
+        // What entries and modes close tells another user nothing, as everywhere.
         let closed = sandbox.path("Users/ann/Downloads/deep")
         try TestUser.alice.run("chmod", "0700", closed).check()
         let stranger = try TestUser.bob.run(aclfs, "explain", "--as", "501", "stat", closed + "/file")

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Walls of `aclfs sandbox run` against what reaches beyond files: signals, the control of connections, the log of denials.
+/// Isolation by `aclfs sandbox run` from what reaches beyond files: signals, the control of connections, the log of denials.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
-struct SandboxWallTests {
+struct SandboxIsolationTests {
     /// Another user, who may mount.
     private static let zed = #"""
         cp /etc/passwd "$T/passwd"; echo 'zed:x:64321:64321::/nonexistent:/bin/sh' >>"$T/passwd"
@@ -19,10 +19,10 @@ struct SandboxWallTests {
     }
 
     /// If one of these came out, this script would be gone before it says `done`.
-    @Test(arguments: ["ann", "as_root"]) func aSignalReachesNobodyOutside(_ who: String) throws {
+    @Test(arguments: ["ann", "as_root"]) func aSignalReachesNoProcessOutside(_ who: String) throws {
         let result = try run(
             #"""
-            # Of the same user, one in this process group and one in a group of his own.
+            # Of the same user, one in this process group and one in a group of its own.
             (exec "$ACT" $ANN $ANN - -- sleep 1005) & near=$!
             (exec setsid "$ACT" $ANN $ANN - -- sleep 1006) & far=$!
             await '[ "$(cat /proc/$near/comm /proc/$far/comm | xargs)" = "sleep sleep" ]'
@@ -78,7 +78,7 @@ struct SandboxWallTests {
             trap 'echo 1 >"$T/groups/$G/cgroup.kill"; for i in $(seq 1500); do rmdir "$T/groups/$G" 2>/dev/null && break; sleep 0.02; done; leave' EXIT
             (exec "$ACT" $ANN $ANN - -- sleep 1007) & near=$!; await '[ "$(cat /proc/$near/comm)" = sleep ]'
             echo $near >"$T/groups/$G/cgroup.procs"
-            # Whoever is inside begins in the same group.
+            # A process inside begins in the same group.
             within() { sh -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' - "$T/groups/$G" "$ACT" $WHO_ID $WHO_ID - --                 "$A" sandbox run "$P" --bundle "$BUNDLE" --home /home --mount "$SHARE" -- "$@"; }
             is 'outside' 0 "$(status ann test -w "$T/part/cgroup.kill")"
             for place in "$T/groups" "$T/part" "$T/groups/$G" /sys/fs/cgroup/unified; do
@@ -116,7 +116,7 @@ struct SandboxWallTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    /// Whoever asks first: the daemon's threads are nobody for file systems.
+    /// Whichever user asks first: the daemon's threads act as `nobody` on files.
     @Test func theStoreOfGrantsIsMadeAsRoots() throws {
         let result = try run(
             #"""
@@ -145,9 +145,9 @@ struct SandboxWallTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    /// In /tmp anybody makes any name: it leads to no socket.
+    /// In /tmp any user makes any name: it leads to no socket.
     @Test(arguments: ["touch NAME", "ln -s /tmp NAME", "ln -s nowhere NAME", "mkdir -m 700 NAME", "mkfifo NAME"])
-    func aNameInTmpStopsNobody(_ squatting: String) throws {
+    func aNameInTmpStopsNoSandbox(_ squatting: String) throws {
         let result = try run(
             #"""
             name=/tmp/aclfs-$ANN; "$ACT" 64321 64321 - -- sh -c 'SQUAT'
@@ -157,8 +157,8 @@ struct SandboxWallTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    /// On a directory of his own on the share, which the view does not show.
-    @Test(arguments: ["ann", "as_root"]) func anothersMountOnTheShareStopsNobody(_ who: String) throws {
+    /// On a directory of that user on the share, which the view does not show.
+    @Test(arguments: ["ann", "as_root"]) func anothersMountOnTheShareStopsNoSandbox(_ who: String) throws {
         let result = try run(
             Self.zed
                 + #"""
@@ -176,7 +176,7 @@ struct SandboxWallTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    /// Whoever mounted chose the names.
+    /// The user who mounted chose the names.
     @Test func whatIsSaidOfMountsActsOnNoTerminal() throws {
         let result = try run(
             Self.zed + #"""
@@ -193,8 +193,8 @@ struct SandboxWallTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    /// Which answer nobody, one in the other: whoever walked through the outer one would wait for ever.
-    @Test(arguments: ["ann", "as_root"]) func anothersStoppedMountsStopNobody(_ who: String) throws {
+    /// Which do not answer, one in the other: a walk through the outer one would wait for ever.
+    @Test(arguments: ["ann", "as_root"]) func anothersStoppedMountsStopNoSandbox(_ who: String) throws {
         let result = try run(
             Self.zed
                 + #"""
@@ -222,7 +222,7 @@ struct SandboxWallTests {
             "$ACT" 64321 64321 - -- cat "$SHARE/private" >/dev/null 2>&1
             BUNDLE=org.quiet.App run ann -- sh -c "cat $SHARE/home/letter" >/dev/null 2>&1
             seen() { "$A" explain --json --last ${1:-3000} "$SHARE" | tr '{' '\n'; }
-            # The quiet one alone so far; of the loud ones each is refused what he asks for 1500 times.
+            # The quiet one alone so far; of the loud ones each is refused 1500 requests.
             quiet() { seen | grep '"stage":"sandbox' | grep -c "\"inode\":\"$(stat -c %i "$SHARE/home")\""; }
             strangers() { seen | grep -c '"uid":64321,.*open-read'; }
             is 'before' 1 "$(strangers)"; before=$(quiet); is 'the quiet one' yes "$([ "$before" -gt 0 ] && echo yes)"

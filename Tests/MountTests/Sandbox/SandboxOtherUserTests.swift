@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Mounts of another user whose servers answer nobody: who is not their user waits for none.
+/// Mounts of another user whose servers do not answer: no other user waits for them.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
-struct SandboxStrangerTests {
+struct SandboxOtherUserTests {
     private func run(_ script: String) throws -> CommandResult {
         try SandboxRunScript.run(
             SandboxSocketTests.users + #"""
@@ -24,7 +24,7 @@ struct SandboxStrangerTests {
 
     /// The table of mounts does not tell that the outer one was mounted later.
     @Test(arguments: ["ann", "as_root"], ["", "-o allow_other"])
-    func overAMountOfHis(_ who: String, _ options: String) throws {
+    func overAMountOfAnotherUser(_ who: String, _ options: String) throws {
         let result = try run(
             Self.mounted
                 + #"""
@@ -39,8 +39,8 @@ struct SandboxStrangerTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    /// What he hides is moved from behind it by another way, as what anything else hides: a mount that has died, a directory that is closed, a
-    /// mount of his that has to be closed because it bears the share, too.
+    /// What such a mount hides is moved away by another path, as what anything else hides: a mount that has died, a directory that is
+    /// closed, a mount of that user that has to be closed because it bears the share, too.
     @Test(
         arguments: ["ann", "as_root"],
         ["his", "dead", "closed", "bearing"].flatMap { how in ["BACK", "SHARE"].map { (how, $0) } })
@@ -65,7 +65,7 @@ struct SandboxStrangerTests {
     }
 
     @Test(arguments: ["ann", "as_root"], ["$Z", "/run/user/$ZED"])
-    func overHisControlSockets(_ who: String, _ place: String) throws {
+    func overTheControlSocketsOfThatUser(_ who: String, _ place: String) throws {
         let result = try run(
             #"""
             mount -t tmpfs -o mode=755 tmpfs /run; mkdir -p "/run/user/$ZED"; chown $ZED:$ZED "/run/user/$ZED"
@@ -82,7 +82,7 @@ struct SandboxStrangerTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    /// Which whoever starts a sandbox looks through for devices.
+    /// In which each sandbox looks for devices.
     @Test(arguments: ["ann", "as_root"]) func inDev(_ who: String) throws {
         let result = try run(
             Self.mounted
@@ -102,7 +102,7 @@ struct SandboxStrangerTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    /// He was first in /tmp.
+    /// The other user was first in /tmp.
     @Test func whereHerControlSocketsWouldLie() throws {
         let result = try run(
             #"""
@@ -120,7 +120,7 @@ struct SandboxStrangerTests {
     }
 
     /// However many there are: each is looked at twice and not once for each of the others.
-    @Test func overManyOfHis() throws {
+    @Test func overManyMounts() throws {
         let result = try run(
             Self.mounted + #"""
                 zed "$A" mount "$T/his" "$T/home" 2>/dev/null; is 'his mount' 0 $?
@@ -136,7 +136,7 @@ struct SandboxStrangerTests {
     }
 
     /// A file is replaced, and what is mounted on it falls; not so the top of a file system.
-    @Test(arguments: ["ann", "as_root"]) func aFileThatHeMountsOverStopsNobody(_ who: String) throws {
+    @Test(arguments: ["ann", "as_root"]) func aFileWithAMountOfAnotherUserStopsNoSandbox(_ who: String) throws {
         let result = try run(
             Self.mounted
                 + #"""
@@ -151,8 +151,8 @@ struct SandboxStrangerTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    /// He alone could confine a command on it.
-    @Test(arguments: ["ann", "as_root"]) func aMountOfHisIsNeverMeant(_ who: String) throws {
+    /// Only that user could confine a command on it.
+    @Test(arguments: ["ann", "as_root"]) func aMountOfAnotherUserIsNeverMeant(_ who: String) throws {
         let result = try run(
             Self.mounted
                 + #"""
