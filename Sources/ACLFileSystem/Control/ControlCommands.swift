@@ -67,7 +67,7 @@ extension ControlServer {
     func isMaster(_ peer: ControlSocket.Peer) -> Bool { peer.uid == 0 || peer.uid == owner }
 
     private func requireMaster(_ peer: ControlSocket.Peer) throws(ControlFailure) {
-        guard isMaster(peer) else { throw ControlFailure(.perm, "only root and whoever mounted may ask this") }
+        guard isMaster(peer) else { throw ControlFailure(.perm, "only root and the user who mounted may ask this") }
     }
 
     // MARK: The subject
@@ -100,7 +100,7 @@ extension ControlServer {
 
     /// Requires that the client could read the permissions itself, for a question about another subject. The refusal does not reveal
     /// whether the object exists.
-    private func requireSight(
+    private func requireReadablePermissions(
         _ asked: ExplainRequest, _ subject: Subject, _ peer: ControlSocket.Peer
     ) throws(ControlFailure) {
         if isMaster(peer) { return }
@@ -120,7 +120,7 @@ extension ControlServer {
         let asked = ExplainRequest(message.called.operation, path: message.path, secondPath: message.secondPath)
         let subject = try subject(message.subject, peer)
         if let closed = closedToAll(asked, subject, peer) { return ExplainAnswer(closed) }
-        try requireSight(asked, subject, peer)
+        try requireReadablePermissions(asked, subject, peer)
         var explanation: Explanation
         switch subject {
         case .peer(let credential): explanation = try fileSystem.explainer.explain(asked, credential: credential)
@@ -140,7 +140,7 @@ extension ControlServer {
         let subject = try subject(message.subject, peer)
         let asked = ExplainRequest(.right(.delete), path: path)
         if let closed = closedToAll(asked, subject, peer) { return EffectiveAnswer([closed]) }
-        try requireSight(asked, subject, peer)
+        try requireReadablePermissions(asked, subject, peer)
         let answers: [Explanation]
         switch subject {
         case .peer(let credential): answers = try fileSystem.explainer.effective(path, credential: credential)

@@ -95,7 +95,7 @@ public final class ControlServer: Sendable {
     /// Removes the socket's name. Answers in progress are completed.
     public func stop() {
         if let there = try? Syscall.statxAt(Syscall.workingDirectory, path),
-            let ours = try? Syscall.statx(name.rawValue), (there.device, there.inode) == (ours.device, ours.inode)
+            let bound = try? Syscall.statx(name.rawValue), (there.device, there.inode) == (bound.device, bound.inode)
         {
             try? Syscall.unlinkat(Syscall.workingDirectory, path)
         }

@@ -142,10 +142,10 @@ struct SandboxGrantTests {
                 refused 2 'Not a directory' grant remove --bundle org.example.App "$T/mnt/alone/"
                 is 'nothing is granted' '' "$(grant list)"
                 # Who may not ask is told so, for each mount.
-                refused 1 "$T/mnt: only root and whoever mounted may ask this" \
+                refused 1 "$T/mnt: only root and the user who mounted may ask this" \
                     setpriv --reuid 61746 --regid 61746 --clear-groups "$A" sandbox grant list
                 refused 0 '' add --read-only "$T/mnt/alone"
-                refused 2 'only root and whoever mounted' setpriv --reuid 61746 --regid 61746 --clear-groups \
+                refused 2 'only root and the user who mounted' setpriv --reuid 61746 --regid 61746 --clear-groups \
                     "$A" sandbox grant add --bundle a.b --read-only "$T/mnt/alone"
                 refused 2 'another user namespace' unshare -r "$A" sandbox grant add --bundle a.b --read-only "$T/mnt/alone"
                 refused 2 'another user namespace' unshare -r "$A" sandbox grant remove --bundle org.example.App "$T/mnt/alone"
