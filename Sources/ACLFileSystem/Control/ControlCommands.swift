@@ -162,7 +162,7 @@ extension ControlServer {
         var end = message.before.map { UInt64(clamping: $0) } ?? .max
         let credential = isMaster(peer) ? nil : credential(peer)
         if credential != nil, end != .max { end = DenialNumber.decrypted(end) }
-        var answer: [ToldDenial] = []
+        var answer: [DenialForm] = []
         // The answer must fit into one message, and paths may be long.
         var room = JSONText.maximumSize - 1024
         // Each location that an ordinary user may learn costs walks. The client asks for the rest with its next message.
@@ -171,25 +171,25 @@ extension ControlServer {
             Int(clamping: message.count), of: isMaster(peer) ? nil : peer.uid, before: end
         ).prefix(300) {
             let number = credential == nil ? denial.sequence : DenialNumber.encrypted(denial.sequence)
-            let shown = told(denial, number, fileSystem.explainer.location(of: denial, visibleTo: credential))
-            room -= JSONText.write(shown.json).count + 1
+            let form = form(of: denial, number, at: fileSystem.explainer.location(of: denial, visibleTo: credential))
+            room -= JSONText.write(form.json).count + 1
             if room < 0 { break }
-            answer.append(shown)
+            answer.append(form)
             if credential != nil, SystemTime.threadProcessor() - start > Self.longestLook { break }
         }
         return LastAnswer(answer)
     }
 
-    private func told(_ denial: Denial, _ number: UInt64, _ location: DenialLocation) -> ToldDenial {
-        let place: ToldDenial.Place =
+    private func form(of denial: Denial, _ number: UInt64, at location: DenialLocation) -> DenialForm {
+        let present: DenialForm.Location =
             switch location {
             case .path(let names): .path(names)
             case .gone: .gone
             case .unknown: .unknown
             }
-        return ToldDenial(
+        return DenialForm(
             number: number, time: denial.time, uid: denial.uid, operation: denial.operation, inode: denial.inode,
-            errno: denial.errno, stage: denial.stage, rule: denial.rule, place: place)
+            errno: denial.errno, stage: denial.stage, rule: denial.rule, location: present)
     }
 
     private func status() -> StatusAnswer {
