@@ -63,11 +63,11 @@ public struct MountInfo: Sendable {
     }
 
     /// Whether it is a FUSE mount that is served neither by root nor by this user.
-    public func isStrangers(to uid: UInt32) -> Bool { mounter.map { $0 != 0 && $0 != uid } ?? false }
+    public func isServedByAnotherUser(than uid: UInt32) -> Bool { mounter.map { $0 != 0 && $0 != uid } ?? false }
 
     /// Whether it is a FUSE mount only for the user who mounted it, and that is not this user. The kernel refuses all others, root
     /// too.
-    public func keepsOut(_ uid: UInt32) -> Bool {
+    public func refuses(_ uid: UInt32) -> Bool {
         guard let mounter, mounter != uid else { return false }
         return !superOptions.split(separator: UInt8(ascii: ",")).contains { $0.elementsEqual("allow_other".utf8) }
     }

@@ -29,7 +29,7 @@ struct SandboxRunDevices {
         try mounts.read()
         for mount in mounts.table where mount.path.isInside(Array("/dev".utf8)) {
             let way = try? SandboxWalk(mount, [], among: &mounts, uid: geteuid())
-            if case .closed(let door)? = way?.end, try mayBeOpened(door) { return true }
+            if case .closed(let directory)? = way?.end, try mayBeOpened(directory) { return true }
             guard case .visible(let node)? = way?.end, try !SandboxWalk.isDirectory(node.rawValue) else { continue }
             let name = String(decoding: mount.path.pathNames.last ?? [], as: UTF8.self)
             if mayOpenDisk(node, try Syscall.statx(node.rawValue, flags: AtFlag.dontSync), name, in: "", drivers) { return true }

@@ -135,9 +135,9 @@ struct SandboxWalk {
     private mutating func endAtOtherUser(
         _ number: UInt64, _ current: SharedDescriptor, _ mounts: inout SandboxMounts
     ) throws(Errno) -> Bool {
-        if try mounts.keepsOut(number) {
+        if try mounts.refusesCaller(number) {
             end = .pathHidden
-        } else if try mounts.isStrangers(number) {
+        } else if try mounts.isServedByAnotherUser(number) {
             end = .strangers(current)
         } else {
             return false

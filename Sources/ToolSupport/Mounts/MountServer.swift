@@ -7,7 +7,9 @@ package enum MountServer {
     package static func isDead(_ mount: MountEntry) -> Bool {
         let path = Array(mount.path.utf8)
         guard let table = try? MountInfo.ofThisProcess(),
-            !table.contains(where: { $0.isStrangers(to: geteuid()) && (path == $0.path || path.starts(with: $0.path + [0x2F])) })
+            !table.contains(where: { other in
+                other.isServedByAnotherUser(than: geteuid()) && (path == other.path || path.starts(with: other.path + [0x2F]))
+            })
         else { return false }
         return isDead(mount.path)
     }
