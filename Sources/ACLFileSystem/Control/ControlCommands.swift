@@ -101,7 +101,7 @@ extension ControlServer {
     /// Requires that the client could read the permissions itself, for a question about another subject. The refusal does not reveal
     /// whether the object exists.
     private func requireReadablePermissions(
-        _ asked: ExplainRequest, _ subject: Subject, _ peer: ControlSocket.Peer
+        _ asked: ExplainQuestion, _ subject: Subject, _ peer: ControlSocket.Peer
     ) throws(ControlFailure) {
         if isMaster(peer) { return }
         guard case .other = subject else { return }
@@ -109,7 +109,7 @@ extension ControlServer {
     }
 
     /// The answer if the sandbox closes the path to every caller: a client may read it for any subject, because it says nothing about one.
-    private func closedToAll(_ asked: ExplainRequest, _ subject: Subject, _ peer: ControlSocket.Peer) -> Explanation? {
+    private func closedToAll(_ asked: ExplainQuestion, _ subject: Subject, _ peer: ControlSocket.Peer) -> Explanation? {
         guard !isMaster(peer), case .other = subject else { return nil }
         return fileSystem.explainer.closedBySandbox(asked, credential: credential(peer))
     }
@@ -117,7 +117,7 @@ extension ControlServer {
     // MARK: The commands
 
     private func explain(_ message: ExplainMessage, _ peer: ControlSocket.Peer) throws(ControlFailure) -> ExplainAnswer {
-        let asked = ExplainRequest(message.called.operation, path: message.path, secondPath: message.secondPath)
+        let asked = ExplainQuestion(message.called.operation, path: message.path, secondPath: message.secondPath)
         let subject = try subject(message.subject, peer)
         if let closed = closedToAll(asked, subject, peer) { return ExplainAnswer(closed) }
         try requireReadablePermissions(asked, subject, peer)
@@ -138,7 +138,7 @@ extension ControlServer {
     private func effective(_ message: EffectiveMessage, _ peer: ControlSocket.Peer) throws(ControlFailure) -> EffectiveAnswer {
         let path = message.path
         let subject = try subject(message.subject, peer)
-        let asked = ExplainRequest(.right(.delete), path: path)
+        let asked = ExplainQuestion(.right(.delete), path: path)
         if let closed = closedToAll(asked, subject, peer) { return EffectiveAnswer([closed]) }
         try requireReadablePermissions(asked, subject, peer)
         let answers: [Explanation]

@@ -52,7 +52,7 @@ extension Explainer {
         // Each name costs a walk, so deep paths are refused, as `explain` refuses them.
         guard path.count <= ControlPath.mostNames, mayReach(path, credential: credential) else { return false }
         return path.indices.allSatisfy { depth in
-            let list = ExplainRequest(.right(.list), path: Array(path.prefix(depth)))
+            let list = ExplainQuestion(.right(.list), path: Array(path.prefix(depth)))
             guard let answer = try? explain(list, credential: credential) else { return false }
             return answer.isAllowed
         }

@@ -43,57 +43,57 @@ struct ExplainRun<C: Credential> {
         (self.explainer, self.credential, volume) = (explainer, credential, explainer.judge.volume)
     }
 
-    mutating func judge(_ request: ExplainRequest) throws(Errno) {
-        let call = request.asked.call
-        if call?.takesSecondPath == true, call == .rename, request.secondPath == nil {
+    mutating func judge(_ question: ExplainQuestion) throws(Errno) {
+        let call = question.asked.call
+        if call?.takesSecondPath == true, call == .rename, question.secondPath == nil {
             failure = "rename asks for two paths"
             throw .inval
         }
-        if request.path.isEmpty {
+        if question.path.isEmpty {
             if call?.creates == true || call == .rename {
                 failure = "the top of a mount can be neither made nor renamed"
                 throw .busy
             }
-            return try judgeObject(request, top(), parent: nil)
+            return try judgeObject(question, top(), parent: nil)
         }
-        guard let parent = try walkToParent(of: request.path, second: false) else { return }
-        if let call, call.creates { return try judgeCreation(call, request, parent) }
-        let object = try resolve(request.path.last ?? [], in: parent)
-        if askGate(object, at: Explanation.Place(depth: request.path.count)) { return }
-        try judgeObject(request, object, parent: parent)
+        guard let parent = try walkToParent(of: question.path, second: false) else { return }
+        if let call, call.creates { return try judgeCreation(call, question, parent) }
+        let object = try resolve(question.path.last ?? [], in: parent)
+        if askGate(object, at: Explanation.Place(depth: question.path.count)) { return }
+        try judgeObject(question, object, parent: parent)
     }
 
     private mutating func judgeCreation(
-        _ call: OperationWord, _ request: ExplainRequest, _ parent: ObjectState
+        _ call: OperationWord, _ question: ExplainQuestion, _ parent: ObjectState
     ) throws(Errno) {
-        if try childIfThere(request.path.last ?? [], in: parent) != nil {
+        if try childIfThere(question.path.last ?? [], in: parent) != nil {
             notes.append("the name exists already; judged as if it did not")
         }
         let creation = CreationRequest(
             kind: call == .mkdir ? .directory : .file, mode: FileMode(rawValue: call == .mkdir ? 0o777 : 0o666), umask: 0o022)
-        let operands = try (request.path.last ?? []).withCName { (name) throws(Errno) in
+        let operands = try (question.path.last ?? []).withCName { (name) throws(Errno) in
             Operands(creating: creation.kind, name, in: parent)
         }
-        ask(.create(creation), operands, [.parent: Explanation.Place(depth: request.path.count - 1)], word: call.rawValue)
+        ask(.create(creation), operands, [.parent: Explanation.Place(depth: question.path.count - 1)], word: call.rawValue)
     }
 
     private mutating func judgeObject(
-        _ request: ExplainRequest, _ object: ObjectState, parent: ObjectState?
+        _ question: ExplainQuestion, _ object: ObjectState, parent: ObjectState?
     ) throws(Errno) {
-        let depth = request.path.count
+        let depth = question.path.count
         var places: [ObjectRole: Explanation.Place] = [.object: Explanation.Place(depth: depth)]
         if object.facts.kind == .symlink { notes.append("a symbolic link: it is judged itself, not what it leads to") }
         var operands = Operands(object: object)
-        if request.asked.asksDirectory, let parent {
+        if question.asked.asksDirectory, let parent {
             operands = Operands(removing: object, from: parent)
             places[.parent] = Explanation.Place(depth: depth - 1)
         }
         let operation: Operation
-        switch request.asked {
+        switch question.asked {
         case .right(let right): operation = .rights(right)
         case .call(let call):
             if call.takesSecondPath {
-                guard let new = try resolveNewName(request, parent, &places) else { return }
+                guard let new = try resolveNewName(question, parent, &places) else { return }
                 if let directory = new.directory {
                     operands = try new.name.withCName { (name) throws(Errno) in
                         guard call == .rename, let parent else { return Operands(linking: object, as: name, in: directory) }
@@ -105,7 +105,7 @@ struct ExplainRun<C: Credential> {
             }
             operation = self.operation(call, on: object.facts)
         }
-        let word = request.asked.call?.rawValue
+        let word = question.asked.call?.rawValue
         ask(operation, operands, places, word: word ?? "")
     }
 
@@ -121,18 +121,18 @@ struct ExplainRun<C: Credential> {
     /// Resolves the directory of the new name, and the object that has it already.
     /// - Returns: nil if the search on the path is denied.
     private mutating func resolveNewName(
-        _ request: ExplainRequest, _ parent: ObjectState?, _ places: inout [ObjectRole: Explanation.Place]
+        _ question: ExplainQuestion, _ parent: ObjectState?, _ places: inout [ObjectRole: Explanation.Place]
     ) throws(Errno) -> NewName? {
-        guard let second = request.secondPath, let name = second.last else {
-            places[.targetParent] = Explanation.Place(depth: max(request.path.count - 1, 0))
-            return NewName(directory: parent, name: request.path.last ?? [])
+        guard let second = question.secondPath, let name = second.last else {
+            places[.targetParent] = Explanation.Place(depth: max(question.path.count - 1, 0))
+            return NewName(directory: parent, name: question.path.last ?? [])
         }
-        guard let destination = try walkToParent(of: second, second: true, after: request.path) else { return nil }
+        guard let destination = try walkToParent(of: second, second: true, after: question.path) else { return nil }
         // With both names in one directory, the authorizer checks that directory once.
-        var new = NewName(directory: destination, isSame: second.dropLast() == request.path.dropLast(), name: name)
+        var new = NewName(directory: destination, isSame: second.dropLast() == question.path.dropLast(), name: name)
         places[.targetParent] = Explanation.Place(isSecondPath: true, depth: second.count - 1)
         guard let target = try childIfThere(name, in: destination) else { return new }
-        if request.asked.call == .link {
+        if question.asked.call == .link {
             notes.append("the new name exists already; judged as if it did not")
             return new
         }
