@@ -69,9 +69,9 @@ struct ControlQuota {
     }
 }
 
-/// The users' quotas, and the threads that wait for one.
+/// The quotas of all users. A thread waits here until its client's user may have an answer.
 final class ControlTurns: Sendable {
-    /// A client that waits longer is refused.
+    /// Nanoseconds after which a waiting client is refused.
     private static let timeout: UInt64 = 20_000_000_000
     private struct State {
         var quota = ControlQuota()
@@ -116,7 +116,7 @@ final class ControlTurns: Sendable {
     }
 }
 
-/// Charges the thread of one client to its user's quota. Root and the user that mounted have none.
+/// Charges the processor time of one client's thread to the quota of its user. Privileged users have no quota.
 struct ControlMeter {
     private let turns: ControlTurns?
     private let uid: UInt32
@@ -132,7 +132,7 @@ struct ControlMeter {
         return hasBegun
     }
 
-    /// Lets another answer to the user begin. What follows is charged by the next call.
+    /// Charges the processor time since the last call, and lets another answer to the user begin.
     mutating func end() {
         guard let turns else { return }
         let spent = SystemTime.threadProcessor()

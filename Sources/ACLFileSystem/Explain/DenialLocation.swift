@@ -21,7 +21,7 @@ extension BackingTree {
     func location(of denial: Denial) -> DenialLocation {
         guard let denied = denial.denied, let object = denied.object else { return .unknown }
         do throws(Errno) {
-            // This must not keep the blocks of a removed file.
+            // A descriptor in the cache would keep the blocks of a removed file.
             defer { forgetDescriptorIfRemoved(object) }
             let descriptor = try descriptor(of: object)
             let status = try Syscall.statx(descriptor.rawValue, flags: AtFlag.dontSync)

@@ -3,8 +3,8 @@ import Authorization
 import BackingStore
 import LinuxSystem
 
-/// One question: the walk to the object, the decision, and what was recorded. It runs under the metadata lock; names of accounts are looked
-/// up afterwards.
+/// The work on one question: the walk to the object, the decision, and the record of both. It runs under the metadata lock; names of
+/// accounts are looked up afterwards.
 struct ExplainRun<C: Credential> {
     struct RawStep {
         var place: Explanation.Place
@@ -31,7 +31,7 @@ struct ExplainRun<C: Credential> {
     private var considered: [RawEntry] = []
     private var notes: [String] = []
     private var denial: String?
-    /// A directory on the path may not be searched, or not for the next name.
+    /// Whether the subject may not search a directory of the path, or not for the next name.
     private(set) var isPathClosed = false
     var isClosedBySandbox: Bool {
         if isPathClosed, case .sandbox? = steps.last?.decision.stage { true } else { false }
@@ -46,12 +46,12 @@ struct ExplainRun<C: Credential> {
     mutating func judge(_ question: ExplainQuestion) throws(Errno) {
         let call = question.asked.call
         if call?.takesSecondPath == true, call == .rename, question.secondPath == nil {
-            failure = "rename asks for two paths"
+            failure = "rename needs two paths, the old one and the new one"
             throw .inval
         }
         if question.path.isEmpty {
             if call?.creates == true || call == .rename {
-                failure = "the top of a mount can be neither made nor renamed"
+                failure = "the root of a mount can be neither created nor renamed"
                 throw .busy
             }
             return try judgeObject(question, top(), parent: nil)
@@ -82,7 +82,7 @@ struct ExplainRun<C: Credential> {
     ) throws(Errno) {
         let depth = question.path.count
         var places: [ObjectRole: Explanation.Place] = [.object: Explanation.Place(depth: depth)]
-        if object.facts.kind == .symlink { notes.append("a symbolic link: it is judged itself, not what it leads to") }
+        if object.facts.kind == .symlink { notes.append("the object is a symbolic link: the link itself is judged, not what it leads to") }
         var operands = Operands(object: object)
         if question.asked.asksDirectory, let parent {
             operands = Operands(removing: object, from: parent)
@@ -163,7 +163,7 @@ struct ExplainRun<C: Credential> {
         case .readlink: .readLink
         case .truncate: .truncate
         case .utimes: .setTimes(access: .chosen, modification: .chosen)
-        // A change: setting the present list would require nothing.
+        // Another list than the present one, which would require no right.
         case .setacl: .setACL(facts.acl == nil ? ACL([]) : nil)
         case .accessRead: .access(.read)
         case .accessWrite: .access(.write)
@@ -207,8 +207,8 @@ struct ExplainRun<C: Credential> {
         for depth in path.indices {
             if current.facts.kind == .symlink {
                 failure =
-                    "'\(escapedName(path[depth - 1]))' is a symbolic link; none on the way is followed here: "
-                    + "ask about the path that it leads to"
+                    "'\(escapedName(path[depth - 1]))' is a symbolic link, which is not followed here: ask about the path that it "
+                    + "leads to"
                 throw .loop
             }
             guard current.facts.kind == .directory else { throw .notdir }
@@ -251,7 +251,7 @@ struct ExplainRun<C: Credential> {
                 rule: answer.rule))
         if let refusal = answer.decision.denial {
             denial = refusal.errno.name
-            notes.append("FIFOs, sockets and devices are found only by who may open them (mount option special=gate)")
+            notes.append("only callers that may open a FIFO, a socket or a device can find it (mount option special=gate)")
         }
         return !answer.decision.isAllowed
     }
@@ -317,7 +317,7 @@ struct ExplainRun<C: Credential> {
     /// Notes an unreadable POSIX ACL. Without the note, the group bits of the mode would seem to deny.
     private mutating func noteUnreadable(_ decision: Decision, _ facts: FactsByRole) {
         guard case .mode(.group, let role) = decision.stage, facts[role]?.posixACL?.isUnreadable ?? false else { return }
-        notes.append("the POSIX ACL of the backing object cannot be read: all but the owner are judged as if it named them without rights")
+        notes.append("the POSIX ACL of the backing object cannot be read: to all callers but the owner it grants nothing")
     }
 
     private func decidingEntry(_ decision: Decision, _ facts: FactsByRole) -> (ACE, isDirectory: Bool)? {

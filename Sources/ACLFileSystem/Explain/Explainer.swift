@@ -15,7 +15,7 @@ public struct ExplainQuestion: Sendable {
     }
 }
 
-/// Answers what would be decided, by the functions that decide. It changes neither the node table nor the kernel's caches.
+/// Answers what would be decided, through the functions that decide. It changes neither the node table nor the kernel's caches.
 public struct Explainer: Sendable {
     let loader: ObjectLoader
     let judge: Judge
@@ -45,8 +45,8 @@ public struct Explainer: Sendable {
         return run
     }
 
-    /// The answer if the sandbox denies the search on the path. It denies that to every caller of this mount, and reveals nothing about what
-    /// the path leads to (docs/sandbox-zones.md Z5), so any client may read the answer.
+    /// The answer if the sandbox denies the search on the path. The sandbox denies it to every caller of this mount, and the answer reveals
+    /// nothing about the object (docs/sandbox-zones.md Z5), so any client may read it.
     /// - Returns: nil if the search is allowed, or denied by another rule.
     func closedBySandbox(_ question: ExplainQuestion, credential: some Credential) -> Explanation? {
         guard loader.view != nil, let run = try? judged(question, credential: credential), run.isClosedBySandbox else { return nil }
@@ -84,7 +84,7 @@ public struct Explainer: Sendable {
         return answers
     }
 
-    /// Whether the subject may learn what others may do here: by search on the path, then readattr and readsecurity.
+    /// Whether the subject may learn what other subjects may do here: it needs search on the path, readattr and readsecurity.
     /// - Parameters:
     ///   - question: the question about another subject.
     ///   - credential: of the client that asks.

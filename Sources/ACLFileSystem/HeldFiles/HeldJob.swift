@@ -8,7 +8,7 @@ final class HeldJob<Value: Sendable>: Sendable {
         case waiting
         case acting
         case done(Result<Value, Errno>)
-        /// The caller has its answer.
+        /// The caller has stopped waiting.
         case abandoned
     }
     private struct State {
@@ -53,7 +53,7 @@ final class HeldJob<Value: Sendable>: Sendable {
         }
     }
 
-    /// Called by the spare thread.
+    /// Called by the spare thread when the operation has ended.
     /// - Returns: false if the caller has stopped waiting.
     func finish(_ result: Result<Value, Errno>) -> Bool {
         state.withLock { state in

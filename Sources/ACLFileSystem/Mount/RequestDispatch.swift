@@ -27,12 +27,12 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     override public func willServe(_ caller: Caller) { fs.judge.prepare(for: caller) }
     override public func forget(_ node: NodeID, count: UInt64) { operations.lookups.forgetLookups(of: node, count) }
 
-    /// Runs one operation, after changes of its names on a spare thread.
+    /// Runs an operation that uses names. While a spare thread changes them, the operation waits (`HeldCalls.passGates`).
     private func passGates<Value>(_ caller: Caller, _ body: () throws(Errno) -> Value) -> Result<Value, Errno> {
         outcome { () throws(Errno) in try operations.held.passGates(caller, body) }
     }
 
-    /// Sends a reply. If the kernel does not take it, its look-up is not counted.
+    /// Sends a reply. If the kernel does not accept it, releases the look-up or the handle, because the kernel does not know of it.
     private func send(_ result: Result<Entry, Errno>, _ reply: consuming EntryReply) {
         switch result {
         case .success(let entry): if !reply.answer(entry) { operations.lookups.forgetLookups(of: entry.node, 1) }
@@ -243,7 +243,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         let interruption = reply.interruption
         reply.send(
             outcome { () throws(Errno) in
-                // No message tells of a signal that came before the request reached the daemon (docs/transport.md).
+                // On a ring the kernel reports no signal that came before the request was assigned (docs/transport.md).
                 try operations.gaps.flush(
                     handle, caller,
                     isInterrupted: { interruption.hasArrived || PendingSignals.exist(for: Int32(bitPattern: caller.tid)) })

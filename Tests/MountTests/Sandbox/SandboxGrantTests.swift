@@ -121,7 +121,7 @@ struct SandboxGrantTests {
                 }
                 refused 2 'No such file or directory' add --read-only "$T/mnt/none"
                 refused 2 'not on an aclfs mount' add --read-only "$T/fstab"
-                refused 2 'a symbolic link; name what it leads to' add --read-only "$T/mnt/out"
+                refused 2 'a symbolic link; give the path that it leads to' add --read-only "$T/mnt/out"
                 refused 2 'neither a file nor a directory' add --read-only "$T/mnt/pipe"
                 refused 2 'either --read-only or --read-write' add "$T/mnt/alone"
                 refused 2 'either --read-only or --read-write' add --read-only --read-write "$T/mnt/alone"
