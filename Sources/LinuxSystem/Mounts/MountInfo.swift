@@ -63,7 +63,7 @@ public struct MountInfo: Sendable {
     }
 
     /// Whether it is a FUSE mount that is served neither by root nor by this user.
-    public func isServedByAnotherUser(than uid: UInt32) -> Bool { mounter.map { $0 != 0 && $0 != uid } ?? false }
+    public func isOfAnotherUser(than uid: UInt32) -> Bool { mounter.map { $0 != 0 && $0 != uid } ?? false }
 
     /// Whether it is a FUSE mount only for the user who mounted it, and that is not this user. The kernel refuses all others, root
     /// too.

@@ -193,8 +193,8 @@ struct SandboxMountIsolation {
     private mutating func mayReappear(_ exposed: SandboxExposedPath, _ walk: SandboxWalk) throws(Errno) -> Bool {
         if isPinning || mounts.staysHidden(exposed.mount, byNames: !exposed.isShares) { return false }
         // A user who hides a mount of his own could show its content as well: that stops no sandbox of others.
-        guard exposed.mount.isServedByAnotherUser(than: uid), let hiding = try hiding(walk) else { return true }
-        return try !mounts.isServedByAnotherUser(hiding)
+        guard exposed.mount.isOfAnotherUser(than: uid), let hiding = try hiding(walk) else { return true }
+        return try !mounts.isOfAnotherUser(hiding)
     }
 
     /// - Returns: the number of the mount that hides the end of a walk, apart from mounts of this process.

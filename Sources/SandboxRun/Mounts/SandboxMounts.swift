@@ -124,7 +124,7 @@ struct SandboxMounts {
     // MARK: Owners
 
     /// Whether a user other than root and the caller serves it. A request to it may wait for ever.
-    mutating func isServedByAnotherUser(_ number: UInt64) throws(Errno) -> Bool { try mount(number).isServedByAnotherUser(than: uid) }
+    mutating func isOfAnotherUser(_ number: UInt64) throws(Errno) -> Bool { try mount(number).isOfAnotherUser(than: uid) }
 
     /// Whether the kernel admits only the user who mounted it, and that is not the caller.
     mutating func refusesCaller(_ number: UInt64) throws(Errno) -> Bool { try mount(number).refuses(uid) }

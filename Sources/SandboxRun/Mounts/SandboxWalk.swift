@@ -137,7 +137,7 @@ struct SandboxWalk {
     ) throws(Errno) -> Bool {
         if try mounts.refusesCaller(number) {
             end = .pathHidden
-        } else if try mounts.isServedByAnotherUser(number) {
+        } else if try mounts.isOfAnotherUser(number) {
             end = .strangers(current)
         } else {
             return false

@@ -72,7 +72,7 @@ struct SandboxRunPlaces {
         for other in entries {
             let (owner, asking) = (other.userID ?? 0, geteuid())
             // Another user's daemon answers root only. Root asks it only if the mount admits other users.
-            guard !other.isServedByAnotherUser || asking == 0 && other.superOptions.contains("allow_other") else { return true }
+            guard !other.isOfAnotherUser || asking == 0 && other.superOptions.contains("allow_other") else { return true }
             guard let top = top(of: other) else { continue }
             var shown: SharedDescriptor?
             if asking != 0, asking != owner {
@@ -83,7 +83,7 @@ struct SandboxRunPlaces {
             let question = ShowsMessage(places: asked.form)
             do throws(ControlError) {
                 let answer =
-                    other.isServedByAnotherUser
+                    other.isOfAnotherUser
                     ? try round.ask(other) { (daemon) throws(ControlError) in try daemon.ask(question) }
                     : try SandboxRunQuestion(device: other.device, owner: owner, timeout: 2000)
                         .ask(question, with: shown.map { [$0.rawValue] } ?? []).answer
@@ -92,7 +92,7 @@ struct SandboxRunPlaces {
                 if !answers.contains(nil) { return answers.contains(true) }
             } catch {
                 // Another user's daemon is asked once. Its mount is hidden unless it denies, also if it is busy.
-                if !error.isReached || other.isServedByAnotherUser { return true }
+                if !error.isReached || other.isOfAnotherUser { return true }
             }
         }
         return true

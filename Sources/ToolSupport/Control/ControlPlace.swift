@@ -152,7 +152,7 @@ package enum ControlPlace {
         let number = try Syscall.mountID(of: next.rawValue)
         if number != (try Syscall.mountID(of: directory.rawValue)) {
             guard let mount = try MountInfo.ofThisProcess().first(where: { $0.id == number }),
-                !mount.isServedByAnotherUser(than: geteuid())
+                !mount.isOfAnotherUser(than: geteuid())
             else { throw .perm }
         }
         return next

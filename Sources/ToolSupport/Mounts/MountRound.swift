@@ -16,7 +16,7 @@ package struct MountRound {
     package static func mounts() -> [MountEntry] {
         var seen: Set<String> = []
         return MountTable.entries().filter { mount in
-            mount.type == "fuse.aclfs" && (geteuid() == 0 || !mount.isServedByAnotherUser)
+            mount.type == "fuse.aclfs" && (geteuid() == 0 || !mount.isOfAnotherUser)
                 && seen.insert("\(mount.device) \(mount.path)").inserted
         }
     }
@@ -27,7 +27,7 @@ package struct MountRound {
         _ mount: MountEntry, _ body: (ControlClient) throws(ControlError) -> Value
     ) throws(ControlError) -> Value {
         let owner = mount.userID ?? 0
-        guard mount.isServedByAnotherUser else { return try body(try ControlClient(device: mount.device, owner: owner)) }
+        guard mount.isOfAnotherUser else { return try body(try ControlClient(device: mount.device, owner: owner)) }
         let left = time[owner] ?? UInt64(timeout) * 1_000_000
         guard left > 0 else {
             var failure = ControlError("not asked: the mounts of user \(owner) have taken too long to answer already")

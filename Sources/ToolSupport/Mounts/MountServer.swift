@@ -8,7 +8,7 @@ package enum MountServer {
         let path = Array(mount.path.utf8)
         guard let table = try? MountInfo.ofThisProcess(),
             !table.contains(where: { other in
-                other.isServedByAnotherUser(than: geteuid()) && (path == other.path || path.starts(with: other.path + [0x2F]))
+                other.isOfAnotherUser(than: geteuid()) && (path == other.path || path.starts(with: other.path + [0x2F]))
             })
         else { return false }
         return isDead(mount.path)

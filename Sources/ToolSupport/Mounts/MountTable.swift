@@ -34,7 +34,7 @@ package struct MountEntry {
     package func refuses(_ uid: UInt32) -> Bool { (userID ?? 0) != uid && !superOptions.contains("allow_other") }
 
     /// Whether a user other than root and the caller serves it.
-    package var isServedByAnotherUser: Bool { userID.map { $0 != 0 && $0 != geteuid() } ?? false }
+    package var isOfAnotherUser: Bool { userID.map { $0 != 0 && $0 != geteuid() } ?? false }
 }
 
 /// The mount table of this process.
