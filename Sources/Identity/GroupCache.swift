@@ -57,7 +57,7 @@ public final class GroupCache: Sendable {
         let now = SystemTime.monotonic()
         if let kept = kept(key, now, request) { return kept }
         // The lock is not held here: two threads may read the same list, which is harmless.
-        guard let status = try? ProcessStatus.read(tid: tid), let groups = status.groups,
+        guard let status = try? ThreadIdentity.read(tid: tid), let groups = status.groups,
             (status.fsuid, status.fsgid) == (uid, gid)
                 || realIDsCount && (status.ruid, status.rgid) == (uid, gid)
         else {

@@ -70,7 +70,7 @@ import Testing
         #expect(
             try daemon.answer(#"{"command":"version"}"#)
                 == refusal("EINVAL", #"a message without a version of the control messages; this daemon speaks version 1 (\"v\":1)"#))
-        #expect(try daemon.answer(String(repeating: " ", count: 65537)) == refusal("EMSGSIZE", "a message may have 65536 bytes"))
+        #expect(try daemon.answer(String(repeating: " ", count: 65537)) == refusal("EMSGSIZE", "a message may have at most 65536 bytes"))
         #expect(try daemon.ask("version") == #"{"v":1,"ok":true,"result":{"version":"9.9","messages":1}}"#)
     }
 

@@ -29,7 +29,8 @@ import Testing
     @Test func whatTheAdministratorIsTold() {
         var reports = HeldReports()
         let second: UInt64 = 1_000_000_000
-        let line = "inode 2 is held: a read or write of it does not end, and until then changes of it fail with EBUSY"
+        let line =
+            "inode 2 is held: a read or write of the object has not ended, and changes of the object fail with EBUSY until it ends"
         #expect(reports.line(for: [key], at: second) == line)
         #expect(reports.line(for: [other], at: 2 * second) == nil)
         #expect(reports.line(for: [other], at: 10 * second) == nil)

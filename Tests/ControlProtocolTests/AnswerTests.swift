@@ -82,10 +82,10 @@ import Testing
     }
 
     @Test func denials() throws {
-        func denial(_ inode: UInt64?, _ rule: String?, _ place: ToldDenial.Place) -> ToldDenial {
-            ToldDenial(
+        func denial(_ inode: UInt64?, _ rule: String?, _ location: DenialForm.Location) -> DenialForm {
+            DenialForm(
                 number: 7, time: 1_700_000_000, uid: 501, operation: "open-read", inode: inode, errno: "EACCES", stage: "acl:object[0]",
-                rule: rule, place: place)
+                rule: rule, location: location)
         }
         let start = #"{"number":7,"time":1700000000,"uid":501,"operation":"open-read","inode":"#
         let end = #""errno":"EACCES","stage":"acl:object[0]""#

@@ -13,6 +13,6 @@ import Testing
             name: "/etc/a.entitlements", entitlements: try Entitlements(values), bundle: "org.example.App",
             home: [[0xFF, 0x41], [0x20]], layout: .ios)
         #expect(try SandboxProfile(profile.json) == profile)
-        #expect(try ToldProfile(profile).profile() == profile)
+        #expect(try ProfileForm(profile).profile() == profile)
     }
 }

@@ -16,7 +16,7 @@ import Testing
     static let profileText =
         #"{"name":"p","layout":"macos","bundle":"a.b","home":"/Users/ann","entitlements":{"com.apple.security.app-sandbox":true}}"#
 
-    static let places = ToldPlaces(
+    static let places = PlacesForm(
         backing: [
             .init(device: "8:1", names: names("srv/share"), isSource: true, inode: 12),
             .init(device: "0:40", names: [], isSource: false),
@@ -106,8 +106,8 @@ import Testing
         #expect(sent(shows, top: 5) == #"{"v":1,"command":"shows","places":{\#(Self.placesMembers)},"top":5}"#)
         #expect(try ShowsMessage(reading: ReceivedRequest(shows.message())).places == Self.places)
 
-        try expect(ViewMessage(ToldProfile(Self.profile)), "view", #""profile":\#(Self.profileText)"#)
-        let own = ViewMessage(ToldProfile(Self.profile), device: "0:60")
+        try expect(ViewMessage(ProfileForm(Self.profile)), "view", #""profile":\#(Self.profileText)"#)
+        let own = ViewMessage(ProfileForm(Self.profile), device: "0:60")
         try expect(own, "view", #""profile":\#(Self.profileText),"device":"0:60""#)
         let read = try ViewMessage(reading: ReceivedRequest(own.message()))
         #expect(try read.profile.profile() == Self.profile)
@@ -124,7 +124,7 @@ import Testing
             #""source":"/srv","name":"srv","mountpoint":"/mnt","device":"0:52","metadata":"trusted.aclfs","options":["ro","cache=2"]"#
         try expect(serve, "serve", members)
         #expect(try ServeMessage(reading: ReceivedRequest(serve.message())).profile == nil)
-        serve.profile = ToldProfile(Self.profile)
+        serve.profile = ProfileForm(Self.profile)
         try expect(serve, "serve", members + #","profile":\#(Self.profileText)"#)
         let read = try ServeMessage(reading: ReceivedRequest(serve.message()))
         #expect(read.source == "/srv" && read.name == "srv" && read.mountpoint == "/mnt" && read.device == "0:52")

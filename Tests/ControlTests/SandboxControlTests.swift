@@ -95,6 +95,6 @@ struct SandboxControlTests {
         let listed = try ask(mount, #"{"v":1,"command":"grant-list","from":-5}"#)
         #expect(listed["result"]?["total"]?.integer == 0)
         let stranger = mount.aclfs("sandbox", "grant", "list", mount.share, asNobody: true)
-        #expect(stranger.status == 2 && stranger.output.contains("only root and whoever mounted"))
+        #expect(stranger.status == 2 && stranger.output.contains("only root and the user who mounted"))
     }
 }

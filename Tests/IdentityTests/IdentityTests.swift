@@ -194,7 +194,7 @@ private final class Child {
         guard code == 0 else { throw Errno(rawValue: code) }
         self.pid = pid
         for _ in 0..<2000 {
-            let status = try ProcessStatus.read(tid: pid)
+            let status = try ThreadIdentity.read(tid: pid)
             if status.fsuid == uid, status.fsgid == gid { return }
             usleep(1000)
         }

@@ -7,7 +7,7 @@ import Testing
 struct ProcessTests {
     @Test("the status of the calling thread shows its own ids")
     func own() throws {
-        let status = try ProcessStatus.read(tid: Syscall.threadID)
+        let status = try ThreadIdentity.read(tid: Syscall.threadID)
         #expect(status.fsuid == geteuid() && status.fsgid == getegid() && status.startTime > 0)
         var groups = [gid_t](repeating: 0, count: 65536)
         let count = getgroups(Int32(groups.count), &groups)
@@ -16,20 +16,20 @@ struct ProcessTests {
 
     @Test("a thread that does not exist has no status")
     func absent() {
-        #expect(throws: Errno.noent) { _ = try ProcessStatus.read(tid: Int32.max) }
+        #expect(throws: Errno.noent) { _ = try ThreadIdentity.read(tid: Int32.max) }
     }
 
     @Test("the fourth numbers count, and a hostile name confuses nothing")
     func parsing() {
         let text = "Name:\tx\\nUid:\t0 0 0 0\nUid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nGroups:\t9 10 \nVmPeak:\t 1 kB\n"
-        let status = ProcessStatus(status: Array(text.utf8), startTime: 1)
+        let status = ThreadIdentity(status: Array(text.utf8), startTime: 1)
         #expect(status?.fsuid == 4 && status?.fsgid == 8 && status?.groups == [9, 10])
-        #expect(ProcessStatus(status: Array("Uid:\t1 2 3 4\nGroups:\t\n".utf8), startTime: 1) == nil)
+        #expect(ThreadIdentity(status: Array("Uid:\t1 2 3 4\nGroups:\t\n".utf8), startTime: 1) == nil)
         let bad = "Uid:\t1 2 3 4\nGid:\t1 2 3 x\nGroups:\t\n"
-        #expect(ProcessStatus(status: Array(bad.utf8), startTime: 1) == nil)
+        #expect(ThreadIdentity(status: Array(bad.utf8), startTime: 1) == nil)
         let stat = "7 (a) 1 2 (b) S" + (4...21).map { " \($0)" }.joined() + " 4711 23\n"
-        #expect(ProcessStatus.startTime(stat: Array(stat.utf8)) == 4711)
-        #expect(ProcessStatus.startTime(stat: Array("7 (a) S 1".utf8)) == nil)
+        #expect(ThreadIdentity.startTime(stat: Array(stat.utf8)) == 4711)
+        #expect(ThreadIdentity.startTime(stat: Array("7 (a) S 1".utf8)) == nil)
     }
 
     @Test("a signal counts if it was sent to the thread or to its process and is not held back")

@@ -149,11 +149,11 @@ public final class Judge: Sendable {
     // MARK: Universal rights
 
     /// Whether every caller that can reach this mount holds these rights (docs/coherence.md).
-    func everybodyHolds(_ rights: Rights, on object: ObjectState) -> Bool {
-        everybodyHolds(rights, on: object.facts, object.location)
+    func everyCallerHolds(_ rights: Rights, on object: ObjectState) -> Bool {
+        everyCallerHolds(rights, on: object.facts, object.location)
     }
 
-    func everybodyHolds(_ rights: Rights, on facts: ObjectFacts, _ location: EffectiveLocation) -> Bool {
+    func everyCallerHolds(_ rights: Rights, on facts: ObjectFacts, _ location: EffectiveLocation) -> Bool {
         guard location.rights.isSuperset(of: rights) else { return false }
         guard let soleUser else { return universalRights(of: facts, on: volume).isSuperset(of: rights) }
         var inquiry = Inquiry(soleUser, on: volume, sandbox: Unconfined(), observer: NoObserver())

@@ -25,7 +25,7 @@ struct SpecialFileGate: Sendable {
         }
     }
 
-    struct Answer {
+    struct GateDecision {
         var decision: Decision
         /// The rule of the sandbox, if the sandbox denies.
         var rule: String?
@@ -34,12 +34,14 @@ struct SpecialFileGate: Sendable {
     }
 
     /// - Returns: nil if the gate lets the kind pass, or the subject owns the object.
-    func decide(_ operands: borrowing Operands, _ credential: some Credential, on volume: VolumeState) -> Answer? {
+    func decide(_ operands: borrowing Operands, _ credential: some Credential, on volume: VolumeState) -> GateDecision? {
         guard let kind = operands.facts.object?.kind, let rights = rights(behind: kind) else { return nil }
         var inquiry = Inquiry(credential, on: volume, sandbox: operands.confinement, observer: NoObserver())
         if inquiry.authorize(.rights(.writeSecurity), operands.facts).stage == .ownerRight { return nil }
         let decision = inquiry.authorize(.rights(rights), operands.facts)
-        if case .sandbox(let role) = decision.stage { return Answer(decision: decision, rule: operands.rule(on: role), rights: rights) }
-        return Answer(decision: decision.isAllowed ? .allow(.special) : .deny(.EACCES, .special), rights: rights)
+        if case .sandbox(let role) = decision.stage {
+            return GateDecision(decision: decision, rule: operands.rule(on: role), rights: rights)
+        }
+        return GateDecision(decision: decision.isAllowed ? .allow(.special) : .deny(.EACCES, .special), rights: rights)
     }
 }

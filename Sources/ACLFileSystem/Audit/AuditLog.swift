@@ -6,15 +6,15 @@ import LinuxSystem
 import MountOptions
 import SandboxPolicy
 
-/// Writes one line of JSON for each decision (docs/audit.md). It has a thread of its own, so that no request waits for a disk.
-/// `FairLines.swift` chooses the lines; lines of their own count what was left out.
+/// Writes one line of JSON for each decision (docs/audit.md), on a thread of its own, so that no request waits for a disk.
+/// `FairLines` chooses which decisions get a line. Further lines count the decisions that got none.
 public final class AuditLog: Sendable {
     struct Line {
         var kept: DenialLog.Kept
         var tid: UInt32
-        /// Finds the path of the object.
+        /// Finds the path of the object when the line is written.
         var tree: BackingTree
-        /// The name of the profile of the mount that was asked.
+        /// The name of the profile that confines the mount; nil if none does.
         var profile: String?
     }
     private struct State {
@@ -56,10 +56,10 @@ public final class AuditLog: Sendable {
         state.withLock { $0.lines.add(line, event, at: kept.time) }
     }
 
-    /// Opens the file anew before the next line, after log rotation has moved it.
+    /// Makes the thread open the path anew before the next line. Call it after log rotation has moved the file.
     public func reopen() { state.withLock { $0.mustReopen = true } }
 
-    /// Writes the lines that wait, for two seconds at most, and ends the thread. Later lines are lost.
+    /// Writes the waiting lines and ends the thread, within two seconds. Lines that are added later are lost.
     public func end() {
         state.withLock { $0.isEnding = true }
         _ = state.wait(until: SystemTime.monotonic() + 2_000_000_000) { $0.hasEnded ? true : nil }
@@ -69,7 +69,7 @@ public final class AuditLog: Sendable {
 
     private static func open(_ path: String) throws(Errno) -> SharedDescriptor {
         try FileSystemUser.asRoot { () throws(Errno) in
-            // Opening a pipe without a reader would block, and a link may lead to any file.
+            // Without these flags, the open of a FIFO without a reader would block, and a symbolic link could lead to any file.
             let file = SharedDescriptor(
                 try Syscall.open(
                     path, OpenFlag.writeOnly | OpenFlag.append | OpenFlag.create | OpenFlag.noFollow | OpenFlag.nonBlock,
@@ -94,13 +94,13 @@ public final class AuditLog: Sendable {
             case nil: continue
             case .reopening:
                 do throws(Errno) { file = try Self.open(path) } catch {
-                    report("audit_log=\(path): \(Self.reason(error)); what is written goes on into the file that was open before")
+                    report("audit_log=\(path): \(Self.reason(error)); the daemon goes on writing to the file that was open before")
                 }
             case .lines(let lines, let leftOut):
                 var failure: Errno?
                 for line in lines { failure = write(text(line), to: file) ?? failure }
                 for leftOut in leftOut { failure = write(text(leftOut), to: file) ?? failure }
-                if let failure, !hasFailed { report("audit_log=\(path): \(failure.text); decisions are missing there") }
+                if let failure, !hasFailed { report("audit_log=\(path): \(failure.text); decisions are missing in this log") }
                 hasFailed = failure != nil
             case .end:
                 state.withLock { $0.hasEnded = true }
@@ -109,7 +109,8 @@ public final class AuditLog: Sendable {
         }
     }
 
-    /// nil at the end of a second, because lines that exceeded its limit may be written in the next one.
+    /// Waits for work.
+    /// - Returns: nil at the end of a second: lines that exceeded its limit may be written in the next one.
     private func next() -> Work? {
         let rest = 1_000_000_000 - UInt64(SystemTime.now().nsec)
         return state.wait(until: SystemTime.monotonic() + rest) { state in
@@ -135,12 +136,12 @@ public final class AuditLog: Sendable {
         } catch { return error }
     }
 
-    /// Explains why a file was not opened.
-    /// - Parameter error: from `init`.
-    /// - Returns: text for the administrator.
+    /// Why the log was not opened.
+    /// - Parameter error: that `init` threw.
+    /// - Returns: a text for the administrator.
     public static func reason(_ error: Errno) -> String {
         switch error {
-        case .exist, .nxio: "it is no plain file of the daemon's user that nobody else may write"
+        case .exist, .nxio: "it must be a regular file of the daemon's user that no other user may write"
         case .loop: "it is a symbolic link"
         default: error.text
         }

@@ -25,7 +25,7 @@ public struct Denial: Sendable {
     var denied: DeniedObject?
 }
 
-/// The object of a denial. Its path is searched only when it is asked for (`DenialLocation.swift`), because requests have none.
+/// The object of a denial. Its path is found only when a client asks for it (`DenialLocation.swift`), because requests carry no path.
 struct DeniedObject {
     /// The directory, if the request had a name; otherwise the object.
     private let kept: BackingObject?
@@ -121,7 +121,7 @@ final class DenialLog: Sendable {
     private let views = Lock(ViewQueues())
     private let sequence = Atomic<UInt64>(0)
 
-    /// Adds a denial. Its text is made only when it is asked for.
+    /// Adds a denial. Its text is made only when a client asks for it.
     func add(_ refused: Kept) {
         var kept = refused
         kept.sequence = sequence.add(1, ordering: .relaxed).oldValue
@@ -154,7 +154,7 @@ final class DenialLog: Sendable {
 }
 
 extension Operation {
-    /// The word for it in `explain`, if there is one.
+    /// The name of the operation in denials and in the audit log: the word of `explain`, if there is one.
     var name: String {
         if let word { return word.rawValue }
         return switch self {

@@ -67,7 +67,8 @@ enum FairLinesBound {
 }
 
 extension FairLines {
-    /// Adds a decision at a second of the wall clock. Its line waits for `take`, or is only counted.
+    /// Adds a decision. Its line waits for `take`, or the decision is only counted.
+    /// - Parameter second: the time of the decision, in seconds since 1970.
     mutating func add(_ line: Line, _ event: Event, at second: Int64) {
         guard let index = findOrAdd(event.uid) else {
             if others.all == 0 { othersSecond = second }

@@ -37,7 +37,8 @@ struct UserDenials {
         }
     }
 
-    /// A user with at least an equal part loses an own denial; that needs no search.
+    /// The user whose oldest denial is removed: the user of the new one, if that user has an equal part or more, which needs no search.
+    /// Otherwise the one with the longest queue.
     private func userToEvict(for uid: UInt32) -> UInt32 {
         let own = queues[uid]?.count ?? 0
         if own > 0, own >= capacity / queues.count { return uid }

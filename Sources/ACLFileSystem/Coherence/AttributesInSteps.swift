@@ -15,11 +15,10 @@ extension KernelView {
     /// a change after the decision knows of the timeout.
     /// - Parameters:
     ///   - timeout: of the answer, in seconds.
-    ///   - isForEverybody: every caller may see the attributes.
-    func prepareAnswer(_ object: ObjectState, of node: Node, timeout: Double, isForEverybody: Bool) {
-        if isStickyDirectory(object) || !isForEverybody && knowsAllChanges && node.attributeTimeout.isRunning(at: SystemTime.monotonic()) {
-            cache.invalidateAttributes(of: node.id)
-        }
+    ///   - isForEveryCaller: every caller may see the attributes.
+    func prepareAnswer(_ object: ObjectState, of node: Node, timeout: Double, isForEveryCaller: Bool) {
+        let oldTimeoutApplies = !isForEveryCaller && knowsAllChanges && node.attributeTimeout.isRunning(at: SystemTime.monotonic())
+        if oldTimeoutApplies || isStickyDirectory(object) { cache.invalidateAttributes(of: node.id) }
         if timeout > 0 { node.attributeTimeout.extend(seconds: timeout, at: SystemTime.monotonic()) }
     }
 

@@ -87,9 +87,9 @@ extension KernelView {
 
     /// Whether the rights were universal before a change and are not after it.
     private func isNoLongerUniversal(_ rights: Rights, _ before: ObjectState, _ after: ObjectFacts?) -> Bool {
-        guard judge.everybodyHolds(rights, on: before) else { return false }
+        guard judge.everyCallerHolds(rights, on: before) else { return false }
         guard let after else { return true }
-        return !judge.everybodyHolds(rights, on: after, before.location)
+        return !judge.everyCallerHolds(rights, on: after, before.location)
     }
 
     /// Invalidates what a rename makes untrue (R2). The kernel moves the entry to the new name, with the timeout that it has.
@@ -101,7 +101,7 @@ extension KernelView {
         if object.location.zone != destination.location.below(name).zone, object.facts.kind == .directory {
             invalidateView()
         }
-        if judge.everybodyHolds(.search, on: destination) {
+        if judge.everyCallerHolds(.search, on: destination) {
             cache.move(loader.nodes.node(of: object.object)?.id, from: old, to: name, below: new)
         } else {
             cache.invalidateEntries(below: old)

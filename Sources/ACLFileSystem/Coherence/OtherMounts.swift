@@ -79,10 +79,10 @@ extension KernelView {
 }
 
 extension KernelView {
-    /// Waits until mounts below are known, before a bump that is not urgent: it would detach a mount that was made a moment ago
-    /// (docs/coherence.md "The price of a bump"). Waits half a second at most.
+    /// Waits until the mount table is read and no invalidation is in flight, half a second at most. Call it before a bump that is not
+    /// urgent: the bump would detach a mount that was made a moment ago (docs/coherence.md "The price of a bump").
     /// Never call it on a thread that answers requests, nor on the clock's.
-    func awaitSettledMounts() {
+    func awaitFinishedInvalidations() {
         let end = SystemTime.monotonic() + 500_000_000
         while !cache.confirmInvalidated(), SystemTime.monotonic() < end { SystemTime.sleep(milliseconds: 1) }
     }
@@ -91,7 +91,7 @@ extension KernelView {
     /// through the other mount.
     /// - Throws: `timedout` if a caller keeps a listing from being used.
     func stopCaching() throws(Errno) {
-        awaitSettledMounts()
+        awaitFinishedInvalidations()
         share.lock.withWriteLock { cache.suspend(.severalMounts) }
         // The kernel would stamp an unused listing after the bump (R4).
         let listed = loader.nodes.all.filter { $0.unusedListings.load(ordering: .sequentiallyConsistent) > 0 }

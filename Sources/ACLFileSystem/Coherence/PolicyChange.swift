@@ -14,7 +14,7 @@ extension KernelView {
     ///   clock's thread goes on invalidating.
     func invalidateAfterChange() throws(Errno) {
         guard let view = loader.view else { return }
-        awaitSettledMounts()
+        awaitFinishedInvalidations()
         do throws(Errno) { try invalidateEverything() } catch {
             view.restoreExpiry()
             cache.wakeClock()

@@ -52,7 +52,7 @@ extension KernelView {
     private func entryTimeout(
         _ node: Node, _ status: FileStatus, named name: UnsafePointer<CChar>, below parent: ObjectState, isListed: Bool
     ) -> Double {
-        guard let directory = parent.node, cache.timeouts.entry > 0, judge.everybodyHolds(.search, on: parent),
+        guard let directory = parent.node, cache.timeouts.entry > 0, judge.everyCallerHolds(.search, on: parent),
             judge.gate.rights(behind: node.object.kind) == nil
         else {
             if node.isDirectory {
@@ -73,18 +73,18 @@ extension KernelView {
 
     /// The timeout of the answer that there is no such name, in seconds.
     func absenceTimeout(of name: UnsafePointer<CChar>, below parent: ObjectState) -> Double {
-        guard let directory = parent.node, judge.everybodyHolds(.search, on: parent) else { return 0 }
+        guard let directory = parent.node, judge.everyCallerHolds(.search, on: parent) else { return 0 }
         return cache.expose(name, nil, below: directory, at: parent.status.ctime) { ctimeTellsEveryChange(parent) }
     }
 
     /// Whether every later change of a directory moves its ctime, and the facts that were judged belong to the present one. On a
     /// confined mount the zones decide as well, and no ctime tells of them.
     private func ctimeTellsEveryChange(_ directory: ObjectState) -> Bool {
-        loader.view == nil && Self.isSettled(directory.status.ctime) && loader.tree.isCurrent(directory.object, directory.status)
+        loader.view == nil && Self.isChangeComplete(at: directory.status.ctime) && loader.tree.isCurrent(directory.object, directory.status)
     }
 
     /// Whether the last change is complete: a file system moves the ctime first, and may wait for its journal before the name changes.
-    private static func isSettled(_ ctime: Timespec) -> Bool {
+    private static func isChangeComplete(at ctime: Timespec) -> Bool {
         let longestChange: Int64 = 10
         return ctime.nsec != 0 && SystemTime.now().sec - ctime.sec > longestChange
     }
@@ -109,7 +109,7 @@ extension KernelView {
 
     /// The attributes that answer a SETATTR.
     func attributesAfterChange(of object: ObjectState) -> AttributeAnswer {
-        let timeout = everybodyReads(object) && kernelLearnsChanges(of: object) ? cache.timeoutOfChangedAttributes : 0
+        let timeout = everyCallerMayRead(object) && kernelLearnsChanges(of: object) ? cache.timeoutOfChangedAttributes : 0
         // The kernel takes these with their timeout, even if attributes were invalidated meanwhile.
         object.node?.attributeTimeout.replace(seconds: timeout, at: SystemTime.monotonic())
         return AttributeAnswer(attributes: attributes(of: object), validFor: timeout)
@@ -124,23 +124,23 @@ extension KernelView {
     /// Chooses the timeout of attributes in an answer and prepares the kernel for it.
     /// - Returns: seconds.
     private func prepareCacheable(_ object: ObjectState, of node: Node) -> Double {
-        let isForEverybody = everybodyReads(object)
-        let timeout = isForEverybody && kernelLearnsChanges(of: object) ? cache.timeouts.attributes : 0
-        prepareAnswer(object, of: node, timeout: timeout, isForEverybody: isForEverybody)
+        let isForEveryCaller = everyCallerMayRead(object)
+        let timeout = isForEveryCaller && kernelLearnsChanges(of: object) ? cache.timeouts.attributes : 0
+        prepareAnswer(object, of: node, timeout: timeout, isForEveryCaller: isForEveryCaller)
         return timeout
     }
 
     /// Prepares the kernel for an answer with a timeout of 0.
     /// - Returns: that timeout.
     @discardableResult private func prepareUncacheable(_ object: ObjectState, of node: Node) -> Double {
-        prepareAnswer(object, of: node, timeout: 0, isForEverybody: everybodyReads(object))
+        prepareAnswer(object, of: node, timeout: 0, isForEveryCaller: everyCallerMayRead(object))
         return 0
     }
 
     /// Whether look-ups of the object by different names may race: no lock orders them, so its entries get uncacheable attributes (R12).
     private func hasSeveralNames(_ object: ObjectState) -> Bool { object.facts.kind != .directory && object.status.nlink > 1 }
 
-    private func everybodyReads(_ object: ObjectState) -> Bool { judge.everybodyHolds([.readAttributes, .readSecurity], on: object) }
+    private func everyCallerMayRead(_ object: ObjectState) -> Bool { judge.everyCallerHolds([.readAttributes, .readSecurity], on: object) }
 
     /// Whether the kernel learns of every change of the attributes.
     private func kernelLearnsChanges(of object: ObjectState) -> Bool {

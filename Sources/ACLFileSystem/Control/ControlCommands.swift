@@ -15,25 +15,26 @@ extension ControlServer {
         guard peer.userNamespace != .another || request.command == .version else {
             throw ControlFailure(
                 .perm,
-                "asked from another user namespace, such as that of aclfs sandbox run or of a container, a daemon tells "
-                    + "its version and nothing else")
+                "the client is in another user namespace, such as that of aclfs sandbox run or of a container: it gets an answer "
+                    + "to version only")
         }
         switch request.command {
         case .version: return VersionAnswer(program: facts.version)
         case .status:
-            try requireMaster(peer)
+            try requirePrivileged(peer)
             return status()
         case .explain: return try explain(try read(request, ExplainMessage.init(reading:)), peer)
         case .effective: return try effective(try read(request, EffectiveMessage.init(reading:)), peer)
         case .last: return try last(try read(request, LastMessage.init(reading:)), peer)
         case .remount:
-            try requireMaster(peer)
+            try requirePrivileged(peer)
             return try remount(try read(request, RemountMessage.init(reading:)))
         case .grantAdd, .grantRemove, .grantList:
-            try requireMaster(peer)
+            try requirePrivileged(peer)
             return try grants(request, peer)
-        // A view only removes rights, so every user may ask for one. Other messages to the daemon are its owner's.
+        // A view only removes rights, so every user may ask for one.
         case .places, .shows, .view: return try askDaemon(request, descriptors, peer, &handed)
+        // Only the user who mounted may make this daemon serve further mounts.
         case .serves, .serve:
             guard peer.uid == owner else { throw Self.unknownCommand }
             return try askDaemon(request, descriptors, peer, &handed)
@@ -43,7 +44,7 @@ extension ControlServer {
 
     private static let unknownCommand = ControlFailure(.inval, "unknown command")
 
-    /// Called once it is known that the client may ask.
+    /// Reads the members of a message. Call it after the check that the client may send the command.
     func read<Message>(
         _ request: ReceivedRequest, _ message: (ReceivedRequest) throws(RequestProblem) -> Message
     ) throws(ControlFailure) -> Message {
@@ -64,10 +65,11 @@ extension ControlServer {
         }
     }
 
-    func isMaster(_ peer: ControlSocket.Peer) -> Bool { peer.uid == 0 || peer.uid == owner }
+    /// Whether the client is root or the user who mounted (docs/control.md).
+    func isPrivileged(_ peer: ControlSocket.Peer) -> Bool { peer.uid == 0 || peer.uid == owner }
 
-    private func requireMaster(_ peer: ControlSocket.Peer) throws(ControlFailure) {
-        guard isMaster(peer) else { throw ControlFailure(.perm, "only root and whoever mounted may ask this") }
+    private func requirePrivileged(_ peer: ControlSocket.Peer) throws(ControlFailure) {
+        guard isPrivileged(peer) else { throw ControlFailure(.perm, "only root and the user who mounted may ask this") }
     }
 
     // MARK: The subject
@@ -88,8 +90,9 @@ extension ControlServer {
             case .system(let error): throw ControlFailure(error, "the account databases do not answer: \(error.text)")
             }
         }
-        // The process' own groups: with those of the account, a client could learn what members of a group may do.
-        if !isMaster(peer), known.uid == peer.uid { return .peer(credential(peer)) }
+        // The groups of the client's process count. With those of its account, a client could learn what members of a group may do that
+        // its process does not belong to.
+        if !isPrivileged(peer), known.uid == peer.uid { return .peer(credential(peer)) }
         return .other(known)
     }
 
@@ -98,36 +101,36 @@ extension ControlServer {
         return RequestCredential(uid: peer.uid, gid: peer.gid, tid: peer.pid, cache: fileSystem.judge.groups)
     }
 
-    /// Requires that the client could read the permissions itself, for a question about another subject. The refusal does not reveal
+    /// Requires, for a question about another subject, that the client may read the permissions of the object. The error does not reveal
     /// whether the object exists.
-    private func requireSight(
-        _ asked: ExplainRequest, _ subject: Subject, _ peer: ControlSocket.Peer
+    private func requireReadablePermissions(
+        _ asked: ExplainQuestion, _ subject: Subject, _ peer: ControlSocket.Peer
     ) throws(ControlFailure) {
-        if isMaster(peer) { return }
+        if isPrivileged(peer) { return }
         guard case .other = subject else { return }
         guard fileSystem.explainer.mayInspect(asked, credential: credential(peer)) else { throw ControlFailure(.noent) }
     }
 
-    /// The answer if the sandbox closes the path to every caller: a client may read it for any subject, because it says nothing about one.
-    private func closedToAll(_ asked: ExplainRequest, _ subject: Subject, _ peer: ControlSocket.Peer) -> Explanation? {
-        guard !isMaster(peer), case .other = subject else { return nil }
+    /// The answer if the sandbox closes the path to every caller. Any client may read it, because it says nothing about the subject.
+    private func closedToAll(_ asked: ExplainQuestion, _ subject: Subject, _ peer: ControlSocket.Peer) -> Explanation? {
+        guard !isPrivileged(peer), case .other = subject else { return nil }
         return fileSystem.explainer.closedBySandbox(asked, credential: credential(peer))
     }
 
     // MARK: The commands
 
     private func explain(_ message: ExplainMessage, _ peer: ControlSocket.Peer) throws(ControlFailure) -> ExplainAnswer {
-        let asked = ExplainRequest(message.called.operation, path: message.path, secondPath: message.secondPath)
+        let asked = ExplainQuestion(message.called.operation, path: message.path, secondPath: message.secondPath)
         let subject = try subject(message.subject, peer)
         if let closed = closedToAll(asked, subject, peer) { return ExplainAnswer(closed) }
-        try requireSight(asked, subject, peer)
+        try requireReadablePermissions(asked, subject, peer)
         var explanation: Explanation
         switch subject {
         case .peer(let credential): explanation = try fileSystem.explainer.explain(asked, credential: credential)
         case .other(let credential): explanation = try fileSystem.explainer.explain(asked, credential: credential)
         }
         // A client that may not read the permissions learns only the entry that decided.
-        if !isMaster(peer), !fileSystem.explainer.mayInspect(asked, credential: credential(peer)) { explanation.considered = [] }
+        if !isPrivileged(peer), !fileSystem.explainer.mayInspect(asked, credential: credential(peer)) { explanation.considered = [] }
         if message.isBrief {
             explanation.steps = explanation.steps.suffix(1)
             explanation.considered = []
@@ -138,9 +141,9 @@ extension ControlServer {
     private func effective(_ message: EffectiveMessage, _ peer: ControlSocket.Peer) throws(ControlFailure) -> EffectiveAnswer {
         let path = message.path
         let subject = try subject(message.subject, peer)
-        let asked = ExplainRequest(.right(.delete), path: path)
+        let asked = ExplainQuestion(.right(.delete), path: path)
         if let closed = closedToAll(asked, subject, peer) { return EffectiveAnswer([closed]) }
-        try requireSight(asked, subject, peer)
+        try requireReadablePermissions(asked, subject, peer)
         let answers: [Explanation]
         switch subject {
         case .peer(let credential): answers = try fileSystem.explainer.effective(path, credential: credential)
@@ -155,41 +158,41 @@ extension ControlServer {
             })
     }
 
-    /// Nanoseconds of processor time for an answer to an ordinary user; the denial that exceeds it is the last.
-    private static let longestLook: Int64 = 20_000_000
+    /// Nanoseconds of processor time for an answer to an ordinary user. The denial that exceeds them is the last of the answer.
+    private static let longestSearch: Int64 = 20_000_000
 
     private func last(_ message: LastMessage, _ peer: ControlSocket.Peer) throws(ControlFailure) -> LastAnswer {
         var end = message.before.map { UInt64(clamping: $0) } ?? .max
-        let credential = isMaster(peer) ? nil : credential(peer)
+        let credential = isPrivileged(peer) ? nil : credential(peer)
         if credential != nil, end != .max { end = DenialNumber.decrypted(end) }
-        var answer: [ToldDenial] = []
+        var answer: [DenialForm] = []
         // The answer must fit into one message, and paths may be long.
         var room = JSONText.maximumSize - 1024
-        // Each location that an ordinary user may learn costs walks. The client asks for the rest with its next message.
+        // For an ordinary user, each location is checked by walks through the tree. The client asks for the rest in its next message.
         let start = SystemTime.threadProcessor()
         for denial in fileSystem.judge.denials.last(
-            Int(clamping: message.count), of: isMaster(peer) ? nil : peer.uid, before: end
+            Int(clamping: message.count), of: isPrivileged(peer) ? nil : peer.uid, before: end
         ).prefix(300) {
             let number = credential == nil ? denial.sequence : DenialNumber.encrypted(denial.sequence)
-            let shown = told(denial, number, fileSystem.explainer.location(of: denial, visibleTo: credential))
-            room -= JSONText.write(shown.json).count + 1
+            let form = form(of: denial, number, at: fileSystem.explainer.location(of: denial, visibleTo: credential))
+            room -= JSONText.write(form.json).count + 1
             if room < 0 { break }
-            answer.append(shown)
-            if credential != nil, SystemTime.threadProcessor() - start > Self.longestLook { break }
+            answer.append(form)
+            if credential != nil, SystemTime.threadProcessor() - start > Self.longestSearch { break }
         }
         return LastAnswer(answer)
     }
 
-    private func told(_ denial: Denial, _ number: UInt64, _ location: DenialLocation) -> ToldDenial {
-        let place: ToldDenial.Place =
+    private func form(of denial: Denial, _ number: UInt64, at location: DenialLocation) -> DenialForm {
+        let present: DenialForm.Location =
             switch location {
             case .path(let names): .path(names)
             case .gone: .gone
             case .unknown: .unknown
             }
-        return ToldDenial(
+        return DenialForm(
             number: number, time: denial.time, uid: denial.uid, operation: denial.operation, inode: denial.inode,
-            errno: denial.errno, stage: denial.stage, rule: denial.rule, place: place)
+            errno: denial.errno, stage: denial.stage, rule: denial.rule, location: present)
     }
 
     private func status() -> StatusAnswer {

@@ -14,7 +14,7 @@ public enum GrantOrder: Sendable {
 }
 
 extension ControlServer {
-    /// `grant-add`, `grant-remove`, `grant-list`. The daemon keeps the grants of all its mounts; this resolves the path.
+    /// Answers `grant-add`, `grant-remove` and `grant-list`. This resolves the path; the daemon keeps the grants of all its mounts.
     func grants(_ request: ReceivedRequest, _ peer: ControlSocket.Peer) throws(ControlFailure) -> any ControlAnswer {
         try requireOutside(peer)
         let order: GrantOrder
@@ -46,21 +46,22 @@ extension ControlServer {
     /// Requires a client that is not confined. Processes of a view do not reach this socket; if one did, it would be in a user namespace of
     /// its own. Other commands accept an unknown namespace; this one does not.
     private func requireOutside(_ peer: ControlSocket.Peer) throws(ControlFailure) {
-        // Root is root of the daemon's namespace; an ordinary user's daemon may not inspect root's processes.
+        // uid 0 is root in the daemon's namespace. An ordinary user's daemon may not inspect the namespaces of root's processes.
         if peer.uid == 0, geteuid() != 0 { return }
         guard peer.userNamespace == .same else {
-            throw ControlFailure(.perm, "whether the caller runs in a sandbox cannot be told, so nothing can be granted")
+            throw ControlFailure(
+                .perm, "the daemon cannot determine whether the caller runs in a sandbox, and so answers no request about grants")
         }
     }
 
-    /// Resolves a path on an unconfined mount: a view need not show what is granted to it.
+    /// Whether a path leads to a directory. It is resolved on the unconfined mount, because a view need not show what is granted to it.
     private func isDirectory(_ path: [[UInt8]]) throws(ControlFailure) -> Bool {
         let status: FileStatus
         do throws(Errno) { status = try fileSystem.loader.tree.object(at: path).status } catch {
-            if error == .loop { throw ControlFailure(error, "a symbolic link is on the way; name the place that it leads to") }
+            if error == .loop { throw ControlFailure(error, "a symbolic link is on the path; give the path that it leads to") }
             throw ControlFailure(error)
         }
-        if status.isSymlink { throw ControlFailure(.inval, "a symbolic link; name what it leads to") }
+        if status.isSymlink { throw ControlFailure(.inval, "a symbolic link; give the path that it leads to") }
         guard status.isDirectory || status.isRegular else {
             throw ControlFailure(.inval, "neither a file nor a directory: only these can be granted")
         }

@@ -69,12 +69,12 @@ struct ControlQuota {
     }
 }
 
-/// The users' quotas, and the threads that wait for one.
+/// The quotas of all users. A thread waits here until its client's user may have an answer.
 final class ControlTurns: Sendable {
-    /// A client that waits longer is refused.
-    private static let patience: UInt64 = 20_000_000_000
+    /// Nanoseconds after which a waiting client is refused.
+    private static let timeout: UInt64 = 20_000_000_000
     private struct State {
-        var allowance = ControlQuota()
+        var quota = ControlQuota()
         var hasStopped = false
     }
     private enum Step {
@@ -89,15 +89,15 @@ final class ControlTurns: Sendable {
     /// Waits until an answer to this user may begin.
     /// - Returns: false at the deadline.
     fileprivate func begin(_ uid: UInt32) -> Bool {
-        let deadline = SystemTime.monotonic() + Self.patience
+        let deadline = SystemTime.monotonic() + Self.timeout
         var end = deadline
         while true {
             let step: Step? = state.wait(until: end) { state in
                 let now = SystemTime.monotonic()
                 if state.hasStopped || now >= deadline { return .refused }
-                if state.allowance.begin(uid, at: now) { return .begun }
+                if state.quota.begin(uid, at: now) { return .begun }
                 // The end of another answer may change the time.
-                guard let ready = state.allowance.readyTime(of: uid), ready != end else { return nil }
+                guard let ready = state.quota.readyTime(of: uid), ready != end else { return nil }
                 return .waiting(until: ready)
             }
             switch step {
@@ -109,14 +109,14 @@ final class ControlTurns: Sendable {
         }
     }
 
-    fileprivate func end(_ uid: UInt32) { state.withLock { $0.allowance.end(uid) } }
+    fileprivate func end(_ uid: UInt32) { state.withLock { $0.quota.end(uid) } }
 
     fileprivate func charge(_ uid: UInt32, _ nanoseconds: Int64) {
-        state.withLock { $0.allowance.charge(uid, nanoseconds, at: SystemTime.monotonic()) }
+        state.withLock { $0.quota.charge(uid, nanoseconds, at: SystemTime.monotonic()) }
     }
 }
 
-/// Charges the thread of one client to its user's quota. Root and the user that mounted have none.
+/// Charges the processor time of one client's thread to the quota of its user. Privileged users have no quota.
 struct ControlMeter {
     private let turns: ControlTurns?
     private let uid: UInt32
@@ -132,7 +132,7 @@ struct ControlMeter {
         return hasBegun
     }
 
-    /// Lets another answer to the user begin. What follows is charged by the next call.
+    /// Charges the processor time since the last call, and lets another answer to the user begin.
     mutating func end() {
         guard let turns else { return }
         let spent = SystemTime.threadProcessor()

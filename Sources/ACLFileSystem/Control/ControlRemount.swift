@@ -9,8 +9,8 @@ extension FileSystem {
 }
 
 extension ControlServer {
-    /// Changes the options that decisions read anew each time. Other options must be given as they are, or left out. With `check` nothing
-    /// changes: the kernel's part of a remount follows the check.
+    /// Changes the options that each decision reads anew. Every other option must have its present value or be left out. With `check`
+    /// nothing changes: the command checks first, because it also changes the kernel's flags.
     func remount(_ message: RemountMessage) throws(ControlFailure) -> RemountAnswer {
         let before = fileSystem.volume
         let words: [String]
@@ -34,22 +34,22 @@ extension ControlServer {
         guard new.securelevel >= before.securelevel else {
             throw ControlFailure(.perm, "securelevel may only rise while mounted; it is \(before.securelevel)")
         }
-        var isHeld = false
+        var isBusy = false
         let becomesReadOnly = new.isReadOnly && !before.isReadOnly
         if message.isCheck {
-            isHeld = becomesReadOnly && fileSystem.isWrittenThroughViews
+            isBusy = becomesReadOnly && fileSystem.isWrittenThroughViews
         } else {
             fileSystem.changeVolume { volume in
-                // The kernel checks the mount itself for files open for writing; it does not know the mount's views.
-                isHeld = becomesReadOnly && fileSystem.isWrittenThroughViews
-                if isHeld { return }
+                // The kernel checks the mount itself for files open for writing, but not the views of the mount.
+                isBusy = becomesReadOnly && fileSystem.isWrittenThroughViews
+                if isBusy { return }
                 volume.isReadOnly = new.isReadOnly
                 volume.forbidsExecution = new.forbidsExecution
                 // Another remount may have raised the option meanwhile.
                 volume.securelevel = max(volume.securelevel, new.securelevel)
             }
         }
-        if isHeld {
+        if isBusy {
             throw ControlFailure(.busy, "a program in aclfs sandbox run has a file of this mount open for writing")
         }
         return RemountAnswer(wasReadOnly: before.isReadOnly)

@@ -34,6 +34,7 @@ public final class ControlServer: Sendable {
             /// With descriptors that are sent along.
             case handed(any ControlAnswer, [SharedDescriptor])
             case failed(Errno, String)
+            /// The daemon does not know the command, or keeps no grants.
             case notMine
         }
 
@@ -48,11 +49,11 @@ public final class ControlServer: Sendable {
 
     static let clientsOfOneUser = 8
     static let clients = 64
-    private static let passing: [Errno] = [.mfile, .nfile, .nomem, .again]
+    private static let temporaryErrors: [Errno] = [.mfile, .nfile, .nomem, .again]
 
     let fileSystem: FileSystem
     let facts: MountFacts
-    /// The uid that mounted. It may ask everything, as root may.
+    /// The uid of the user who mounted.
     let owner: UInt32
     private let path: String
     /// Identifies the socket's name, which a later mount may replace. The descriptor keeps the inode number from being reused.
@@ -83,7 +84,7 @@ public final class ControlServer: Sendable {
                 let client: ControlSocket
                 do throws(Errno) { client = try socket.accept() } catch {
                     // A lack of descriptors or memory is temporary; a socket that was shut down is not.
-                    guard Self.passing.contains(error) else { return }
+                    guard Self.temporaryErrors.contains(error) else { return }
                     SystemTime.sleep(milliseconds: 100)
                     continue
                 }
@@ -95,7 +96,7 @@ public final class ControlServer: Sendable {
     /// Removes the socket's name. Answers in progress are completed.
     public func stop() {
         if let there = try? Syscall.statxAt(Syscall.workingDirectory, path),
-            let ours = try? Syscall.statx(name.rawValue), (there.device, there.inode) == (ours.device, ours.inode)
+            let bound = try? Syscall.statx(name.rawValue), (there.device, there.inode) == (bound.device, bound.inode)
         {
             try? Syscall.unlinkat(Syscall.workingDirectory, path)
         }
@@ -107,7 +108,7 @@ public final class ControlServer: Sendable {
         guard let peer = try? client.peer(), (try? client.setTimeout(milliseconds: 1000)) != nil else { return }
         let isAdmitted = clientCounts.withLock { counts in
             let total = counts.values.reduce(0, +)
-            // Root gets a connection however many clients there are.
+            // Root is admitted beyond the limit for all users.
             guard counts[peer.uid, default: 0] < Self.clientsOfOneUser, total < Self.clients || peer.uid == 0 else {
                 return false
             }
@@ -115,9 +116,9 @@ public final class ControlServer: Sendable {
             return true
         }
         guard isAdmitted else {
-            try? client.send(ControlReply.failure(.again, "too many clients of this user; try again").message())
-            // A bound for a user that connects again and again.
-            if !isMaster(peer) { SystemTime.sleep(milliseconds: 1) }
+            try? client.send(ControlReply.failure(.again, "too many clients of this user, or of all users; try again").message())
+            // Slows down a user that connects again and again.
+            if !isPrivileged(peer) { SystemTime.sleep(milliseconds: 1) }
             return
         }
         do {
@@ -138,12 +139,12 @@ public final class ControlServer: Sendable {
     /// Answers one message after the other, until the client closes the connection or is silent for a second.
     private func converse(_ client: ControlSocket, _ peer: ControlSocket.Peer) {
         var peer = peer
-        var meter = ControlMeter(isMaster(peer) ? nil : turns, uid: peer.uid)
+        var meter = ControlMeter(isPrivileged(peer) ? nil : turns, uid: peer.uid)
         guard meter.begin() else { return refuse(client) }
-        // As root: the daemon's threads may have credentials that may inspect no process.
+        // As root, because this thread may have an identity that may inspect no process.
         peer.userNamespace = (try? FileSystemUser.asRoot { () throws(Errno) in client.peerUserNamespace }) ?? .another
         // Descriptors of other users are not received: closing one may wait without end for the server of its file.
-        let mayHand = isMaster(peer) && peer.userNamespace != .another
+        let mayHand = isPrivileged(peer) && peer.userNamespace != .another
         if mayHand { client.takeDescriptors() }
         meter.end()
         while true {
@@ -163,7 +164,7 @@ public final class ControlServer: Sendable {
                 }
             } catch {
                 guard error == ControlSocket.tooLong else { return }
-                answer = .failure(error, "a message may have \(JSONText.maximumSize) bytes")
+                answer = .failure(error, "a message may have at most \(JSONText.maximumSize) bytes")
             }
             var bytes = answer.message()
             if bytes.count > JSONText.maximumSize {
@@ -181,7 +182,7 @@ public final class ControlServer: Sendable {
 
     private func refuse(_ client: ControlSocket) {
         try? client.send(
-            ControlReply.failure(.again, "this user asks for more than the daemon answers to one user; ask less often, and try again")
+            ControlReply.failure(.again, "the answers to this user have used up its quota of processor time; ask less often, and try again")
                 .message())
     }
 
@@ -195,7 +196,7 @@ public final class ControlServer: Sendable {
             return .failure(failure.errno, failure.text)
         }
         switch request.command {
-        // These may wait for other processes; meanwhile the user's next question is answered.
+        // These may wait for other processes, so another answer to the user may begin meanwhile.
         case .places, .shows, .view: meter.end()
         default: break
         }

@@ -49,13 +49,15 @@ extension CreationNotes {
     private static func notesDirectory(_ path: String) throws(Errno) -> SharedDescriptor {
         do throws(Errno) { try Syscall.mkdirat(Syscall.workingDirectory, path, mode: 0o700) } catch { if error != .exist { throw error } }
         let directory = SharedDescriptor(try Syscall.open(path, OpenFlag.readOnly | OpenFlag.directory | OpenFlag.noFollow))
-        guard isOurs(try Syscall.statx(directory.rawValue)), types.contains(try Syscall.fileSystemType(directory.rawValue)) else {
-            throw .perm
-        }
+        guard isWritableOnlyByDaemonUser(try Syscall.statx(directory.rawValue)),
+            types.contains(try Syscall.fileSystemType(directory.rawValue))
+        else { throw .perm }
         return directory
     }
 
-    private static func isOurs(_ status: FileStatus) -> Bool { status.uid == FileSystemUser.owner && status.mode & 0o022 == 0 }
+    private static func isWritableOnlyByDaemonUser(_ status: FileStatus) -> Bool {
+        status.uid == FileSystemUser.owner && status.mode & 0o022 == 0
+    }
 
     private static func make(in directory: SharedDescriptor, _ identity: TreeIdentity) throws(Errno) -> CreationNotes {
         let name = prefix + String(UInt64.random(in: .min ... .max), radix: 16)
@@ -96,7 +98,7 @@ extension CreationNotes {
         }
         let file = SharedDescriptor(opened)
         let status = try Syscall.statx(file.rawValue)
-        guard status.isRegular, status.nlink == 1, isOurs(status) else { return }
+        guard status.isRegular, status.nlink == 1, isWritableOnlyByDaemonUser(status) else { return }
         // Files are made with the directory locked, so an incomplete one is damaged.
         func content() throws(Errno) -> [UInt8] {
             guard status.size == UInt64(size) else { return [] }

@@ -103,8 +103,8 @@ final class BackingIDs: Sendable {
 
     private func close(_ id: Int32) {
         // At most once: the kernel may use the number for another file afterwards.
-        let (isOurs, notifier) = state.withLock { ($0.open.remove(id) != nil, $0.notifier) }
-        guard isOurs else { return }
+        let (wasOpen, notifier) = state.withLock { ($0.open.remove(id) != nil, $0.notifier) }
+        guard wasOpen else { return }
         closed.add(1, ordering: .relaxed)
         notifier?.closeBacking(id)
     }

@@ -21,7 +21,7 @@ extension BackingTree {
     func location(of denial: Denial) -> DenialLocation {
         guard let denied = denial.denied, let object = denied.object else { return .unknown }
         do throws(Errno) {
-            // This must not keep the blocks of a removed file.
+            // A descriptor in the cache would keep the blocks of a removed file.
             defer { forgetDescriptorIfRemoved(object) }
             let descriptor = try descriptor(of: object)
             let status = try Syscall.statx(descriptor.rawValue, flags: AtFlag.dontSync)
@@ -52,7 +52,7 @@ extension Explainer {
         // Each name costs a walk, so deep paths are refused, as `explain` refuses them.
         guard path.count <= ControlPath.mostNames, mayReach(path, credential: credential) else { return false }
         return path.indices.allSatisfy { depth in
-            let list = ExplainRequest(.right(.list), path: Array(path.prefix(depth)))
+            let list = ExplainQuestion(.right(.list), path: Array(path.prefix(depth)))
             guard let answer = try? explain(list, credential: credential) else { return false }
             return answer.isAllowed
         }

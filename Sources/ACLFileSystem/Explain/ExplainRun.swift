@@ -3,8 +3,8 @@ import Authorization
 import BackingStore
 import LinuxSystem
 
-/// One question: the walk to the object, the decision, and what was recorded. It runs under the metadata lock; names of accounts are looked
-/// up afterwards.
+/// The work on one question: the walk to the object, the decision, and the record of both. It runs under the metadata lock; names of
+/// accounts are looked up afterwards.
 struct ExplainRun<C: Credential> {
     struct RawStep {
         var place: Explanation.Place
@@ -31,7 +31,7 @@ struct ExplainRun<C: Credential> {
     private var considered: [RawEntry] = []
     private var notes: [String] = []
     private var denial: String?
-    /// A directory on the path may not be searched, or not for the next name.
+    /// Whether the subject may not search a directory of the path, or not for the next name.
     private(set) var isPathClosed = false
     var isClosedBySandbox: Bool {
         if isPathClosed, case .sandbox? = steps.last?.decision.stage { true } else { false }
@@ -43,57 +43,57 @@ struct ExplainRun<C: Credential> {
         (self.explainer, self.credential, volume) = (explainer, credential, explainer.judge.volume)
     }
 
-    mutating func judge(_ request: ExplainRequest) throws(Errno) {
-        let call = request.asked.call
-        if call?.takesSecondPath == true, call == .rename, request.secondPath == nil {
-            failure = "rename asks for two paths"
+    mutating func judge(_ question: ExplainQuestion) throws(Errno) {
+        let call = question.asked.call
+        if call?.takesSecondPath == true, call == .rename, question.secondPath == nil {
+            failure = "rename needs two paths, the old one and the new one"
             throw .inval
         }
-        if request.path.isEmpty {
+        if question.path.isEmpty {
             if call?.creates == true || call == .rename {
-                failure = "the top of a mount can be neither made nor renamed"
+                failure = "the root of a mount can be neither created nor renamed"
                 throw .busy
             }
-            return try judgeObject(request, top(), parent: nil)
+            return try judgeObject(question, top(), parent: nil)
         }
-        guard let parent = try walkToParent(of: request.path, second: false) else { return }
-        if let call, call.creates { return try judgeCreation(call, request, parent) }
-        let object = try resolve(request.path.last ?? [], in: parent)
-        if askGate(object, at: Explanation.Place(depth: request.path.count)) { return }
-        try judgeObject(request, object, parent: parent)
+        guard let parent = try walkToParent(of: question.path, second: false) else { return }
+        if let call, call.creates { return try judgeCreation(call, question, parent) }
+        let object = try resolve(question.path.last ?? [], in: parent)
+        if askGate(object, at: Explanation.Place(depth: question.path.count)) { return }
+        try judgeObject(question, object, parent: parent)
     }
 
     private mutating func judgeCreation(
-        _ call: OperationWord, _ request: ExplainRequest, _ parent: ObjectState
+        _ call: OperationWord, _ question: ExplainQuestion, _ parent: ObjectState
     ) throws(Errno) {
-        if try childIfThere(request.path.last ?? [], in: parent) != nil {
+        if try childIfThere(question.path.last ?? [], in: parent) != nil {
             notes.append("the name exists already; judged as if it did not")
         }
         let creation = CreationRequest(
             kind: call == .mkdir ? .directory : .file, mode: FileMode(rawValue: call == .mkdir ? 0o777 : 0o666), umask: 0o022)
-        let operands = try (request.path.last ?? []).withCName { (name) throws(Errno) in
+        let operands = try (question.path.last ?? []).withCName { (name) throws(Errno) in
             Operands(creating: creation.kind, name, in: parent)
         }
-        ask(.create(creation), operands, [.parent: Explanation.Place(depth: request.path.count - 1)], word: call.rawValue)
+        ask(.create(creation), operands, [.parent: Explanation.Place(depth: question.path.count - 1)], word: call.rawValue)
     }
 
     private mutating func judgeObject(
-        _ request: ExplainRequest, _ object: ObjectState, parent: ObjectState?
+        _ question: ExplainQuestion, _ object: ObjectState, parent: ObjectState?
     ) throws(Errno) {
-        let depth = request.path.count
+        let depth = question.path.count
         var places: [ObjectRole: Explanation.Place] = [.object: Explanation.Place(depth: depth)]
-        if object.facts.kind == .symlink { notes.append("a symbolic link: it is judged itself, not what it leads to") }
+        if object.facts.kind == .symlink { notes.append("the object is a symbolic link: the link itself is judged, not what it leads to") }
         var operands = Operands(object: object)
-        if request.asked.asksDirectory, let parent {
+        if question.asked.asksDirectory, let parent {
             operands = Operands(removing: object, from: parent)
             places[.parent] = Explanation.Place(depth: depth - 1)
         }
         let operation: Operation
-        switch request.asked {
+        switch question.asked {
         case .right(let right): operation = .rights(right)
         case .call(let call):
             if call.takesSecondPath {
-                guard let new = try resolveNewName(request, parent, &places) else { return }
+                guard let new = try resolveNewName(question, parent, &places) else { return }
                 if let directory = new.directory {
                     operands = try new.name.withCName { (name) throws(Errno) in
                         guard call == .rename, let parent else { return Operands(linking: object, as: name, in: directory) }
@@ -105,7 +105,7 @@ struct ExplainRun<C: Credential> {
             }
             operation = self.operation(call, on: object.facts)
         }
-        let word = request.asked.call?.rawValue
+        let word = question.asked.call?.rawValue
         ask(operation, operands, places, word: word ?? "")
     }
 
@@ -121,18 +121,18 @@ struct ExplainRun<C: Credential> {
     /// Resolves the directory of the new name, and the object that has it already.
     /// - Returns: nil if the search on the path is denied.
     private mutating func resolveNewName(
-        _ request: ExplainRequest, _ parent: ObjectState?, _ places: inout [ObjectRole: Explanation.Place]
+        _ question: ExplainQuestion, _ parent: ObjectState?, _ places: inout [ObjectRole: Explanation.Place]
     ) throws(Errno) -> NewName? {
-        guard let second = request.secondPath, let name = second.last else {
-            places[.targetParent] = Explanation.Place(depth: max(request.path.count - 1, 0))
-            return NewName(directory: parent, name: request.path.last ?? [])
+        guard let second = question.secondPath, let name = second.last else {
+            places[.targetParent] = Explanation.Place(depth: max(question.path.count - 1, 0))
+            return NewName(directory: parent, name: question.path.last ?? [])
         }
-        guard let destination = try walkToParent(of: second, second: true, after: request.path) else { return nil }
+        guard let destination = try walkToParent(of: second, second: true, after: question.path) else { return nil }
         // With both names in one directory, the authorizer checks that directory once.
-        var new = NewName(directory: destination, isSame: second.dropLast() == request.path.dropLast(), name: name)
+        var new = NewName(directory: destination, isSame: second.dropLast() == question.path.dropLast(), name: name)
         places[.targetParent] = Explanation.Place(isSecondPath: true, depth: second.count - 1)
         guard let target = try childIfThere(name, in: destination) else { return new }
-        if request.asked.call == .link {
+        if question.asked.call == .link {
             notes.append("the new name exists already; judged as if it did not")
             return new
         }
@@ -163,7 +163,7 @@ struct ExplainRun<C: Credential> {
         case .readlink: .readLink
         case .truncate: .truncate
         case .utimes: .setTimes(access: .chosen, modification: .chosen)
-        // A change: setting the present list would require nothing.
+        // Another list than the present one, which would require no right.
         case .setacl: .setACL(facts.acl == nil ? ACL([]) : nil)
         case .accessRead: .access(.read)
         case .accessWrite: .access(.write)
@@ -207,8 +207,8 @@ struct ExplainRun<C: Credential> {
         for depth in path.indices {
             if current.facts.kind == .symlink {
                 failure =
-                    "'\(escapedName(path[depth - 1]))' is a symbolic link; none on the way is followed here: "
-                    + "ask about the path that it leads to"
+                    "'\(escapedName(path[depth - 1]))' is a symbolic link, which is not followed here: ask about the path that it "
+                    + "leads to"
                 throw .loop
             }
             guard current.facts.kind == .directory else { throw .notdir }
@@ -251,7 +251,7 @@ struct ExplainRun<C: Credential> {
                 rule: answer.rule))
         if let refusal = answer.decision.denial {
             denial = refusal.errno.name
-            notes.append("FIFOs, sockets and devices are found only by who may open them (mount option special=gate)")
+            notes.append("only callers that may open a FIFO, a socket or a device can find it (mount option special=gate)")
         }
         return !answer.decision.isAllowed
     }
@@ -317,7 +317,7 @@ struct ExplainRun<C: Credential> {
     /// Notes an unreadable POSIX ACL. Without the note, the group bits of the mode would seem to deny.
     private mutating func noteUnreadable(_ decision: Decision, _ facts: FactsByRole) {
         guard case .mode(.group, let role) = decision.stage, facts[role]?.posixACL?.isUnreadable ?? false else { return }
-        notes.append("the POSIX ACL of the backing object cannot be read: all but the owner are judged as if it named them without rights")
+        notes.append("the POSIX ACL of the backing object cannot be read: to all callers but the owner it grants nothing")
     }
 
     private func decidingEntry(_ decision: Decision, _ facts: FactsByRole) -> (ACE, isDirectory: Bool)? {

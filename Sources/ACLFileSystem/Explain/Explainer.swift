@@ -5,7 +5,7 @@ import Identity
 import LinuxSystem
 
 /// A question about one operation. Paths are names from the mount's root; no name means the root itself.
-public struct ExplainRequest: Sendable {
+public struct ExplainQuestion: Sendable {
     public var asked: AskedOperation
     public var path: [[UInt8]]
     public var secondPath: [[UInt8]]?
@@ -15,7 +15,7 @@ public struct ExplainRequest: Sendable {
     }
 }
 
-/// Answers what would be decided, by the functions that decide. It changes neither the node table nor the kernel's caches.
+/// Answers what would be decided, through the functions that decide. It changes neither the node table nor the kernel's caches.
 public struct Explainer: Sendable {
     let loader: ObjectLoader
     let judge: Judge
@@ -24,32 +24,32 @@ public struct Explainer: Sendable {
 
     /// Decides as the operation would, with an observer that records the reasons.
     /// - Parameters:
-    ///   - request: the operation and its paths.
+    ///   - question: the operation and its paths.
     ///   - credential: of the subject.
     /// - Returns: each step of the decision.
     /// - Throws: if a path cannot be resolved.
     public func explain(
-        _ request: ExplainRequest, credential: some Credential
+        _ question: ExplainQuestion, credential: some Credential
     ) throws(ControlFailure) -> Explanation {
-        let run = try judged(request, credential: credential)
+        let run = try judged(question, credential: credential)
         return run.explanation(names: accounts.identityNames())
     }
 
     private func judged<C: Credential>(
-        _ request: ExplainRequest, credential: C
+        _ question: ExplainQuestion, credential: C
     ) throws(ControlFailure) -> ExplainRun<C> {
         var run = ExplainRun(explainer: self, credential: credential)
         do throws(Errno) {
-            try share.lock.withReadLock { () throws(Errno) in try run.judge(request) }
+            try share.lock.withReadLock { () throws(Errno) in try run.judge(question) }
         } catch { throw ControlFailure(error, run.failure) }
         return run
     }
 
-    /// The answer if the sandbox denies the search on the path. It denies that to every caller of this mount, and reveals nothing about what
-    /// the path leads to (docs/sandbox-zones.md Z5), so any client may read the answer.
+    /// The answer if the sandbox denies the search on the path. The sandbox denies it to every caller of this mount, and the answer reveals
+    /// nothing about the object (docs/sandbox-zones.md Z5), so any client may read it.
     /// - Returns: nil if the search is allowed, or denied by another rule.
-    func closedBySandbox(_ request: ExplainRequest, credential: some Credential) -> Explanation? {
-        guard loader.view != nil, let run = try? judged(request, credential: credential), run.isClosedBySandbox else { return nil }
+    func closedBySandbox(_ question: ExplainQuestion, credential: some Credential) -> Explanation? {
+        guard loader.view != nil, let run = try? judged(question, credential: credential), run.isClosedBySandbox else { return nil }
         var explanation = run.explanation(names: accounts.identityNames())
         explanation.steps = explanation.steps.suffix(1)
         explanation.considered = []
@@ -75,8 +75,8 @@ public struct Explainer: Sendable {
     ) throws(ControlFailure) -> [Explanation] {
         var answers: [Explanation] = []
         for name in RightName.all {
-            let request = ExplainRequest(.right(name.right), path: path)
-            let run = try judged(request, credential: credential)
+            let question = ExplainQuestion(.right(name.right), path: path)
+            let run = try judged(question, credential: credential)
             answers.append(run.explanation(names: accounts.identityNames()))
             // Every right would get the same answer.
             if run.isPathClosed { break }
@@ -84,24 +84,24 @@ public struct Explainer: Sendable {
         return answers
     }
 
-    /// Whether the subject may learn what others may do here: by search on the path, then readattr and readsecurity.
+    /// Whether the subject may learn what other subjects may do here: it needs search on the path, readattr and readsecurity.
     /// - Parameters:
-    ///   - request: the question about another subject.
+    ///   - question: the question about another subject.
     ///   - credential: of the client that asks.
-    public func mayInspect(_ request: ExplainRequest, credential: some Credential) -> Bool {
-        for path in [request.path, request.secondPath].compactMap({ $0 }) {
+    public func mayInspect(_ question: ExplainQuestion, credential: some Credential) -> Bool {
+        for path in [question.path, question.secondPath].compactMap({ $0 }) {
             var paths = [path]
-            if request.asked.asksDirectory || request.asked.call?.takesSecondPath == true {
+            if question.asked.asksDirectory || question.asked.call?.takesSecondPath == true {
                 paths.append(Array(path.dropLast()))
             }
             for checked in paths {
                 do {
-                    if try !explain(ExplainRequest(.call(.stat), path: checked), credential: credential).isAllowed {
+                    if try !explain(ExplainQuestion(.call(.stat), path: checked), credential: credential).isAllowed {
                         return false
                     }
                 } catch {
                     // A name that is created or replaced need not exist: its directory is checked.
-                    let mayMiss = request.asked.call?.creates == true || request.asked.call?.takesSecondPath == true
+                    let mayMiss = question.asked.call?.creates == true || question.asked.call?.takesSecondPath == true
                     if error.errno != .noent || !mayMiss || checked.count < path.count { return false }
                 }
             }

@@ -114,7 +114,7 @@ extension Opening {
 
 extension DataPaths {
     /// For `aclfs status`: opens by data path, backing ids, and held files.
-    var status: StatusAnswer.DataPath {
+    var status: StatusAnswer.DataPathStatus {
         .init(
             opensPassthrough: judge.counters.opensPassthrough.load(ordering: .relaxed),
             opensCached: judge.counters.opensCached.load(ordering: .relaxed),

@@ -272,7 +272,7 @@ extension GapReservations {
     }
 
     /// For `aclfs status`.
-    var status: StatusAnswer.ZeroFill {
+    var status: StatusAnswer.ZeroFillStatus {
         let files = share.writableFiles
         let overBudget = files.filler.overBudget
         return .init(

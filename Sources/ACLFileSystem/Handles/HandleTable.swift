@@ -3,12 +3,12 @@ import LinuxSystem
 
 /// The handles that the kernel holds. Ids are never reused.
 final class HandleTable: Sendable {
-    private enum Entry {
+    private enum OpenObject {
         case file(OpenFile)
         case directory(OpenDirectory)
     }
     private struct State {
-        var entries: [HandleID: Entry] = [:]
+        var objects: [HandleID: OpenObject] = [:]
         var next: UInt64 = 1
     }
     private let state = Lock(State())
@@ -16,8 +16,8 @@ final class HandleTable: Sendable {
     /// Takes the entries of listings that the kernel may not have used yet, to be invalidated singly.
     func takeUnusedNames() -> ExposedEntries {
         let listings = state.withLock { state in
-            state.entries.values.compactMap { entry -> UnusedListing? in
-                if case .directory(let directory) = entry { directory.listing } else { nil }
+            state.objects.values.compactMap { object -> UnusedListing? in
+                if case .directory(let directory) = object { directory.listing } else { nil }
             }
         }
         var names = ExposedEntries()
@@ -28,29 +28,29 @@ final class HandleTable: Sendable {
     func add(_ file: OpenFile) -> HandleID { add(.file(file)) }
     func add(_ directory: OpenDirectory) -> HandleID { add(.directory(directory)) }
 
-    private func add(_ entry: Entry) -> HandleID {
+    private func add(_ object: OpenObject) -> HandleID {
         // The id is chosen under the lock, so that no two handles get the same one.
         state.withLock { state in
             let id = HandleID(state.next)
             state.next += 1
-            state.entries[id] = entry
+            state.objects[id] = object
             return id
         }
     }
 
     func file(_ id: HandleID) throws(Errno) -> OpenFile {
-        guard case .file(let file) = state.withLock({ $0.entries[id] }) else { throw .badf }
+        guard case .file(let file) = state.withLock({ $0.objects[id] }) else { throw .badf }
         return file
     }
 
     func directory(_ id: HandleID) throws(Errno) -> OpenDirectory {
-        guard case .directory(let directory) = state.withLock({ $0.entries[id] }) else { throw .badf }
+        guard case .directory(let directory) = state.withLock({ $0.objects[id] }) else { throw .badf }
         return directory
     }
 
     /// The node of a handle of a file or directory.
     func node(_ id: HandleID) throws(Errno) -> Node {
-        switch state.withLock({ $0.entries[id] }) {
+        switch state.withLock({ $0.objects[id] }) {
         case .file(let file): return file.node
         case .directory(let directory): return directory.node
         case nil: throw .badf
@@ -59,8 +59,8 @@ final class HandleTable: Sendable {
 
     func hasWritableFile(of node: Node, openedBy uid: UInt32) -> Bool {
         state.withLock { state in
-            state.entries.values.contains { entry in
-                guard case .file(let file) = entry else { return false }
+            state.objects.values.contains { object in
+                guard case .file(let file) = object else { return false }
                 return file.node === node && file.isWritable && file.openedBy == uid
             }
         }
@@ -69,11 +69,11 @@ final class HandleTable: Sendable {
     /// Whether any file is open for writing.
     var hasWritableFile: Bool {
         state.withLock { state in
-            state.entries.values.contains { entry in
-                if case .file(let file) = entry { file.isWritable } else { false }
+            state.objects.values.contains { object in
+                if case .file(let file) = object { file.isWritable } else { false }
             }
         }
     }
 
-    func remove(_ id: HandleID) { state.withLock { _ = $0.entries.removeValue(forKey: id) } }
+    func remove(_ id: HandleID) { state.withLock { _ = $0.objects.removeValue(forKey: id) } }
 }

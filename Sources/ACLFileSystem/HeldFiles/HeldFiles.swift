@@ -160,6 +160,7 @@ final class HeldFiles: Sendable {
         return try result.get()
     }
 
+    /// Runs a body while the waiters stay within a limit.
     /// - Returns: nil if too many wait already.
     private func limited<Value, Failure: Error>(
         _ waiters: borrowing Lock<Waiters>, _ limit: Limit, _ user: UInt32, _ body: () throws(Failure) -> Value
@@ -244,7 +245,7 @@ final class HeldFiles: Sendable {
         useCount.add(1, ordering: .sequentiallyConsistent)
     }
 
-    /// - Parameter isDelivered: hands the result over; false if the caller stopped waiting before.
+    /// - Parameter isDelivered: gives the result to the caller; false if the caller has stopped waiting.
     @discardableResult
     private func leave(_ keys: [ObjectKey], changes: Bool, _ isDelivered: () -> Bool) -> Bool {
         defer { useCount.subtract(1, ordering: .sequentiallyConsistent) }

@@ -3,16 +3,16 @@ import Synchronization
 
 /// One operation on a spare thread, and the request that waits for it.
 final class HeldJob<Value: Sendable>: Sendable {
-    private enum Stage {
+    private enum Phase {
         /// Nothing is changed yet.
         case waiting
         case acting
         case done(Result<Value, Errno>)
-        /// The caller has its answer.
+        /// The caller has stopped waiting.
         case abandoned
     }
     private struct State {
-        var stage = Stage.waiting
+        var phase = Phase.waiting
         /// Monotonic nanoseconds; each step moves it.
         var deadline: UInt64
         var isInterrupted = false
@@ -34,15 +34,15 @@ final class HeldJob<Value: Sendable>: Sendable {
     /// - Returns: false if the caller has stopped waiting; then nothing may be changed.
     func beginAct() -> Bool {
         state.withLock { state in
-            if case .abandoned = state.stage { return false }
-            state.stage = .acting
+            if case .abandoned = state.phase { return false }
+            state.phase = .acting
             state.deadline = SystemTime.monotonic() + step
             return true
         }
     }
 
     /// Whether the object was free and the first step has begun.
-    var isActing: Bool { state.withLock { if case .acting = $0.stage { true } else { false } } }
+    var isActing: Bool { state.withLock { if case .acting = $0.phase { true } else { false } } }
 
     /// Called by the spare thread after each step.
     /// - Returns: whether the caller was interrupted.
@@ -53,12 +53,12 @@ final class HeldJob<Value: Sendable>: Sendable {
         }
     }
 
-    /// Called by the spare thread.
+    /// Called by the spare thread when the operation has ended.
     /// - Returns: false if the caller has stopped waiting.
     func finish(_ result: Result<Value, Errno>) -> Bool {
         state.withLock { state in
-            if case .abandoned = state.stage { return false }
-            state.stage = .done(result)
+            if case .abandoned = state.phase { return false }
+            state.phase = .done(result)
             return true
         }
     }
@@ -75,7 +75,7 @@ final class HeldJob<Value: Sendable>: Sendable {
             let end = min(deadline, jobDeadline)
             let slice = isInterrupted == nil ? end : min(end, now + 10_000_000)
             let result = state.wait(until: slice) { state -> Result<Value, Errno>? in
-                if case .done(let result) = state.stage { result } else { nil }
+                if case .done(let result) = state.phase { result } else { nil }
             }
             if let result { return result }
             if let isInterrupted, isInterrupted() { state.withLock { $0.isInterrupted = true } }
@@ -88,8 +88,8 @@ final class HeldJob<Value: Sendable>: Sendable {
     /// - Returns: the result, if the job is done nevertheless.
     func abandon() -> Result<Value, Errno>? {
         state.withLock { state in
-            if case .done(let result) = state.stage { return result }
-            state.stage = .abandoned
+            if case .done(let result) = state.phase { return result }
+            state.phase = .abandoned
             mark.isAbandoned.store(true, ordering: .sequentiallyConsistent)
             return nil
         }

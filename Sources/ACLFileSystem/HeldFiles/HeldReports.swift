@@ -19,6 +19,7 @@ struct HeldReports {
         }
         let others = omitted == 0 ? "" : "; \(omitted) more since the last such line"
         (next, omitted) = (now + Self.interval, 0)
-        return "inode \(key.inode) is held: a read or write of it does not end, and until then changes of it fail with EBUSY\(others)"
+        return "inode \(key.inode) is held: a read or write of the object has not ended, and changes of the object fail with EBUSY "
+            + "until it ends\(others)"
     }
 }

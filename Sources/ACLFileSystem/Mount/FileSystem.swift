@@ -9,7 +9,7 @@ import MountOptions
 import SandboxPolicy
 import Synchronization
 
-/// One mount: creates its owners, starts and stops them. It decides nothing and answers no request.
+/// One mount: creates its owners (docs/architecture.md "Owners"), starts and stops them. It decides nothing and answers no request.
 ///
 /// An operation takes four steps: find the objects, authorize on their state, perform on the same objects, reply. `RequestDispatch.swift`
 /// calls the operations.
@@ -27,7 +27,7 @@ public final class FileSystem: Sendable {
     let data: DataPaths
     let handles = HandleTable()
     let operations: Operations
-    /// Looks up names for texts. Membership has a service of its own, so that texts never delay it.
+    /// Looks up names of accounts for texts. Group membership has a service of its own, so that no text delays a decision.
     let accounts = AccountService()
     /// Notes of objects that are being created; nil if none are kept. A confined mount shares those of its base.
     let creationNotes: CreationNotes?

@@ -11,12 +11,12 @@ extension FileSystem {
     /// Why nothing is allowed on this mount: the profile cannot be compiled with its grants. nil if it can.
     public var closedBecause: String? {
         loader.view?.policy.fault.map { fault in
-            "\(fault.description); with all its grants the profile cannot be kept, so nothing passes: remove some"
+            "\(fault.description); the profile cannot be compiled with all its grants, so nothing is allowed: remove some grants"
         }
     }
 
-    /// Replaces the grants of this mount. When it returns, every request is judged by them; `invalidateAfterChange` then ends what the
-    /// kernel answers from its caches. Open descriptors keep what was granted.
+    /// Replaces the grants of this mount. From its return on, every request is judged by them; `invalidateAfterChange` then invalidates
+    /// what the kernel holds. Open descriptors keep what was granted.
     /// - Parameter grants: of the user; those for other applications are ignored.
     public func setGrants(_ grants: [Grant]) {
         guard let view = loader.view else { return }

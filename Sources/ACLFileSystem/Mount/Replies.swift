@@ -2,7 +2,7 @@ import FuseSession
 import LinuxSystem
 
 extension EmptyReply {
-    consuming func settle(_ result: Result<Void, Errno>) {
+    consuming func send(_ result: Result<Void, Errno>) {
         switch result {
         case .success: answer()
         case .failure(let error): fail(error.rawValue)
@@ -11,7 +11,7 @@ extension EmptyReply {
 }
 
 extension AttributeReply {
-    consuming func settle(_ result: Result<AttributeAnswer, Errno>) {
+    consuming func send(_ result: Result<AttributeAnswer, Errno>) {
         switch result {
         case .success(let answered): answer(answered.attributes, validFor: answered.validFor)
         case .failure(let error): fail(error.rawValue)
@@ -20,7 +20,7 @@ extension AttributeReply {
 }
 
 extension XattrReply {
-    consuming func settle(_ result: Result<[UInt8], Errno>) {
+    consuming func send(_ result: Result<[UInt8], Errno>) {
         switch result {
         case .success(let bytes): answer(bytes.span.bytes)
         case .failure(let error): fail(error.rawValue)
@@ -29,7 +29,7 @@ extension XattrReply {
 }
 
 extension LinkTargetReply {
-    consuming func settle(_ result: Result<[UInt8], Errno>) {
+    consuming func send(_ result: Result<[UInt8], Errno>) {
         switch result {
         case .success(let bytes): answer(bytes.span.bytes)
         case .failure(let error): fail(error.rawValue)
@@ -38,7 +38,7 @@ extension LinkTargetReply {
 }
 
 extension IoctlReply {
-    consuming func settle(_ result: Result<[UInt8], Errno>) {
+    consuming func send(_ result: Result<[UInt8], Errno>) {
         switch result {
         case .success(let bytes): answer(output: bytes.span.bytes)
         case .failure(let error): fail(error.rawValue)
@@ -47,7 +47,7 @@ extension IoctlReply {
 }
 
 extension WriteReply {
-    consuming func settle(_ result: Result<Int, Errno>) {
+    consuming func send(_ result: Result<Int, Errno>) {
         switch result {
         case .success(let count): answer(written: UInt64(count))
         case .failure(let error): fail(error.rawValue)
@@ -56,7 +56,7 @@ extension WriteReply {
 }
 
 extension OffsetReply {
-    consuming func settle(_ result: Result<Int64, Errno>) {
+    consuming func send(_ result: Result<Int64, Errno>) {
         switch result {
         case .success(let offset): answer(offset)
         case .failure(let error): fail(error.rawValue)
@@ -65,7 +65,7 @@ extension OffsetReply {
 }
 
 extension StatfsReply {
-    consuming func settle(_ result: Result<FileSystemStatistics, Errno>) {
+    consuming func send(_ result: Result<FileSystemStatistics, Errno>) {
         switch result {
         case .success(let statistics): answer(statistics)
         case .failure(let error): fail(error.rawValue)

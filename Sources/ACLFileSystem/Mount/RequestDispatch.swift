@@ -27,27 +27,27 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     override public func willServe(_ caller: Caller) { fs.judge.prepare(for: caller) }
     override public func forget(_ node: NodeID, count: UInt64) { operations.lookups.forgetLookups(of: node, count) }
 
-    /// Runs one operation, after changes of its names on a spare thread.
+    /// Runs an operation that uses names. While a spare thread changes them, the operation waits (`HeldCalls.passGates`).
     private func passGates<Value>(_ caller: Caller, _ body: () throws(Errno) -> Value) -> Result<Value, Errno> {
         outcome { () throws(Errno) in try operations.held.passGates(caller, body) }
     }
 
-    /// Sends a reply. If the kernel does not take it, its look-up is not counted.
-    private func settle(_ result: Result<Entry, Errno>, _ reply: consuming EntryReply) {
+    /// Sends a reply. If the kernel does not accept it, releases the look-up or the handle, because the kernel does not know of it.
+    private func send(_ result: Result<Entry, Errno>, _ reply: consuming EntryReply) {
         switch result {
         case .success(let entry): if !reply.answer(entry) { operations.lookups.forgetLookups(of: entry.node, 1) }
         case .failure(let error): reply.fail(error.rawValue)
         }
     }
 
-    private func settle(_ result: Result<Opening, Errno>, _ reply: consuming OpenReply) {
+    private func send(_ result: Result<Opening, Errno>, _ reply: consuming OpenReply) {
         switch result {
         case .success(let opening): if !reply.answer(opening) { operations.gaps.release(opening.handle) }
         case .failure(let error): reply.fail(error.rawValue)
         }
     }
 
-    private func settle(_ result: Result<(Entry, Opening), Errno>, _ reply: consuming CreateReply) {
+    private func send(_ result: Result<(Entry, Opening), Errno>, _ reply: consuming CreateReply) {
         switch result {
         case .success(let (entry, opening)):
             if !reply.answer(entry, opening) {
@@ -64,7 +64,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         _ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EntryReply
     ) {
         switch outcome({ () throws(Errno) in try operations.lookups.lookup(name, in: parent, caller) }) {
-        case .success(.found(let entry)): settle(.success(entry), reply)
+        case .success(.found(let entry)): send(.success(entry), reply)
         case .success(.absent(let seconds)): reply.absent(validFor: seconds)
         case .failure(let error): reply.fail(error.rawValue)
         }
@@ -76,7 +76,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     ) {
         let kind = ObjectKind(typeBits: mode)
         let new: NewObject = kind == .file ? .file : .special(kind, device: rdev)
-        settle(
+        send(
             outcome { () throws(Errno) in try operations.names.make(new, name, in: parent, mode: mode, caller) },
             reply)
     }
@@ -84,14 +84,14 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     override public func mkdir(
         _ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, caller: Caller, reply: consuming EntryReply
     ) {
-        settle(outcome { () throws(Errno) in try operations.names.make(.directory, name, in: parent, mode: mode, caller) }, reply)
+        send(outcome { () throws(Errno) in try operations.names.make(.directory, name, in: parent, mode: mode, caller) }, reply)
     }
 
     override public func symlink(
         _ name: UnsafePointer<CChar>, in parent: NodeID, target: UnsafePointer<CChar>, caller: Caller,
         reply: consuming EntryReply
     ) {
-        settle(
+        send(
             outcome { () throws(Errno) in
                 try operations.names.make(.symlink(target: target), name, in: parent, mode: 0o777, caller)
             }, reply)
@@ -100,26 +100,26 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     override public func link(
         _ node: NodeID, as name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EntryReply
     ) {
-        settle(outcome { () throws(Errno) in try operations.names.link(node, as: name, in: parent, caller) }, reply)
+        send(outcome { () throws(Errno) in try operations.names.link(node, as: name, in: parent, caller) }, reply)
     }
 
     override public func unlink(
         _ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EmptyReply
     ) {
-        reply.settle(outcome { () throws(Errno) in try operations.names.remove(name, in: parent, directory: false, caller) })
+        reply.send(outcome { () throws(Errno) in try operations.names.remove(name, in: parent, directory: false, caller) })
     }
 
     override public func rmdir(
         _ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EmptyReply
     ) {
-        reply.settle(outcome { () throws(Errno) in try operations.names.remove(name, in: parent, directory: true, caller) })
+        reply.send(outcome { () throws(Errno) in try operations.names.remove(name, in: parent, directory: true, caller) })
     }
 
     override public func rename(
         _ name: UnsafePointer<CChar>, in parent: NodeID, to newName: UnsafePointer<CChar>, in newParent: NodeID,
         flags: UInt32, caller: Caller, reply: consuming EmptyReply
     ) {
-        reply.settle(
+        reply.send(
             outcome { () throws(Errno) in
                 try operations.names.rename(name, in: parent, to: newName, in: newParent, flags: flags, caller)
             })
@@ -130,34 +130,34 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     override public func getattr(
         _ node: NodeID, handle: HandleID?, caller: Caller, reply: consuming AttributeReply
     ) {
-        reply.settle(passGates(caller) { () throws(Errno) in try operations.attributes.status(node, handle, caller) })
+        reply.send(passGates(caller) { () throws(Errno) in try operations.attributes.status(node, handle, caller) })
     }
 
     override public func statx(
         _ node: NodeID, handle: HandleID?, mask: UInt32, caller: Caller, reply: consuming AttributeReply
     ) {
-        reply.settle(passGates(caller) { () throws(Errno) in try operations.attributes.status(node, handle, caller) })
+        reply.send(passGates(caller) { () throws(Errno) in try operations.attributes.status(node, handle, caller) })
     }
 
     override public func setattr(
         _ node: NodeID, _ changes: SetAttributes, caller: Caller, reply: consuming AttributeReply
     ) {
-        reply.settle(
+        reply.send(
             outcome { () throws(Errno) in
                 try operations.attributes.setAttributes(node, changes, caller)
             })
     }
 
     override public func readlink(_ node: NodeID, caller: Caller, reply: consuming LinkTargetReply) {
-        reply.settle(passGates(caller) { () throws(Errno) in try operations.attributes.readLink(node, caller) })
+        reply.send(passGates(caller) { () throws(Errno) in try operations.attributes.readLink(node, caller) })
     }
 
     override public func access(_ node: NodeID, mask: Int32, caller: Caller, reply: consuming EmptyReply) {
-        reply.settle(passGates(caller) { () throws(Errno) in try operations.attributes.access(node, mask: mask, caller) })
+        reply.send(passGates(caller) { () throws(Errno) in try operations.attributes.access(node, mask: mask, caller) })
     }
 
     override public func statfs(_ node: NodeID, caller: Caller, reply: consuming StatfsReply) {
-        reply.settle(passGates(caller) { () throws(Errno) in try operations.attributes.statistics(node, caller) })
+        reply.send(passGates(caller) { () throws(Errno) in try operations.attributes.statistics(node, caller) })
     }
 
     // MARK: Extended attributes
@@ -166,7 +166,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         _ node: NodeID, name: UnsafePointer<CChar>, value: UnsafeRawBufferPointer, flags: Int32, caller: Caller,
         reply: consuming EmptyReply
     ) {
-        reply.settle(
+        reply.send(
             outcome { () throws(Errno) in
                 try operations.xattrs.setXattr(node, name, value, flags: flags, caller)
             })
@@ -175,17 +175,17 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     override public func getxattr(
         _ node: NodeID, name: UnsafePointer<CChar>, size: Int, caller: Caller, reply: consuming XattrReply
     ) {
-        reply.settle(passGates(caller) { () throws(Errno) in try operations.xattrs.getXattr(node, name, caller) })
+        reply.send(passGates(caller) { () throws(Errno) in try operations.xattrs.getXattr(node, name, caller) })
     }
 
     override public func listxattr(_ node: NodeID, size: Int, caller: Caller, reply: consuming XattrReply) {
-        reply.settle(passGates(caller) { () throws(Errno) in try operations.xattrs.listXattr(node, caller) })
+        reply.send(passGates(caller) { () throws(Errno) in try operations.xattrs.listXattr(node, caller) })
     }
 
     override public func removexattr(
         _ node: NodeID, name: UnsafePointer<CChar>, caller: Caller, reply: consuming EmptyReply
     ) {
-        reply.settle(outcome { () throws(Errno) in try operations.xattrs.removeXattr(node, name, caller) })
+        reply.send(outcome { () throws(Errno) in try operations.xattrs.removeXattr(node, name, caller) })
     }
 
     // MARK: Files
@@ -193,14 +193,14 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     override public func open(
         _ node: NodeID, flags: Int32, killSetID: Bool, caller: Caller, reply: consuming OpenReply
     ) {
-        settle(outcome { () throws(Errno) in try operations.opens.open(node, flags: flags, caller) }, reply)
+        send(outcome { () throws(Errno) in try operations.opens.open(node, flags: flags, caller) }, reply)
     }
 
     override public func create(
         _ name: UnsafePointer<CChar>, in parent: NodeID, flags: Int32, mode: UInt32, killSetID: Bool, caller: Caller,
         reply: consuming CreateReply
     ) {
-        settle(
+        send(
             outcome { () throws(Errno) in
                 try operations.opens.createAndOpen(name, in: parent, flags: flags, mode: mode, caller)
             }, reply)
@@ -209,7 +209,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     override public func tmpfile(
         in parent: NodeID, flags: Int32, mode: UInt32, caller: Caller, reply: consuming CreateReply
     ) {
-        settle(outcome { () throws(Errno) in try operations.opens.openUnnamed(in: parent, flags: flags, mode: mode, caller) }, reply)
+        send(outcome { () throws(Errno) in try operations.opens.openUnnamed(in: parent, flags: flags, mode: mode, caller) }, reply)
     }
 
     override public func read(
@@ -228,7 +228,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         _ node: NodeID, handle: HandleID, offset: Int64, bytes: UnsafeRawBufferPointer, flags: Int32,
         writeFlags: WriteFlags, caller: Caller, reply: consuming WriteReply
     ) {
-        reply.settle(
+        reply.send(
             outcome { () throws(Errno) in
                 try operations.bytes.write(
                     handle, bytes, offset: offset, flags: flags, clearsSetID: writeFlags.contains(.killSetID),
@@ -241,9 +241,9 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     ) {
         // Data is in the backing file already: close(2) waits only for the reservation of gaps.
         let interruption = reply.interruption
-        reply.settle(
+        reply.send(
             outcome { () throws(Errno) in
-                // No message tells of a signal that came before the request reached the daemon (docs/transport.md).
+                // On a ring the kernel reports no signal that came before the request was assigned (docs/transport.md).
                 try operations.gaps.flush(
                     handle, caller,
                     isInterrupted: { interruption.hasArrived || PendingSignals.exist(for: Int32(bitPattern: caller.tid)) })
@@ -260,14 +260,14 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     override public func fsync(
         _ node: NodeID, handle: HandleID, dataOnly: Bool, caller: Caller, reply: consuming EmptyReply
     ) {
-        reply.settle(outcome { () throws(Errno) in try operations.bytes.sync(handle, dataOnly: dataOnly) })
+        reply.send(outcome { () throws(Errno) in try operations.bytes.sync(handle, dataOnly: dataOnly) })
     }
 
     override public func fallocate(
         _ node: NodeID, handle: HandleID, mode: Int32, offset: Int64, length: Int64, caller: Caller,
         reply: consuming EmptyReply
     ) {
-        reply.settle(
+        reply.send(
             outcome { () throws(Errno) in
                 try operations.bytes.allocate(handle, mode: mode, offset: offset, length: length, caller)
             })
@@ -276,14 +276,14 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     override public func lseek(
         _ node: NodeID, handle: HandleID, offset: Int64, whence: Int32, caller: Caller, reply: consuming OffsetReply
     ) {
-        reply.settle(outcome { () throws(Errno) in try operations.bytes.seek(handle, offset: offset, whence: whence, caller) })
+        reply.send(outcome { () throws(Errno) in try operations.bytes.seek(handle, offset: offset, whence: whence, caller) })
     }
 
     override public func copyFileRange(
         from source: FilePosition, to destination: FilePosition, length: UInt64, flags: UInt64, caller: Caller,
         reply: consuming WriteReply
     ) {
-        reply.settle(
+        reply.send(
             outcome { () throws(Errno) in try operations.bytes.copy(from: source, to: destination, length: length, caller) })
     }
 
@@ -291,7 +291,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         _ node: NodeID, handle: HandleID, command: UInt32, flags: UInt32, input: UnsafeRawBufferPointer,
         outputSize: Int, caller: Caller, reply: consuming IoctlReply
     ) {
-        reply.settle(
+        reply.send(
             outcome { () throws(Errno) in
                 try operations.ioctls.ioctl(handle, command: command, input: input, outputSize: outputSize, caller)
             })
@@ -300,7 +300,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     // MARK: Directories
 
     override public func opendir(_ node: NodeID, flags: Int32, caller: Caller, reply: consuming OpenReply) {
-        settle(passGates(caller) { () throws(Errno) in try operations.directories.openDirectory(node, caller) }, reply)
+        send(passGates(caller) { () throws(Errno) in try operations.directories.openDirectory(node, caller) }, reply)
     }
 
     override public func readdir(
@@ -333,10 +333,10 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     override public func fsyncdir(
         _ node: NodeID, handle: HandleID, dataOnly: Bool, caller: Caller, reply: consuming EmptyReply
     ) {
-        reply.settle(outcome { () throws(Errno) in try operations.bytes.syncDirectory(handle) })
+        reply.send(outcome { () throws(Errno) in try operations.bytes.syncDirectory(handle) })
     }
 
     override public func syncfs(_ node: NodeID, caller: Caller, reply: consuming EmptyReply) {
-        reply.settle(outcome { () throws(Errno) in try operations.bytes.syncAll(node) })
+        reply.send(outcome { () throws(Errno) in try operations.bytes.syncAll(node) })
     }
 }

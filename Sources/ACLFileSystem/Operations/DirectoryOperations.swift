@@ -52,7 +52,7 @@ extension DirectoryOperations {
             // The kernel stores no mtime of such a directory (AttributesInSteps.swift).
             !kernel.isStickyDirectory(directory),
             loader.tree.stampsEveryChange(directory.status, directory.descriptor),
-            judge.everybodyHolds([.list, .search, .readAttributes, .readSecurity], on: directory)
+            judge.everyCallerHolds([.list, .search, .readAttributes, .readSecurity], on: directory)
         else { return [] }
         // A new listing brings the attributes of its objects; kept names do not, so each object would be requested.
         return wasListedRecently(in: directory) ? [.cacheDirectory, .keepCache] : [.cacheDirectory]
@@ -133,7 +133,7 @@ extension DirectoryOperations {
         let parent = try loader.load(directory.node)
         try permitListing(parent, caller)
         // With several mounts no listing exposes objects (R4).
-        let exposesEntries = kernel.cache.mayShowObjects && !share.hasSeveralMounts && judge.everybodyHolds(.search, on: parent)
+        let exposesEntries = kernel.cache.mayShowObjects && !share.hasSeveralMounts && judge.everyCallerHolds(.search, on: parent)
         try forEachName(of: directory, from: offset) { name, inode in
             let offset = UInt64(bitPattern: name.nextOffset)
             if exposesEntries, !name.isDot, let entry = listedEntry(name.name, below: parent) {

@@ -85,7 +85,7 @@ extension LookupOperations {
     /// Its decision only shapes the wait. The one that is counted and answered follows the wait.
     private func nodeLikelyForgotten(_ name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller) -> Node? {
         share.lock.withReadLock {
-            guard let directory = try? loader.load(parent), !directory.isOvermounted, judge.everybodyHolds(.search, on: directory),
+            guard let directory = try? loader.load(parent), !directory.isOvermounted, judge.everyCallerHolds(.search, on: directory),
                 judge.decide(.lookup, Operands(finding: name, in: directory), caller).isAllowed,
                 let found = try? loader.child(name, of: directory), found.object.kind == .directory,
                 let node = loader.nodes.node(of: found.object)

@@ -24,7 +24,7 @@ public struct Explanation: Sendable, Hashable {
         }
     }
 
-    /// An entry that the last check came to, and its effect.
+    /// An entry that the last check considered, and its effect.
     public struct Considered: Sendable, Hashable {
         public var place: Place
         public var index: Int
@@ -50,8 +50,8 @@ extension EntryEffect {
     public func shown(isDirectory: Bool) -> String {
         switch self {
         case .inheritOnly: "only for inheritance"
-        case .irrelevant: "names nothing that is open"
-        case .reservedKind: "of a kind that is passed over"
+        case .irrelevant: "names no right that is still undecided"
+        case .reservedKind: "of a reserved kind, which is ignored"
         case .notCovered: "not about the caller"
         case .allowed(let rights): "allows \(rightWords(rights, isDirectory: isDirectory).joined(separator: ","))"
         case .denied(let rights): "denies \(rightWords(rights, isDirectory: isDirectory).joined(separator: ","))"

@@ -135,8 +135,8 @@ package enum Explain {
     }
 
     /// - Returns: the newest denials first, with paths of this mount namespace.
-    private static func denials(_ count: Int64, on mount: MountEntry) throws(ControlError) -> [ToldDenial] {
-        var denials: [ToldDenial] = []
+    private static func denials(_ count: Int64, on mount: MountEntry) throws(ControlError) -> [DenialForm] {
+        var denials: [DenialForm] = []
         while denials.count < count {
             // A new connection for each message: the daemon closes one that is silent for a second, and printing takes time.
             let client = try ControlClient(device: mount.device, owner: mount.userID ?? 0)
@@ -151,7 +151,7 @@ package enum Explain {
         return denials
     }
 
-    private static func place(_ denial: ToldDenial) -> String {
+    private static func place(_ denial: DenialForm) -> String {
         if let path = denial.path { return escapedName(path) }
         let number = "inode \(denial.inode ?? "-")"
         return denial.isGone ? number + " (no longer there)" : number

@@ -1,12 +1,12 @@
 import ACLFormats
 
-/// A denial that the daemon keeps, as a message has it. Members that a later version adds are kept and printed.
-public struct ToldDenial: Sendable, Hashable {
-    /// Where that which was refused stands now.
-    public enum Place: Sendable, Hashable {
-        /// Names from the mount's top.
+/// A denial that the daemon keeps, in the form of a message. Members that a later version adds are kept and printed.
+public struct DenialForm: Sendable, Hashable {
+    /// The present location of the object.
+    public enum Location: Sendable, Hashable {
+        /// Names from the mount's root.
         case path([[UInt8]])
-        /// It was removed.
+        /// The object was removed.
         case gone
         case unknown
     }
@@ -14,14 +14,14 @@ public struct ToldDenial: Sendable, Hashable {
     public let json: JSON
 
     /// - Parameters:
-    ///   - number: to ask for what was refused before.
+    ///   - number: names the denial; a later `last` with this number gets older ones.
     ///   - time: seconds since 1970.
-    ///   - errno: its name.
+    ///   - errno: the name of the errno.
     ///   - stage: as docs/authorization.md 3.11 spells it.
-    ///   - rule: of the sandbox, if it refused.
+    ///   - rule: of the sandbox, if the sandbox denied.
     public init(
         number: UInt64, time: Int64, uid: UInt32, operation: String, inode: UInt64?, errno: String, stage: String, rule: String?,
-        place: Place
+        location: Location
     ) {
         var members: [JSON.Member] = [
             .init(.number, number), .init(.time, time), .init(.uid, uid), .init(.operation, operation),
@@ -29,7 +29,7 @@ public struct ToldDenial: Sendable, Hashable {
             .init(.inode, inode.map { .string(String($0)) } ?? .null), .init(.errno, errno), .init(.stage, stage),
         ]
         if let rule { members.append(.init(.rule, rule)) }
-        switch place {
+        switch location {
         case .path(let names): members.append(.init(.path, names: names))
         case .gone: members.append(.init(.gone, true))
         case .unknown: break
@@ -50,10 +50,10 @@ public struct ToldDenial: Sendable, Hashable {
     public var path: [UInt8]? { json.path(.path) }
     public var isGone: Bool { json[.gone]?.bool == true }
 
-    /// The same with another path, which stands last then.
-    public func called(_ path: [UInt8]) -> ToldDenial {
+    /// The same denial with another path, which becomes the last member.
+    public func called(_ path: [UInt8]) -> DenialForm {
         guard case .object(let members) = json else { return self }
-        return ToldDenial(reading: .object(members.withoutPath + [.init(.path, path: path)]))
+        return DenialForm(reading: .object(members.withoutPath + [.init(.path, path: path)]))
     }
 }
 
@@ -64,11 +64,11 @@ extension [JSON.Member] {
 
 /// The answer to `last`: the newest first, as many as one message holds.
 public struct LastAnswer: ControlAnswer {
-    public var denials: [ToldDenial]
+    public var denials: [DenialForm]
 
-    public init(_ denials: [ToldDenial]) { self.denials = denials }
+    public init(_ denials: [DenialForm]) { self.denials = denials }
 
-    public init(reading result: JSON) { denials = (result.array ?? []).map { ToldDenial(reading: $0) } }
+    public init(reading result: JSON) { denials = (result.array ?? []).map { DenialForm(reading: $0) } }
 
     public var json: JSON { .array(denials.map(\.json)) }
 }

@@ -18,8 +18,8 @@ public struct StatusAnswer: ControlAnswer {
     ///   - paths: nil until the kernel has introduced itself.
     public init(
         source: String, mountpoint: String, version: String, owner: UInt32, metadata: String, sharedKind: String?, options: [String],
-        sandbox: ProfileSummary?, runningSandboxes: Int, sourceReach: String, paths: Paths?, cache: Cache, zeroFill: ZeroFill,
-        data: DataPath, counters: Counters
+        sandbox: ProfileSummary?, runningSandboxes: Int, sourceReach: String, paths: Paths?, cache: Cache, zeroFill: ZeroFillStatus,
+        data: DataPathStatus, counters: DecisionCounts
     ) {
         json = .object([
             .init(.source, path: source.utf8), .init(.mountpoint, path: mountpoint.utf8), .init(.version, version),

@@ -61,7 +61,7 @@ extension StatusAnswer {
     }
 
     /// Gaps that are filled with zeros (docs/zerofill.md).
-    public struct ZeroFill: Sendable, Hashable {
+    public struct ZeroFillStatus: Sendable, Hashable {
         public var reservedBytes: UInt64
         public var writtenBytes: UInt64
         public var filesWaiting: Int
@@ -88,7 +88,7 @@ extension StatusAnswer {
     }
 
     /// Opens by the way of their data, the kernel's ids of backing files, and files that are held (docs/data-path.md).
-    public struct DataPath: Sendable, Hashable {
+    public struct DataPathStatus: Sendable, Hashable {
         public var opensPassthrough: UInt64
         public var opensCached: UInt64
         public var opensUncached: UInt64
@@ -120,7 +120,7 @@ extension StatusAnswer {
     }
 
     /// Decisions since the mount began.
-    public struct Counters: Sendable {
+    public struct DecisionCounts: Sendable {
         public var allowed: UInt64
         /// By the stage that refused, in the order of the message.
         public var denied: [(stage: String, count: UInt64)]

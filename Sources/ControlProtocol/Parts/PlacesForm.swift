@@ -1,7 +1,7 @@
 import ACLFormats
 
-/// The places that a sandbox has to hide, in a message (docs/control.md).
-public struct ToldPlaces: Sendable, Hashable {
+/// The places that a sandbox has to hide, in the form of a message (docs/control.md).
+public struct PlacesForm: Sendable, Hashable {
     /// A directory of some file system.
     public struct Place: Sendable, Hashable {
         /// `MAJOR:MINOR`.
@@ -38,7 +38,7 @@ public struct ToldPlaces: Sendable, Hashable {
     }
 }
 
-extension ToldPlaces {
+extension PlacesForm {
     var json: JSON { .object(members) }
 
     var members: [JSON.Member] {
@@ -79,7 +79,7 @@ extension ToldPlaces {
     }
 }
 
-extension ToldPlaces.Place {
+extension PlacesForm.Place {
     fileprivate var location: [JSON.Member] {
         [.init(.device, device), .init(.path, path: [0x2F] + Array(names.joined(separator: [0x2F])))]
     }

@@ -1,8 +1,8 @@
 import ACLFormats
 import SandboxPolicy
 
-/// A profile as another process has compiled it. It is read when it is needed: a client may have sent anything.
-public struct ToldProfile: Sendable, Hashable {
+/// A profile that another process has compiled, in the form of a message. It is read when it is needed: a client may have sent anything.
+public struct ProfileForm: Sendable, Hashable {
     let json: JSON
 
     public init(_ profile: SandboxProfile) { json = profile.json }

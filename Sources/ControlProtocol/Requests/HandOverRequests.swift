@@ -33,14 +33,14 @@ public struct ServeMessage: ControlRequest {
     /// Each as after `-o`.
     public var options: [String]
     /// nil for a mount that nothing confines.
-    public var profile: ToldProfile?
+    public var profile: ProfileForm?
 
     /// Also of the descriptors.
     public static let incomplete = "an incomplete message"
     public static let withoutProfile = "an incomplete message: no profile"
 
     public init(
-        source: String, name: String, mountpoint: String, device: String, metadata: String, options: [String], profile: ToldProfile?
+        source: String, name: String, mountpoint: String, device: String, metadata: String, options: [String], profile: ProfileForm?
     ) {
         (self.source, self.name, self.mountpoint, self.device) = (source, name, mountpoint, device)
         (self.metadata, self.options, self.profile) = (metadata, options, profile)
@@ -53,7 +53,7 @@ public struct ServeMessage: ControlRequest {
         else { throw .malformed(Self.incomplete) }
         self.init(
             source: source, name: name, mountpoint: mountpoint, device: device, metadata: metadata,
-            options: options.map { $0.string ?? "" }, profile: json[.profile].map { ToldProfile(reading: $0) })
+            options: options.map { $0.string ?? "" }, profile: json[.profile].map { ProfileForm(reading: $0) })
     }
 
     public var members: [JSON.Member] {

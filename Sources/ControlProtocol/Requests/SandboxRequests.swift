@@ -13,15 +13,15 @@ public struct ShowsMessage: ControlRequest {
     public typealias Answer = ShowsAnswer
     public static let command = ControlCommand.shows
 
-    public var places: ToldPlaces
+    public var places: PlacesForm
 
     /// Also of places that are not understood.
     public static let missing = "no places"
 
-    public init(places: ToldPlaces) { self.places = places }
+    public init(places: PlacesForm) { self.places = places }
 
     public init(reading message: ReceivedRequest) throws(RequestProblem) {
-        guard let places = message.json[.places].flatMap({ ToldPlaces($0) }) else { throw .malformed(Self.missing) }
+        guard let places = message.json[.places].flatMap({ PlacesForm($0) }) else { throw .malformed(Self.missing) }
         self.places = places
     }
 
@@ -33,7 +33,7 @@ public struct ViewMessage: ControlRequest {
     public typealias Answer = ViewAnswer
     public static let command = ControlCommand.view
 
-    public var profile: ToldProfile
+    public var profile: ProfileForm
     /// `MAJOR:MINOR` of the mount that is handed over; nil if the daemon is to make one.
     public var device: String?
 
@@ -41,11 +41,11 @@ public struct ViewMessage: ControlRequest {
     public static let incomplete = "an incomplete message: profile and a descriptor of the mount's top"
     public static let withoutDevice = "an incomplete message: device"
 
-    public init(_ profile: ToldProfile, device: String? = nil) { (self.profile, self.device) = (profile, device) }
+    public init(_ profile: ProfileForm, device: String? = nil) { (self.profile, self.device) = (profile, device) }
 
     public init(reading message: ReceivedRequest) throws(RequestProblem) {
         guard let profile = message.json[.profile] else { throw .malformed(Self.incomplete) }
-        self.profile = ToldProfile(reading: profile)
+        self.profile = ProfileForm(reading: profile)
         device = message.json[.device]?.string
     }
 

@@ -67,7 +67,7 @@ public struct MountInfo: Sendable {
 
     /// Whether it is a FUSE mount only for the user who mounted it, and that is not this user. The kernel refuses all others, root
     /// too.
-    public func keepsOut(_ uid: UInt32) -> Bool {
+    public func refuses(_ uid: UInt32) -> Bool {
         guard let mounter, mounter != uid else { return false }
         return !superOptions.split(separator: UInt8(ascii: ",")).contains { $0.elementsEqual("allow_other".utf8) }
     }

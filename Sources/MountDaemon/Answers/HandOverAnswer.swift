@@ -69,7 +69,7 @@ extension MountHost {
 
     /// - Returns: the profile of the message; nil for a mount without one.
     /// - Throws: the options name a profile that the message lacks. Such a mount is never served without it.
-    private static func profile(_ told: ToldProfile?, _ options: MountOptions) throws(MountFailure) -> SandboxProfile? {
+    private static func profile(_ told: ProfileForm?, _ options: MountOptions) throws(MountFailure) -> SandboxProfile? {
         func wrong(_ what: String) -> MountFailure { MountFailure(status: MountExit.systemError, message: what) }
         guard let told else {
             guard options.sandbox.profile == nil else { throw wrong(ServeMessage.withoutProfile) }

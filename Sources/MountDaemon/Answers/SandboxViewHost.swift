@@ -31,7 +31,7 @@ extension MountHost {
     ) -> ControlServer.MountFacts.DaemonAnswer {
         guard Self.mayKnowPlaces(of: mount, peer, descriptors) else { return Self.keptPlaces }
         do throws(MountFailure) {
-            return .done(PlacesAnswer(try sandboxPlaces(of: mount, to: peer).told, isConfined: mount.profile != nil))
+            return .done(PlacesAnswer(try sandboxPlaces(of: mount, to: peer).form, isConfined: mount.profile != nil))
         } catch {
             return .failed(.inval, error.message)
         }
@@ -106,7 +106,7 @@ extension MountHost {
                 try serveView(device, descriptor, of: mount, profile, base)
                 view = (device, nil)
             }
-            let answer = ViewAnswer(places.told, device: view.device)
+            let answer = ViewAnswer(places.form, device: view.device)
             return view.descriptor.map { .handed(answer, [$0]) } ?? .done(answer)
         } catch { return .failed(isEnding ? .again : .inval, error.message) }
     }

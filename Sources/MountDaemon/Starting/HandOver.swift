@@ -47,7 +47,7 @@ enum HandOver {
             }
             let message = ServeMessage(
                 source: attached.source, name: attached.name, mountpoint: attached.mountpoint, device: attached.device,
-                metadata: mount.tree.metadataName, options: request.optionTexts, profile: mount.profile.map { ToldProfile($0) })
+                metadata: mount.tree.metadataName, options: request.optionTexts, profile: mount.profile.map { ProfileForm($0) })
             _ = try client.ask(message, with: [attached.descriptor, directory.rawValue])
             attached.finishHealing()
             return true

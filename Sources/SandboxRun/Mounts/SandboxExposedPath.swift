@@ -49,7 +49,7 @@ extension SandboxPlaces {
     ///   - uid: of the caller.
     /// - Returns: empty if the mount shows none of them.
     func exposedPaths(of mount: MountInfo, root: [[UInt8]], kept: [Place], uid: UInt32) -> [SandboxExposedPath] {
-        if mount.keepsOut(uid) { return [] }
+        if mount.refuses(uid) { return [] }
         if Self.controlsOutside(mount) {
             return [SandboxExposedPath(mount: mount, names: [], overmount: .empty, isKernels: true)]
         }

@@ -127,5 +127,5 @@ struct SandboxMounts {
     mutating func isOfAnotherUser(_ number: UInt64) throws(Errno) -> Bool { try mount(number).isOfAnotherUser(than: uid) }
 
     /// Whether the kernel admits only the user who mounted it, and that is not the caller.
-    mutating func keepsOut(_ number: UInt64) throws(Errno) -> Bool { try mount(number).keepsOut(uid) }
+    mutating func refusesCaller(_ number: UInt64) throws(Errno) -> Bool { try mount(number).refuses(uid) }
 }

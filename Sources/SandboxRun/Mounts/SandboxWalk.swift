@@ -135,7 +135,7 @@ struct SandboxWalk {
     private mutating func endAtOtherUser(
         _ number: UInt64, _ current: SharedDescriptor, _ mounts: inout SandboxMounts
     ) throws(Errno) -> Bool {
-        if try mounts.keepsOut(number) {
+        if try mounts.refusesCaller(number) {
             end = .pathHidden
         } else if try mounts.isOfAnotherUser(number) {
             end = .ofAnotherUser(current)

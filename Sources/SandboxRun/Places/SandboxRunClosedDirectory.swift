@@ -28,7 +28,7 @@ enum SandboxRunClosedDirectory {
     private static func isOwn(_ directory: SharedDescriptor) throws(Errno) -> Bool {
         let number = try Syscall.mountID(of: directory.rawValue)
         let mount = try MountInfo.ofThisProcess().first { $0.id == number }
-        if mount?.keepsOut(geteuid()) == true { return false }
+        if mount?.refuses(geteuid()) == true { return false }
         return try Syscall.statx(directory.rawValue, flags: AtFlag.dontSync).uid == geteuid()
     }
 

@@ -50,7 +50,7 @@ struct SandboxRunShare {
         if let here = try? MountLocation([0x2E], isFollowed: true), here.entry.root == "/" { return here.entry }
         // Only its own user can confine a command on a user's mount.
         let all = MountTable.entries().filter {
-            $0.type == "fuse.aclfs" && $0.root == "/" && !$0.keepsOut(geteuid()) && !$0.isOfAnotherUser
+            $0.type == "fuse.aclfs" && $0.root == "/" && !$0.refuses(geteuid()) && !$0.isOfAnotherUser
         }
         var shown = all.filter { entry in MountTable.entry(at: entry.path)?.id == entry.id }
         // A share with two mount points is one share.

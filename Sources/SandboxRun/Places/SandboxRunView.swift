@@ -52,7 +52,7 @@ struct SandboxRunView {
     static func made(
         by entry: MountEntry, _ profile: SandboxProfile, _ top: SharedDescriptor
     ) throws(SandboxRunFailure) -> SandboxRunView {
-        let (answer, descriptors) = try ask(entry, ViewMessage(ToldProfile(profile)), [top.rawValue], mayTake: true)
+        let (answer, descriptors) = try ask(entry, ViewMessage(ProfileForm(profile)), [top.rawValue], mayTake: true)
         guard let mount = descriptors.first else { throw SandboxRunFailure("\(entry.path): the daemon returned no view") }
         return SandboxRunView(places: answer, mount: mount, temporary: nil)
     }
@@ -87,7 +87,7 @@ struct SandboxRunView {
             throw SandboxRunFailure("\(path): the new mount is not found in /proc/self/mountinfo")
         }
         let (answer, _) = try ask(
-            entry, ViewMessage(ToldProfile(profile), device: mounted.device), [top.rawValue, device.rawValue])
+            entry, ViewMessage(ProfileForm(profile), device: mounted.device), [top.rawValue, device.rawValue])
         return SandboxRunView(
             places: answer, mount: nil, temporary: Temporary(path: path, socket: socket, helper: helper))
     }

@@ -31,7 +31,7 @@ package struct MountEntry {
     }
 
     /// Of a FUSE mount: whether the kernel admits only the user who mounted it, and that is not `uid`. It refuses root as well.
-    package func keepsOut(_ uid: UInt32) -> Bool { (userID ?? 0) != uid && !superOptions.contains("allow_other") }
+    package func refuses(_ uid: UInt32) -> Bool { (userID ?? 0) != uid && !superOptions.contains("allow_other") }
 
     /// Whether a user other than root and the caller serves it.
     package var isOfAnotherUser: Bool { userID.map { $0 != 0 && $0 != geteuid() } ?? false }

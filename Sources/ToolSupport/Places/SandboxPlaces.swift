@@ -45,9 +45,9 @@ package struct SandboxPlaces {
 }
 
 extension SandboxPlaces {
-    /// As a message has them.
-    package var told: ToldPlaces {
-        ToldPlaces(
+    /// The places in the form of a message.
+    package var form: PlacesForm {
+        PlacesForm(
             backing: backing.map {
                 .init(device: DeviceNumber.text($0.device), names: $0.names, isSource: $0.isSource, inode: $0.inode)
             },
@@ -56,22 +56,22 @@ extension SandboxPlaces {
     }
 
     /// nil if any part of the message is malformed: then the places to hide are unknown.
-    package init?(_ told: ToldPlaces) {
+    package init?(_ form: PlacesForm) {
         self.init(backing: [], mounts: [])
-        func read(_ told: ToldPlaces.Place) -> Place? {
-            guard let device = DeviceNumber.parse(told.device) else { return nil }
-            return Place(device: device, names: told.names, isSource: told.isSource, inode: told.inode)
+        func read(_ place: PlacesForm.Place) -> Place? {
+            guard let device = DeviceNumber.parse(place.device) else { return nil }
+            return Place(device: device, names: place.names, isSource: place.isSource, inode: place.inode)
         }
-        for backing in told.backing {
+        for backing in form.backing {
             guard let place = read(backing) else { return nil }
             self.backing.append(place)
         }
         // A question to another user's daemon contains no stores.
-        for store in told.stores {
+        for store in form.stores {
             guard let place = read(store) else { return nil }
             stores.append(place)
         }
-        for mount in told.mounts {
+        for mount in form.mounts {
             guard let device = DeviceNumber.parse(mount.device) else { return nil }
             mounts.append(Mount(device: device, isSame: mount.isSame))
         }
@@ -79,8 +79,8 @@ extension SandboxPlaces {
 
     /// nil unless the daemon says also where grants are kept, as an earlier version does not, or if it is not understood.
     package init?(_ answer: PlacesAnswer) {
-        guard answer.tellsStores, let told = answer.places else { return nil }
-        self.init(told)
+        guard answer.tellsStores, let form = answer.places else { return nil }
+        self.init(form)
     }
 }
 

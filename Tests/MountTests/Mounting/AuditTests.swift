@@ -163,8 +163,8 @@ struct AuditTests {
     }
 
     @Test(arguments: [
-        ("ln -s /dev/null LOG", "symbolic link"), ("mkdir LOG", "Is a directory"), ("mkfifo LOG", "no plain file"),
-        ("touch LOG; chmod 666 LOG", "nobody else may write"), ("touch LOG; chown 64321 LOG", "of the daemon's user"),
+        ("ln -s /dev/null LOG", "symbolic link"), ("mkdir LOG", "Is a directory"), ("mkfifo LOG", "a regular file"),
+        ("touch LOG; chmod 666 LOG", "no other user may write"), ("touch LOG; chown 64321 LOG", "of the daemon's user"),
     ])
     func whatIsNoLogIsRefused(_ made: String, _ reason: String) throws {
         _ = try TestUser.root.run("sh", "-c", made.replacing("LOG", with: log))

@@ -121,7 +121,7 @@ struct SandboxGrantTests {
                 }
                 refused 2 'No such file or directory' add --read-only "$T/mnt/none"
                 refused 2 'not on an aclfs mount' add --read-only "$T/fstab"
-                refused 2 'a symbolic link; name what it leads to' add --read-only "$T/mnt/out"
+                refused 2 'a symbolic link; give the path that it leads to' add --read-only "$T/mnt/out"
                 refused 2 'neither a file nor a directory' add --read-only "$T/mnt/pipe"
                 refused 2 'either --read-only or --read-write' add "$T/mnt/alone"
                 refused 2 'either --read-only or --read-write' add --read-only --read-write "$T/mnt/alone"
@@ -142,10 +142,10 @@ struct SandboxGrantTests {
                 refused 2 'Not a directory' grant remove --bundle org.example.App "$T/mnt/alone/"
                 is 'nothing is granted' '' "$(grant list)"
                 # Who may not ask is told so, for each mount.
-                refused 1 "$T/mnt: only root and whoever mounted may ask this" \
+                refused 1 "$T/mnt: only root and the user who mounted may ask this" \
                     setpriv --reuid 61746 --regid 61746 --clear-groups "$A" sandbox grant list
                 refused 0 '' add --read-only "$T/mnt/alone"
-                refused 2 'only root and whoever mounted' setpriv --reuid 61746 --regid 61746 --clear-groups \
+                refused 2 'only root and the user who mounted' setpriv --reuid 61746 --regid 61746 --clear-groups \
                     "$A" sandbox grant add --bundle a.b --read-only "$T/mnt/alone"
                 refused 2 'another user namespace' unshare -r "$A" sandbox grant add --bundle a.b --read-only "$T/mnt/alone"
                 refused 2 'another user namespace' unshare -r "$A" sandbox grant remove --bundle org.example.App "$T/mnt/alone"

@@ -1,7 +1,7 @@
 import CLinux
 
 /// The identity of a thread in /proc, in the reader's user namespace.
-public struct ProcessStatus: Hashable, Sendable {
+public struct ThreadIdentity: Hashable, Sendable {
     /// The ids for files: the fourth numbers of `Uid:` and `Gid:`.
     public var fsuid: UInt32
     public var fsgid: UInt32
@@ -14,7 +14,7 @@ public struct ProcessStatus: Hashable, Sendable {
     public var startTime: UInt64
 
     /// - Throws: noent or srch if there is no such thread, io if the text of /proc cannot be parsed.
-    public static func read(tid: Int32) throws(Errno) -> ProcessStatus {
+    public static func read(tid: Int32) throws(Errno) -> ThreadIdentity {
         let stat = try Syscall.open("/proc/\(tid)/stat", OpenFlag.readOnly)
         let before = try startTime(stat.rawValue)
         let status = try Syscall.open("/proc/\(tid)/status", OpenFlag.readOnly)
@@ -22,7 +22,7 @@ public struct ProcessStatus: Hashable, Sendable {
         // The open file belongs to the thread, not to its number: reading it again fails if the thread has ended.
         try Syscall.lseek(stat.rawValue, offset: 0, whence: Seek.set)
         let after = try startTime(stat.rawValue)
-        guard var result = ProcessStatus(status: text, startTime: before) else { throw .io }
+        guard var result = ThreadIdentity(status: text, startTime: before) else { throw .io }
         if before != after { result.groups = nil }
         return result
     }

@@ -5,8 +5,8 @@ import LinuxSystem
 import SandboxPolicy
 import Synchronization
 
-// Z1 to Z4 (docs/sandbox-zones.md): an object is judged by its effective location. The kernel tells the path of a directory; a file
-// is found by its names in directories. A zone counts until a directory moves, the policy changes, or 50 ms have passed.
+// The zone of a node (docs/sandbox-zones.md Z1 to Z4): that of a directory follows from the path that the kernel reports, that of a file
+// from its names in directories. A cached zone counts until a directory moves, the policy changes, or its lifetime (50 ms) ends.
 
 extension ObjectLoader {
     /// The effective location of a node. Call it under the metadata lock, so that no directory moves meanwhile.
