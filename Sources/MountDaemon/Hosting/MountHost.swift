@@ -44,7 +44,7 @@ final class MountHost: Sendable {
     /// Starts the control server of a mount in a directory.
     typealias ControlStart =
         @Sendable (
-            FileSystem, BackingTree, AttachedMount, NegotiatedPaths, MountWatch, String, MountHost
+            FileSystem, BackingTree, AttachedMount, NegotiatedFeatures, MountWatch, String, MountHost
         ) -> ControlServer?
 
     /// - Parameters:
@@ -68,7 +68,7 @@ final class MountHost: Sendable {
         let fileSystem = FileSystem(
             tree: tree, options: mount.options, mounts: treeMounts, profile: profile, base: mount.view?.base,
             audit: try audit(mount), creationNotes: creationNotes(mount, tree), report: { Journal.note(.warning, $0) })
-        let negotiated = NegotiatedPaths(mount.options)
+        let negotiated = NegotiatedFeatures(mount.options)
         let dispatch = RequestDispatch(fileSystem) { agreed in
             negotiated.set(agreed)
             whenServing(true)
@@ -203,7 +203,7 @@ final class MountHost: Sendable {
     }
 
     private func startControl(
-        _ fileSystem: FileSystem, _ tree: BackingTree, _ mount: AttachedMount, _ negotiated: NegotiatedPaths,
+        _ fileSystem: FileSystem, _ tree: BackingTree, _ mount: AttachedMount, _ negotiated: NegotiatedFeatures,
         _ watch: MountWatch
     ) -> ControlServer? {
         guard let control else { return nil }
