@@ -4,7 +4,7 @@ import Mounting
 import ToolSupport
 
 extension PreparedMount {
-    /// Makes root's daemon act as nobody, so that it neither spends root's reserve nor ignores quotas (docs/decisions/0005-space.md).
+    /// Restricts the fsuid of root's daemon, so that it neither spends root's reserve nor ignores quotas (docs/decisions/0005-space.md).
     /// Call before any thread starts: threads inherit it.
     /// - Throws: a capability is missing.
     func dropRootReserve() throws(MountFailure) {

@@ -27,7 +27,7 @@ extension PreparedMount {
         Syscall.umask(0)
         let control = try ControlDirectory.prepare(mountpoint: mountpoint)
         let grants = GrantStore()
-        // All later threads act as nobody, so that root's reserve is not spent.
+        // All later threads have the restricted fsuid, so that root's reserve is not spent.
         if isRoot { try dropRootReserve() }
         // The working directory may lie where the mount is going to be.
         do { try Syscall.chdir("/") } catch {
@@ -52,8 +52,8 @@ extension PreparedMount {
         return try host.waitUntilAllEnded()
     }
 
-    /// Mounts as root. This thread acts as nobody, and a directory above the mount point may be closed to all but root: on another aclfs
-    /// mount no capability opens it.
+    /// Mounts as root. This thread has the restricted fsuid, and a directory above the mount point may be closed to all but root: on
+    /// another aclfs mount no capability opens it.
     private func attachAsRoot(_ request: MountRequest) throws(MountFailure) -> AttachedMount {
         var made: Result<AttachedMount, MountFailure>?
         try? FileSystemUser.asRoot { () throws(Errno) in
