@@ -36,7 +36,7 @@ extension SandboxPlaces {
                 .max { $0.path.count < $1.path.count }
         }
         guard let entry, path.isInside(entry.path) else {
-            throw failure("the backing directory is in no mount that the daemon sees; nobody can say what to hide")
+            throw failure("the backing directory is in no mount that the daemon sees, so the paths that a sandbox has to hide are unknown")
         }
         var backing = [
             Place(

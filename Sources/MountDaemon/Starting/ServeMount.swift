@@ -129,9 +129,9 @@ extension PreparedMount {
     private func hint(_ error: SessionError) -> String {
         switch (error.step, Errno(rawValue: error.errno)) {
         case (.mountThroughFusermount, .noent): "; fusermount3 cannot be started: install the package fuse3"
-        case (.mountThroughFusermount, .perm): "; fusermount3 says why"
-        case (_, .perm): "; mount(2) needs the capability CAP_SYS_ADMIN, which this root has not"
-        case (_, .nodev): "; this kernel knows no FUSE (modprobe fuse)"
+        case (.mountThroughFusermount, .perm): "; the message of fusermount3 above has the reason"
+        case (_, .perm): "; mount(2) needs the capability CAP_SYS_ADMIN, which this process does not have"
+        case (_, .nodev): "; this kernel has no FUSE: load the module (modprobe fuse)"
         default: ""
         }
     }
