@@ -28,8 +28,8 @@ package enum Unmounting {
                 throw MountFailure(
                     status: MountExit.failed,
                     message:
-                        "mount point \(mountpoint): the daemon of \(entry.source) there died, and its mount cannot be "
-                        + "taken away: \(error)")
+                        "mount point \(mountpoint): a mount of \(entry.source) is there whose daemon died, and it cannot be "
+                        + "unmounted: \(error)")
             }
         }
     }

@@ -110,7 +110,7 @@ struct FstabTests {
                 [ "$(mounted "$T/mnt")" = 1 ] && break; sleep 0.02
             done
             stat "$T/mnt" >/dev/null; umount "$T/mnt"; wait
-            holds 'the log' "$(cat "$T/log")" "'dev,suid' at the end of the options is mount.fuse3's addition"
+            holds 'the log' "$(cat "$T/log")" "'dev,suid' at the end of the options is ignored, because mount.fuse3 adds it"
             # Said as a command of its own they count.
             "$A" mount -o dev,suid "$T/back" "$T/mnt"
             is 'said by aclfs mount' rw,relatime "$(findmnt -no VFS-OPTIONS "$T/mnt")"

@@ -12,7 +12,7 @@ struct MountStatusTests {
             is 'behind a door' 0 "$(warned "$T/back")"
             is 'root only' 'root only' "$(reach)"
             chmod 755 "$T/back"
-            is 'as it is now' "everybody (mode 0755 of $T/back)" "$(reach)"
+            is 'as it is now' "every user (mode 0755 of $T/back)" "$(reach)"
             chown 61747:61744 "$T/back"; chmod 750 "$T/back"
             is 'owner and group' "user 61747 or group 61744 (mode 0750 of $T/back)" "$(reach)"
             umount "$T/mnt"
