@@ -136,7 +136,7 @@ struct AuditTests {
         let fractions = made().compactMap { $0["nanoseconds"] as? Int }
         #expect(fractions.count == 4 && fractions.allSatisfy { (0..<1_000_000_000).contains($0) } && Set(fractions).count > 1)
         if getpwuid(TestUser.alice.uid) == nil {
-            #expect(lines().allSatisfy { $0["uid"] as? Int == 0 || $0["user"] == nil }, "a number that nobody has")
+            #expect(lines().allSatisfy { $0["uid"] as? Int == 0 || $0["user"] == nil }, "a number that no user has")
         }
     }
 

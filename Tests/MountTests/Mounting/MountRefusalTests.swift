@@ -37,7 +37,7 @@ struct MountRefusalTests {
             umount "$T/mnt"
             mount -t ramfs -o mode=700 ramfs "$T/other"
             refused 32 'has no extended attributes' "$A" mount "$T/other" "$T/mnt"
-            # Where there is no device, or nobody may mount.
+            # Where there is no device, or no process may mount.
             mkdir "$T/dev"; mount --bind "$T/dev" /dev
             refused 2 '/dev/fuse: No such file or directory (ENOENT); load the module fuse' "$A" mount "$T/back" "$T/mnt"
             umount /dev

@@ -9,7 +9,7 @@ struct MountStatusTests {
             #"""
             reach() { "$A" status "$T/mnt" | sed -n 's/^  source reachable by: //p'; }
             warned() { "$A" mount "$1" "$T/mnt" 2>&1 | grep -c 'warning: source .* can be reached directly'; }
-            is 'behind a door' 0 "$(warned "$T/back")"
+            is 'below a closed directory' 0 "$(warned "$T/back")"
             is 'root only' 'root only' "$(reach)"
             chmod 755 "$T/back"
             is 'as it is now' "every user (mode 0755 of $T/back)" "$(reach)"
@@ -18,7 +18,7 @@ struct MountStatusTests {
             umount "$T/mnt"
             is 'others than the owner' 1 "$(warned "$T/back")"; umount "$T/mnt"
             chmod 700 "$T/back"; is 'the owner alone' 0 "$(warned "$T/back")"
-            is 'he is named' "user 61747 (mode 0700 of $T/back)" "$(reach)"
+            is 'the owner is named' "user 61747 (mode 0700 of $T/back)" "$(reach)"
             umount "$T/mnt"
             mkdir "$T/open"; is 'open to all' 1 "$(warned "$T/open")"; umount "$T/mnt"
             is 'over itself' 0 "$("$A" mount "$T/open" "$T/open" 2>&1 | grep -c warning)"

@@ -127,7 +127,7 @@ struct UnmountTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    /// Mounting walks to the mount point as root, whom another mount of ours knows by the file-system user id alone.
+    /// Mounting walks to the mount point as root, whom another aclfs mount knows by the file-system user id alone.
     @Test func rootMountsBelowAClosedDirectoryOfAMount() throws {
         let result = try run(
             #"""
