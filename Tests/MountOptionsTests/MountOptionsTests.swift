@@ -109,10 +109,10 @@ struct MountOptionsTests {
         ),
         ("export", "option 'export' is not available yet; leave it out"),
         ("identities=/x", "option 'identities=/x' is not available yet; leave it out"),
-        ("posixacl", "option 'posixacl' is not available yet; leave it out, or say posixacl=off, which is what happens now"),
+        ("posixacl", "option 'posixacl' is not available yet; leave it out, or use posixacl=off, which is the present behaviour"),
         (
             "posixacl=translate",
-            "option 'posixacl=translate' is not available yet; leave it out, or say posixacl=off, which is what happens now"
+            "option 'posixacl=translate' is not available yet; leave it out, or use posixacl=off, which is the present behaviour"
         ),
         ("fsname=\"a", "unbalanced quote in options 'fsname=\"a'"),
         ("fsname=a\\", "options 'fsname=a\\' end in a lone backslash"),

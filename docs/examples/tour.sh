@@ -9,18 +9,18 @@ say() { printf '%s\n' "$*" >&2; }
 
 command -v "$aclfs" >/dev/null 2>&1 || { say "tour: $aclfs: not found"; exit 2; }
 if [ "$(id -u)" -ne 0 ]; then
-    # Reading "as somebody else" needs the right to become somebody else.
+    # Only root may run a command as another user.
     if command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
         exec sudo -n env ACLFS="$aclfs" "$0" "$@"
     fi
-    say 'tour: run it as root, it reads files as the user nobody'
+    say 'tour: run it as root, because it reads files as the user nobody'
     exit 2
 fi
 command -v setpriv >/dev/null 2>&1 || { say 'tour: setpriv (util-linux) is missing'; exit 2; }
 [ -e /dev/fuse ] || { say 'tour: there is no /dev/fuse here (in a container: --device /dev/fuse --cap-add SYS_ADMIN)'; exit 2; }
 
 top=$(mktemp -d)
-# The mount is open to all; the backing directory lies behind a door that only root opens.
+# The mount is open to all; the backing directory lies below a directory that only root may search.
 chmod 0755 "$top"
 install -d -m 0700 "$top/back"
 install -d -m 0755 "$top/back/share" "$top/share"

@@ -32,7 +32,7 @@ enum ControlDirectory {
     /// Starts the control server of a mount.
     /// - Returns: nil, with a line in the log, if there is no socket. The mount serves without.
     static func start(
-        _ fileSystem: FileSystem, _ tree: BackingTree, _ mount: AttachedMount, _ negotiated: NegotiatedPaths,
+        _ fileSystem: FileSystem, _ tree: BackingTree, _ mount: AttachedMount, _ negotiated: NegotiatedFeatures,
         _ watch: MountWatch, in directory: String, host: MountHost
     ) -> ControlServer? {
         var facts = ControlServer.MountFacts(
@@ -58,7 +58,7 @@ enum ControlDirectory {
         let complete = facts
         do throws(Errno) {
             let path = "\(directory)/\(ControlPlace.name(device: mount.device))"
-            // Root owns the socket. The threads that answer act as nobody.
+            // Root owns the socket. The threads that answer have the restricted fsuid.
             let server = try FileSystemUser.asRoot { () throws(Errno) in
                 try ControlServer(fileSystem, at: path, owner: geteuid(), facts: complete)
             }

@@ -46,7 +46,7 @@ extension MountHost {
         let others = unfinished.count > 1 ? " (and \(unfinished.count - 1) more)" : ""
         return GrantProblem(
             errno: first.errno,
-            message: "the mount on \(first.mountpoint)\(others) goes on invalidating what its kernel has cached: a listing there "
-                + "is not read to its end (\(first.errno.text)); whatever the mount itself is asked follows the change")
+            message: "the mount on \(first.mountpoint)\(others) decides by the change, but its kernel still has older names cached: "
+                + "a program there has not read a directory listing to its end (\(first.errno.text))")
     }
 }

@@ -12,7 +12,7 @@ extension MountHost {
         do throws(GrantProblem) {
             let scope: GrantScope
             do throws(Errno) { scope = try GrantScope(tree) } catch {
-                throw GrantProblem(errno: error, message: "the served directory: \(error.text)")
+                throw GrantProblem(errno: error, message: "the path of the directory that this mount serves cannot be read: \(error.text)")
             }
             switch order {
             case .add(let grant): return .done(try add(grant, scope, by: user))
@@ -45,7 +45,7 @@ extension MountHost {
                 files[place].grants.removeAll { !$0.grant.isValid(at: now) }
                 guard files[place].grants.count < GrantFile.most else {
                     throw GrantProblem(
-                        errno: .nospc, message: "\(GrantFile.most) grants are kept for this directory already; remove some")
+                        errno: .nospc, message: "\(GrantFile.most) grants, the most possible, are stored for this directory; remove some")
                 }
                 files[place].grants.append(KeptGrant(grant, given: now, by: user))
                 return files
@@ -84,7 +84,7 @@ extension MountHost {
                         if let wider {
                             throw GrantProblem(
                                 errno: .inval,
-                                message: "the grant reaches further than this mount; remove it through a mount of "
+                                message: "the grant includes directories outside of this mount; remove it through a mount of "
                                     + escapedName(wider))
                         }
                         throw GrantProblem(errno: .noent, message: damaged.first ?? "nothing is granted to \(bundle) there")
@@ -96,7 +96,8 @@ extension MountHost {
                 unkept = GrantProblem(
                     errno: error.errno,
                     message:
-                        "\(error.message); it counts no more on the mounts there are, but is still stored and comes back with the next change"
+                        "\(error.message); the grant has ended on the present mounts, but is still stored and is in force again after "
+                        + "the next mount or change of grants"
                 )
             }
             // The grant ends on the mounts even if the file could not be changed.
@@ -142,11 +143,11 @@ extension MountHost {
             let which =
                 served.mountpoint == AttachedMount.nowhere ? "a command under aclfs sandbox run" : "the mount on \(served.mountpoint)"
             if let reason = served.fileSystem.closedBecause { return "\(which): \(reason)" }
-            let mount = "\(which) has profile \(served.profile.name), which lets"
+            let mount = "\(which) has profile \(served.profile.name), which allows"
             guard let most = served.profile.entitlements.userSelected else {
-                return "\(mount) no grant pass: it has no key com.apple.security.files.user-selected.…"
+                return "\(mount) no grants: it has no key com.apple.security.files.user-selected.…"
             }
-            return most < grant.access ? "\(mount) grants pass for reading only" : nil
+            return most < grant.access ? "\(mount) grants for reading only" : nil
         }
     }
 }

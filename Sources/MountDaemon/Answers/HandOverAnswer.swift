@@ -64,7 +64,7 @@ extension MountHost {
             profile: profile, descriptor: descriptor)
         let isServing = WorkQueue<Bool>(capacity: 2)
         try serve(mount, tree: tree) { isServing.add($0) }
-        guard isServing.next() == true else { throw wrong("the kernel did not answer") }
+        guard isServing.next() == true else { throw wrong("the new mount ended before the kernel sent its first request (FUSE_INIT)") }
     }
 
     /// - Returns: the profile of the message; nil for a mount without one.

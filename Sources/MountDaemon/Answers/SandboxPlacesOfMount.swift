@@ -36,7 +36,7 @@ extension SandboxPlaces {
                 .max { $0.path.count < $1.path.count }
         }
         guard let entry, path.isInside(entry.path) else {
-            throw failure("the backing directory is in no mount that the daemon sees; nobody can say what to hide")
+            throw failure("the backing directory is in no mount that the daemon sees, so the paths that a sandbox has to hide are unknown")
         }
         var backing = [
             Place(
@@ -49,13 +49,13 @@ extension SandboxPlaces {
         var (below, rest): (Set<UInt64>, [MountInfo]) = ([entry.id], table)
         // Paths of aclfs mounts below it. Mounts on these are no part of the backing directory, except those on their very tops, which a
         // name of the backing directory leads to.
-        var ours: [UInt64: [UInt8]] = [:]
+        var aclfsMounts: [UInt64: [UInt8]] = [:]
         while let index = rest.firstIndex(where: {
-            (below.contains($0.parent) || ours[$0.parent] == $0.path) && $0.path.isInside(path)
+            (below.contains($0.parent) || aclfsMounts[$0.parent] == $0.path) && $0.path.isInside(path)
         }) {
             let mounted = rest.remove(at: index)
             if mounted.type.elementsEqual("fuse.aclfs".utf8) {
-                if mounted.path.pathNames != path.pathNames { ours[mounted.id] = mounted.path }
+                if mounted.path.pathNames != path.pathNames { aclfsMounts[mounted.id] = mounted.path }
                 continue
             }
             below.insert(mounted.id)

@@ -38,7 +38,7 @@ extension MountHost {
     }
 
     private static let keptPlaces = ControlServer.MountFacts.DaemonAnswer.failed(
-        .perm, "what lies behind a mount is told to root, to whoever mounted, and with a descriptor of its top")
+        .perm, "only root, the user who mounted and a caller that opens the top of the mount may ask where the backing directory is")
 
     private static func mayKnowPlaces(
         of mount: AttachedMount, _ peer: ControlSocket.Peer, _ descriptors: [SharedDescriptor]
@@ -53,7 +53,7 @@ extension MountHost {
         do throws(Errno) { places.stores = try store.hidingPlace().map { [$0] } ?? [] } catch {
             throw MountFailure(
                 status: MountExit.systemError,
-                message: "nobody can say where \(store.path), which keeps the grants, has to be hidden: \(error)")
+                message: "cannot make or open the directory of grants \(store.path), which must be hidden: \(error)")
         }
         return places
     }
@@ -61,7 +61,7 @@ extension MountHost {
     private func sandboxPlaces(of mount: AttachedMount) throws(MountFailure) -> SandboxPlaces {
         let served = mounts
         guard let tree = served.first(where: { $0.mount.device == mount.device })?.tree else {
-            throw MountFailure(status: MountExit.systemError, message: "the mount is about to end")
+            throw MountFailure(status: MountExit.systemError, message: "the mount is being unmounted")
         }
         return try SandboxPlaces(of: mount, tree, among: served)
     }
@@ -74,10 +74,12 @@ extension MountHost {
         // Only root's daemon can make a mount. Another one gets the mount from its own user.
         let isMaker = geteuid() == 0
         guard isMaker || peer.uid == geteuid() else {
-            return .failed(.perm, "the mount is an ordinary user's; only he can make views of it")
+            return .failed(.perm, "the mount was made by user \(geteuid()); only this user can run a sandbox on it")
         }
         if let profile = mount.profile {
-            return .failed(.inval, "the mount is confined by the profile \(escapedName(profile.name.utf8)) already")
+            return .failed(
+                .inval,
+                "the mount is confined by the profile \(escapedName(profile.name.utf8)) already; use a mount without a profile")
         }
         guard descriptors.count == (isMaker ? 1 : 2), let message = try? ViewMessage(reading: request) else {
             return .failed(.inval, ViewMessage.incomplete)
@@ -85,7 +87,8 @@ extension MountHost {
         guard let entry = Self.reachedMount(descriptors[0].rawValue, mount) else {
             return .failed(
                 .perm,
-                "this is not the mount as its daemon sees it: run the command in the mount namespace where it was mounted, not on a bind mount"
+                "this is not the top of the mount in the mount namespace of its daemon: run the command there, and on the mount "
+                    + "itself, not on a bind mount"
             )
         }
         do throws(MountFailure) {
@@ -143,7 +146,7 @@ extension MountHost {
         // With `dontSync` the kernel answers by itself: the new mount has no daemon yet.
         guard let status = try? Syscall.statx(shown.rawValue, flags: AtFlag.dontSync) else {
             close(made.device)
-            throw Self.failure("it has no device number")
+            throw Self.failure("the device number of the new mount cannot be read")
         }
         let device = DeviceNumber.text(status.device)
         try serveView(device, made.device, of: mount, profile, base)
@@ -151,7 +154,7 @@ extension MountHost {
     }
 
     private static func failure(_ what: String) -> MountFailure {
-        MountFailure(status: MountExit.systemError, message: "cannot make a view: \(what)")
+        MountFailure(status: MountExit.systemError, message: "cannot make a mount for the sandbox: \(what)")
     }
 
     /// - Parameter descriptor: of /dev/fuse. This function owns it.
@@ -161,7 +164,7 @@ extension MountHost {
     ) throws(MountFailure) {
         guard let tree = mounts.first(where: { $0.mount.device == mount.device })?.tree else {
             close(descriptor)
-            throw Self.failure("the mount is about to end")
+            throw Self.failure("the mount is being unmounted")
         }
         var options = mount.options
         // Only the ordinary user who made a view may use it.
@@ -171,7 +174,7 @@ extension MountHost {
             profile: profile, showsRequests: mount.showsRequests, descriptor: descriptor, view: base)
         let isServing = WorkQueue<Bool>(capacity: 2)
         try serve(view, tree: tree) { isServing.add($0) }
-        guard isServing.next() == true else { throw Self.failure("the kernel did not answer") }
+        guard isServing.next() == true else { throw Self.failure("it ended before the kernel sent its first request (FUSE_INIT)") }
     }
 
     /// Answers `shows`: whether this mount shows a place of another daemon's share, a directory of grants or control sockets, or

@@ -17,7 +17,8 @@ struct GrantStore: Sendable {
         } catch {
             place = nil
             problem = GrantProblem(
-                errno: error, message: "there is no place for grants: \(error.text)\(geteuid() == 0 ? "" : " (is HOME set?)")")
+                errno: error,
+                message: "the directory where grants are stored cannot be opened: \(error.text)\(geteuid() == 0 ? "" : " (is HOME set?)")")
         }
     }
 
@@ -48,11 +49,11 @@ struct GrantStore: Sendable {
             var after = before
             let value = try body(&after, damaged)
             for file in after where !before.contains(file) {
-                try perform("cannot keep grants in \(path)") { () throws(Errno) in try write(file, directory) }
+                try perform("cannot store grants in \(path)") { () throws(Errno) in try write(file, directory) }
             }
             return value
         }
-        guard let value else { throw GrantProblem(errno: .noent, message: "there is no place for grants") }
+        guard let value else { throw GrantProblem(errno: .noent, message: "there is no directory where grants are stored") }
         return value
     }
 
@@ -63,7 +64,7 @@ struct GrantStore: Sendable {
     private func locked<Value>(
         create: Bool, _ body: (SharedDescriptor) throws(GrantProblem) -> Value
     ) throws(GrantProblem) -> Value? {
-        guard let place else { throw problem ?? GrantProblem(errno: .noent, message: "there is no place for grants") }
+        guard let place else { throw problem ?? GrantProblem(errno: .noent, message: "there is no directory where grants are stored") }
         var outcome: Result<Value, GrantProblem>?
         do throws(Errno) {
             try FileSystemUser.asRoot { () throws(Errno) in
@@ -79,8 +80,13 @@ struct GrantStore: Sendable {
                 do throws(GrantProblem) { outcome = .success(try body(directory)) } catch { outcome = .failure(error) }
             }
         } catch {
-            let reason = error == .perm ? "it belongs to somebody else, or others may write there" : error.text
-            throw GrantProblem(errno: error, message: "grants in \(path): \(reason)")
+            let reason =
+                switch error {
+                case .perm: "it belongs to another user, or other users may write to it"
+                case .again: "another process keeps it locked (\(error.text))"
+                default: error.text
+                }
+            throw GrantProblem(errno: error, message: "cannot use the grants in \(path): \(reason)")
         }
         return try outcome?.get()
     }
@@ -102,7 +108,7 @@ struct GrantStore: Sendable {
                 do throws(GrantFile.Problem) {
                     let grants = try GrantFile(bytes)
                     // A file under the name of another directory grants nothing.
-                    if grants.root.fileName == name { files.append(grants) } else { report(damage(name, "its name does not fit")) }
+                    if grants.root.fileName == name { files.append(grants) } else { report(damage(name, "it is for another directory")) }
                 } catch { report(damage(name, error.description)) }
             } catch { report(damage(name, error.text)) }
         }
@@ -110,7 +116,7 @@ struct GrantStore: Sendable {
     }
 
     private func damage(_ name: String, _ reason: String) -> String {
-        "grants in \(path)/\(escapedName(name.utf8)) do not count: \(reason)"
+        "grants in \(path)/\(escapedName(name.utf8)) are ignored: \(reason)"
     }
 
     /// Replaces a file atomically. On a full disk a shorter list overwrites the longer one in place: a revoked grant must not stay, and

@@ -52,7 +52,7 @@ struct AttachedMount: Sendable {
     /// Detaches the dead mount on it. Call when the new one answers.
     func finishHealing() {
         do throws(Errno) { try healing?.finish() } catch {
-            let text = "\(mountpoint): the dead mount there cannot be taken away: \(error)"
+            let text = "\(mountpoint): the dead mount on top of the new one cannot be unmounted: \(error); try umount \(mountpoint)"
             printError("aclfs: \(text)")
             Journal.record(.warning, text)
         }

@@ -44,7 +44,7 @@ final class MountHost: Sendable {
     /// Starts the control server of a mount in a directory.
     typealias ControlStart =
         @Sendable (
-            FileSystem, BackingTree, AttachedMount, NegotiatedPaths, MountWatch, String, MountHost
+            FileSystem, BackingTree, AttachedMount, NegotiatedFeatures, MountWatch, String, MountHost
         ) -> ControlServer?
 
     /// - Parameters:
@@ -68,7 +68,7 @@ final class MountHost: Sendable {
         let fileSystem = FileSystem(
             tree: tree, options: mount.options, mounts: treeMounts, profile: profile, base: mount.view?.base,
             audit: try audit(mount), creationNotes: creationNotes(mount, tree), report: { Journal.note(.warning, $0) })
-        let negotiated = NegotiatedPaths(mount.options)
+        let negotiated = NegotiatedFeatures(mount.options)
         let dispatch = RequestDispatch(fileSystem) { agreed in
             negotiated.set(agreed)
             whenServing(true)
@@ -98,7 +98,8 @@ final class MountHost: Sendable {
         } catch {
             fileSystem.disconnect()
             // Entries exposed on another mount must be invalidated first, and a listing in progress prevents that.
-            let reason = error == .timedout ? "a listing on another mount of this directory is not read to its end" : nil
+            let reason =
+                error == .timedout ? "a program on another mount of this directory has not read a directory listing to its end" : nil
             throw MountFailure(status: MountExit.systemError, message: "cannot serve: \(reason ?? Self.text(error))")
         }
         let isAdmitted = withGrantsLocked {
@@ -147,7 +148,7 @@ final class MountHost: Sendable {
         guard var profile = mount.profile else { return nil }
         do throws(Errno) {
             profile.closed = try store.closedPlace?.places(inside: tree) ?? []
-        } catch { throw Self.failure("cannot tell whether the grants are seen below the source", error) }
+        } catch { throw Self.failure("cannot find out whether the directory of the grants lies below the source", error) }
         // The closed paths may exceed the limits of a profile.
         do { _ = try profile.table() } catch {
             throw MountFailure(status: MountExit.failed, message: "profile \(profile.name): \(error.description)")
@@ -178,7 +179,7 @@ final class MountHost: Sendable {
 
     private static func failure(ending error: SessionError) -> MountFailure {
         guard error.step == .transport else { return failure("serving ended", Errno(rawValue: error.errno)) }
-        return TransportChoice.refusal(RingObstacle.present()?.description ?? "the kernel does not offer it to this mount")
+        return TransportChoice.refusal(RingObstacle.present()?.description ?? "the kernel does not offer io_uring to this mount")
     }
 
     private static func failure(_ what: String, _ error: Errno) -> MountFailure {
@@ -186,7 +187,7 @@ final class MountHost: Sendable {
     }
 
     private static func text(_ error: Errno) -> String {
-        error == .again ? "\(error); how many threads may this user have (ulimit -u)?" : "\(error)"
+        error == .again ? "\(error); this user may have no more threads (ulimit -u)" : "\(error)"
     }
 
     /// One thread for each processor, from 2 to 16. With two a slow request does not block all others.
@@ -203,7 +204,7 @@ final class MountHost: Sendable {
     }
 
     private func startControl(
-        _ fileSystem: FileSystem, _ tree: BackingTree, _ mount: AttachedMount, _ negotiated: NegotiatedPaths,
+        _ fileSystem: FileSystem, _ tree: BackingTree, _ mount: AttachedMount, _ negotiated: NegotiatedFeatures,
         _ watch: MountWatch
     ) -> ControlServer? {
         guard let control else { return nil }
@@ -258,8 +259,8 @@ extension MountHost {
             guard isAdmitted else {
                 throw MountFailure(
                     status: MountExit.systemError,
-                    message: "this user has \(MountHost.maximumViewsOfUser) sandboxes on shares of this daemon already, the most "
-                        + "there may be")
+                    message: "user \(uid) already runs \(MountHost.maximumViewsOfUser) sandboxes on mounts of this daemon, the most that "
+                        + "one user may run")
             }
             (self.host, self.uid) = (host, uid)
         }

@@ -28,8 +28,8 @@ final class MountWatch: Sendable {
 
     /// The entry at the mount point, or else of another mount of the same file system.
     var entry: MountEntry? {
-        let ours = MountTable.entries().filter { $0.device == device && $0.type == "fuse.aclfs" }
-        return ours.last { $0.path == mountpoint } ?? ours.first
+        let mounts = MountTable.entries().filter { $0.device == device && $0.type == "fuse.aclfs" }
+        return mounts.last { $0.path == mountpoint } ?? mounts.first
     }
 
     private let waiter: Waiter

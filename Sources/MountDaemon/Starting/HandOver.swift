@@ -43,7 +43,7 @@ enum HandOver {
         defer { close(attached.descriptor) }
         do throws(ControlError) {
             guard let directory = try? mount.tree.descriptor(of: mount.tree.root) else {
-                throw ControlError("the source is gone")
+                throw ControlError("the source cannot be opened")
             }
             let message = ServeMessage(
                 source: attached.source, name: attached.name, mountpoint: attached.mountpoint, device: attached.device,
@@ -56,7 +56,7 @@ enum HandOver {
             if error.code == nil || error.code == Errno.again.name { return false }
             throw MountFailure(
                 status: MountExit.systemError,
-                message: "the daemon that serves this directory already does not take the mount: \(error.message)")
+                message: "the daemon that already serves this directory refuses the mount: \(error.message)")
         }
     }
 

@@ -21,7 +21,7 @@ package enum MountStart {
         }
         let mount = try PreparedMount(request)
         if request.fake { return 0 }
-        if request.isVerbose { printError("aclfs: \(mount.source) is mounted on \(mount.mountpoint)") }
+        if request.isVerbose { printError("aclfs: mounting \(mount.source) on \(mount.mountpoint)") }
         let lock = MountLock.acquire()
         while let daemon = HandOver.daemon(for: mount) {
             guard try HandOver.perform(mount, request, to: daemon) else {
@@ -42,7 +42,8 @@ package enum MountStart {
             throw MountFailure(status: Int32(status), message: message)
         case .command(.died):
             if mount.dead == nil { Unmounting.clearAfterFailure(mount.mountpoint) }
-            throw MountFailure(status: MountExit.systemError, message: "the daemon died before it could serve")
+            throw MountFailure(
+                status: MountExit.systemError, message: "the daemon died before the mount answered; the system's log may say why")
         case .daemon(let readiness):
             // The waiting command prints the failure.
             let pipe = ReadinessPipe(readiness)

@@ -4,7 +4,7 @@ import Mounting
 import ToolSupport
 
 extension PreparedMount {
-    /// Makes root's daemon act as nobody, so that it neither spends root's reserve nor ignores quotas (docs/decisions/0005-space.md).
+    /// Restricts the fsuid of root's daemon, so that it neither spends root's reserve nor ignores quotas (docs/decisions/0005-space.md).
     /// Call before any thread starts: threads inherit it.
     /// - Throws: a capability is missing.
     func dropRootReserve() throws(MountFailure) {
@@ -17,16 +17,17 @@ extension PreparedMount {
         } catch {
             let needed = [("CAP_SETPCAP", Capability.setCapabilities), ("CAP_SETUID", Capability.setUserID)]
             let missing = needed.filter { !Syscall.hasCapability($0.1) }.map(\.0)
-            let reason = missing.isEmpty ? "" : ", and this root has no \(missing.joined(separator: " and no "))"
+            let reason = missing.isEmpty ? "" : ", and this process has no \(missing.joined(separator: " and no "))"
             throw MountFailure(
                 status: MountExit.systemError,
                 message:
-                    "cannot give up root's reserve of \(source): \(error); the daemon needs CAP_SETPCAP and CAP_SETUID\(reason)")
+                    "cannot protect the space reserved for root on \(source): \(error); the daemon needs CAP_SETPCAP and "
+                    + "CAP_SETUID\(reason)")
         }
         guard FileSystemUser.rootIsTheHosts else { return }
         printError(
-            "aclfs: warning: \(source): no user id can be found that nobody has, as in a small user namespace or an "
-                + "id-mapped mount; users can fill what the file system reserves for root")
+            "aclfs: warning: \(source): users can fill the space reserved for root, because there is no unused user id for the daemon "
+                + "to act as (in a small user namespace or on an id-mapped mount)")
     }
 
     /// Acts as an id if it exists here and the backing directory accepts objects of it, which an id-mapped mount may not.

@@ -27,7 +27,7 @@ extension PreparedMount {
         Syscall.umask(0)
         let control = try ControlDirectory.prepare(mountpoint: mountpoint)
         let grants = GrantStore()
-        // All later threads act as nobody, so that root's reserve is not spent.
+        // All later threads have the restricted fsuid, so that root's reserve is not spent.
         if isRoot { try dropRootReserve() }
         // The working directory may lie where the mount is going to be.
         do { try Syscall.chdir("/") } catch {
@@ -52,8 +52,8 @@ extension PreparedMount {
         return try host.waitUntilAllEnded()
     }
 
-    /// Mounts as root. This thread acts as nobody, and a directory above the mount point may be closed to all but root: on another aclfs
-    /// mount no capability opens it.
+    /// Mounts as root. This thread has the restricted fsuid, and a directory above the mount point may be closed to all but root: on
+    /// another aclfs mount no capability opens it.
     private func attachAsRoot(_ request: MountRequest) throws(MountFailure) -> AttachedMount {
         var made: Result<AttachedMount, MountFailure>?
         try? FileSystemUser.asRoot { () throws(Errno) in
@@ -129,9 +129,9 @@ extension PreparedMount {
     private func hint(_ error: SessionError) -> String {
         switch (error.step, Errno(rawValue: error.errno)) {
         case (.mountThroughFusermount, .noent): "; fusermount3 cannot be started: install the package fuse3"
-        case (.mountThroughFusermount, .perm): "; fusermount3 says why"
-        case (_, .perm): "; mount(2) needs the capability CAP_SYS_ADMIN, which this root has not"
-        case (_, .nodev): "; this kernel knows no FUSE (modprobe fuse)"
+        case (.mountThroughFusermount, .perm): "; the message of fusermount3 above has the reason"
+        case (_, .perm): "; mount(2) needs the capability CAP_SYS_ADMIN, which this process does not have"
+        case (_, .nodev): "; this kernel has no FUSE: load the module (modprobe fuse)"
         default: ""
         }
     }

@@ -13,16 +13,17 @@ extension MountOptions {
             // Elsewhere the last one counts. Here it could open what the first one closes.
             guard let first = given.first(where: { $0.hasPrefix(name) && $0 != word }) else { continue }
             throw MountOptionError(
-                description: "options '\(escapedName(first.utf8))' and '\(escapedName(word.utf8))' contradict each other; say one of them")
+                description: "options '\(escapedName(first.utf8))' and '\(escapedName(word.utf8))' contradict each other; "
+                    + "give only one of them")
         }
         if sandbox.profile == nil, let word = sandboxWords.first {
             throw MountOptionError(
-                description: "option '\(word)' says nothing without a profile: add sandbox=PROFILE, or leave it out")
+                description: "option '\(word)' has no effect without a profile: add sandbox=PROFILE, or leave it out")
         }
         if sandbox.bundle == nil, let layout = sandbox.layout {
             throw MountOptionError(
-                description: "option 'layout=\(layout.rawValue)' says how a container is divided: add bundle=ID, whose "
-                    + "container it is, or leave it out")
+                description: "option 'layout=\(layout.rawValue)' is the layout of an application's container: add bundle=ID for the "
+                    + "application, or leave it out")
         }
     }
 
@@ -31,8 +32,8 @@ extension MountOptions {
     public func checkSetID() throws(MountOptionError) {
         guard volume.ignoresOwnership, !noSuid else { return }
         throw MountOptionError(
-            description: "options 'noowners' and 'suid' contradict each other: where ownership does not count any user could change a "
-                + "program that runs with another's rights; leave one of them out")
+            description: "options 'noowners' and 'suid' contradict each other: any user could change a set-id program of "
+                + "another; leave one of them out")
     }
 
     private func checkAudit() throws(MountOptionError) {
@@ -42,8 +43,8 @@ extension MountOptions {
         let dependent = ["audit_log=", "audit_limit=", "audit_user_limit="]
         if audit.mode == .off, given.contains(where: { word in dependent.contains { word.hasPrefix($0) } }) {
             throw MountOptionError(
-                description: "audit_log=, audit_limit= and audit_user_limit= say nothing by themselves: add audit=denied or audit=all, or "
-                    + "leave them out")
+                description: "audit_log=, audit_limit= and audit_user_limit= have no effect by themselves: add audit=denied or audit=all, "
+                    + "or leave them out")
         }
     }
 }

@@ -26,7 +26,7 @@ extension MountOptionError {
     ///   - word: as it was said.
     ///   - present: the value that says what happens now.
     static func unavailable(_ word: String, of name: String, present: String?) -> MountOptionError {
-        let remedy = present.map { "leave it out, or say \(name)=\($0), which is what happens now" } ?? "leave it out"
+        let remedy = present.map { "leave it out, or use \(name)=\($0), which is the present behaviour" } ?? "leave it out"
         return MountOptionError(description: "option '\(word)' is not available yet; \(remedy)")
     }
 

@@ -10,12 +10,12 @@ package enum OptionTable {
     private static let ofVolume: [OptionRow] = [
         .choice(
             ["ro": true, "rw": false], \.volume.isReadOnly, subject: .kernel, kernel: (MountFlag.readOnly, true), remount: .kernelAndDaemon,
-            "whether anything can change"),
+            "whether the mount can be written to"),
         .value(
             "securelevel", \.volume.securelevel, .number(0...2), remount: .daemon,
-            "from 1 on system flags cannot be cleared, by root either"),
-        .choice(["owners": false, "noowners": true], \.volume.ignoresOwnership, "whether ownership counts"),
-        .choice(["acl": false, "noacl": true], \.volume.ignoresACLs, "whether entries are evaluated and inherited"),
+            "from 1 on system flags cannot be cleared, not even by root"),
+        .choice(["owners": false, "noowners": true], \.volume.ignoresOwnership, "whether owner and group of an object count in decisions"),
+        .choice(["acl": false, "noacl": true], \.volume.ignoresACLs, "whether ACLs are evaluated and inherited"),
         .choice(
             ["grpid": true, "nogrpid": false, "bsdgroups": true, "sysvgroups": false], \.volume.groupFromDirectory,
             "group of a new object: its directory's, or the caller's unless the directory is set-gid"),
@@ -26,42 +26,45 @@ package enum OptionTable {
 
     private static let ofTree: [OptionRow] = [
         .value(
-            "groups", \.groupSource, .enumeration, "membership is that of the asking thread, or the directory service's"),
-        .value("groups_cache", \.groupsCache, .number(0...60_000), "for how many milliseconds a thread's groups may be kept"),
-        .value("metadata", \.metadata, .enumeration, "the attribute that holds the records"),
-        .value("cache", \.cache, .cacheMode, "how long the kernel may answer by itself"),
+            "groups", \.groupSource, .enumeration, "group membership is that of the calling thread, or that of the directory service"),
+        .value("groups_cache", \.groupsCache, .number(0...60_000), "for how many milliseconds the groups of a thread may be cached"),
+        .value("metadata", \.metadata, .enumeration, "the extended attribute that stores ACLs and flags: trusted.aclfs, or user.aclfs"),
+        .value("cache", \.cache, .cacheMode, "how long the kernel may answer from its caches"),
         .choice(
             ["crossmounts": true, "nocrossmounts": false], \.crossMounts,
             "whether file systems mounted below SOURCE are part of the tree"),
-        .value("xattr_names", \.xattrSpelling, .enumeration, "how attribute names are listed"),
+        .value("xattr_names", \.xattrSpelling, .enumeration, "how the names of user.com.apple.* attributes are listed"),
         .value(
             "special", \.special, .enumeration,
-            "whether FIFOs, sockets and (with dev) devices are found only by those who may open them"),
+            "whether FIFOs, sockets and (with dev) devices are found only by callers who may open them"),
     ]
 
     private static let ofWays: [OptionRow] = [
         .value(
             "passthrough", \.passthrough, .enumeration,
-            "data goes from the kernel to the backing file where it can, or through the daemon"),
-        .value("transport", \.transport, .enumeration, "how requests travel"),
+            "data goes directly between the kernel and the backing file where possible, or always through the daemon"),
+        .value(
+            "transport", \.transport, .enumeration,
+            "how requests reach the daemon: over io_uring if possible, over io_uring only, or through /dev/fuse"),
         .value(
             "zerofill", \.zeroFill, .enumeration,
             "gaps that a program leaves are filled on close with zeros, with reserved space, or not"),
-        .value("zerofill_max", \.zeroFillMax, .size, "larger gaps are reserved and not written"),
+        .value("zerofill_max", \.zeroFillMax, .size, "in larger gaps space is reserved and no zeros are written"),
         .optional(
-            "zerofill_budget", \.zeroFillBudget, .size, absent: "off", "bytes of zeros that each user's gaps may cost in a minute"),
+            "zerofill_budget", \.zeroFillBudget, .size, absent: "off",
+            "the most bytes of zeros that the daemon writes in a minute for one user"),
     ]
 
     private static let ofPlace: [OptionRow] = [
-        .choice(["unknown99": true], \.volume.unknown99, "uid and gid 99 stand for whoever asks"),
-        .choice(["allow_other": true], \.allowOther, "others may use the mount; implied for root"),
-        .choice(["source_mode=require-private": true], \.requirePrivateSource, "refuse a source that others reach"),
+        .choice(["unknown99": true], \.volume.unknown99, "uid and gid 99 stand for the caller"),
+        .choice(["allow_other": true], \.allowOther, "other users may use the mount; implied for root"),
+        .choice(["source_mode=require-private": true], \.requirePrivateSource, "refuse a source that other users can reach directly"),
         .optional("fsname", \.fsname, .text("a name") { !$0.isEmpty }, "what /proc/mounts shows as source"),
     ]
 
     private static let ofSandbox: [OptionRow] = [
         .optional(
-            "sandbox", \.sandbox.profile, .profile, subject: .sandbox, "what comes through the mount is confined by this profile"),
+            "sandbox", \.sandbox.profile, .profile, subject: .sandbox, "the profile that confines all callers of the mount"),
         .optional("bundle", \.sandbox.bundle, .bundleIdentifier, subject: .sandbox, "the application"),
         .optional("home", \.sandbox.home, .home, subject: .sandbox, "the home folder"),
         .optional("layout", \.sandbox.layout, .enumeration, subject: .sandbox, "how the container is divided"),
@@ -94,22 +97,23 @@ package enum OptionTable {
             "changes of directories wait for the disk"),
         .choice(
             ["atime": .asBelow, "noatime": .never], \.accessTimes.files, subject: .kernel, kernel: (MountFlag.noAccessTime, .never),
-            remount: .kernel, shown: .kernelWhenSet, "whether reading moves access times"),
+            remount: .kernel, shown: .kernelWhenSet, "whether reading updates access times"),
         .choice(
             ["diratime": false, "nodiratime": true], \.accessTimes.leavesDirectories, subject: .kernel,
             kernel: (MountFlag.noDirectoryAccessTime, true), remount: .kernel, shown: .kernelWhenSet,
-            "whether listing moves those of directories"),
+            "whether listing updates access times of directories"),
         // This is what every kernel does.
         .choice(
             ["relatime": .relative, "norelatime": .asBelow], \.accessTimes.files, subject: .kernel,
             kernel: (MountFlag.relativeAccessTime, .relative), remount: .kernel, shown: .never,
-            "whether they move only where they are older than the last change, or than a day"),
+            "whether access times are updated only if they are older than the last change, or than a day"),
         .choice(
             ["symfollow": false, "nosymfollow": true], \.noSymFollow, subject: .kernel, kernel: (MountFlag.noSymlinkFollow, true),
             remount: .kernel, shown: .kernelWhenSet, "whether symbolic links are followed"),
         .choice(
             ["strictatime": .strict, "nostrictatime": .asBelow], \.accessTimes.files, subject: .kernel,
-            kernel: (MountFlag.strictAccessTime, .strict), remount: .kernel, shown: .kernelWhenSet, "whether they move each time"),
+            kernel: (MountFlag.strictAccessTime, .strict), remount: .kernel, shown: .kernelWhenSet,
+            "whether each read updates access times"),
         .securityContext("context", "SELinux: the label of all objects"),
         .securityContext("fscontext", "SELinux: the label of the file system itself"),
         .securityContext("defcontext", "SELinux: the label of objects that have none"),
@@ -127,7 +131,7 @@ package enum OptionTable {
         .ignored(["user_id=", "group_id=", "rootmode=", "blksize=", "nonempty", "use_ino"], "what libfuse says to the kernel"),
         .unavailable("export", "file handles that outlive a mount, for NFS servers"),
         .unavailable("identities", "GUIDs and the users and groups that they stand for, in a file"),
-        .unavailable("rootsquash", "root counts as nobody"),
+        .unavailable("rootsquash", "callers that are root are judged as an unprivileged user"),
         .unavailable("posixacl", present: "off", "POSIX ACLs, translated to entries"),
         .refused(
             "default_permissions",

@@ -1,6 +1,6 @@
 import SandboxPolicy
 
-/// What `-o` says of a sandbox. Whoever mounts reads the profile itself; the daemon gets it compiled.
+/// What `-o` says of a sandbox. The command that mounts reads the profile; the daemon gets it compiled.
 public struct SandboxWords: Sendable, Hashable {
     /// An installed name, or with a slash a path.
     public var profile: String?

@@ -24,12 +24,12 @@ package struct DeadMount: Sendable {
         _ source: String, _ report: (String) -> Void
     ) throws(MountFailure) -> (path: String, directory: SharedDescriptor)? {
         if geteuid() != 0 || isMasked {
-            report(notice(isMasked ? "hidden by kernel_features" : "only root can put a mount beneath another one"))
+            report(notice(isMasked ? "hidden by kernel_features" : "only root can attach a mount beneath another one"))
             return nil
         }
         let found: Result<HiddenSource, Errno>
         do throws(Errno) { found = try HiddenSource.look(for: source, below: mountpoint) } catch {
-            report(notice("what it hides cannot be looked at otherwise: \(error)"))
+            report(notice("the directory below it cannot be examined in a copy of the mount namespace: \(error)"))
             return nil
         }
         let hidden: HiddenSource
@@ -44,7 +44,7 @@ package struct DeadMount: Sendable {
             guard error == .opnotsupp || error == .perm else {
                 throw MountFailure(status: MountExit.failed, message: "source \(source): \(error)")
             }
-            report(notice("there is no other way to the source, which it hides"))
+            report(notice("it hides the source, which cannot be opened by a file handle"))
             return nil
         }
     }
@@ -78,13 +78,14 @@ package struct DeadMount: Sendable {
             close(made.device)
             report(
                 notice(
-                    "this kernel cannot put a mount beneath it: \(error) (Linux 6.5 and later can, but not where mounts propagate onto it)")
+                    "the kernel cannot attach a mount beneath it: \(error) (Linux 6.5 can, if no mounts propagate to the mount point)")
             )
             return nil
         }
     }
 
     private func notice(_ reason: String) -> String {
-        "\(mountpoint): the dead mount there is taken away before the new one stands, and what it hides is open until then: \(reason)"
+        "\(mountpoint): the dead mount is unmounted before the new one is attached, so the directory below it is exposed until then: "
+            + reason
     }
 }

@@ -10,7 +10,7 @@ extension PreparedMount {
         let objects =
             found == 1 ? "1 object at its top has a POSIX ACL, which holds" : "\(found) objects at its top have POSIX ACLs, which hold"
         printError(
-            "aclfs: warning: \(source): \(objects) on the mount in place of the group's mode bits; to replace one, say "
-                + "the same with entries (aclfs chmod +a) and remove it from the backing object (setfacl -b, setfacl -k)")
+            "aclfs: warning: \(source): \(objects) on the mount in place of the group's mode bits; to replace one, add "
+                + "equal entries (aclfs chmod +a) and remove it from the backing object (setfacl -b, setfacl -k)")
     }
 }

@@ -42,7 +42,7 @@ package struct PreparedMount {
                 status: MountExit.failed,
                 message:
                     "mount point \(mountpoint): \(Errno.notconn); a \(MountTable.entry(at: mountpoint)?.type ?? "mount") is "
-                    + "there whose server died (umount takes it away)")
+                    + "there whose server died; unmount it first (umount \(mountpoint))")
         }
         _ = try Self.openDirectory(mountpoint, role: "mount point")
         let directory = try Self.directory(source, hidden?.directory)
@@ -110,10 +110,10 @@ package struct PreparedMount {
         if options.metadata != .user, isRoot, BackingTree.supportsMetadata("trusted.aclfs", on: directory) {
             return "trusted.aclfs"
         }
-        if options.metadata == .trusted { throw refuse("\(source): its file system keeps no trusted.* attributes") }
+        if options.metadata == .trusted { throw refuse("\(source): its file system has no trusted.* attributes; use metadata=user") }
         guard BackingTree.supportsMetadata("user.aclfs", on: directory) else {
             throw refuse(
-                "\(source): its file system keeps no extended attributes, so there is no place for ACLs and flags")
+                "\(source): its file system has no extended attributes, in which aclfs stores ACLs and flags")
         }
         printError(
             "aclfs: \(source): metadata is kept in user.aclfs, which only files and directories can hold: links and "
@@ -125,7 +125,7 @@ package struct PreparedMount {
     private static func checkReach(_ reach: SourceReach, _ source: String, refuse: Bool) throws(MountFailure) {
         guard reach.isOpenToOthers else { return }
         let message =
-            "source \(source) can be reached directly by \(reach.description), whom aclfs then does not judge; "
+            "source \(source) can be reached directly by \(reach.description), without a decision of aclfs; "
             + "keep it in a directory of mode 0700 (install -d -m 0700) or mount over it"
         if refuse { throw MountFailure(status: MountExit.failed, message: message) }
         printError("aclfs: warning: \(message)")

@@ -46,7 +46,7 @@ package enum ProfileHome {
 
     private static func text(_ error: Errno) -> String {
         switch error {
-        case .noent: "there is no such directory on this mount; a home is named from the mount's top, and must be there"
+        case .noent: "there is no such directory on this mount; the home is a path from the mount's top, and must exist"
         case .notdir: "not a directory"
         case .loop: "leads over a symbolic link; name the directory itself"
         default: error.description

@@ -60,17 +60,17 @@ package struct SourceReach {
 
     /// As `aclfs status` prints it.
     package var description: String {
-        if isHidden { return "root only here, it is mounted over (other mount namespaces may see it)" }
-        if isUnknown { return "not known" }
-        if closed.isEmpty { return "everybody (mode \(octal(source.mode)) of \(source.path))" }
+        if isHidden { return "root only here: a mount hides it in this mount namespace (another one may show it)" }
+        if isUnknown { return "unknown users (a directory of its path cannot be examined)" }
+        if closed.isEmpty { return "every user (mode \(octal(source.mode)) of \(source.path))" }
         if closed.contains(where: { $0.owner == nil && $0.group == nil && !$0.hasACL }) { return "root only" }
         return closed.map { directory in
             var who: [String] = []
             if let uid = directory.owner { who.append("user \(name(user: uid))") }
             if let gid = directory.group { who.append("group \(name(group: gid))") }
-            if directory.hasACL { who.append("whom its POSIX ACL names") }
+            if directory.hasACL { who.append("users of its POSIX ACL") }
             return "\(who.joined(separator: " or ")) (mode \(octal(directory.mode)) of \(directory.path))"
-        }.joined(separator: ", if also ")
+        }.joined(separator: ", who must also be ")
     }
 
     private func octal(_ mode: UInt32) -> String {

@@ -53,9 +53,10 @@ extension MountRequest {
             }
             if !added.isEmpty {
                 arguments[index + 1] = text
+                let words = added.joined(separator: ",")
                 remarks.append(
-                    "'\(added.joined(separator: ","))' at the end of the options is mount.fuse3's addition and does not "
-                        + "count; whoever wants it calls aclfs mount")
+                    "'\(words)' at the end of the options is ignored, because mount.fuse3 adds it for root; "
+                        + "to set it, use aclfs mount -o \(words)")
             }
         }
         var request = try command(arguments)

@@ -15,7 +15,7 @@ package enum TransportChoice {
     package static func refusal(_ reason: String) -> MountFailure {
         MountFailure(
             status: MountExit.failed,
-            message: "transport=uring: \(reason); with transport=auto requests come through /dev/fuse where they must")
+            message: "transport=uring: \(reason); with transport=auto requests would come through /dev/fuse instead")
     }
 }
 

@@ -35,7 +35,8 @@ package enum OrdinaryUnmount {
         case .busy:
             MountFailure(
                 status: MountExit.failed,
-                message: "\(path): \(error); files are open or working directories are there (aclfs unmount -f does not mind)")
+                message:
+                    "\(path): \(error); a process has a file open or its working directory there (aclfs unmount -f unmounts all the same)")
         case .noent where geteuid() != 0:
             MountFailure(
                 status: MountExit.systemError, message: "fusermount3 cannot be started; install the package fuse3")
@@ -48,6 +49,6 @@ package enum OrdinaryUnmount {
         by daemon: DaemonExit?, of mount: MountEntry, _ path: String, seconds: UInt32 = 10, isAborted: Bool = false
     ) {
         guard let holder = daemon?.wait(seconds: seconds, isAborted: isAborted) else { return }
-        printError("aclfs: \(path) is unmounted, but its daemon (process \(holder)) has not let go of \(mount.source) yet")
+        printError("aclfs: \(path) is unmounted, but its daemon (process \(holder)) still holds \(mount.source) open")
     }
 }

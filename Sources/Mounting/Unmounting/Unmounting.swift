@@ -9,7 +9,7 @@ package enum Unmounting {
     /// - Throws: the kernel or the helper refuses.
     package static func perform(_ mountpoint: String, lazily: Bool) throws(Errno) {
         if geteuid() == 0 {
-            // The daemon's threads act as nobody, to whom directories on the path may be closed.
+            // The daemon's threads have the restricted fsuid, to which directories on the path may be closed.
             try FileSystemUser.asRoot { () throws(Errno) in
                 do throws(SessionError) { try FuseMount.unmount(mountpoint, lazily: lazily) } catch {
                     throw Errno(rawValue: error.errno)
@@ -28,8 +28,8 @@ package enum Unmounting {
                 throw MountFailure(
                     status: MountExit.failed,
                     message:
-                        "mount point \(mountpoint): the daemon of \(entry.source) there died, and its mount cannot be "
-                        + "taken away: \(error)")
+                        "mount point \(mountpoint): a mount of \(entry.source) is there whose daemon died, and it cannot be "
+                        + "unmounted: \(error)")
             }
         }
     }

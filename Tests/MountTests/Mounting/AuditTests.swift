@@ -136,7 +136,7 @@ struct AuditTests {
         let fractions = made().compactMap { $0["nanoseconds"] as? Int }
         #expect(fractions.count == 4 && fractions.allSatisfy { (0..<1_000_000_000).contains($0) } && Set(fractions).count > 1)
         if getpwuid(TestUser.alice.uid) == nil {
-            #expect(lines().allSatisfy { $0["uid"] as? Int == 0 || $0["user"] == nil }, "a number that nobody has")
+            #expect(lines().allSatisfy { $0["uid"] as? Int == 0 || $0["user"] == nil }, "a number that no user has")
         }
     }
 
@@ -176,9 +176,9 @@ struct AuditTests {
     }
 
     @Test(arguments: [
-        ("audit=denied", "needs a file: add audit_log=PATH"), ("audit_log=/x", "say nothing by themselves"),
+        ("audit=denied", "needs a file: add audit_log=PATH"), ("audit_log=/x", "have no effect by themselves"),
         ("audit=some,audit_log=/x", "expected off, denied, all"), ("audit=all,audit_log=x", "a file's absolute path"),
-        ("audit=all,audit_log=/x,audit_limit=0", "from 1 to 1000000"), ("audit_user_limit=5", "say nothing by themselves"),
+        ("audit=all,audit_log=/x,audit_limit=0", "from 1 to 1000000"), ("audit_user_limit=5", "have no effect by themselves"),
         ("audit=all,audit_log=/x,audit_user_limit=ten", "from 1 to 1000000"),
     ])
     func wrongWordsAreRefused(_ words: String, _ message: String) throws {

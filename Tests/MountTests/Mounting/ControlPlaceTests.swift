@@ -42,7 +42,7 @@ struct ControlPlaceTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    /// What is nobody else's, but not as it should be.
+    /// What belongs to no other user, but is not as it should be.
     @Test(arguments: [
         ("mkdir -m 770 NAME", "others may write in"), ("touch NAME", "is no directory"), ("ln -s /tmp NAME", "is no directory"),
     ])

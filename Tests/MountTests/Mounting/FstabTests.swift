@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// mount(8) and umount(8) with our helpers.
+/// mount(8) and umount(8) with the helpers of aclfs.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct FstabTests {
     @Test func allOfFstabTwiceAndUmount() throws {
@@ -29,7 +29,7 @@ struct FstabTests {
             is 'in use' 32 "$(status mount "$T/mnt")"
             (cd "$T/mnt" && is busy 32 "$(status umount "$T/mnt")")
             is 'still there' fuse.aclfs "$(findmnt -no FSTYPE "$T/mnt")"
-            is 'our own' 0 "$(status "$A" unmount "$T/mnt")"
+            is 'the command of aclfs' 0 "$(status "$A" unmount "$T/mnt")"
             """#)
         #expect(result.output == "done", "\(result)")
     }
@@ -51,14 +51,14 @@ struct FstabTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    @Test func aDeadMountOfOursIsHealedAndNoOther() throws {
+    @Test func aDeadAclfsMountIsHealedAndNoOther() throws {
         let result = try MountNamespace().run(
             #"""
             echo text >"$T/back/file"
             echo "$T/back  $T/mnt  aclfs  defaults  0 0" >/etc/fstab
             mount "$T/mnt"; kill_daemon "$T/mnt"
             is dead "cat: $T/mnt/file: Transport endpoint is not connected" "$(cat "$T/mnt/file" 2>&1)"
-            # mount(8) takes what the kernel lists for mounted and asks nobody.
+            # mount(8) takes what the kernel lists for mounted and calls no helper.
             is 'mount -a' 0 "$(mount -a 2>&1; echo $?)"
             is 'mount DIR' 0 "$(mount "$T/mnt" 2>&1; echo $?)"
             is 'it serves again' text "$(cat "$T/mnt/file")"
@@ -75,7 +75,7 @@ struct FstabTests {
             is 'served over itself' text "$(cat "$T/back/file")"
             is 'one mount over itself' 1 "$(mounted "$T/back")"
             cd /; umount "$T/back"
-            # Somebody else's dead mount is not ours to take away.
+            # A dead mount of another file system stays.
             exec 7<>/dev/fuse
             mount -i -t fuse.other -o fd=7,rootmode=40000,user_id=0,group_id=0 other "$T/mnt"
             exec 7>&-
@@ -93,7 +93,7 @@ struct FstabTests {
             # mount.fuse3 looks for the program on its own path.
             ln -s "$A" "$T/bin/aclfs"; mount --bind "$T/bin" /usr/local/bin
             rm "$T/sbin/mount.fuse.aclfs"
-            is 'without our helper' 0 "$(mount -t fuse.aclfs "$T/back" "$T/mnt" -o noowners 2>&1; echo $?)"
+            is 'without the helper of aclfs' 0 "$(mount -t fuse.aclfs "$T/back" "$T/mnt" -o noowners 2>&1; echo $?)"
             is flags rw,nosuid,nodev,relatime "$(findmnt -no VFS-OPTIONS "$T/mnt")"
             is remount 0 "$(mount -o remount,ro "$T/mnt" 2>&1; echo $?)"
             is 'flags after' ro,nosuid,nodev,relatime "$(findmnt -no VFS-OPTIONS "$T/mnt")"
@@ -102,7 +102,7 @@ struct FstabTests {
             is 'its type' fuse.aclfs "$(findmnt -no FSTYPE "$T/mnt")"
             is 'its flags' rw,nosuid,nodev,relatime "$(findmnt -no VFS-OPTIONS "$T/mnt")"
             umount "$T/mnt"
-            # As an older one would call it, what the user wrote standing before the addition.
+            # As an older one would call it, with the user's words before the addition.
             "$A" "$T/back" "$T/mnt" -o dev,noowners,dev,suid
             is 'named before' rw,nosuid,relatime "$(findmnt -no VFS-OPTIONS "$T/mnt")"
             umount "$T/mnt"
@@ -110,7 +110,7 @@ struct FstabTests {
                 [ "$(mounted "$T/mnt")" = 1 ] && break; sleep 0.02
             done
             stat "$T/mnt" >/dev/null; umount "$T/mnt"; wait
-            holds 'the log' "$(cat "$T/log")" "'dev,suid' at the end of the options is mount.fuse3's addition"
+            holds 'the log' "$(cat "$T/log")" "'dev,suid' at the end of the options is ignored, because mount.fuse3 adds it"
             # Said as a command of its own they count.
             "$A" mount -o dev,suid "$T/back" "$T/mnt"
             is 'said by aclfs mount' rw,relatime "$(findmnt -no VFS-OPTIONS "$T/mnt")"
@@ -150,7 +150,7 @@ struct FstabTests {
                 is 'the unit' 1 "$(grep -c '^ExecStart=/usr/bin/aclfs mount' "$T/root/usr/lib/systemd/system/aclfs@.service")"
                 make -s -C "$P" uninstall DESTDIR="$T/root"
                 is 'nothing is left' 0 "$(find "$T/root" ! -type d | wc -l)"
-                is 'nor a directory of ours' '' "$(find "$T/root" -name aclfs)"
+                is 'nor a directory of aclfs' '' "$(find "$T/root" -name aclfs)"
                 """#)
         #expect(result.output == "done", "\(result)")
     }

@@ -100,10 +100,10 @@ final class GlusterVolume {
         }
         // Whatever runs in its network was started for it.
         func network(_ pid: pid_t) -> String? { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/ns/net") }
-        let ours = network(keeper)
-        if let ours, ours != network(getpid()) {
+        let own = network(keeper)
+        if let own, own != network(getpid()) {
             let all = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-            for pid in all.compactMap({ pid_t($0) }) where pid != keeper && network(pid) == ours { kill(pid, SIGKILL) }
+            for pid in all.compactMap({ pid_t($0) }) where pid != keeper && network(pid) == own { kill(pid, SIGKILL) }
         }
         kill(keeper, SIGKILL)
         _ = Spawn.wait(keeper)

@@ -112,7 +112,7 @@ struct HealingTests {
             #"""
             echo text >"$T/back/f"; "$A" mount "$T/back" "$T/back"; kill_daemon "$T/back"
             said=$("$A" mount -o kernel_features=-beneath "$T/back" "$T/back" 2>&1); is mounted 0 $?
-            holds 'it is said' "$said" "$T/back: the dead mount there is taken away before the new one stands"
+            holds 'it is said' "$said" "$T/back: the dead mount is unmounted before the new one is attached"
             holds why "$said" 'hidden by kernel_features'
             is served text "$(cat "$T/back/f")"; is one 1 "$(mounted "$T/back")"
             "$A" unmount "$T/back"

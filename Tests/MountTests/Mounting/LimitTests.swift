@@ -74,7 +74,7 @@ struct LimitTests {
         }
     }
 
-    /// The store is neither seen nor touched, whoever asks and however it is spelt.
+    /// The store is neither seen nor touched, by any caller and in any spelling.
     @Test func theStoreHasNoAlias() throws {
         let fixture = try MountFixture()
         let (root, alice, place) = try start(fixture)

@@ -36,8 +36,8 @@ struct MountRefusalTests {
             is 'kept private' 0 "$(status "$A" mount -o source_mode=require-private "$T/back" "$T/mnt")"
             umount "$T/mnt"
             mount -t ramfs -o mode=700 ramfs "$T/other"
-            refused 32 'keeps no extended attributes' "$A" mount "$T/other" "$T/mnt"
-            # Where there is no device, or nobody may mount.
+            refused 32 'has no extended attributes' "$A" mount "$T/other" "$T/mnt"
+            # Where there is no device, or no process may mount.
             mkdir "$T/dev"; mount --bind "$T/dev" /dev
             refused 2 '/dev/fuse: No such file or directory (ENOENT); load the module fuse' "$A" mount "$T/back" "$T/mnt"
             umount /dev

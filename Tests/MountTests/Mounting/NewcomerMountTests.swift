@@ -30,7 +30,7 @@ struct NewcomerMountTests {
         #expect(try TestUser.alice.run("df", "--output=fstype", place).output.hasSuffix("fuse.aclfs"))
     }
 
-    /// Bound elsewhere a part of the mount is judged as before; what is bound into it is not ours.
+    /// Bound elsewhere a part of the mount is judged as before; what is bound into it is not judged by aclfs.
     @Test func bindMounts() throws {
         let fixture = try MountFixture()
         let root = try ActingProcess(.root)
@@ -67,7 +67,7 @@ struct NewcomerMountTests {
         #expect(try fixture.unmount().status == 0)
     }
 
-    /// Taken away lazily it serves whoever still has a file, and the daemon ends with the last of them.
+    /// Detached it serves each process that still has a file, and the daemon ends with the last of them.
     @Test func lazilyUnmountedWhileInUse() throws {
         let fixture = try MountFixture()
         let alice = try ActingProcess(.alice)

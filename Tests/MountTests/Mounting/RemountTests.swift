@@ -19,7 +19,7 @@ struct RemountTests {
             is 'the daemon again' allowed "$(explained)"
             is 'a write again' 0 "$(status touch "$T/mnt/file")"
             is 'what was not said' rw,nosuid,nodev,noexec,noatime,nosymfollow "$(findmnt -no VFS-OPTIONS "$T/mnt")"
-            is 'said by our own command' 0 "$("$A" mount -o remount,exec "$T/back" "$T/mnt" 2>&1; echo $?)"
+            is 'said by the command of aclfs' 0 "$("$A" mount -o remount,exec "$T/back" "$T/mnt" 2>&1; echo $?)"
             is 'only that' rw,nosuid,nodev,noatime,nosymfollow "$(findmnt -no VFS-OPTIONS "$T/mnt")"
             is 'the daemon lets execute' 0 "$("$A" status "$T/mnt" | grep -c noexec)"
             # Without a helper: the daemon follows what the kernel says.

@@ -43,7 +43,7 @@ struct SharedBackingTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: hosts.real + "/f")).count == (4 << 20) + 1)
     }
 
-    /// Another host holds the record, changes it, and lets it go: its change is there afterwards, and so is ours.
+    /// Another host holds the record, changes it, and releases it: its change is there afterwards, and so is that of this host.
     @Test(arguments: ["file", "directory", "symlink"]) func aChangeWaitsForAnotherHosts(_ kind: String) throws {
         let hosts = try TwoHosts(mountsOther: false)
         let here = hosts.here
@@ -83,7 +83,7 @@ struct SharedBackingTests {
         Issue.record("the machine is too slow to tell")
     }
 
-    /// A host that died with a lock that is an attribute stops the others for some seconds only. Nobody sees it or touches it from a mount.
+    /// A host that died with a lock that is an attribute stops the others for some seconds only. No caller of a mount sees or touches it.
     @Test func theLockOfADeadHostIsBroken() throws {
         let hosts = try TwoHosts(mountsOther: false)
         let root = try ActingProcess(.root)

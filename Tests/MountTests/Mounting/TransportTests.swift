@@ -22,7 +22,7 @@ private enum ProcFile {
     }
 }
 
-/// How requests travel (docs/transport.md): which way is taken, that it holds nobody up, and how it ends.
+/// How requests travel (docs/transport.md): which way is taken, that it delays no other caller, and how it ends.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct TransportTests {
     @Test func theWayThatIsTakenIsSaid() throws {
@@ -57,7 +57,7 @@ struct TransportTests {
     /// The backing file system stands still: who creates waits in the daemon until it goes on. More of them than the
     /// device has threads, all on one processor; who only looks is answered.
     @Test(.enabled(if: LoopTesting.isPossible && RingTesting.isPossible, "needs loop devices, mkfs.ext4 and enable_uring"))
-    func whoWaitsForTheDiskHoldsUpNobody() throws {
+    func aWaitForTheDiskDelaysNoOtherCaller() throws {
         let result = try MountNamespace().run(
             #"""
             # The real one, where the tools of file systems are.
@@ -79,8 +79,8 @@ struct TransportTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    /// Locks are the kernel's: somebody who waits for one is not seen by the daemon at all.
-    @Test(arguments: RingTesting.transports) func whoWaitsForALockHoldsUpNobody(_ transport: String) throws {
+    /// Locks are the kernel's: the daemon does not see a caller that waits for one.
+    @Test(arguments: RingTesting.transports) func aWaitForALockDelaysNoOtherCaller(_ transport: String) throws {
         let result = try MountNamespace().run(
             "W=transport=\(transport)\n" + #"""
                 echo text >"$T/back/file"; "$A" mount -o "$W" "$T/back" "$T/mnt"

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `aclfs unmount` returns when the daemon has let go of the source, and with `-f` whatever the daemon does.
+/// `aclfs unmount` returns when the daemon has closed the source, and with `-f` whatever the daemon does.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct UnmountTests {
     private func run(_ script: String) throws -> CommandResult { try MountNamespace().run(script) }
@@ -64,7 +64,7 @@ struct UnmountTests {
             for i in $(seq 1500); do grep -qs 'fuse\|request_wait' "/proc/$waiting/wchan" && break; sleep 0.02; done
             ln -s "$T/mnt" "$T/link"
             said=$(timeout -s KILL 60 "$A" unmount -f "$T/link" 2>&1); is forced 0 $?
-            holds 'who holds the source' "$said" "its daemon (process $served) has not let go of $T/back yet"
+            holds 'who holds the source' "$said" "its daemon (process $served) still holds $T/back open"
             wait $waiting; is 'who waited goes on' 1 $?; is 'nothing stays' 0 "$(mounted "$T/mnt")"
             exec 5<&-; kill -CONT $served
             for i in $(seq 1500); do [ "$(daemon "$T/mnt")" ] || break; sleep 0.02; done; is 'it ends' '' "$(daemon "$T/mnt")"
@@ -108,7 +108,7 @@ struct UnmountTests {
         #expect(try eventually { try isAsleep() })
         let result = try Spawn.run(["timeout", "-s", "KILL", "60", MountTesting.program("aclfs"), "unmount", "-f", fixture.mountpoint])
         #expect(result.status == 0, "\(result)")
-        #expect(result.output.contains("its daemon (process \(served)) has not let go of \(fixture.backing) yet"), "\(result)")
+        #expect(result.output.contains("its daemon (process \(served)) still holds \(fixture.backing) open"), "\(result)")
         #expect(!MountFixture.isMounted(fixture.mountpoint))
         making.waitUntilExit()
         #expect(making.terminationStatus == 1)
@@ -127,7 +127,7 @@ struct UnmountTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    /// Mounting walks to the mount point as root, whom another mount of ours knows by the file-system user id alone.
+    /// Mounting walks to the mount point as root, whom another aclfs mount knows by the file-system user id alone.
     @Test func rootMountsBelowAClosedDirectoryOfAMount() throws {
         let result = try run(
             #"""

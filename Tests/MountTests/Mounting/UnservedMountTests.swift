@@ -7,7 +7,7 @@ struct UnservedMountTests {
     @Test func aMountAnswersOrIsNotThere() throws {
         let result = try MountNamespace().run(
             UserMountTests.setup + #"""
-                # Dead processes count until somebody has asked for their status, hence the last number.
+                # Dead processes count until their parent has asked for their status, hence the last number.
                 for limit in $(seq 2 2 40) 400; do
                     said=$(zed bash -c 'ulimit -u $0; exec "$@"' $limit "$A" mount "$T/zed/back" "$T/mnt" 2>&1); status=$?
                     if [ $status = 0 ]; then

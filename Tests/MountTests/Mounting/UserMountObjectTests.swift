@@ -6,7 +6,7 @@ import Testing
 extension UserMountTests {
     private static let begin = #"""
         mount_it() { zed "$A" mount "$T/zed/back" "$T/mnt" 2>/dev/null; is mount 0 $?; }
-        # Nobody else may even pass.
+        # No other user may even pass.
         m() { zed sh -c 'cd "$0" && exec "$@"' "$T/mnt" "$@"; }
         unmount_it() { zed "$A" unmount "$T/mnt"; is unmount 0 $?; }
 
@@ -68,7 +68,7 @@ extension UserMountTests {
             print("found")
             END
             is many found "$(m python3 "$T/many.py" 2>&1)"
-            # What was changed behind the mount is another object, or none.
+            # What was changed on the backing directory is another object, or none.
             (cd "$T/zed/back"; zed rm d9/sub/1; zed cp d9/sub/2 d9/sub/1; zed mv d9/sub/3 d9/sub/3x)
             for n in 1 2; do for d in 0 1 2 4 8; do m cat d$d/sub/* >/dev/null 2>&1; done; done; sleep 1.1
             is replaced '9/2+' "$(m cat d9/sub/1 2>&1)"
@@ -78,7 +78,7 @@ extension UserMountTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    /// Attributes named user.* can be read by who may read the object, and listed by everybody.
+    /// Attributes named user.* can be read by who may read the object, and listed by every caller.
     @Test func whatItsOwnerMayNotRead() throws {
         let result = try runOnMount(
             #"""
@@ -119,7 +119,7 @@ extension UserMountTests {
                 is "$name: no list" '' "$(m "$A" chmod -N $name 2>&1)"
             done
             is modes '444 555' "$(cd "$T/zed/back"; stat -c %a file dir | xargs)"
-            # Made with entries and a mode that lets nobody read them.
+            # Made with entries and a mode that lets no caller read them.
             m mkdir heirs; m "$A" chmod +a 'user:1 allow list,read,file_inherit,directory_inherit' heirs
             is 'made closed' '' "$(m python3 -c 'import os; os.open("heirs/file", os.O_CREAT | os.O_EXCL | os.O_RDWR, 0); os.mkdir("heirs/dir", 0)' 2>&1)"
             is 'their modes' '0 0' "$(m stat -c %a heirs/file heirs/dir | xargs)"

@@ -4,7 +4,7 @@ import Testing
 /// An ordinary user's mount: mount(8) starts the helper as the user, and fusermount3 does the rest.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct UserMountTests {
-    /// zed owns the backing directory and the mount point; the program lies where he gets at it.
+    /// zed owns the backing directory and the mount point; the program lies where zed reaches it.
     static let setup = #"""
         command -v fusermount3 >/dev/null || { echo 'fusermount3 (package fuse3) is missing'; exit; }
         cp "$A" "$T/bin/aclfs"; A=$T/bin/aclfs
@@ -25,16 +25,16 @@ struct UserMountTests {
         let result = try run(
             #"""
             echo "$T/zed/back  $T/mnt  aclfs  user,noauto  0 0" >/etc/fstab
-            # The environment names places that are nobody's business.
+            # The environment names places that must not matter.
             export XDG_RUNTIME_DIR=$T/mnt/run
             said=$(zed mount "$T/mnt" 2>&1); is mount 0 $?
             holds 'the store' "$said" 'metadata is kept in user.aclfs'
             is type fuse.aclfs "$(findmnt -no FSTYPE "$T/mnt")"
             holds flags "$(options "$T/mnt")" rw,nosuid,nodev,noexec
             holds owner "$(options "$T/mnt")" user_id=61743
-            is 'his own' text "$(zed sh -c "echo text >$T/mnt/file; cat $T/mnt/file" 2>&1)"
+            is "the user's own" text "$(zed sh -c "echo text >$T/mnt/file; cat $T/mnt/file" 2>&1)"
             holds 'not others' "$(other ls "$T/mnt" 2>&1)" 'Permission denied'
-            holds 'asked by himself' "$(zed "$A" status "$T/mnt" 2>&1)" 'metadata in user.aclfs'
+            holds 'asked by the user' "$(zed "$A" status "$T/mnt" 2>&1)" 'metadata in user.aclfs'
             holds 'asked by root' "$("$A" status "$T/mnt" 2>&1)" 'metadata in user.aclfs'
             said=$(zed mount -o remount,ro "$T/mnt" 2>&1); is remount 32 $?
             holds 'why not' "$said" 'only root may change'
@@ -71,7 +71,7 @@ struct UserMountTests {
             is 'with flags' 0 "$(zed "$A" mount -o sync,dirsync,noatime,noexec "$T/zed/back" "$T/mnt" >/dev/null 2>&1; echo $?)"
             for flag in sync dirsync noatime noexec; do holds "$flag" ",$(options "$T/mnt")," ",$flag,"; done
             said=$(zed sh -c "cd $T/mnt && $A unmount $T/mnt" 2>&1); is 'in use' 32 $?
-            holds 'why' "$said" 'busy (EBUSY); files are open'
+            holds 'why' "$said" 'busy (EBUSY); a process has a file open'
             zed "$A" unmount "$T/mnt"
             is 'permitted' 0 "$(zed "$A" mount -o allow_other "$T/zed/back" "$T/mnt" >/dev/null 2>&1; echo $?)"
             is 'others see it' 0 "$(other ls "$T/mnt" >/dev/null 2>&1; echo $?)"
@@ -82,18 +82,18 @@ struct UserMountTests {
             zed "$A" mount "$T/zed/back" "$T/mnt" 2>/dev/null; kill_daemon "$T/mnt"
             is healed 0 "$(zed "$A" mount "$T/zed/back" "$T/mnt" >/dev/null 2>&1; echo $?)"
             is 'one mount' 1 "$(mounted "$T/mnt")"
-            # What stands first on somebody's PATH is not run.
+            # What stands first on a user's PATH is not run.
             mkdir "$T/path"; printf '#!/bin/sh\necho wrong\n' >"$T/path/fusermount3"; chmod 755 "$T/path/fusermount3"
-            is 'by our own command' 0 "$(PATH=$T/path:$PATH zed "$A" unmount "$T/mnt" 2>&1; echo $?)"
+            is 'by the command of aclfs' 0 "$(PATH=$T/path:$PATH zed "$A" unmount "$T/mnt" 2>&1; echo $?)"
             is 'mounted with a strange PATH' 0 \
                 "$(PATH=$T/path:$PATH zed "$A" mount "$T/zed/back" "$T/mnt" 2>&1 | grep -c wrong)"
             is 'again one mount' 1 "$(mounted "$T/mnt")"; umount "$T/mnt"
-            # Nobody but root opens the device as it is here by default.
+            # Only root opens the device as it is here by default.
             chmod 600 "$T/fuse"
             said=$(zed "$A" mount "$T/zed/back" "$T/mnt" 2>&1); is 'no device' 2 $?
             holds 'the device is named' "$said" '/dev/fuse: Permission denied (EACCES)'
             chmod 666 "$T/fuse"
-            # Somebody else's directory: fusermount3 refuses, and says why.
+            # Another user's directory: fusermount3 refuses, and says why.
             said=$(zed "$A" mount "$T/zed/back" "$T/back" 2>&1); is 'a foreign mount point' 32 $?
             chmod u+s "$A"
             said=$(zed "$A" mount "$T/zed/back" "$T/mnt" 2>&1); is 'set-uid' 1 $?

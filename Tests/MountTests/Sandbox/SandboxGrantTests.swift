@@ -70,7 +70,7 @@ struct SandboxGrantTests {
                 is 'the store is written first' '' "$(ls -A /var/lib/aclfs/grants)"
                 is 'and free' 0 "$(flock -n /var/lib/aclfs/grants true; echo $?)"
                 is 'while the view is told' 0 "$(kill -0 $removing; echo $?)"
-                wait $removing; holds 'which is said' "$(cat "$T/removed")" 'a listing there is not read to its end'
+                wait $removing; holds 'which is said' "$(cat "$T/removed")" 'a program there has not read a directory listing to its end'
                 go_on; is 'and counts all the same' 1 "$(reads Users/ann/Letters/one)"
                 "$A" unmount "$T/view"; "$A" unmount "$T/slow"
                 """#)
@@ -102,7 +102,7 @@ struct SandboxGrantTests {
                 mkdir "$T/view4"; is 'another view' 0 "$("$A" mount -o "$V" "$T/back" "$T/view4" 2>&1; echo $?)"
                 wait $removing; is 'it failed' 2 $?
                 holds 'which is said' "$(cat "$T/removed")" 'the mount on '
-                holds 'of both' "$(cat "$T/removed")" ' (and 1 more) goes on invalidating what its kernel has cached'
+                holds 'of both' "$(cat "$T/removed")" ' (and 1 more) decides by the change, but its kernel still has older names cached'
                 go_on; is 'again' 1 "$(other)"; is 'and again' 1 "$(reads alone)"
                 is 'what was left' 0 "$(reads Users/ann/Letters/one)"
                 for view in view view2 view3 view4 foreign slow; do "$A" unmount "$T/$view"; done
@@ -160,8 +160,8 @@ struct SandboxGrantTests {
                 "$A" mount -o "sandbox=$T/reader.entitlements,bundle=org.example.App" "$T/back" "$T/view"
                 "$A" mount -o "sandbox=$T/none.entitlements,bundle=org.example.App" "$T/back" "$T/view2"
                 said=$(add --read-write "$T/mnt/alone")
-                holds 'said' "$said" "the mount on $T/view has profile $T/reader.entitlements, which lets grants pass for reading only"
-                holds 'and' "$said" "the mount on $T/view2 has profile $T/none.entitlements, which lets no grant pass"
+                holds 'said' "$said" "the mount on $T/view has profile $T/reader.entitlements, which allows grants for reading only"
+                holds 'and' "$said" "the mount on $T/view2 has profile $T/none.entitlements, which allows no grants"
                 is 'read' 0 "$(reads alone)"; is 'not written' 1 "$(writes alone)"
                 is 'nothing here' 1 "$(cat "$T/view2/alone" >/dev/null 2>&1; echo $?)"
                 """#)
@@ -213,7 +213,7 @@ struct SandboxGrantTests {
                 remove "$T/mnt/Users/ann/Other"; is 'outer again' 1 "$(reads Users/ann/Other/three)"; is 'inner again' 1 "$(inner Other/three)"
                 # One that reaches further than the inner one is not taken away there.
                 add --read-only "$T/mnt/Users"; is 'all of it' 0 "$(inner Other/three)"
-                holds 'refused' "$(remove "$T/inner")" "reaches further than this mount; remove it through a mount of $T/back"
+                holds 'refused' "$(remove "$T/inner")" "includes directories outside of this mount; remove it through a mount of $T/back"
                 # Without the outer mount it still counts.
                 umount "$T/view2" "$T/inner" "$T/view" "$T/mnt"; "$A" mount -o "$I" "$T/back/Users/ann" "$T/view2"
                 is 'alone' 0 "$(inner Other/three)"; umount "$T/view2"
@@ -248,7 +248,7 @@ struct SandboxGrantTests {
                 cp "$file" "$T/kept"; sed -i 's/read-only/read-write/' "$file"
                 "$A" mount -o "$V" "$T/back" "$T/view"
                 is 'nothing counts' 1 "$(reads alone)"
-                holds 'said' "$(grant list "$T/view")" "grants in $file do not count: its checksum does not fit"
+                holds 'said' "$(grant list "$T/view")" "grants in $file are ignored: its checksum does not fit"
                 "$A" mount -o "$V" "$T/back" "$T/view2"
                 is 'said once' 1 "$("$A" sandbox grant list 2>&1 >/dev/null | grep -c 'does not fit')"
                 is 'and by the status' 1 "$(status "$A" sandbox grant list)"; umount "$T/view2"
@@ -258,7 +258,7 @@ struct SandboxGrantTests {
                 # A place where others may write is no place.
                 umount "$T/view"; chmod 777 /var/lib/aclfs/grants; "$A" mount -o "$V" "$T/back" "$T/view"
                 is 'open to others' 1 "$(reads alone)"
-                holds 'why' "$(add --read-only "$T/view/alone")" 'others may write there'
+                holds 'why' "$(add --read-only "$T/view/alone")" 'other users may write to it'
                 """#)
         #expect(result.output == "done", "\(result)")
     }
@@ -271,7 +271,7 @@ struct SandboxGrantTests {
                 add --read-only "$T/view/alone" "$T/view/Users/ann/Other/three"
                 cat /dev/zero >/var/lib/fill 2>/dev/null
                 said=$(add --read-only "$T/view/Users/ann/Letters"); is 'no room' 2 $?
-                holds 'said' "$said" 'cannot keep grants in /var/lib/aclfs/grants: No space left on device'
+                holds 'said' "$said" 'cannot store grants in /var/lib/aclfs/grants: No space left on device'
                 is 'it does not count' 1 "$(reads Users/ann/Letters/one)"
                 is 'taken back' '' "$(remove "$T/view/alone")"; is 'it is' 1 "$(reads alone)"
                 umount "$T/view"; "$A" mount -o "$V" "$T/back" "$T/view"

@@ -58,9 +58,9 @@ struct SandboxProfileTests {
                 refused() { # STATUS OPTIONS PART
                     said=$("$A" mount -o "$2" "$T/back" "$T/mnt" 2>&1); is "$2" "$1" $?; holds "$2" "$said" "$3"
                 }
-                refused 1 bundle=a.b "option 'bundle=a.b' says nothing without a profile: add sandbox=PROFILE"
-                refused 1 home=/x "option 'home=/x' says nothing without a profile"
-                refused 1 layout=ios "option 'layout=ios' says nothing without a profile"
+                refused 1 bundle=a.b "option 'bundle=a.b' has no effect without a profile: add sandbox=PROFILE"
+                refused 1 home=/x "option 'home=/x' has no effect without a profile"
+                refused 1 layout=ios "option 'layout=ios' has no effect without a profile"
                 refused 1 "sandbox=$P,layout=ios" "add bundle=ID"
                 refused 1 "sandbox=$P,bundle=a/b" "expected a bundle identifier"
                 refused 1 "sandbox=$P,bundle=.." "expected a bundle identifier"

@@ -10,8 +10,8 @@ struct SpaceCapabilityTests {
                 + #"""
                 without() { setpriv --bounding-set "-$missing" --inh-caps "-$missing" "$@"; }
                 said=$(without "$A" mount "$T/back" "$T/mnt" 2>&1); is 'the status' 2 $?
-                holds 'the reason' "$said" "cannot give up root's reserve of $T/back: Operation not permitted (EPERM)"
-                holds 'what is missing' "$said" "this root has no CAP_${missing^^}"
+                holds 'the reason' "$said" "cannot protect the space reserved for root on $T/back: Operation not permitted (EPERM)"
+                holds 'what is missing' "$said" "this process has no CAP_${missing^^}"
                 is 'nothing is mounted' 0 "$(mounted "$T/mnt")"
                 without "$A" mount -f "$T/back" "$T/mnt" 2>/dev/null; is 'in the foreground' 2 $?; is 'nothing either' 0 "$(mounted "$T/mnt")"
                 is 'with it' 0 "$("$A" mount "$T/back" "$T/mnt" 2>&1; echo $?)"; "$A" unmount "$T/mnt"

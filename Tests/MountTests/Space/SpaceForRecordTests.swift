@@ -59,7 +59,7 @@ struct SpaceForRecordTests {
 
     @Test func withSmallBlocksFourMoreEntriesFit() throws {
         let fixture = try SpaceFixture(["-b", "1024"])
-        #expect(fixture.warning.contains("lists of 39 entries, not of 128"))
+        #expect(fixture.warning.contains("ACLs of 39 entries, not of 128"))
         for present in [0, 1, 12, 30] {
             let file = fixture.place + "/f\(present)"
             try alice.must("create", file, "0644", "0")
@@ -143,6 +143,6 @@ struct SpaceForRecordTests {
         let mounted = try Spawn.run([MountTesting.program("aclfs"), "mount", top + "/private/over", top + "/mnt2"])
         defer { _ = try? Spawn.run([MountTesting.program("aclfs"), "unmount", top + "/mnt2"]) }
         // What trying finds is what ext4's layout says.
-        #expect(mounted.output.contains("lists of 39 entries, not of 128"), "\(mounted)")
+        #expect(mounted.output.contains("ACLs of 39 entries, not of 128"), "\(mounted)")
     }
 }

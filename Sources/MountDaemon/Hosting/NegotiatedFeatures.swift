@@ -5,7 +5,7 @@ import MountOptions
 import ToolSupport
 
 /// What the kernel agreed to in FUSE_INIT.
-final class NegotiatedPaths: Sendable {
+final class NegotiatedFeatures: Sendable {
     private let agreed = Lock<Negotiated?>(nil)
     private let masked: Set<String>
     private let isStrict: Bool
@@ -17,13 +17,13 @@ final class NegotiatedPaths: Sendable {
         isStrict = options.cache == .strict || options.cache == .seconds(0)
     }
 
-    private func paths(_ agreed: Negotiated, obstacle: String? = nil) -> [KernelPath] {
-        KernelPath.all(agreed, masked: masked, isStrict: isStrict, passthrough: passthrough, obstacle: obstacle)
+    private func features(_ agreed: Negotiated, obstacle: String? = nil) -> [NegotiatedFeature] {
+        NegotiatedFeature.all(agreed, masked: masked, isStrict: isStrict, passthrough: passthrough, obstacle: obstacle)
     }
 
     func set(_ negotiated: Negotiated) {
         agreed.withLock { $0 = negotiated }
-        Journal.note(.info, "kernel paths: " + paths(negotiated).map(\.line).joined(separator: ", "))
+        Journal.note(.info, "kernel paths: " + features(negotiated).map(\.line).joined(separator: ", "))
     }
 
     /// Whether FUSE_INIT has been answered.
@@ -36,6 +36,6 @@ final class NegotiatedPaths: Sendable {
         return StatusAnswer.Paths(
             protocolVersion: "\(agreed.kernelMajor).\(agreed.kernelMinor)", transport: agreed.uring ? "uring" : "dev",
             maxWrite: UInt64(agreed.maxWrite), hasParallelDirectoryOperations: agreed.parallelDirectoryOperations,
-            ways: paths(agreed, obstacle: obstacle).map(\.status))
+            ways: features(agreed, obstacle: obstacle).map(\.status))
     }
 }

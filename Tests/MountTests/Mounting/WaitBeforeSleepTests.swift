@@ -16,7 +16,7 @@ extension MountTesting {
 @Suite(
     .serialized,
     .enabled(if: MountTesting.isPossible && sysconf(Int32(_SC_NPROCESSORS_ONLN)) > 1, "needs root, /dev/fuse and two processors"))
-struct LingerTests {
+struct WaitBeforeSleepTests {
     private static let requests = 500
 
     private let fixture: MountFixture
@@ -52,9 +52,8 @@ struct LingerTests {
     }
 
     /// Where others want the processors it sleeps as ever, so this is for a run of its own.
-    @Test(.enabled(if: MountTesting.load < 2, "the processors are busy: swift test --filter LingerTests")) func aLoneCallerFindsItAwake()
-        throws
-    {
+    @Test(.enabled(if: MountTesting.load < 2, "the processors are busy: swift test --filter WaitBeforeSleepTests"))
+    func aLoneCallerFindsItAwake() throws {
         let end = SystemTime.monotonic() + 10_000_000_000
         var fewest = Int.max
         while fewest > Self.requests / 10, SystemTime.monotonic() < end {
@@ -65,7 +64,7 @@ struct LingerTests {
         #expect(fewest <= Self.requests / 10, "of \(Self.requests) requests")
     }
 
-    @Test func itSleepsWhenNobodyAsks() throws {
+    @Test func itSleepsWithoutRequests() throws {
         ask()
         SystemTime.sleep(milliseconds: 50)
         let before = try ticks()
