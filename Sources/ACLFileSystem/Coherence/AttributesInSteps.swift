@@ -17,13 +17,15 @@ extension KernelView {
     ///   - timeout: of the answer, in seconds.
     ///   - isForEveryCaller: every caller may see the attributes.
     func prepareAnswer(_ object: ObjectState, of node: Node, timeout: Double, isForEveryCaller: Bool) {
-        let oldTimeoutApplies = !isForEveryCaller && knowsAllChanges && node.attributeTimeout.isRunning(at: SystemTime.monotonic())
+        let oldTimeoutApplies = !isForEveryCaller && knowsAllChanges(of: node) && node.attributeTimeout.isRunning(at: SystemTime.monotonic())
         if oldTimeoutApplies || isStickyDirectory(object) { cache.invalidateAttributes(of: node.id) }
         if timeout > 0 { node.attributeTimeout.extend(seconds: timeout, at: SystemTime.monotonic()) }
     }
 
     /// Whether every change of sizes, link counts and times passes through this kernel, so that it can discard those of an answer.
-    private var knowsAllChanges: Bool { !share.hasSeveralMounts }
+    private func knowsAllChanges(of node: Node) -> Bool {
+        !share.hasSeveralMounts || !node.hasChangedElsewhere.load(ordering: .sequentiallyConsistent)
+    }
 
     func isStickyDirectory(_ object: ObjectState) -> Bool {
         object.facts.kind == .directory && object.facts.mode.contains(.sticky)

@@ -75,13 +75,17 @@ extension KernelView {
     ///   - after: the facts after the change; nil if unknown.
     ///   - repliesWithAttributes: the reply itself brings the kernel the new attributes.
     func invalidate(_ object: ObjectState, after: ObjectFacts?, repliesWithAttributes: Bool = false) {
-        defer { invalidateElsewhere(object.object) }
+        // A reply with attributes may bring other sizes and times.
+        let onlyEntries =
+            !repliesWithAttributes
+            && after.map { $0.mode == object.facts.mode && $0.owner == object.facts.owner && $0.group == object.facts.group } ?? false
+        defer { invalidateElsewhere(object.object, onlyEntries: onlyEntries) }
         guard let node = object.node else { return }
         if isNoLongerUniversal(.search, object, after), node.isDirectory { cache.invalidateEntries(below: node) }
         if repliesWithAttributes { return }
         cache.invalidateAttributes(of: node.id)
         // The kernel runs programs by mode and owner, so it must take them from the next answer.
-        if let after, after.mode == object.facts.mode, after.owner == object.facts.owner, after.group == object.facts.group { return }
+        if onlyEntries { return }
         node.attributeTimeout.invalidate(at: SystemTime.monotonic())
     }
 

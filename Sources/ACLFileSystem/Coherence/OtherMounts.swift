@@ -10,8 +10,9 @@ import Synchronization
 
 extension KernelView {
     /// Invalidates an object whose facts or attributes have changed, in the other mounts and under its other nodes here.
-    func invalidateElsewhere(_ object: BackingObject) {
-        mounts.forEachOther(than: self) { $0.invalidateAfterChangeElsewhere(of: object) }
+    /// - Parameter onlyEntries: mode, owner, size, links and times are the same, apart from the ctime.
+    func invalidateElsewhere(_ object: BackingObject, onlyEntries: Bool = false) {
+        mounts.forEachOther(than: self) { $0.invalidateAfterChangeElsewhere(of: object, onlyEntries: onlyEntries) }
         for node in loader.nodesIfSeveral(of: object) { cache.invalidateAttributes(of: node.id) }
     }
 
@@ -32,8 +33,10 @@ extension KernelView {
     }
 
     /// Invalidates an object that changed through another mount, so without a lock of this kernel (R12, R14).
-    private func invalidateAfterChangeElsewhere(of object: BackingObject) {
+    private func invalidateAfterChangeElsewhere(of object: BackingObject, onlyEntries: Bool = false) {
         loader.forEachNode(of: object) { node in
+            // Before the notification: the kernel has to take the attributes of the next answer.
+            if !onlyEntries { node.hasChangedElsewhere.store(true, ordering: .sequentiallyConsistent) }
             if node.isDirectory { cache.invalidateEntries(below: node) }
             if !cache.invalidateKnownAttributes(of: node.id) {
                 // A look-up in flight may bring the old ones. With its entry stale, the kernel asks again.

@@ -20,6 +20,8 @@ final class Node: Sendable {
     let unusedListings = Atomic<Int>(0)
     let revalidation = Revalidation()
     let attributeTimeout = AttributeTimeout()
+    /// The mode, owner, size, links or times that the kernel has may be older than a change through another mount of the tree.
+    let hasChangedElsewhere = Atomic<Bool>(false)
     /// Of a directory: the number of bumps, plus one, when its entry was last answered with a timeout; 0: none is left.
     let lastCacheable = Atomic<UInt64>(0)
     /// Of any other object: the number of bumps, plus one, when its entry was last answered uncacheable; 0: never. The kernel may
