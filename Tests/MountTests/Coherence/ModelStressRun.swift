@@ -46,8 +46,11 @@ final class ModelStressRun {
     /// Makes the calls in a fresh directory, up to the first whose outcome the model does not know.
     func run(_ calls: [EquivalenceCall]) throws -> Difference? {
         worlds += 1
-        let top = fixture.path("world\(worlds)")
+        // What a link leads to above the top is gone with the world, too.
+        let above = fixture.path("world\(worlds)")
+        let top = above + "/top"
         guard let root = processes.last else { return nil }
+        try root.must("mkdir", above, "0755", "0")
         try root.must("mkdir", top, "0777", "0")
         var tree = ModelTree(top: ModelNode(type: "dir", owner: 0, group: 0, mode: 0o777), host: host)
         var status = stat()

@@ -107,6 +107,17 @@ struct ModelStressTests {
         }
     }
 
+    /// A name that a process makes above the top, by a link there, is none of the next world's.
+    @Test func eachWorldBeginsWithoutNames() throws {
+        let run = try ModelStressRun("")
+        let root = EquivalenceCall.users.count - 1
+        let link = ["symlink", "../x", "/x"]
+        for (user, word) in [(root, ["hold", "1", "/x", "66", "0600"]), (0, ["open", "/x", "0"])] {
+            let difference = try run.run([EquivalenceCall(user: user, words: link), EquivalenceCall(user: user, words: word)])
+            #expect(difference == nil, "\(difference?.text ?? "")")
+        }
+    }
+
     /// The comparison sees a difference where there is one, and shows the calls that it needs.
     @Test func aMountWithoutListsDiffers() throws {
         let run = try ModelStressRun("noacl")
