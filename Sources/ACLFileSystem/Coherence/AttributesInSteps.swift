@@ -17,7 +17,8 @@ extension KernelView {
     ///   - timeout: of the answer, in seconds.
     ///   - isForEveryCaller: every caller may see the attributes.
     func prepareAnswer(_ object: ObjectState, of node: Node, timeout: Double, isForEveryCaller: Bool) {
-        let oldTimeoutApplies = !isForEveryCaller && knowsAllChanges(of: node) && node.attributeTimeout.isRunning(at: SystemTime.monotonic())
+        let oldTimeoutApplies =
+            !isForEveryCaller && knowsAllChanges(of: node) && node.attributeTimeout.isRunning(at: SystemTime.monotonic())
         if oldTimeoutApplies || isStickyDirectory(object) { cache.invalidateAttributes(of: node.id) }
         if timeout > 0 { node.attributeTimeout.extend(seconds: timeout, at: SystemTime.monotonic()) }
     }
