@@ -7,8 +7,10 @@ import LinuxSystem
 import MountOptions
 import SandboxPolicy
 
-/// Decides what callers of one mount may do, and records each denial. No other type asks the authorizer on a caller's behalf.
+/// Decides the requests of the callers of one mount, and records each denial. Requests ask the authorizer through it alone, and through
+/// `SpecialFileGate`, which it asks. `ExplainRun` asks both by itself, for questions about decisions.
 ///
+/// Denials through an open handle are counted only.
 /// It reads the facts that it is given and touches no object of the backing tree.
 public final class Judge: Sendable {
     /// On a confined mount: the judge of the mount whose volume it shows. nil on any other.
@@ -102,7 +104,7 @@ public final class Judge: Sendable {
         }
     }
 
-    /// Asks what an open handle may do, by what was granted when it was opened.
+    /// Asks what an open handle may do, by what was granted when it was opened. The decision is counted and neither kept nor logged.
     /// - Throws: the errno of a denial.
     func permit(_ operation: HandleOperation, through file: OpenFile, flags: FileFlags = []) throws(Errno) {
         let decision = authorize(operation, through: file.mode, flags: flags)

@@ -4,8 +4,9 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-// Entries and attributes with their timeouts (docs/coherence.md): every timeout is chosen in this file. All of it runs with the metadata
-// lock held since the decision.
+// Entries and attributes with their timeouts (docs/coherence.md). Every timeout is asked for in this file; `KernelCache.expose` and
+// `KernelCacheState.timeouts` may still answer 0. Whether the kernel may cache a listing is decided by `DirectoryOperations.listingFlags`.
+// All of it runs with the metadata lock held since the decision.
 
 /// Attributes and their timeout in seconds.
 struct AttributeAnswer {

@@ -19,7 +19,7 @@ extension ObjectFacts {
     }
 }
 
-/// Chooses the path of each handle's data, and opens the backing files that the kernel may reach by itself (docs/data-path.md).
+/// Says what each handle requires of its data path, and gets the path from `DataPathTable`, which chooses it (docs/data-path.md).
 final class DataPaths: Sendable {
     let share: Share
     private let mounts: TreeMounts
@@ -80,7 +80,7 @@ extension DataPaths {
     }
 
     /// Joins the data path that the object's handles share.
-    /// - Throws: `busy` as `DataPathTable.join` does.
+    /// - Throws: `busy` and `claimed` as `DataPathTable.acquire` does.
     func acquireDataPath(_ object: ObjectState, _ demand: DataDemand) throws(Errno) -> DataPathReference {
         let path = try share.dataPaths.acquire(
             object.object.key, demand, on: backingIDs, everyMount: mounts.everyMountHasPassthrough(backingIDs),

@@ -1,7 +1,8 @@
 /// The question of one caller on one volume, under one sandbox. An observer records how it is answered.
 ///
 /// `authorize` is the single entry. It tests structural conditions, the sandbox and the legality of the values. Then it runs each
-/// check of the operation through the stages of docs/authorization.md 3.4. Nothing else decides permissions.
+/// check of the operation through the stages of docs/authorization.md 3.4. Only requests through an open handle
+/// are decided elsewhere (HandleRule.swift).
 ///
 /// It has extensions in as many files as there are rules: one rule stands in one file.
 public struct Inquiry<C: Credential, P: SandboxPolicy, O: EvaluationObserver> {

@@ -34,7 +34,7 @@ public enum Stage: Sendable, Hashable {
     case sticky
     case noEquivalent
     case implicit
-    /// FIFOs and sockets that the kernel would open without asking (docs/security.md).
+    /// FIFOs, sockets and devices, which the kernel would open without a request (docs/security.md).
     case special
 }
 

@@ -2,9 +2,10 @@
 typealias Setting<Value> = WritableKeyPath<MountOptions, Value> & Sendable
 
 extension OptionRow {
-    /// A setting with a word for each of its values.
+    /// A setting with a word for each of its values. For `name=a|b` use `value` with an enum.
     /// - Parameters:
-    ///   - words: `name`, or `name=value` for a word with a fixed value. Of several that say the same the first one is written.
+    ///   - words: `name`, or `name=value` for a word with a fixed value. Of several that say the same the first one is written. At most one
+    ///     has a value for each name, because the parser finds only the first.
     ///   - kernel: the flag, and the value with which it is set.
     static func choice<Value: Equatable & Sendable>(
         _ words: KeyValuePairs<String, Value>, _ setting: any Setting<Value>, subject: Subject = .mount,

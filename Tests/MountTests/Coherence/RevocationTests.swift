@@ -4,7 +4,7 @@ import Testing
 
 /// Rights are taken away and given back, in rounds, while several processes of several users call without pause.
 /// A call that starts after the taking call has returned is refused, one after the giving call is granted,
-/// and a bystander is not touched.
+/// and a bystander is not touched. The rounds are in Tests/RaceClient/rounds.c.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct RevocationTests {
     /// The outcomes are the same for all; where the kernel may answer by itself they are won most hardly. All ways
