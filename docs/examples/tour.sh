@@ -13,7 +13,7 @@ if [ "$(id -u)" -ne 0 ]; then
     if command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
         exec sudo -n env ACLFS="$aclfs" "$0" "$@"
     fi
-    say 'tour: run it as root, because it reads files as the user nobody'
+    say 'tour: run it as root, because it reads files as an unprivileged user too'
     exit 2
 fi
 command -v setpriv >/dev/null 2>&1 || { say 'tour: setpriv (util-linux) is missing'; exit 2; }

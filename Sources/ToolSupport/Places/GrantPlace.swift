@@ -101,7 +101,7 @@ package struct GrantPlace: Sendable {
             do throws(Errno) { here = try next() } catch {
                 guard error == .noent else { throw error }
                 do throws(Errno) {
-                    // The directory belongs to root, but a thread of the daemon may act as `nobody` on files.
+                    // The directory belongs to root, but a thread of the daemon may have the restricted fsuid.
                     try FileSystemUser.asRoot { () throws(Errno) in
                         try Syscall.mkdirat(here.rawValue, name, mode: mode(ofMissing: index))
                     }

@@ -116,7 +116,7 @@ struct SandboxIsolationTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    /// Whichever user asks first: the daemon's threads act as `nobody` on files.
+    /// Whichever user asks first: the daemon's threads have the restricted fsuid.
     @Test func theStoreOfGrantsIsMadeAsRoots() throws {
         let result = try run(
             #"""
