@@ -29,7 +29,7 @@ public final class BackingTree: Sendable {
     let recordLocks: RecordLocks
     /// A real descriptor of each file system of the tree, for open_by_handle_at(2); nil where the call is refused.
     private let mounts = Lock<[UInt64: SharedDescriptor?]>([:])
-    private let rootDescriptor: SharedDescriptor
+    let rootDescriptor: SharedDescriptor
     private let followsMounts: Bool
     /// The root's file system without the mounts below it; nil without the privilege to clone a mount.
     private let bareRoot: SharedDescriptor?

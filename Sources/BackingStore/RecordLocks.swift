@@ -52,6 +52,11 @@ extension BackingTree {
     /// Whether other hosts may change the objects of a device.
     public func isShared(device: UInt64) -> Bool { changeTimes.shared(device) != nil }
 
+    /// Whether events tell of every change of an object: all of them happen on this machine, on the file system of the tree's root.
+    public func tellsOfEveryChange(_ object: BackingObject) -> Bool {
+        object.key.device == root.key.device && !changeTimes.mayChangeElsewhere(object.key.device, rootDescriptor)
+    }
+
     /// Locks the record of an object against changes by other hosts until `release`. What was read before is stale. It may sleep:
     /// do not call it with a lock that other threads need.
     /// - Parameters:

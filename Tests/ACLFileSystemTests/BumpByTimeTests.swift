@@ -27,9 +27,9 @@ struct BumpByTimeTests {
         cache.begin(hasEpoch: true)
     }
 
-    private func expose(at ctime: Timespec? = nil, stampsEveryChange: Bool = true, isOnOtherMount: Bool = false) {
+    private func expose(at ctime: Timespec? = nil, ctimeTells: Bool = true, isOnOtherMount: Bool = false) {
         let child = NamedChild(node: file, isOnOtherMount: isOnOtherMount)
-        _ = cache.expose("name", child, below: directory, at: ctime ?? self.ctime) { stampsEveryChange }
+        _ = cache.expose("name", child, below: directory, at: ctime ?? self.ctime) { $0 == .ctime && ctimeTells }
     }
 
     private var bumps: Int64? { Int64(exactly: cache.status.epochBumps) }
@@ -39,11 +39,11 @@ struct BumpByTimeTests {
         var now = SystemTime.monotonic()
         for _ in 0..<50 {
             now += 2 * Self.second
-            cache.tick(now) { $0.all.count == 1 && $0.all[0].ctime == ctime }
+            cache.tick(now) { $0.all.count == 1 && $0.all[0].ctime == ctime ? .unchanged(read: 1) : .changed }
             #expect(cache.nextDeadline == now + Self.second)
         }
         #expect(bumps == 0)
-        cache.tick(now + 2 * Self.second) { _ in false }
+        cache.tick(now + 2 * Self.second) { _ in .changed }
         #expect(bumps == 1)
         #expect(cache.nextDeadline == nil)
     }
@@ -52,7 +52,7 @@ struct BumpByTimeTests {
     @Test func whatCameBeforeTheFirstNameIsNoDoubt() {
         cache.markEntriesUncertain()
         expose()
-        cache.tick(SystemTime.monotonic() + 2 * Self.second) { _ in true }
+        cache.tick(SystemTime.monotonic() + 2 * Self.second) { _ in .unchanged(read: 1) }
         #expect(bumps == 0)
     }
 
@@ -60,10 +60,10 @@ struct BumpByTimeTests {
         func isBumped(_ prepare: () -> Void) -> Bool {
             let before = bumps ?? -1
             prepare()
-            cache.tick(SystemTime.monotonic() + 2 * Self.second) { _ in true }
+            cache.tick(SystemTime.monotonic() + 2 * Self.second) { _ in .unchanged(read: 1) }
             return bumps == before + 1
         }
-        #expect(isBumped { expose(stampsEveryChange: false) })
+        #expect(isBumped { expose(ctimeTells: false) })
         #expect(
             isBumped {
                 expose()
@@ -77,13 +77,13 @@ struct BumpByTimeTests {
         #expect(isBumped { expose(isOnOtherMount: true) })
         #expect(
             isBumped {
-                for number in 0..<60_000 { _ = cache.expose("name\(number)", nil, below: directory, at: ctime) { true } }
+                for number in 0..<60_000 { _ = cache.expose("name\(number)", nil, below: directory, at: ctime) { $0 == .ctime } }
             }, "so many are not taken back singly in a moment")
         #expect(
             isBumped {
                 expose()
                 cache.invalidateAllEntries()
-                expose(stampsEveryChange: false)
+                expose(ctimeTells: false)
             } == false, "two bumps")
         #expect(isBumped { expose() } == false)
     }
@@ -105,12 +105,12 @@ struct BumpByTimeTests {
         #expect(due != nil)
         // Somebody else looks a name up meanwhile; the listing's own handle is never used again.
         expose()
-        cache.tick((due ?? 0) + 1) { _ in true }
+        cache.tick((due ?? 0) + 1) { _ in .unchanged(read: 1) }
         #expect(bumps == 2)
         #expect(names.isEmpty)
         listing.markUsed()
         #expect(names == [Array("listed".utf8CString)])
-        cache.tick((due ?? 0) + 2 * Self.second) { _ in true }
+        cache.tick((due ?? 0) + 2 * Self.second) { _ in .unchanged(read: 1) }
         #expect(bumps == 3)
         #expect(cache.nextDeadline == nil)
     }
@@ -134,7 +134,7 @@ struct BumpByTimeTests {
 
     @Test func eachNameOfAnObjectIsKnown() {
         for name in ["a", "b", "a"] {
-            _ = cache.expose(name, NamedChild(node: file, isOnOtherMount: false), below: directory, at: ctime) { true }
+            _ = cache.expose(name, NamedChild(node: file, isOnOtherMount: false), below: directory, at: ctime) { $0 == .ctime }
         }
         #expect(names.count == 3)
     }
@@ -144,7 +144,7 @@ struct BumpByTimeTests {
     @Test func aSuspensionEndsWithABump() {
         expose()
         cache.suspend(.policyChange)
-        cache.tick(SystemTime.monotonic() + 2 * Self.second) { _ in true }
+        cache.tick(SystemTime.monotonic() + 2 * Self.second) { _ in .unchanged(read: 1) }
         #expect(cache.nextDeadline == nil)
         cache.resume(.mountsBelow)
         #expect(bumps == 0)
@@ -158,7 +158,7 @@ struct BumpByTimeTests {
 
     @Test func aFileThatWasAnsweredWithoutATimeHasOneBehindABump() {
         func time() -> Double {
-            cache.expose("name", NamedChild(node: file, isOnOtherMount: false), below: directory, at: ctime) { true }
+            cache.expose("name", NamedChild(node: file, isOnOtherMount: false), below: directory, at: ctime) { $0 == .ctime }
         }
         #expect(time() > 0)
         cache.noteUncacheableEntry(file)
@@ -180,7 +180,9 @@ struct BumpByTimeTests {
         let child = Node(id: NodeID(5), object: directory.object)
         func isMarked() -> Bool { child.revalidation.isPossible }
         func time(isListed: Bool = false) -> Double {
-            cache.expose("child", NamedChild(node: child, isOnOtherMount: false), below: directory, at: ctime, isListed: isListed) { true }
+            cache.expose("child", NamedChild(node: child, isOnOtherMount: false), below: directory, at: ctime, isListed: isListed) {
+                $0 == .ctime
+            }
         }
         #expect(time() > 0)
         #expect(time(isListed: true) > 0)
@@ -200,12 +202,12 @@ struct BumpByTimeTests {
         #expect(bumps == before)
         let due = cache.nextDeadline ?? .max
         #expect(due <= SystemTime.monotonic())
-        cache.tick(due) { _ in true }
-        cache.tick(due) { _ in true }
+        cache.tick(due) { _ in .unchanged(read: 1) }
+        cache.tick(due) { _ in .unchanged(read: 1) }
         #expect(bumps == before + 1)
         cache.suspend(.mountsBelow)
         cache.requestBump()
-        cache.tick(SystemTime.monotonic()) { _ in true }
+        cache.tick(SystemTime.monotonic()) { _ in .unchanged(read: 1) }
         #expect(bumps == before + 1)
     }
 
@@ -214,7 +216,7 @@ struct BumpByTimeTests {
         let child = Node(id: NodeID(5), object: directory.object)
         func isUnexpectedLookup() -> Bool { cache.isUnexpectedLookup(child) }
         func time() -> Double {
-            cache.expose("child", NamedChild(node: child, isOnOtherMount: false), below: directory, at: ctime) { true }
+            cache.expose("child", NamedChild(node: child, isOnOtherMount: false), below: directory, at: ctime) { $0 == .ctime }
         }
         #expect(!isUnexpectedLookup())
         #expect(time() > 0)
@@ -234,7 +236,7 @@ struct BumpByTimeTests {
         let now = SystemTime.monotonic()
         for (index, seconds) in [0.01, 0.1, 1, 10, 100].enumerated() {
             #expect(bumps == Int64(1 + index))
-            cache.tick(now + UInt64(seconds * 1e9) + 1_000_000) { _ in true }
+            cache.tick(now + UInt64(seconds * 1e9) + 1_000_000) { _ in .unchanged(read: 1) }
         }
         #expect(bumps == 6)
         #expect(cache.nextDeadline == nil)
@@ -278,7 +280,7 @@ struct BumpByTimeTests {
     @Test func whatMovesDuringASuspensionIsTakenBackUnderItsNewName() throws {
         expose()
         let batch = try #require(cache.suspendForMountsBelow(unused: ExposedEntries()))
-        cache.move(file.id, from: directory, to: "moved", below: directory)
+        cache.move(file.id, from: directory, to: "moved", below: directory, watchedSince: nil)
         cache.finish(batch.ticket)
         cache.invalidateEntries(below: directory)
         #expect(bumps == 1, "not all are taken back")
@@ -289,7 +291,7 @@ struct BumpByTimeTests {
         cache.finish(late.ticket)
         #expect(cache.nextDeadline == nil)
         // Nothing is believed now.
-        cache.move(file.id, from: directory, to: "again", below: directory)
+        cache.move(file.id, from: directory, to: "again", below: directory, watchedSince: nil)
         cache.invalidateAllEntries()
         #expect(cache.takeDeferredEntries() == nil && bumps == 1)
     }
@@ -297,7 +299,7 @@ struct BumpByTimeTests {
     @Test func renamingHoldsNoMemory() {
         expose()
         let name = String(repeating: "n", count: 255)
-        for _ in 0..<100_000 { cache.move(file.id, from: directory, to: name, below: directory) }
+        for _ in 0..<100_000 { cache.move(file.id, from: directory, to: name, below: directory, watchedSince: nil) }
         #expect(bumps == 1)
         #expect(!cache.exposedEntries.isFull)
     }
@@ -309,16 +311,16 @@ struct BumpByTimeTests {
         let suspended = cache.suspendForMountsBelow(unused: ExposedEntries())
         #expect(suspended != nil)
         // The time of the names is no reason now.
-        cache.tick(cache.nextDeadline ?? 0) { _ in true }
+        cache.tick(cache.nextDeadline ?? 0) { _ in .unchanged(read: 1) }
         let end = cache.nextDeadline ?? 0
-        cache.tick(end - 1) { _ in true }
+        cache.tick(end - 1) { _ in .unchanged(read: 1) }
         #expect(bumps == 0)
-        cache.tick(end) { _ in true }
+        cache.tick(end) { _ in .unchanged(read: 1) }
         #expect(bumps == 1)
         #expect(names.isEmpty)
         // What the listing shows when it is used at last lives from then, and whoever takes names back is not there yet.
         #expect(cache.nextDeadline == end + Self.second)
-        cache.tick(end + Self.second) { _ in true }
+        cache.tick(end + Self.second) { _ in .unchanged(read: 1) }
         #expect(bumps == 2)
         suspended.map { cache.finish($0.ticket) }
         #expect(cache.nextDeadline == nil)
@@ -372,7 +374,7 @@ struct BumpByTimeTests {
         cache.finish(suspended.ticket)
         cache.invalidateEntries(below: directory)
         #expect(bumps == 2, "the names of the suspension are taken back, the late ones are not")
-        cache.tick(SystemTime.monotonic() + Self.second) { _ in true }
+        cache.tick(SystemTime.monotonic() + Self.second) { _ in .unchanged(read: 1) }
         #expect(bumps == 3)
         cache.finish(late.ticket)
         cache.invalidateEntries(below: directory)
@@ -385,7 +387,7 @@ struct BumpByTimeTests {
         expose()
         cache.tick(SystemTime.monotonic() + 2 * Self.second) { _ in
             cache.invalidateAllEntries()
-            return true
+            return .unchanged(read: 1)
         }
         #expect(bumps == 1)
         #expect(cache.nextDeadline == nil)
@@ -398,7 +400,7 @@ struct BumpByTimeTests {
         var seconds: UInt64 = 0
         while bumps == 0, seconds < 100 {
             seconds += 1
-            cache.tick(begin + seconds * 2 * Self.second) { _ in true }
+            cache.tick(begin + seconds * 2 * Self.second) { _ in .unchanged(read: 1) }
         }
         #expect(seconds == 61)
         #expect(cache.nextDeadline == nil)
@@ -407,7 +409,7 @@ struct BumpByTimeTests {
         while bumps == 1, seconds < 4000 {
             seconds += 1
             expose()
-            cache.tick(begin + seconds * Self.second + Self.second / 2) { _ in true }
+            cache.tick(begin + seconds * Self.second + Self.second / 2) { _ in .unchanged(read: 1) }
         }
         #expect((3590...3600).contains(seconds))
     }

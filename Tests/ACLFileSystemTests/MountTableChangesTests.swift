@@ -39,13 +39,15 @@ struct MountTableChangesTests {
     private func mount() { hasNews.flag.store(true, ordering: .relaxed) }
 
     @discardableResult private func expose() -> Double {
-        cache.expose("name", NamedChild(node: file, isOnOtherMount: false), below: directory, at: Timespec(sec: 7, nsec: 7)) { true }
+        cache.expose("name", NamedChild(node: file, isOnOtherMount: false), below: directory, at: Timespec(sec: 7, nsec: 7)) {
+            $0 == .ctime
+        }
     }
 
     private var bumps: Int64? { Int64(exactly: cache.status.epochBumps) }
 
     private func tick(after seconds: UInt64 = 2, areUnchanged: Bool = false) {
-        cache.tick(SystemTime.monotonic() + seconds * Self.second) { _ in areUnchanged }
+        cache.tick(SystemTime.monotonic() + seconds * Self.second) { _ in areUnchanged ? .unchanged(read: 1) : .changed }
     }
 
     @Test func timeWaitsForTheLook() {
@@ -69,7 +71,7 @@ struct MountTableChangesTests {
         expose()
         cache.tick(SystemTime.monotonic() + 2 * Self.second) { _ in
             mount()
-            return false
+            return .changed
         }
         #expect(bumps == 0)
         #expect(cache.nextDeadline != nil, "it is due still")

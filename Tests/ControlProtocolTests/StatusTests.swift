@@ -9,7 +9,9 @@ import Testing
         StatusAnswer(
             source: "/srv", mountpoint: "/mnt", version: "0.1.0", owner: 501, metadata: "trusted.aclfs", sharedKind: shared,
             options: ["rw", "cache=auto"], sandbox: sandbox, runningSandboxes: 2, sourceReach: "root", paths: paths,
-            cache: .init(entryTimeout: 1, attributeTimeout: 2, suspended: ["a mount stands below"], epochBumps: 3),
+            cache: .init(
+                entryTimeout: 1, attributeTimeout: 2, suspended: ["a mount stands below"], epochBumps: 3, watchedObjects: 4,
+                watchedBytes: 5),
             zeroFill: .init(
                 reservedBytes: 1, writtenBytes: 2, filesWaiting: 3, filesOverBudget: 4, bytesOverBudget: 5, filesLeftWithHoles: .max),
             data: .init(
@@ -23,7 +25,8 @@ import Testing
         ways: [.init(name: "epoch", isUsed: true, reason: "all at once"), .init(name: "statx", isUsed: false, reason: "none")])
 
     private let rest: String =
-        #""cache":{"entry_timeout":1,"attribute_timeout":2,"suspended":["a mount stands below"],"epoch_bumps":3},"#
+        #""cache":{"entry_timeout":1,"attribute_timeout":2,"suspended":["a mount stands below"],"epoch_bumps":3,"#
+        + #""watched_objects":4,"watched_bytes":5},"#
         + #""zerofill":{"reserved_bytes":1,"written_bytes":2,"files_waiting":3,"files_over_budget":4,"bytes_over_budget":5,"#
         + #""files_left_with_holes":9223372036854775807},"data":{"opens_passthrough":1,"opens_cached":2,"opens_uncached":3,"#
         + #""backing_ids_opened":4,"backing_ids_idle":5,"backing_ids_closed":6,"backing_ids_refused":7,"held_files":8,"#
@@ -59,7 +62,7 @@ import Testing
                 .text("7.42"), .text("uring"), .number(1_048_576), .flag(true), .way(isUsed: true, why: "all at once"),
                 .way(isUsed: false, why: "none"),
             ])
-        #expect(read.cache.map(\.value) == [.number(1), .number(2), .texts(["a mount stands below"]), .number(3)])
+        #expect(read.cache.map(\.value) == [.number(1), .number(2), .texts(["a mount stands below"]), .number(3), .number(4), .number(5)])
         #expect(read.zeroFill.count == 6 && read.data.count == 9)
         #expect(read.allowed == .number(10) && read.denied.map(\.name) == ["acl", "sandbox"])
     }

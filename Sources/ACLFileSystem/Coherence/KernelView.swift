@@ -51,9 +51,10 @@ final class KernelView: Sendable {
     }
 
     /// Applies the cache option. The kernel has said in INIT what it supports.
-    func begin(_ negotiated: Negotiated) {
+    /// - Parameter watches: objects at rest may be watched.
+    func begin(_ negotiated: Negotiated, watches: Bool) {
         agreed.withLock { $0 = negotiated }
-        cache.begin(hasEpoch: negotiated.epoch)
+        cache.begin(hasEpoch: negotiated.epoch, watches: watches)
     }
 
     /// Whether the kernel leaves the clearing of set-id bits to the daemon (FUSE_HANDLE_KILLPRIV_V2).
@@ -106,7 +107,10 @@ extension KernelView {
             invalidateView()
         }
         if judge.everyCallerHolds(.search, on: destination) {
-            cache.move(loader.nodes.node(of: object.object)?.id, from: old, to: name, below: new)
+            let areWatched = tells(source, of: .event) && tells(destination, of: .event)
+            cache.move(
+                loader.nodes.node(of: object.object)?.id, from: old, to: name, below: new,
+                watchedSince: areWatched ? destination.status.ctime : nil)
         } else {
             cache.invalidateEntries(below: old)
         }

@@ -68,14 +68,24 @@ extension KernelView {
             if forgetting.add(node, name, in: directory.id) { cache.wakeClock() }
             return 0
         }
+        watchNames(of: parent)
         let child = NamedChild(node: node, isOnOtherMount: status.mountID != parent.status.mountID)
-        return cache.expose(name, child, below: directory, at: parent.status.ctime, isListed: isListed) { ctimeTellsEveryChange(parent) }
+        return cache.expose(name, child, below: directory, at: parent.status.ctime, isListed: isListed) { tells(parent, of: $0) }
     }
 
     /// The timeout of the answer that there is no such name, in seconds.
     func absenceTimeout(of name: UnsafePointer<CChar>, below parent: ObjectState) -> Double {
         guard let directory = parent.node, judge.everyCallerHolds(.search, on: parent) else { return 0 }
-        return cache.expose(name, nil, below: directory, at: parent.status.ctime) { ctimeTellsEveryChange(parent) }
+        watchNames(of: parent)
+        return cache.expose(name, nil, below: directory, at: parent.status.ctime) { tells(parent, of: $0) }
+    }
+
+    /// Whether a directory tells of every later change of its names in this way.
+    func tells(_ directory: ObjectState, of way: NameChange) -> Bool {
+        switch way {
+        case .event: loader.view == nil && share.watched.isWatched(directory.object.key, sinceBefore: directory.status.ctime)
+        case .ctime: ctimeTellsEveryChange(directory)
+        }
     }
 
     /// Whether every later change of a directory moves its ctime, and the facts that were judged belong to the present one. On a
@@ -91,15 +101,18 @@ extension KernelView {
     }
 
     /// Whether the ctimes of these directories are unchanged (docs/coherence.md "When time alone is no reason").
-    func areUnchanged(_ directories: ExposedDirectories) -> Bool {
+    func check(_ directories: ExposedDirectories) -> DirectoryCheck {
         // Beyond this deadline a bump is cheaper.
         let end = SystemTime.monotonic() + 20_000_000
-        return directories.all.allSatisfy { seen in
-            guard SystemTime.monotonic() < end, let descriptor = loader.tree.openDescriptor(of: seen.directory.object),
-                let status = try? Syscall.statx(descriptor.rawValue)
-            else { return false }
-            return status.ctime == seen.ctime
+        var read = 0
+        for seen in directories.all where !share.watched.isWatched(seen.directory.object.key, sinceBefore: seen.ctime) {
+            read += 1
+            guard read <= ExposedDirectories.mostReads, SystemTime.monotonic() < end,
+                let descriptor = loader.tree.openDescriptor(of: seen.directory.object),
+                let status = try? Syscall.statx(descriptor.rawValue), status.ctime == seen.ctime
+            else { return .changed }
         }
+        return .unchanged(read: read)
     }
 
     /// The attributes of an object, with a timeout if every caller may see them.
@@ -126,7 +139,7 @@ extension KernelView {
     /// - Returns: seconds.
     private func prepareCacheable(_ object: ObjectState, of node: Node) -> Double {
         let isForEveryCaller = everyCallerMayRead(object)
-        let timeout = isForEveryCaller && kernelLearnsChanges(of: object) ? cache.timeouts.attributes : 0
+        let timeout = isForEveryCaller && kernelLearnsChanges(of: object) ? timeoutAtPresent(object, of: node) : 0
         prepareAnswer(object, of: node, timeout: timeout, isForEveryCaller: isForEveryCaller)
         return timeout
     }

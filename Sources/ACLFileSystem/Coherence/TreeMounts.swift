@@ -17,6 +17,10 @@ public final class TreeMounts: Sendable {
     let share: Share
     private let members = Lock<[Member]>([])
     private let joining = Lock(())
+    private let watching = Lock(Watching())
+    private struct Watching {
+        var watch: ChangeWatch?
+    }
 
     /// - Parameter report: writes a line for the administrator.
     public init(report: @escaping @Sendable (String) -> Void = { _ in }) { share = Share(report: report) }
@@ -63,8 +67,25 @@ public final class TreeMounts: Sendable {
             for mount in left { for node in mount.kernel.loader.nodes.all { node.attributeTimeout.invalidate(at: now) } }
             return left
         }
+        if left.isEmpty { stopWatching() }
         guard left.count <= 1 else { return }
         for mount in left { mount.kernel.cache.resume(.severalMounts) }
+    }
+
+    /// Begins to watch for changes elsewhere, for all mounts of the tree. A later call does nothing.
+    /// - Throws: `perm`, `nosys` or `inval` where there are no such events.
+    func startWatching() throws(Errno) {
+        try watching.withLock { state throws(Errno) in
+            if state.watch == nil { state.watch = try ChangeWatch(self) }
+        }
+    }
+
+    private func stopWatching() {
+        watching.withLock { state in
+            let watch = state.watch
+            state.watch = nil
+            return watch
+        }?.stop()
     }
 
     /// Whether passthrough works on all mounts of the tree.

@@ -199,13 +199,15 @@ extension ControlServer {
         let counters = fileSystem.judge.counters
         let denials = counters.denials.sorted { $0.key < $1.key }
         let tree = fileSystem.loader.tree
+        var cache = fileSystem.kernel.cache.status
+        (cache.watchedObjects, cache.watchedBytes) = fileSystem.mounts.share.watched.usage
         return StatusAnswer(
             source: facts.source, mountpoint: facts.mountpoint, version: facts.version, owner: owner,
             metadata: tree.metadataName, sharedKind: tree.sharedFileSystem(of: tree.root)?.name,
             options: fileSystem.options.words(volume: fileSystem.volume) + facts.kernelWords(),
             sandbox: fileSystem.profile.map { ProfileSummary($0, closed: fileSystem.closedBecause) },
             runningSandboxes: facts.runningSandboxes(), sourceReach: facts.sourceReach(), paths: facts.paths(),
-            cache: fileSystem.kernel.cache.status, zeroFill: fileSystem.operations.gaps.status, data: fileSystem.data.status,
+            cache: cache, zeroFill: fileSystem.operations.gaps.status, data: fileSystem.data.status,
             counters: .init(allowed: counters.decisionsAllowed, denied: denials.map { ($0.key, $0.value) }))
     }
 }

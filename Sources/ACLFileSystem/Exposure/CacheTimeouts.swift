@@ -6,6 +6,8 @@ struct CacheTimeouts: Sendable, Equatable {
     var entry: Double
     /// Seconds for attributes.
     var attributes: Double
+    /// Seconds for attributes of a watched object (docs/coherence.md "Changes elsewhere").
+    var watchedAttributes: Double
     /// Milliseconds until a periodic bump; nil: never.
     var period: UInt64?
 
@@ -15,11 +17,14 @@ struct CacheTimeouts: Sendable, Equatable {
 
     init(entry: Double, attributes: Double, period: UInt64?) {
         (self.entry, self.attributes, self.period) = (entry, attributes, period)
+        watchedAttributes = attributes
     }
 
-    /// - Parameter hasEpoch: the kernel can invalidate all entries at once. Without that, entries are cacheable only if the user
-    ///   chose a time. Attributes can be invalidated on every kernel.
-    init(_ mode: MountOptions.CacheMode, hasEpoch: Bool) {
+    /// - Parameters:
+    ///   - hasEpoch: the kernel can invalidate all entries at once. Without that, entries are cacheable only if the user chose a time.
+    ///     Attributes can be invalidated on every kernel.
+    ///   - watches: objects at rest may be watched.
+    init(_ mode: MountOptions.CacheMode, hasEpoch: Bool, watches: Bool = false) {
         switch mode {
         case .strict, .seconds(0): self = .none
         case .auto: self.init(entry: hasEpoch ? Self.outlasting : 0, attributes: 1, period: hasEpoch ? 1000 : nil)
@@ -32,5 +37,7 @@ struct CacheTimeouts: Sendable, Equatable {
                 entry: hasEpoch ? Self.outlasting : window, attributes: window,
                 period: hasEpoch ? UInt64(seconds) * 1000 : nil)
         }
+        // SECONDS is a time that the user chose, so only `auto` outlasts its own.
+        if watches, mode == .auto, hasEpoch { watchedAttributes = Self.outlasting }
     }
 }

@@ -3,8 +3,9 @@ import LinuxSystem
 /// Directories with exposed entries in the present epoch (docs/coherence.md "When time alone is no reason"). Each has its ctime
 /// from before the first look-up. While no ctime changes, no name below has changed, and no user has lost `search`.
 struct ExposedDirectories: Sendable {
+    static let capacity = 65536
     /// Reading the ctimes of so many takes some milliseconds.
-    static let capacity = 4096
+    static let mostReads = 4096
     /// Checks without an exposure in between. Then the entries are invalidated, so that an unused mount needs no checks.
     private static let mostIdleChecks = 60
     /// Nanoseconds (R8).
@@ -36,17 +37,17 @@ struct ExposedDirectories: Sendable {
     /// - Parameters:
     ///   - ctime: of the directory, before the entry was looked up.
     ///   - isFirst: it is the first entry of this directory in the epoch.
-    ///   - stampsEveryChange: whether each change of the directory will have another ctime.
-    mutating func note(_ directory: Node, at ctime: Timespec, isFirst: Bool, stampsEveryChange: () -> Bool) {
+    ///   - tells: whether the directory tells of every later change of its names in this way.
+    mutating func note(_ directory: Node, at ctime: Timespec, isFirst: Bool, tells: (NameChange) -> Bool) {
         idleChecks = 0
         guard !areUncertain else { return }
         if isFirst {
-            if all.count < Self.capacity, stampsEveryChange() {
+            if all.count < Self.capacity, tells(.event) || tells(.ctime) {
                 directory.ctimeAtExposure = ctime
                 all.append(Seen(directory: directory, ctime: ctime))
                 return
             }
-        } else if directory.ctimeAtExposure == ctime {
+        } else if directory.ctimeAtExposure == ctime || tells(.event) {
             return
         }
         // A change by the daemon counts too: another program may have changed the directory in the same moment.
@@ -58,5 +59,21 @@ struct ExposedDirectories: Sendable {
         !areUncertain && idleChecks < Self.mostIdleChecks && now + period * 1_000_000 < beginning + Self.longestEpoch
     }
 
-    mutating func noteUnchanged() { idleChecks += 1 }
+    /// - Parameter read: how many ctimes were read for it. A check that costs nothing may go on.
+    mutating func noteUnchanged(read: Int) { if read > 0 { idleChecks += 1 } }
+}
+
+/// How a directory tells that its names have changed.
+enum NameChange {
+    /// The kernel reports changes by others.
+    case event
+    /// Its ctime differs.
+    case ctime
+}
+
+/// What a check of the exposed directories found.
+enum DirectoryCheck {
+    case changed
+    /// None has changed; of so many the ctime was read, the others are watched.
+    case unchanged(read: Int)
 }

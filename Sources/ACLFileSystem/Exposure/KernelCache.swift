@@ -54,10 +54,10 @@ final class KernelCache: Sendable {
     }
 
     /// Begins to expose entries and attributes, by the option.
-    func begin(hasEpoch: Bool) {
+    func begin(hasEpoch: Bool, watches: Bool = false) {
         state.withLock { state in
             state.hasEpoch = hasEpoch
-            state.allowed = CacheTimeouts(mode, hasEpoch: hasEpoch)
+            state.allowed = CacheTimeouts(mode, hasEpoch: hasEpoch, watches: watches)
         }
     }
 
@@ -123,11 +123,11 @@ extension KernelCache {
     /// - Parameters:
     ///   - ctime: of the parent, from before its facts were read and the name was looked up.
     ///   - isListed: by a listing, for which the kernel holds the directory's lock.
-    ///   - stampsEveryChange: whether each later change of the parent will have another ctime.
+    ///   - tells: whether the parent tells of every later change of its names in this way.
     /// - Returns: the timeout in seconds; 0: uncacheable.
     func expose(
         _ name: UnsafePointer<CChar>, _ child: NamedChild?, below parent: Node, at ctime: Timespec, isListed: Bool = false,
-        stampsEveryChange: () -> Bool
+        tells: (NameChange) -> Bool
     ) -> Double {
         change { state in
             guard state.suspension.isEmpty, state.allowed.entry > 0 else { return 0.0 }
@@ -141,7 +141,7 @@ extension KernelCache {
                 if child?.isOnOtherMount == true { state.directories.markUncertain() }
                 let isFirst = parent.lastExposure.load(ordering: .relaxed) < state.epoch
                 parent.lastExposure.store(state.epoch, ordering: .relaxed)
-                state.directories.note(parent, at: ctime, isFirst: isFirst, stampsEveryChange: stampsEveryChange)
+                state.directories.note(parent, at: ctime, isFirst: isFirst, tells: tells)
                 state.schedulePeriodicBump()
             }
             return state.allowed.entry
@@ -193,7 +193,9 @@ extension KernelCache {
     }
 
     /// Notes that an exposed entry has moved to another name.
-    func move(_ child: NodeID?, from source: Node, to name: UnsafePointer<CChar>, below destination: Node) {
+    /// - Parameter watchedSince: if both directories are watched, the ctime of the destination before the change. Otherwise others may have
+    ///   changed them in the same moment.
+    func move(_ child: NodeID?, from source: Node, to name: UnsafePointer<CChar>, below destination: Node, watchedSince: Timespec?) {
         change { state in
             let isListed = source.unusedListings.load(ordering: .sequentiallyConsistent) > 0
             guard state.hasEpoch, state.isAnythingExposed, isListed || source.lastExposure.load(ordering: .relaxed) >= state.epoch else {
@@ -208,9 +210,13 @@ extension KernelCache {
                 names.append(name, child, in: destination.id)
                 state.deferInvalidation(names)
             }
+            let isFirst = destination.lastExposure.load(ordering: .relaxed) < state.epoch
             destination.lastExposure.store(state.epoch, ordering: .relaxed)
-            // Both directories have changed.
-            state.directories.markUncertain()
+            if let watchedSince {
+                state.directories.note(destination, at: watchedSince, isFirst: isFirst) { $0 == .event }
+            } else {
+                state.directories.markUncertain()
+            }
         }
     }
 }
@@ -352,8 +358,8 @@ extension KernelCache {
     /// has changed (docs/coherence.md "When time alone is no reason").
     /// - Parameters:
     ///   - now: monotonic nanoseconds.
-    ///   - areUnchanged: reads the ctimes of the directories; called without a lock.
-    func tick(_ now: UInt64, areUnchanged: (ExposedDirectories) -> Bool) {
+    ///   - check: reads the ctimes of the directories; called without a lock.
+    func tick(_ now: UInt64, _ check: (ExposedDirectories) -> DirectoryCheck) {
         let unconfirmed = state.withLock { state -> (ExposedDirectories, epoch: UInt64)? in
             if let end = state.inFlightDeadline, end <= now {
                 state.inFlight.restart(at: now)
@@ -382,11 +388,11 @@ extension KernelCache {
             return (state.directories, state.epoch)
         }
         guard let unconfirmed else { return }
-        let areUnchanged = areUnchanged(unconfirmed.0)
+        let result = check(unconfirmed.0)
         state.withLock { state in
             guard state.epoch == unconfirmed.epoch, state.confirmBump() else { return }
-            if areUnchanged, let period = state.allowed.period, state.mayExtend(now, period) {
-                state.directories.noteUnchanged()
+            if case .unchanged(let read) = result, let period = state.allowed.period, state.mayExtend(now, period) {
+                state.directories.noteUnchanged(read: read)
                 state.periodicBump = now + period * 1_000_000
             } else if state.confirmMountTable() {
                 state.bump()

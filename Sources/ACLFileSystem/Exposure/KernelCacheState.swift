@@ -38,7 +38,7 @@ struct KernelCacheState {
     var timeouts: CacheTimeouts {
         var timeouts = allowed
         if !suspension.isEmpty { (timeouts.entry, timeouts.period) = (0, nil) }
-        if !suspension.isDisjoint(with: [.severalMounts, .policyChange]) { timeouts.attributes = 0 }
+        if !suspension.isDisjoint(with: [.severalMounts, .policyChange]) { (timeouts.attributes, timeouts.watchedAttributes) = (0, 0) }
         return timeouts
     }
 

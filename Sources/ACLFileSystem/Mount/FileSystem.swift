@@ -35,6 +35,7 @@ public final class FileSystem: Sendable {
     let base: FileSystem?
     /// Writes a line for the administrator.
     let report: @Sendable (String) -> Void
+    private let changesObstacle = Lock<String?>("the kernel has not introduced itself")
 
     /// - Parameters:
     ///   - tree: the backing tree.
@@ -84,8 +85,23 @@ public final class FileSystem: Sendable {
 
     /// Applies what was negotiated with the kernel in INIT.
     func begin(_ negotiated: Negotiated) {
-        kernel.begin(negotiated)
+        let obstacle = startWatching(negotiated)
+        changesObstacle.withLock { $0 = obstacle }
+        kernel.begin(negotiated, watches: obstacle == nil)
         if negotiated.passthrough { data.backingIDs.enable() }
+    }
+
+    /// Begins to watch for changes elsewhere, if this mount can.
+    /// - Returns: why it cannot.
+    private func startWatching(_ negotiated: Negotiated) -> String? {
+        if options.maskedKernelFeatures.contains("fanotify") { return "hidden by kernel_features" }
+        if options.cache != .auto { return "not needed: cache=auto alone" }
+        if !negotiated.epoch { return "it needs the epoch" }
+        if loader.view != nil { return "a confined mount judges by names" }
+        if geteuid() != 0 { return "only root is told of every change" }
+        guard loader.tree.tellsOfEveryChange(loader.tree.root) else { return "not on this backing file system" }
+        do throws(Errno) { try mounts.startWatching() } catch { return "the kernel refuses (\(error))" }
+        return nil
     }
 
     /// Ends threads, logs and notes. The mount is gone.
@@ -113,6 +129,9 @@ public final class FileSystem: Sendable {
     /// Applies a remount's rule for access times. Open files keep theirs.
     /// - Parameter rule: the new rule.
     public func changeAccessTimes(_ rule: AccessTimeRule) { data.changeAccessTimes(rule) }
+
+    /// Why changes of the backing directory are not watched for; nil if they are.
+    public var obstacleToWatching: String? { changesObstacle.withLock { $0 } }
 
     /// Why passthrough is not used although the kernel supports it; nil if it is used.
     public var passthroughObstacle: String? { data.backingIDs.obstacle }

@@ -38,6 +38,19 @@ struct AttributeTimeout: ~Copyable, Sendable {
         return end & Self.isInvalidated == 0 && end != 0 && end > now()
     }
 
+    /// Whether the kernel once had attributes whose timeout has ended, so that it asks again; after an invalidation, a while later.
+    func hasEnded(at now: UInt64) -> Bool {
+        let end = end.load(ordering: .relaxed)
+        if end & Self.isInvalidated != 0 { return end <= now }
+        return end != 0 && end <= now + Self.delay
+    }
+
+    /// Whether the attributes were invalidated a moment ago.
+    func wasInvalidated(at now: UInt64) -> Bool {
+        let end = end.load(ordering: .relaxed)
+        return end & Self.isInvalidated != 0 && end > now
+    }
+
     /// Notes that the attributes are invalidated. The kernel discards replies to requests that it sent before, so timeouts have no
     /// effect for a while.
     func invalidate(at now: UInt64) { end.store((now + Self.delay) | Self.isInvalidated, ordering: .relaxed) }

@@ -127,6 +127,11 @@ extension OpenOperations {
         let isNeeded = isWritable || dataPath.path.backingID == nil
         let descriptor =
             isNeeded ? SharedDescriptor(try data.accessTimes.open(object.descriptor.rawValue, backingFlags(flags))) : nil
+        if isWritable {
+            kernel.endWatch(of: object.object)
+        } else if case .passthrough = dataPath.path {
+            share.watched.noteReader(object.object.key)
+        }
         if intent.contains(.truncate) || clearsSetID && dataPath.path.backingID != nil {
             try metadata.clearSetIDUnlessRoot(of: object, caller, holding: .reading)
         }

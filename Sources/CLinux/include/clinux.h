@@ -183,6 +183,27 @@ struct aclfs_fs_status {
 };
 int32_t aclfs_fstatfs(int32_t fd, struct aclfs_fs_status *out);
 
+/* --- Events of objects (fanotify(7)) --- */
+
+static const uint64_t aclfs_EVENT_OPENED = 0x20, aclfs_EVENT_ATTRIBUTES = 0x4, aclfs_EVENT_NAMES = 0x3c0,
+                      aclfs_EVENT_OVERFLOW = 0x4000;
+
+struct aclfs_event {
+  uint64_t kinds;
+  int32_t process; /* that caused it, as this process sees it; 0: of another pid namespace */
+  int32_t handle_type;
+  uint32_t handle_count; /* 0: the event names no object */
+  uint8_t handle[128];
+};
+
+/* A descriptor of events that does not block. Needs CAP_SYS_ADMIN. -ENOSYS or -EINVAL before Linux 5.9. */
+int32_t aclfs_events_open(void);
+/* Adds or removes the object of a descriptor (O_PATH is enough). */
+int32_t aclfs_events_mark(int32_t events, int32_t fd, int32_t is_directory, int32_t adds);
+int32_t aclfs_events_flush(int32_t events);
+/* Decodes the first event in the bytes of a read(2). Returns its length; 0: there is no whole event. */
+uint64_t aclfs_event_at(const uint8_t *bytes, uint64_t size, struct aclfs_event *out);
+
 /* --- Directories: records of getdents64, laid out by the kernel --- */
 
 int64_t aclfs_getdents(int32_t fd, void *_Nullable buffer, uint64_t size);

@@ -46,16 +46,24 @@ extension StatusAnswer {
         public var suspended: [String]
         /// How often all entries were invalidated.
         public var epochBumps: UInt64
+        /// Objects at rest whose changes elsewhere the kernel reports.
+        public var watchedObjects: Int
+        /// The memory for them.
+        public var watchedBytes: Int
 
-        public init(entryTimeout: Int64, attributeTimeout: Int64, suspended: [String], epochBumps: UInt64) {
+        public init(
+            entryTimeout: Int64, attributeTimeout: Int64, suspended: [String], epochBumps: UInt64, watchedObjects: Int = 0,
+            watchedBytes: Int = 0
+        ) {
             (self.entryTimeout, self.attributeTimeout) = (entryTimeout, attributeTimeout)
             (self.suspended, self.epochBumps) = (suspended, epochBumps)
+            (self.watchedObjects, self.watchedBytes) = (watchedObjects, watchedBytes)
         }
 
         var members: [JSON.Member] {
             [
                 .init(.entryTimeout, entryTimeout), .init(.attributeTimeout, attributeTimeout), .init(.suspended, .texts(suspended)),
-                .init(.epochBumps, epochBumps),
+                .init(.epochBumps, epochBumps), .init(.watchedObjects, watchedObjects), .init(.watchedBytes, watchedBytes),
             ]
         }
     }

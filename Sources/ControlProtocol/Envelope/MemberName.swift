@@ -79,6 +79,8 @@ enum MemberName: String, Sendable, CaseIterable {
     case attributeTimeout = "attribute_timeout"
     case suspended
     case epochBumps = "epoch_bumps"
+    case watchedObjects = "watched_objects"
+    case watchedBytes = "watched_bytes"
     case reservedBytes = "reserved_bytes"
     case writtenBytes = "written_bytes"
     case filesWaiting = "files_waiting"

@@ -35,6 +35,11 @@ public struct FileHandle: Hashable, Sendable {
     }
 
     public var count: Int { Int(length) }
+    /// For tables: equal for equal handles, and seldom equal for others.
+    public var number: UInt64 {
+        guard overflow.isEmpty else { return UInt64(truncatingIfNeeded: hashValue) }
+        return first ^ second &* 0x9E37_79B9_7F4A_7C15 ^ third &* 0xC2B2_AE3D_27D4_EB4F
+    }
     public var bytes: [UInt8] { withBytes { Array($0) } }
 
     /// Calls `body` with the bytes, which are valid during the call.

@@ -37,7 +37,9 @@ enum ControlDirectory {
     ) -> ControlServer? {
         var facts = ControlServer.MountFacts(
             source: mount.name, mountpoint: mount.mountpoint, version: ProgramVersion.text,
-            paths: { [weak fileSystem] in negotiated.status(obstacle: fileSystem?.passthroughObstacle) },
+            paths: { [weak fileSystem] in
+                negotiated.status(obstacle: fileSystem?.passthroughObstacle, watchObstacle: fileSystem?.obstacleToWatching)
+            },
             sourceReach: { SourceReach(source: mount.source, mountpoint: mount.mountpoint).description },
             kernelWords: { watch.entry.map { KernelMountFlags($0).shown } ?? [] })
         facts.daemon = { [weak host, weak fileSystem] request, descriptors, peer in

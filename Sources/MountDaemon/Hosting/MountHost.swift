@@ -70,7 +70,7 @@ final class MountHost: Sendable {
             audit: try audit(mount), creationNotes: creationNotes(mount, tree), report: { Journal.note(.warning, $0) })
         let negotiated = NegotiatedFeatures(mount.options)
         let dispatch = RequestDispatch(fileSystem) { agreed in
-            negotiated.set(agreed)
+            negotiated.set(agreed, watchObstacle: fileSystem.obstacleToWatching)
             whenServing(true)
         }
         let session: Session

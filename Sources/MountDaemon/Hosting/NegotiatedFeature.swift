@@ -15,8 +15,10 @@ struct NegotiatedFeature {
     ///   - isStrict: whether the kernel may cache nothing.
     ///   - passthrough: the option.
     ///   - obstacle: why data goes through the daemon although the kernel agreed to passthrough.
+    ///   - watchObstacle: why changes of the backing directory are not watched for; nil if they are.
     static func all(
-        _ agreed: Negotiated, masked: Set<String>, isStrict: Bool, passthrough: MountOptions.Passthrough, obstacle: String?
+        _ agreed: Negotiated, masked: Set<String>, isStrict: Bool, passthrough: MountOptions.Passthrough, obstacle: String?,
+        watchObstacle: String?
     ) -> [NegotiatedFeature] {
         func feature(_ name: String, used: Bool, _ why: String, _ whyNot: String) -> NegotiatedFeature {
             if masked.contains(name) {
@@ -45,6 +47,9 @@ struct NegotiatedFeature {
             feature(
                 "expire", used: agreed.expire && !isStrict, "entries below which something is mounted are invalidated one by one",
                 agreed.expire ? idle : "not in this kernel (Linux 6.2 has it)"),
+            feature(
+                "fanotify", used: watchObstacle == nil, "the kernel reports changes of objects at rest",
+                "attributes are kept for the time of the option: \(watchObstacle ?? "")"),
         ]
     }
 

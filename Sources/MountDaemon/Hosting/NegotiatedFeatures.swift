@@ -17,25 +17,30 @@ final class NegotiatedFeatures: Sendable {
         isStrict = options.cache == .strict || options.cache == .seconds(0)
     }
 
-    private func features(_ agreed: Negotiated, obstacle: String? = nil) -> [NegotiatedFeature] {
-        NegotiatedFeature.all(agreed, masked: masked, isStrict: isStrict, passthrough: passthrough, obstacle: obstacle)
+    private func features(_ agreed: Negotiated, obstacle: String? = nil, watchObstacle: String?) -> [NegotiatedFeature] {
+        NegotiatedFeature.all(
+            agreed, masked: masked, isStrict: isStrict, passthrough: passthrough, obstacle: obstacle, watchObstacle: watchObstacle)
     }
 
-    func set(_ negotiated: Negotiated) {
+    /// - Parameter watchObstacle: as in `status`.
+    func set(_ negotiated: Negotiated, watchObstacle: String?) {
         agreed.withLock { $0 = negotiated }
-        Journal.note(.info, "kernel paths: " + features(negotiated).map(\.line).joined(separator: ", "))
+        let lines = features(negotiated, watchObstacle: watchObstacle).map(\.line)
+        Journal.note(.info, "kernel paths: " + lines.joined(separator: ", "))
     }
 
     /// Whether FUSE_INIT has been answered.
     var areKnown: Bool { agreed.withLock { $0 != nil } }
 
     /// The features in use, for `aclfs status`.
-    /// - Parameter obstacle: why there is no passthrough although the kernel agreed to it.
-    func status(obstacle: String?) -> StatusAnswer.Paths? {
+    /// - Parameters:
+    ///   - obstacle: why there is no passthrough although the kernel agreed to it.
+    ///   - watchObstacle: why changes of the backing directory are not watched for.
+    func status(obstacle: String?, watchObstacle: String?) -> StatusAnswer.Paths? {
         guard let agreed = agreed.withLock({ $0 }) else { return nil }
         return StatusAnswer.Paths(
             protocolVersion: "\(agreed.kernelMajor).\(agreed.kernelMinor)", transport: agreed.uring ? "uring" : "dev",
             maxWrite: UInt64(agreed.maxWrite), hasParallelDirectoryOperations: agreed.parallelDirectoryOperations,
-            ways: features(agreed, obstacle: obstacle).map(\.status))
+            ways: features(agreed, obstacle: obstacle, watchObstacle: watchObstacle).map(\.status))
     }
 }

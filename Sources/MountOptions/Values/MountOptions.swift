@@ -61,5 +61,5 @@ extension MountOptions {
     public enum ZeroFill: String, Sendable, CaseIterable { case write, allocate, off }
 
     /// What `kernel_features` can hide, each with a minus before it.
-    static let kernelFeatures = ["epoch", "passthrough", "uring", "statx", "killpriv2", "expire", "beneath"]
+    static let kernelFeatures = ["epoch", "passthrough", "uring", "statx", "killpriv2", "expire", "beneath", "fanotify"]
 }

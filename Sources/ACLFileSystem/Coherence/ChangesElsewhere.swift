@@ -1,0 +1,71 @@
+import Authorization
+import BackingStore
+import FuseSession
+import LinuxSystem
+
+// Objects at rest are watched instead of asked about (docs/coherence.md "Changes elsewhere"). A change that does not come through aclfs ends
+// the watch; only then does the kernel ask again.
+
+extension KernelView {
+    /// Seconds. A younger ctime belongs to an object that is busy, or might be that of several changes.
+    private static let shortestRest: Int64 = 2
+
+    /// The timeout of attributes that every caller may see: long for an object that is watched.
+    func timeoutAtPresent(_ object: ObjectState, of node: Node) -> Double {
+        let timeouts = cache.timeouts
+        guard timeouts.watchedAttributes > timeouts.attributes, isAtRest(object) else { return timeouts.attributes }
+        if share.watched.isWatched(object.object.key, at: object.status.ctime) { return timeouts.watchedAttributes }
+        // Most objects are asked about once and never again.
+        let now = SystemTime.monotonic()
+        guard node.attributeTimeout.hasEnded(at: now) else { return timeouts.attributes }
+        return beginWatch(of: object, at: now) ? timeouts.watchedAttributes : timeouts.attributes
+    }
+
+    /// Watches a directory before a name in it is exposed, unless it is busy. Its names are then valid until the kernel tells otherwise.
+    func watchNames(of directory: ObjectState) {
+        let timeouts = cache.timeouts
+        guard timeouts.watchedAttributes > timeouts.attributes, let node = directory.node, isAtRest(directory) else { return }
+        guard !share.watched.isWatched(directory.object.key, sinceBefore: directory.status.ctime) else { return }
+        let now = SystemTime.monotonic()
+        // A name that comes or goes each moment would make the kernel look up all others each moment.
+        if !node.attributeTimeout.wasInvalidated(at: now) { _ = beginWatch(of: directory, at: now) }
+    }
+
+    private func isAtRest(_ object: ObjectState) -> Bool {
+        share.watched.mayWatch(object.object, in: loader.tree) && SystemTime.now().sec - object.status.ctime.sec > Self.shortestRest
+    }
+
+    /// Begins to watch an object.
+    /// - Returns: whether the object is the same as when it was loaded, and will not change untold.
+    private func beginWatch(of object: ObjectState, at now: UInt64) -> Bool {
+        for old in share.watched.makeRoom(at: now) { mounts.forEach { $0.invalidateUnwatched(old.object) } }
+        let descriptor = object.descriptor.rawValue
+        guard let watch = share.watched.begin(object.object, descriptor, in: loader.tree, at: now) else { return false }
+        // No event tells of stores into a mapping, so nobody may have the file open for writing. A writer who comes later has to open it.
+        let mayChangeUntold = object.object.kind == .file && (try? Syscall.isOpenForWriting(descriptor)) != false
+        // After both: what changed before them shows in the ctime.
+        if !mayChangeUntold, let status = try? Syscall.statx(descriptor), status.ctime == object.status.ctime,
+            share.watched.confirm(watch, status.ctime)
+        {
+            return true
+        }
+        endWatch(of: object.object)
+        return false
+    }
+
+    /// Ends the watch of an object, if there is one, and invalidates what rests on it. Call it after a file was opened for writing: the kernel
+    /// reports what is written without the daemon in the caller's name.
+    func endWatch(of object: BackingObject) {
+        guard let handle = object.key.handle, share.watched.end(handle) != nil else { return }
+        mounts.forEach { $0.invalidateUnwatched(object) }
+    }
+
+    /// Invalidates attributes of an object that is watched no longer. It takes no lock of the kernel.
+    func invalidateUnwatched(_ object: BackingObject) {
+        loader.forEachNode(of: object) { node in
+            node.attributeTimeout.invalidate(at: SystemTime.monotonic())
+            // A look-up in flight may bring the old ones. With its entry stale, the kernel asks again.
+            if !cache.invalidateKnownAttributes(of: node.id) { cache.requestBump() }
+        }
+    }
+}

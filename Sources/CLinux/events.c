@@ -1,0 +1,71 @@
+#include "clinux.h"
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/fanotify.h>
+#include <unistd.h>
+
+#include "procfd.h"
+
+/* What may change the attributes of an object or the names in it. Opening counts: a store into a mapping, FS_IOC_SETFLAGS and
+ * the access time of a read cause no event of their own, but each needs a descriptor. */
+static const uint64_t of_object = FAN_ATTRIB | FAN_MODIFY | FAN_OPEN | FAN_MOVE_SELF | FAN_DELETE_SELF;
+static const uint64_t of_names = FAN_CREATE | FAN_DELETE | FAN_MOVED_FROM | FAN_MOVED_TO;
+
+_Static_assert(aclfs_EVENT_OPENED == FAN_OPEN, "FAN_OPEN");
+_Static_assert(aclfs_EVENT_ATTRIBUTES == FAN_ATTRIB, "FAN_ATTRIB");
+_Static_assert(aclfs_EVENT_NAMES == (FAN_CREATE | FAN_DELETE | FAN_MOVED_FROM | FAN_MOVED_TO), "names");
+_Static_assert(aclfs_EVENT_OVERFLOW == FAN_Q_OVERFLOW, "FAN_Q_OVERFLOW");
+
+int32_t aclfs_events_open(void) {
+  int events = fanotify_init(FAN_CLASS_NOTIF | FAN_REPORT_FID | FAN_UNLIMITED_MARKS | FAN_CLOEXEC | FAN_NONBLOCK, 0);
+  return events < 0 ? -errno : events;
+}
+
+int32_t aclfs_events_mark(int32_t events, int32_t fd, int32_t is_directory, int32_t adds) {
+  uint64_t mask = of_object | (is_directory ? of_names | FAN_ONDIR : 0);
+  unsigned flags = adds ? FAN_MARK_ADD : FAN_MARK_REMOVE;
+  /* The descriptor may be one of O_PATH, which the call does not take. */
+  int from = aclfs_proc_directory();
+  struct proc_path path = aclfs_proc_path(fd);
+  int result = from >= 0 ? fanotify_mark(events, flags, mask, from, path.text + sizeof "/proc/self/fd/" - 1)
+                         : fanotify_mark(events, flags, mask, -1, path.text);
+  return result < 0 ? -errno : 0;
+}
+
+int32_t aclfs_events_flush(int32_t events) {
+  return fanotify_mark(events, FAN_MARK_FLUSH, 0, -1, NULL) < 0 ? -errno : 0;
+}
+
+uint64_t aclfs_event_at(const uint8_t *bytes, uint64_t size, struct aclfs_event *out) {
+  struct fanotify_event_metadata head;
+  if (size < sizeof head)
+    return 0;
+  memcpy(&head, bytes, sizeof head);
+  if (head.event_len < sizeof head || head.event_len > size)
+    return 0;
+  out->kinds = head.mask;
+  out->process = head.pid;
+  out->handle_count = 0;
+  /* Of another version nothing is certain, as after an overflow. */
+  if (head.vers != FANOTIFY_METADATA_VERSION)
+    out->kinds = FAN_Q_OVERFLOW;
+  for (uint64_t at = head.metadata_len; at + sizeof(struct fanotify_event_info_header) <= head.event_len;) {
+    struct fanotify_event_info_header info;
+    memcpy(&info, bytes + at, sizeof info);
+    if (info.len < sizeof info || at + info.len > head.event_len)
+      break;
+    const uint64_t handle_at = offsetof(struct fanotify_event_info_fid, handle);
+    uint32_t handle[2];
+    if (info.info_type == FAN_EVENT_INFO_TYPE_FID && info.len >= handle_at + sizeof handle) {
+      memcpy(handle, bytes + at + handle_at, sizeof handle);
+      if (handle[0] <= sizeof out->handle && handle_at + sizeof handle + handle[0] <= info.len) {
+        out->handle_count = handle[0];
+        out->handle_type = (int32_t)handle[1];
+        memcpy(out->handle, bytes + at + handle_at + sizeof handle, handle[0]);
+      }
+    }
+    at += info.len;
+  }
+  return head.event_len;
+}

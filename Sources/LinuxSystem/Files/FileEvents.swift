@@ -1,0 +1,89 @@
+import CLinux
+import Glibc
+
+/// Events of single objects (fanotify(7)): the kernel tells of changes by any process, by any name of the object.
+public final class FileEvents: Sendable {
+    /// What happened; several kinds may come as one event.
+    public struct Kinds: OptionSet, Sendable {
+        public let rawValue: UInt64
+        public init(rawValue: UInt64) { self.rawValue = rawValue }
+        /// A process opened the object.
+        public static let opened = Kinds(rawValue: aclfs_EVENT_OPENED)
+        /// Mode, owner, link count, times or an extended attribute changed.
+        public static let attributes = Kinds(rawValue: aclfs_EVENT_ATTRIBUTES)
+        /// Names in the directory changed.
+        public static let names = Kinds(rawValue: aclfs_EVENT_NAMES)
+        /// Events were lost.
+        public static let overflow = Kinds(rawValue: aclfs_EVENT_OVERFLOW)
+    }
+
+    public struct Event: Sendable {
+        public var kinds: Kinds
+        /// The process that caused it; 0 if it is of another pid namespace.
+        public var process: Int32
+        /// nil: the event names no object.
+        public var handle: FileHandle?
+    }
+
+    private let descriptor: OwnedDescriptor
+    private let reading: OwnedDescriptor
+    private let writing: OwnedDescriptor
+
+    /// - Throws: `perm` without CAP_SYS_ADMIN; `nosys` or `inval` where the kernel cannot.
+    public init() throws(Errno) {
+        descriptor = OwnedDescriptor(rawValue: try value(aclfs_events_open()))
+        var ends: [Int32] = [-1, -1]
+        try value(aclfs_wake_pipe(&ends))
+        reading = OwnedDescriptor(rawValue: ends[0])
+        writing = OwnedDescriptor(rawValue: ends[1])
+    }
+
+    /// Asks for the events of an object. Its inode stays in memory.
+    /// - Parameters:
+    ///   - object: O_PATH is enough.
+    ///   - isDirectory: the names in it count too.
+    /// - Throws: `nomem`, `nospc`, or an errno for a file system that has no such events.
+    public func add(_ object: Int32, isDirectory: Bool) throws(Errno) {
+        try value(aclfs_events_mark(descriptor.rawValue, object, isDirectory ? 1 : 0, 1))
+    }
+
+    /// Asks for no further events of an object.
+    public func remove(_ object: Int32, isDirectory: Bool) throws(Errno) {
+        try value(aclfs_events_mark(descriptor.rawValue, object, isDirectory ? 1 : 0, 0))
+    }
+
+    /// Asks for no further events of any object.
+    public func removeAll() { _ = aclfs_events_flush(descriptor.rawValue) }
+
+    /// Ends the present wait, or the next one. Any thread may call it.
+    public func wake() {
+        var byte: UInt8 = 1
+        _ = write(writing.rawValue, &byte, 1)
+    }
+
+    /// Waits for events, or for `wake`.
+    /// - Parameters:
+    ///   - room: for the events of one read; some thousand bytes.
+    ///   - body: called for each event.
+    public func awaitEvents(in room: UnsafeMutableRawBufferPointer, _ body: (Event) -> Void) {
+        var polled = (
+            pollfd(fd: descriptor.rawValue, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: reading.rawValue, events: Int16(POLLIN), revents: 0)
+        )
+        let ready = withUnsafeMutableBytes(of: &polled) { poll($0.bindMemory(to: pollfd.self).baseAddress, 2, -1) }
+        guard ready > 0, let base = room.bindMemory(to: UInt8.self).baseAddress else { return }
+        var left = UInt64(max(0, aclfs_read(descriptor.rawValue, base, UInt64(room.count))))
+        var cursor = UnsafePointer(base)
+        var raw = aclfs_event()
+        while true {
+            let length = aclfs_event_at(cursor, left, &raw)
+            if length == 0 { return }
+            (cursor, left) = (cursor + Int(length), left - length)
+            let count = Int(raw.handle_count)
+            let handle = withUnsafeBytes(of: &raw.handle) { bytes in
+                count == 0 ? nil : FileHandle(type: raw.handle_type, bytes: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+            }
+            body(Event(kinds: Kinds(rawValue: raw.kinds), process: raw.process, handle: handle))
+        }
+    }
+}
