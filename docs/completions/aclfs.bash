@@ -12,7 +12,7 @@ _aclfs_mount_options() {
         zerofill_budget=off zerofill_budget= unknown99 allow_other source_mode=require-private fsname= sandbox= bundle= home= layout=macos
         layout=ios audit=off audit=denied audit=all audit_log= audit_limit= audit_user_limit= kernel_features=-epoch
         kernel_features=-passthrough kernel_features=-uring kernel_features=-statx kernel_features=-killpriv2 kernel_features=-expire
-        kernel_features=-beneath suid nosuid dev nodev exec noexec sync async dirsync atime noatime diratime nodiratime relatime
+        kernel_features=-beneath kernel_features=-fanotify suid nosuid dev nodev exec noexec sync async dirsync atime noatime diratime nodiratime relatime
         norelatime symfollow nosymfollow strictatime nostrictatime context= fscontext= defcontext= rootcontext= remount'
     local before=
     [[ $1 == *,* ]] && before=${1%,*},

@@ -41,7 +41,7 @@ extension KernelView {
         for old in share.watched.makeRoom(at: now) { mounts.forEach { $0.invalidateUnwatched(old.object) } }
         let descriptor = object.descriptor.rawValue
         guard let watch = share.watched.begin(object.object, descriptor, in: loader.tree, at: now) else { return false }
-        // No event tells of stores into a mapping, so nobody may have the file open for writing. A writer who comes later has to open it.
+        // No event tells of stores into a mapping, so no process may have the file open for writing. A writer who comes later has to open it.
         let mayChangeUntold = object.object.kind == .file && (try? Syscall.isOpenForWriting(descriptor)) != false
         // After both: what changed before them shows in the ctime.
         if !mayChangeUntold, let status = try? Syscall.statx(descriptor), status.ctime == object.status.ctime,

@@ -7,6 +7,8 @@ import MountOptions
 /// What the kernel of one mount may answer from its caches (docs/coherence.md). Timeouts are chosen and
 /// notifications are sent only here and in the types it owns.
 ///
+/// It has extensions in many files, one for each kind of change: they share what the kernel may hold.
+///
 /// In: "this is exposed", "these facts changed". Out: entries and attributes with their timeouts; caches that are invalidated before the
 /// reply.
 final class KernelView: Sendable {
@@ -20,7 +22,11 @@ final class KernelView: Sendable {
     let notifications = BlockingNotifications()
     let forgetting = ForgettingQueue()
     private let clock = Lock<CacheClock?>(nil)
-    private let agreed = Lock<Negotiated?>(nil)
+    private struct Agreement {
+        var negotiated: Negotiated
+        var watchObstacle: String?
+    }
+    private let agreed = Lock<Agreement?>(nil)
     /// Random, so that the kernel refuses file handles of an earlier mount (I8).
     let generation: UInt64
 
@@ -51,14 +57,16 @@ final class KernelView: Sendable {
     }
 
     /// Applies the cache option. The kernel has said in INIT what it supports.
-    /// - Parameter watches: objects at rest may be watched.
-    func begin(_ negotiated: Negotiated, watches: Bool) {
-        agreed.withLock { $0 = negotiated }
-        cache.begin(hasEpoch: negotiated.epoch, watches: watches)
+    /// - Parameter watchObstacle: why changes of the backing directory are not watched for; nil if they are.
+    func begin(_ negotiated: Negotiated, watchObstacle: String?) {
+        agreed.withLock { $0 = Agreement(negotiated: negotiated, watchObstacle: watchObstacle) }
+        cache.begin(hasEpoch: negotiated.epoch, watches: watchObstacle == nil)
     }
 
+    var watchObstacle: String? { agreed.withLock { $0.map { $0.watchObstacle } ?? "the kernel has not introduced itself" } }
+
     /// Whether the kernel leaves the clearing of set-id bits to the daemon (FUSE_HANDLE_KILLPRIV_V2).
-    var leavesSetIDToDaemon: Bool { agreed.withLock { $0?.killPriv2 ?? true } }
+    var leavesSetIDToDaemon: Bool { agreed.withLock { $0?.negotiated.killPriv2 ?? true } }
 
     /// Ends the threads. The mount is gone.
     func stop() {

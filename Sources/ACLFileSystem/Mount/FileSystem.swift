@@ -35,7 +35,6 @@ public final class FileSystem: Sendable {
     let base: FileSystem?
     /// Writes a line for the administrator.
     let report: @Sendable (String) -> Void
-    private let changesObstacle = Lock<String?>("the kernel has not introduced itself")
 
     /// - Parameters:
     ///   - tree: the backing tree.
@@ -85,9 +84,7 @@ public final class FileSystem: Sendable {
 
     /// Applies what was negotiated with the kernel in INIT.
     func begin(_ negotiated: Negotiated) {
-        let obstacle = startWatching(negotiated)
-        changesObstacle.withLock { $0 = obstacle }
-        kernel.begin(negotiated, watches: obstacle == nil)
+        kernel.begin(negotiated, watchObstacle: startWatching(negotiated))
         if negotiated.passthrough { data.backingIDs.enable() }
     }
 
@@ -131,7 +128,7 @@ public final class FileSystem: Sendable {
     public func changeAccessTimes(_ rule: AccessTimeRule) { data.changeAccessTimes(rule) }
 
     /// Why changes of the backing directory are not watched for; nil if they are.
-    public var obstacleToWatching: String? { changesObstacle.withLock { $0 } }
+    public var obstacleToWatching: String? { kernel.watchObstacle }
 
     /// Why passthrough is not used although the kernel supports it; nil if it is used.
     public var passthroughObstacle: String? { data.backingIDs.obstacle }
