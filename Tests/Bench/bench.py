@@ -150,7 +150,7 @@ def measure(settings, chosen):
     scratch = places.Scratch(os.path.realpath(settings.dir))
     try:
         if settings.felt != "no":
-            # First: what other workloads leave in the kernel's caches is none of a user's.
+            # First: other workloads fill the kernel's caches with objects that no user has there.
             result["felt"] = felt.measure(scratch, settings, client(settings), words_of(settings.who), words_of(settings.built))
             done = result["felt"].pop("stopped") or done
         tarball = f"{scratch.top}/tree.tar"
@@ -226,7 +226,8 @@ def main(words):
             markdown.write(settings.markdown, result, settings.svg)
         failed = felt.failures(result["felt"]) if result.get("felt") and not settings.source else []
         if failed:
-            raise places.Failure("a command failed that must not, so this is no measurement: " + "; ".join(failed))
+            names = ", ".join(each.partition(": ")[0] for each in failed)
+            raise places.Failure(f"this is no measurement, because a command failed: {names}")
     except (places.Failure, ValueError, OSError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2

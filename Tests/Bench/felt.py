@@ -110,7 +110,8 @@ class Place:
         # The directory of the caller may be one that the user cannot read, which find complains about.
         code, output, errors = run(*self.load, "run", *words, env=environment(self.home), cwd=self.home)
         if code not in fine or not output:
-            raise Failure(f"exit {code}: {errors[-300:] or 'without a message'}")
+            # What follows the first message is often its consequence.
+            raise Failure(f"exit {code}: {errors.partition(chr(10))[0][:300] or 'without a message'}")
         return float(output.split()[0])
 
     def make(self, archives, entries):
@@ -138,10 +139,8 @@ class Place:
 
     def check_repository(self):
         """Files that git finds changed would make it read them: something else would be measured."""
-        words = self.load + ["run", "sh", "-c", 'test -z "$(git -C "$1" status --porcelain)"', "sh", f"{self.path}/repository"]
-        code, _, errors = run(*words, env=environment(self.home), cwd=self.home)
-        if code:
-            raise Failure(f"git status lists changed files in a tree that has just been committed: exit {code}: {errors[-300:]}")
+        script = 'changed=$(git -C "$1" status --porcelain) || exit; test -z "$changed" || { echo "git status lists changes" >&2; exit 1; }'
+        self.timed(_shell(script, f"{self.path}/repository"))
 
     def remove(self, target):
         self.timed(["rm", "-rf", f"{self.path}/{target}"])

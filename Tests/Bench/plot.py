@@ -11,7 +11,9 @@ import tables
 from figures import ratio, share
 
 WIDTH, LEFT, RIGHT = 920, 250, 70
-BAR, GAP, HEAD, FOOT = 13, 13, 86, 30
+BAR, GAP, HEAD, FOOT = 14, 12, 86, 30
+# The room that a number takes beside its bar, where no mark of a goal may cross it.
+LABEL = 42
 # Light and dark, in the order of the bars: aclfs, the others, and aclfs with cache=exclusive, which is akin to the first.
 COLOURS = [("#0b5cad", "#5fb0ff"), ("#b5651d", "#e9a15b"), ("#6b7280", "#a3acb9"), ("#7b3fa0", "#c792ea"), ("#2f7d4f", "#6fcf97")]
 AKIN = ("#8ab8e0", "#2f6ea8")
@@ -63,7 +65,10 @@ def svg(title, note, labels, rows):
             width = max(round(end - begin, 1), 2)
             parts.append(f'<rect class="bar{index}" x="{begin}" y="{y + 1}" width="{width}" height="{BAR - 2}">'
                          f"<title>{escape(f'{name}, {labels[index]}: {value:.2f}')}</title></rect>")
-            parts.append(_text(max(end, native) + 5, y + BAR - 3, share(value), "note"))
+            after = max(end, native)
+            if goal and index == 0 and after <= across(goal) < after + LABEL:
+                after = across(goal)
+            parts.append(_text(after + 5, y + BAR - 3, share(value), "note"))
         if goal:
             at = across(goal)
             parts.append(f'<line class="goal" x1="{at}" x2="{at}" y1="{top - 2}" y2="{top + BAR + 2}"/>')
@@ -78,7 +83,7 @@ def _legend(labels):
     x, parts = 14, []
     for index, label in enumerate(labels):
         parts += [f'<rect class="bar{index}" x="{x}" y="56" width="12" height="11"/>', _text(x + 17, 66, label, "note")]
-        # Nobody measures texts here: seven units are a letter's at most.
+        # The width of a text is unknown here: seven units for each letter are enough.
         x += 35 + 7 * len(label)
     return parts + [f'<line class="goal" x1="{x + 5}" x2="{x + 5}" y1="54" y2="69"/>', _text(x + 13, 66, "goal of aclfs", "note")]
 
