@@ -29,10 +29,10 @@ profiles := $(notdir $(wildcard mount-helpers/sandbox/*.entitlements))
 unitdir := $(DESTDIR)$(PREFIX)/lib/systemd/system
 docdir := $(DESTDIR)$(PREFIX)/share/doc/aclfs
 # What README.md links to, and the documents that these link to.
-docs := $(wildcard README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE docs/*.md docs/decisions/*.md docs/results/*.md)
+docs := $(wildcard README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE docs/*.md docs/decisions/*.md docs/results/*.md docs/results/*.svg)
 docdirs := docs/decisions docs/results docs
 
-.PHONY: help run test test-quick test-long test-paths test-threads bench bench-quick bench-costs bench_programs layers citations types words checks lint format build release
+.PHONY: help run test test-quick test-long test-paths test-threads bench bench-quick bench-felt bench-costs bench_programs layers citations types words checks lint format build release
 .PHONY: dependencies clients long_clients install uninstall clean
 
 help:
@@ -44,7 +44,8 @@ help:
 	@echo 'make test-paths  the last part: some tests on each way that requests, data and caches can take (as root)'
 	@echo 'make test-threads where threads meet, with ThreadSanitizer, in .build-threads (as root)'
 	@echo 'make bench       what a mount costs, against others, as ratios; docs/performance.md explains it (as root)'
-	@echo 'make bench-quick the same in about two minutes'
+	@echo 'make bench-quick the same in about two minutes, without whole commands'
+	@echo 'make bench-felt  only whole commands as a user feels them: git status, du, cp -r and others after a rest (as root)'
 	@echo 'make bench-costs requests, system calls and instructions of one operation; they do not depend on the load (as root)'
 	@echo 'make lint        layers, citations, words, file lengths, links, style'
 	@echo 'make format      let swift format mend the style'
@@ -131,6 +132,9 @@ bench: bench_programs
 
 bench-quick: bench_programs
 	@$(run_bench) --quick
+
+bench-felt: bench_programs
+	@$(run_bench) --felt only
 
 # Trace points are read in a namespace of its own, where they are mounted if they are not.
 bench-costs: bench_programs

@@ -12,11 +12,13 @@ import signal
 import sys
 import tempfile
 
+import felt
 import fixtures
 import machine
 import markdown
 import peers
 import places
+import plot
 import scale
 import tables
 import workloads
@@ -32,6 +34,7 @@ def arguments(words):
             sys.exit(f"bench: BENCH_{name.upper()}={text}: not {kind.__name__}")
 
     quick = "--quick" in words
+    only = variable("only", "") or any(word.partition("=")[0] == "--only" for word in words)
     parser = argparse.ArgumentParser(prog="bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--quick", action="store_true", help="fewer workloads and shorter rounds: about two minutes")
@@ -44,6 +47,12 @@ def arguments(words):
     add("--only", default=variable("only", ""), help="workloads, joined by commas")
     add("--skip", default=variable("skip", ""), help="workloads that are left out")
     add("--conditions", default=variable("conditions", "acl,again,home"), help="of acl, again and home, or - for none")
+    add("--felt", default=variable("felt", "no" if quick or only else "too"), help="whole commands after a rest: no, too or only")
+    add("--files", type=int, default=variable("files", 600 if quick else 6_700, int), help="of the repository of whole commands; 0 = none")
+    add("--sources", type=int, default=variable("sources", 200 if quick else 2_000, int), help="files of the source tarball; 0 = none")
+    add("--photos", type=int, default=variable("photos", 20 if quick else 200, int), help="of the folder; 0 = none")
+    add("--entries", type=int, default=variable("entries", 10_000 if quick else 200_000, int), help="of the large directory; 0 = none")
+    add("--rest", type=float, default=variable("rest", 0.2 if quick else 2.0, float), help="seconds before each whole command")
     add("--as", dest="who", default=variable("as", "root,user"), help="root, user or both")
     add("--uid", type=int, default=variable("uid", 1000, int), help="the ordinary user's uid and gid")
     add("--cpu", default=variable("cpu", ""), help="the processor that clients are kept to, by its number; servers go where they like")
@@ -58,6 +67,7 @@ def arguments(words):
     add("--micro", default=os.environ.get("ACLFS_MICROBENCH") or "", help="the program of the microbenchmarks, if they are to run")
     add("--json", default=variable("json", ""), help="write every sample here")
     add("--markdown", default=variable("markdown", ""), help="write the tables into this document")
+    add("--svg", default=variable("svg", ""), help="write a plot of the whole commands here")
     add("--from", dest="source", help="measure nothing, show results that --json wrote")
     add("--list", action="store_true", help="list the workloads")
     return parser.parse_args(words)
@@ -81,6 +91,18 @@ def check(settings):
                 raise places.Failure(f"{each}: must be one of {', '.join(known)}, or - for none")
     if settings.servers not in ("apart", "together"):
         raise places.Failure(f"--servers {settings.servers}: must be apart or together")
+    if settings.felt not in ("no", "too", "only"):
+        raise places.Failure(f"--felt {settings.felt}: must be no, too or only")
+    if settings.felt != "no":
+        if settings.rest < 0 or min(felt.sizes_of(settings).values()) < 0:
+            raise places.Failure("--rest and the sizes of whole commands must not be negative")
+        if not felt.chosen(felt.sizes_of(settings)):
+            raise places.Failure("--felt: all sizes are 0, so there is no command; BENCH_FELT=no leaves them out")
+        for program in felt.PROGRAMS:
+            if not shutil.which(program):
+                raise places.Failure(f"{program}: not found, whole commands need it; BENCH_FELT=no leaves them out")
+    elif settings.svg:
+        raise places.Failure("--svg shows whole commands, and --felt no leaves them out")
     if settings.cpu and (not settings.cpu.isdigit() or int(settings.cpu) not in os.sched_getaffinity(0)):
         raise places.Failure(f"--cpu {settings.cpu}: must be one of {sorted(os.sched_getaffinity(0))}")
     if not 0 < settings.uid < 2**32 - 1:
@@ -122,20 +144,24 @@ def measure(settings, chosen):
         "settings": {name: getattr(settings, name) for name in ("rounds", "seconds", "data_mib", "objects", "options", "quick", "cpu", "servers", "only", "skip", "built")},
         "identities": {}, "missing": [], "paths": {},
     }
-    if settings.micro:
+    done = settings.felt == "only"
+    if settings.micro and not done:
         result["micro"] = json.loads(places.must(settings.micro, *(["--quick"] if settings.quick else [])))
     scratch = places.Scratch(os.path.realpath(settings.dir))
     try:
+        if settings.felt != "no":
+            # First: other workloads fill the kernel's caches with objects that no user has there.
+            result["felt"] = felt.measure(scratch, settings, client(settings), words_of(settings.who), words_of(settings.built))
+            done = result["felt"].pop("stopped") or done
         tarball = f"{scratch.top}/tree.tar"
         fixtures.make_tarball(tarball)
-        stopped = False
-        for who in words_of(settings.who):
-            stopped = measure_as(who, settings, chosen, scratch, tarball, result)
-            if stopped:
+        for who in [] if done else words_of(settings.who):
+            done = measure_as(who, settings, chosen, scratch, tarball, result)
+            if done:
                 break
-        if settings.starts and not stopped:
+        if settings.starts and not done:
             result["start"] = scale.starts(scratch, settings.aclfs, settings.options, settings.starts)
-        if settings.objects and not stopped:
+        if settings.objects and not done:
             result["scale"] = scale.measure(scratch, settings.aclfs, settings.options, settings.load, settings)
     finally:
         if scratch.end():
@@ -145,6 +171,13 @@ def measure(settings, chosen):
 
 
 def show(result):
+    if result.get("felt"):
+        print("\n".join(tables.whole_summary(result)))
+        for title, rows in tables.whole_of(result):
+            print(f"\nWhole commands, times native's time (less is better). {title}\n{tables.aligned(rows)}")
+        if not tables.has_others(result):
+            return
+        print()
     print("\n".join(tables.summary(result)))
     for title, rows in tables.all_of(result):
         print(f"\n{title}\n{tables.aligned(rows)}")
@@ -162,6 +195,9 @@ def main(words):
     if settings.list:
         for each in workloads.ALL:
             print(f"{each.name:12} {each.what}")
+        print("\nWhole commands, after a rest:")
+        for each in felt.ALL:
+            print(f"{each.name:16} {felt.title(each, felt.sizes_of(settings))}")
         return 0
     # A stop ends like an interruption: what was mounted is taken away before the process ends.
     for each in (signal.SIGTERM, signal.SIGHUP):
@@ -184,8 +220,14 @@ def main(words):
                 json.dump(result, file, indent=1)
             os.replace(file.name, settings.json)
         show(result)
+        if settings.svg:
+            plot.write(settings.svg, result)
         if settings.markdown:
-            markdown.write(settings.markdown, result)
+            markdown.write(settings.markdown, result, settings.svg)
+        failed = felt.failures(result["felt"]) if result.get("felt") and not settings.source else []
+        if failed:
+            names = ", ".join(each.partition(": ")[0] for each in failed)
+            raise places.Failure(f"this is no measurement, because a command failed: {names}")
     except (places.Failure, ValueError, OSError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2

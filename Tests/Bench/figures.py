@@ -94,6 +94,13 @@ def at_most(value, limit, text):
     return Verdict(text, "met" if value.median <= limit else "missed", value.low <= limit < value.high)
 
 
+def verdict_whole(command, samples):
+    """Of whole commands: seconds, so less is better, and times native's."""
+    if command.goal is None:
+        return Verdict("", "", False)
+    return at_most(ratio(samples.get("aclfs"), samples.get("native")), command.goal, f"at most {command.goal:g}")
+
+
 def shown(verdict):
     return verdict.outcome + (" (rounds differ)" if verdict.open else "")
 
@@ -108,3 +115,8 @@ def number(value):
 
 def share(value):
     return f"{value:.2f}" if value >= 0.095 else f"{value:.2g}"
+
+
+def duration(seconds):
+    """Three digits that count, in ms below a second."""
+    return f"{seconds:.3g} s" if seconds >= 0.9995 else f"{seconds * 1000:.3g} ms"

@@ -120,24 +120,25 @@ def _directory(path, uid, mode):
     return path
 
 
-def make_tarball(path):
+def make_tarball(path, count=None, seed=20, top="tree"):
     """The same tree every time: text files of some KiB, most of them small."""
-    source = random.Random(20)
+    count = count or workloads.Sizes.files
+    source = random.Random(seed)
     words = ["".join(source.choices("abcdefghijklmnopqrstuvwxyz", k=source.randint(2, 9))) for _ in range(2000)]
     directories = [""]
     with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as archive:
         def add(name, data=None):
-            entry = tarfile.TarInfo("tree/" + name)
+            entry = tarfile.TarInfo(f"{top}/{name}")
             entry.mtime, entry.mode = 1_600_000_000, 0o644 if data is not None else 0o755
             entry.type, entry.size = (tarfile.REGTYPE, len(data)) if data is not None else (tarfile.DIRTYPE, 0)
             archive.addfile(entry, io.BytesIO(data) if data is not None else None)
 
-        while len(directories) <= workloads.Sizes.files // workloads.Sizes.files_in_directory:
+        while len(directories) <= count // workloads.Sizes.files_in_directory:
             above = source.choice(directories)
             if above.count("/") < 6:
                 directories.append(f"{above}d{len(directories):03d}/")
                 add(directories[-1])
-        for index in range(workloads.Sizes.files):
+        for index in range(count):
             size = min(int(source.lognormvariate(7.6, 1.1)), 200_000)
             text = " ".join(source.choices(words, k=size // 6 + 1)).encode()[:size]
             add(f"{source.choice(directories)}f{index:04d}.txt", text)

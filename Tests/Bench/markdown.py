@@ -3,6 +3,9 @@ import os
 
 import tables
 
+# The section of whole commands, which docs/performance.md begins with; there is one in each document.
+WHOLE = "whole commands"
+
 
 def name(result):
     """The backing file system, the options of aclfs if there were some, and what is unusual about where all of them ran."""
@@ -17,6 +20,18 @@ def section(result):
     for title, rows in tables.all_of(result):
         parts += [f"#### {title}", "", *_table(rows), ""]
     return "\n".join(parts).rstrip() + "\n"
+
+
+def whole_section(result, image=""):
+    """image: the plot, relative to the document."""
+    parts = [f"### Whole commands on {name(result)}", ""]
+    if image:
+        parts += [f"![Whole commands, times native's time]({image})", ""]
+    parts += ["The time of each command divided by native's: the median of the rounds' ratios, their range, and the median time.",
+              "Less is better.", ""]
+    for title, rows in tables.whole_of(result):
+        parts += [f"#### {title}", "", *_table(rows), ""]
+    return "\n".join(parts + [f"- {line}" for line in tables.whole_summary(result)]) + "\n"
 
 
 def _table(rows):
@@ -38,13 +53,18 @@ def placed(document, name, text):
     return f"{head}{begin}\n{text}\n{end}{rest.partition(end)[2]}"
 
 
-def write(path, result):
+def write(path, result, image=""):
+    """image: the path of the plot, if one was written."""
     try:
         with open(path, encoding="utf-8") as file:
             document = file.read()
     except FileNotFoundError:
         document = f"# Results: {name(result)}\n"
-    changed = placed(document, name(result), section(result))
+    if result.get("felt"):
+        beside = os.path.relpath(image, os.path.dirname(os.path.abspath(path))) if image else ""
+        document = placed(document, WHOLE, whole_section(result, beside))
+    if tables.has_others(result) or not result.get("felt"):
+        document = placed(document, name(result), section(result))
     with open(path + ".new", "w", encoding="utf-8") as file:
-        file.write(changed)
+        file.write(document)
     os.replace(path + ".new", path)

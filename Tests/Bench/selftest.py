@@ -5,9 +5,14 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
+import xml.dom.minidom
 
+import bench
+import felt
 import figures
 import markdown
+import plot
 import reaper
 import tables
 import workloads
@@ -142,6 +147,132 @@ class Texts(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "no workload opne; there are: stat"):
             workloads.chosen("opne", "", False)
         self.assertEqual([each.name for each in workloads.chosen("open,stat", "stat", False)], ["open"])
+
+
+class WholeCommands(unittest.TestCase):
+    samples = {
+        "git-status": {"native": [0.01, 0.02], "aclfs": [0.015, 0.028], "bindfs": [0.05, 0.1], "aclfs+exclusive": [0.01, 0.02]},
+        "du": {"native": [1.0, 1.0], "aclfs": [2.0, 1.7], "bindfs": [None, None], "aclfs+exclusive": [1.0, 0.9]},
+        "tar-x": {"native": [1.0, 1.0], "aclfs": [4.0, 4.0], "aclfs+exclusive": [4.0, 4.0]},
+    }
+    identity = {"rounds": 2, "labels": ["native", "aclfs", "bindfs", "aclfs+exclusive"], "samples": samples,
+                "failures": ["du on bindfs: exit 1: du: <&>: Input/output error"]}
+    whole = {"settings": {"files": 6700, "sources": 2000, "photos": 0, "entries": 200_000, "rest": 2.0, "rounds": 3},
+             "identities": {"user 1000": identity}, "missing": ["passthrough_hp: does not build here"],
+             "paths": {"uring": {"used": True}}}
+    result = {**Texts.result, "felt": whole}
+    alone = {**result, "identities": {}, "start": None, "scale": None, "micro": None}
+
+    def test_less_is_better_and_native_is_the_measure(self):
+        def held(name):
+            return figures.shown(figures.verdict_whole(felt.BY_NAME[name], self.samples[name]))
+
+        self.assertEqual([held(each) for each in ("git-status", "du", "tar-x")], ["met", "missed (rounds differ)", ""])
+        self.assertEqual(figures.verdict_whole(felt.BY_NAME["du"], {"native": [1], "aclfs": [None]}).outcome, "")
+
+    def test_the_table_has_the_default_options_first_and_exclusive_last(self):
+        (title, rows), = tables.whole_of(self.result)
+        self.assertEqual(title, "As user 1000")
+        self.assertEqual(rows[0], ["command", "native", "aclfs", "bindfs", "aclfs, cache=exclusive", "goal", "verdict"])
+        self.assertEqual(rows[1], ["git status", "15 ms [10 ms..20 ms]", "1.45 [1.40..1.50] 21.5 ms", "5.00 [5.00..5.00] 75 ms",
+                                   "1.00 [1.00..1.00] 15 ms", "at most 1.6", "met"])
+        self.assertEqual(rows[2][3:], ["failed", "0.95 [0.90..1.00] 950 ms", "at most 1.8", "missed (rounds differ)"])
+        self.assertEqual(rows[3], ["tar -x of 2 000 source files", "1 s [1 s..1 s]", "4.00 [4.00..4.00] 4 s", "-", "4.00 [4.00..4.00] 4 s",
+                                   "none", "-"])
+
+    def test_the_summary_says_what_was_there_and_what_not(self):
+        text = "\n".join(tables.whole_summary(self.result))
+        self.assertIn("3 rounds, with a rest of 2 s before each command; a repository of 6 700 files, a tarball of 2 000 source files, "
+                      "a directory of 200 000 entries.", text)
+        self.assertIn("Not measured: passthrough_hp: does not build here.", text)
+        self.assertIn("As user 1000 only 2 rounds were complete.", text)
+        self.assertIn("Failed as user 1000: du on bindfs: Input/output error.", text)
+
+    def test_what_fails_on_a_peer_is_no_error_of_the_run(self):
+        self.assertEqual(felt.failures(self.whole), [])
+        lines = ["cp-r on native: exit 1: no room", "du on aclfs: exit 1: m", "find on aclfs+exclusive: exit 1: m"]
+        identity = {**self.identity, "failures": self.identity["failures"] + lines}
+        self.assertEqual(felt.failures({**self.whole, "identities": {"root": identity}}), lines)
+
+    def test_the_marked_section_is_filled_and_the_rest_kept(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = f"{directory}/document.md"
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(markdown.placed("# A\n", markdown.WHOLE, "Not measured yet.\n") + "\nlast words\n")
+            markdown.write(path, self.alone, f"{directory}/results/plot.svg")
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+        self.assertTrue(text.startswith(f"# A\n\n<!-- bench:begin {markdown.WHOLE} -->\n\n### Whole commands on ext4\n"))
+        self.assertIn("](results/plot.svg)", text)
+        self.assertIn("| git status | 15 ms", text)
+        self.assertNotIn("Not measured yet", text)
+        self.assertTrue(text.endswith("\nlast words\n"))
+        # Nothing but whole commands was measured: no section says that there is nothing.
+        self.assertEqual(text.count("bench:begin"), 1)
+
+    def test_both_sections_have_places_of_their_own(self):
+        with tempfile.TemporaryDirectory() as directory:
+            markdown.write(f"{directory}/document.md", self.result)
+            with open(f"{directory}/document.md", encoding="utf-8") as file:
+                text = file.read()
+        self.assertEqual([f"bench:begin {each} -->" in text for each in (markdown.WHOLE, "ext4")], [True, True])
+        self.assertNotIn("![", text, "no plot was written")
+
+    def test_the_plot_is_well_formed_and_says_its_numbers(self):
+        text = plot.of(self.result)
+        document = xml.dom.minidom.parseString(text)
+        texts = [each.firstChild.data for each in document.getElementsByTagName("text")]
+        for each in ("git status", "1.45", "bindfs", "aclfs, cache=exclusive", "goal of aclfs", "tar -x of 2 000 source files", "native"):
+            self.assertIn(each, texts)
+        bars = [each for each in document.getElementsByTagName("rect") if each.getElementsByTagName("title")]
+        # A bar for each figure, and none for what failed or was left out.
+        self.assertEqual(len(bars), 3 * 3 - 2)
+        self.assertTrue(all(float(each.getAttribute("width")) > 0 for each in bars))
+        self.assertIn("prefers-color-scheme:dark", text)
+        self.assertNotIn("url(", text)
+        with self.assertRaisesRegex(ValueError, "nothing to plot"):
+            plot.of(Texts.result)
+
+    def test_any_name_is_text_in_the_plot(self):
+        text = plot.svg("<a> & b", "c \"d\"", ["aclfs", "x<y>"], [("e & <f>", None, [0.5, 30.0])])
+        self.assertIn("x<y>", [each.firstChild.data for each in xml.dom.minidom.parseString(text).getElementsByTagName("text")])
+
+    def test_the_scale_holds_native_and_every_value(self):
+        self.assertEqual(plot.bounds([1.3, 7]), (0.5, 10))
+        self.assertEqual(plot.bounds([1]), (0.5, 2))
+        self.assertEqual(plot.bounds([0.04, 130]), (0.02, 200))
+        self.assertEqual(plot.bounds([1e-9, 1e9]), (plot.STEPS[0], plot.STEPS[-1]))
+
+    def test_every_place_comes_first_in_turn(self):
+        self.assertEqual([felt.rotated(["a", "b", "c"], each) for each in (0, 1, 5)], [["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"]])
+        self.assertEqual(felt.rotated([], 3), [])
+
+    def test_commands_without_a_tree_are_left_out(self):
+        names = [each.name for each in felt.chosen({"files": 0, "sources": 1, "photos": 0, "entries": 1})]
+        self.assertEqual(names, ["tar-x", "many-create", "many-ls", "many-rm"])
+
+    def test_the_last_column_keeps_the_other_options(self):
+        self.assertEqual([felt.exclusive(each) for each in ("", "cache=0", "noatime,cache=strict,dev")],
+                         ["cache=exclusive", "cache=exclusive", "noatime,dev,cache=exclusive"])
+
+    def test_the_environment_of_the_caller_does_not_reach_git(self):
+        os.environ["GIT_DIR"], os.environ["XDG_CONFIG_HOME"] = "/nowhere", "/nowhere"
+        try:
+            words = felt.environment("/home")
+        finally:
+            del os.environ["GIT_DIR"], os.environ["XDG_CONFIG_HOME"]
+        self.assertNotIn("GIT_DIR", words)
+        self.assertNotIn("XDG_CONFIG_HOME", words)
+        self.assertEqual([words["HOME"], words["GIT_AUTHOR_NAME"]], ["/home", "bench"])
+
+    @unittest.mock.patch.dict(os.environ, {name: "" for name in os.environ if name.startswith("BENCH_")})
+    def test_which_runs_have_them(self):
+        # A run of one workload, or of two minutes, does not end after an hour of rests.
+        ways = [[], ["--quick"], ["--only", "open"], ["--only=open"], ["--quick", "--felt", "only"]]
+        self.assertEqual([bench.arguments(each).felt for each in ways], ["too", "no", "no", "no", "only"])
+        quick, full = bench.arguments(["--quick"]), bench.arguments([])
+        self.assertTrue(all(small < large for small, large in zip(felt.sizes_of(quick).values(), felt.sizes_of(full).values())))
+        self.assertEqual([full.entries, full.rest], [200_000, 2.0])
 
 
 class CleaningUp(unittest.TestCase):

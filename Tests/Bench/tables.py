@@ -1,6 +1,7 @@
 """The results as rows of text, for the terminal and for the document alike."""
-from figures import (at_most, best_of_others, figure, number, ratio, share, shown, verdict, verdict_at_home,
-                     verdict_flat, verdict_with_entries)
+import felt
+from figures import (at_most, best_of_others, duration, figure, number, ratio, share, shown, verdict, verdict_at_home,
+                     verdict_flat, verdict_whole, verdict_with_entries)
 from scale import AS_FLAT_AS, BYTES_EACH, START_MS
 from workloads import BY_NAME
 
@@ -31,6 +32,47 @@ def of_workloads(identity, uring):
             row.append(shown(verdict_with_entries(by_label)) or "-")
         rows.append(row)
     return rows
+
+
+# In the tables of whole commands; other labels are names already.
+HEADINGS = {felt.EXCLUSIVE: "aclfs, cache=exclusive"}
+
+
+def of_whole(identity, sizes):
+    """One row for each whole command: native's seconds, then times native's, for which less is better."""
+    others = [label for label in identity["labels"] if label not in felt.OWN]
+    labels = ["aclfs", *others, felt.EXCLUSIVE]
+    rows = [["command", "native", *[HEADINGS.get(label, label) for label in labels], "goal", "verdict"]]
+    for name, by_label in identity["samples"].items():
+        plain = by_label.get("native")
+        judged = verdict_whole(felt.BY_NAME[name], by_label)
+        rows.append([felt.title(felt.BY_NAME[name], sizes), _duration(plain), *[_times(by_label.get(label), plain) for label in labels],
+                     judged.text or "none", shown(judged) or "-"])
+    return rows
+
+
+def _duration(samples):
+    value = figure(samples)
+    return f"{duration(value.median)} [{duration(value.low)}..{duration(value.high)}]" if value else "failed"
+
+
+def _times(samples, base):
+    value, taken = ratio(samples, base), figure(samples)
+    if not taken:
+        return "-" if samples is None else "failed"
+    return f"{share(value.median)} [{share(value.low)}..{share(value.high)}] {duration(taken.median)}" if value else duration(taken.median)
+
+
+def whole_of(result):
+    """Titles and tables of whole commands, in the order in which they are shown."""
+    whole = result.get("felt") or {"identities": {}}
+    for who, identity in whole["identities"].items():
+        yield f"As {who}", of_whole(identity, whole["settings"])
+
+
+def has_others(result):
+    """Whether anything but whole commands was measured."""
+    return any(result.get(name) for name in ("identities", "start", "scale", "micro"))
 
 
 def of_home(identity):
@@ -98,7 +140,7 @@ def _of(samples, base, words):
 
 
 def all_of(result):
-    """Titles and tables in the order in which they are shown."""
+    """Titles and tables of the other workloads, in the order in which they are shown."""
     uring = bool(result.get("paths", {}).get("uring", {}).get("used"))
     for who, identity in result.get("identities", {}).items():
         yield f"As {who}", of_workloads(identity, uring)
@@ -120,34 +162,56 @@ def aligned(rows):
 
 def summary(result):
     """Sentences on what was measured: machine, versions, paths, what is missing."""
-    machine, settings = result["machine"], result["settings"]
-    host = f"{machine['processors']} × {machine['processor']}" + (" (virtual)" if machine["virtual"] else "")
-    ways = ", ".join(f"{name} {'on' if way['used'] else 'off'}" for name, way in result["paths"].items()
-                     if isinstance(way, dict) and "used" in way)
-    load = f"Load average before and after: {result['load_before']['average']} and {result['load_after']['average']}."
-    lines = [
-        f"Measured {machine['date']}, commit {machine['commit']}; kernel {machine['kernel']}, libfuse {machine['libfuse']}; "
-        f"{host}, {machine['memory_gib']} GiB. {load}",
-    ]
+    lines = [_measured(result)]
     if result["identities"]:
-        lines += [
-            f"Backing file system: {machine['backing']['type']} ({machine['backing']['options']}).",
-            f"Paths: {ways}. Mount options: {settings['options'] or 'none'}.",
-            f"{settings['rounds']} rounds of {settings['seconds']} s, data of {settings['data_mib']} MiB.",
-        ]
-        groups = "" if machine.get("autogroup") is None else f" (sched_autogroup_enabled is {machine['autogroup']})"
-        if settings.get("servers"):
-            lines.append({"apart": "Each server ran in a session of its own", "together": "Servers ran in the clients' session"}
-                         [settings["servers"]] + f"{groups}.")
-        if settings.get("cpu"):
-            lines.append(f"Clients were kept to processor {settings['cpu']}, but for the scale rows; servers were not.")
+        settings = result["settings"]
+        lines += _mounted(result, result["paths"])
+        lines.insert(3, f"{settings['rounds']} rounds of {settings['seconds']} s, data of {settings['data_mib']} MiB.")
         words = [("only", "Only measured"), ("skip", "Left out"), ("built", "Peers mounted here")]
         lines += [f"{text}: {settings[name].replace(',', ', ')}." for name, text in words if settings.get(name)]
     else:
         lines.append("No mount was measured.")
-    lines += [f"Not measured: {each}." for each in result["missing"]]
-    for who, identity in result["identities"].items():
-        if identity["rounds"] < settings["rounds"]:
+    return lines + _lacking(result, result["settings"]["rounds"])
+
+
+def whole_summary(result):
+    """The same for whole commands."""
+    whole = result["felt"]
+    settings = whole["settings"]
+    lines = [_measured(result), *_mounted(result, whole["paths"])]
+    sizes = [("files", "a repository of {} files"), ("sources", "a tarball of {} source files"), ("photos", "a folder of {} photos"),
+             ("entries", "a directory of {} entries")]
+    there = [text.format(f"{settings[name]:,}".replace(",", " ")) for name, text in sizes if settings[name]]
+    lines.insert(3, f"{settings['rounds']} rounds, with a rest of {settings['rest']:g} s before each command; {', '.join(there)}.")
+    return lines + _lacking(whole, settings["rounds"])
+
+
+def _measured(result):
+    machine = result["machine"]
+    host = f"{machine['processors']} × {machine['processor']}" + (" (virtual)" if machine["virtual"] else "")
+    load = f"Load average before and after: {result['load_before']['average']} and {result['load_after']['average']}."
+    return (f"Measured {machine['date']}, commit {machine['commit']}; kernel {machine['kernel']}, libfuse {machine['libfuse']}; "
+            f"{host}, {machine['memory_gib']} GiB. {load}")
+
+
+def _mounted(result, paths):
+    machine, settings = result["machine"], result["settings"]
+    ways = ", ".join(f"{name} {'on' if way['used'] else 'off'}" for name, way in paths.items() if isinstance(way, dict) and "used" in way)
+    lines = [f"Backing file system: {machine['backing']['type']} ({machine['backing']['options']}).",
+             f"Paths: {ways}. Mount options: {settings['options'] or 'none'}."]
+    groups = "" if machine.get("autogroup") is None else f" (sched_autogroup_enabled is {machine['autogroup']})"
+    if settings.get("servers"):
+        lines.append({"apart": "Each server ran in a session of its own", "together": "Servers ran in the clients' session"}
+                     [settings["servers"]] + f"{groups}.")
+    if settings.get("cpu"):
+        lines.append(f"Clients were kept to processor {settings['cpu']}, but for the scale rows; servers were not.")
+    return lines
+
+
+def _lacking(measured, rounds):
+    lines = [f"Not measured: {each}." for each in measured["missing"]]
+    for who, identity in measured["identities"].items():
+        if identity["rounds"] < rounds:
             lines.append(f"As {who} only {identity['rounds']} rounds were complete.")
         lines += [f"Failed as {who}: {each}." for each in _told_once(identity["failures"])]
     return lines

@@ -84,6 +84,47 @@ struct BenchTests {
         }
     }
 
+    @Test(
+        "whole commands alone: a figure of each on each mount, the marked section and the plot, for the user first",
+        .enabled(if: isInstalled("git"), "no git (apt install git)"))
+    func wholeCommands() throws {
+        try withDirectory { directory in
+            let json = directory + "/result.json"
+            let document = directory + "/result.md"
+            let picture = directory + "/result.svg"
+            try "# Title\n\n<!-- bench:begin whole commands -->\n\nNothing.\n\n<!-- bench:end whole commands -->\n\nThe end.\n"
+                .write(toFile: document, atomically: false, encoding: .utf8)
+            let more = [
+                "--felt", "only", "--rounds", "1", "--rest", "0.1", "--files", "30", "--sources", "10", "--photos", "2", "--entries", "60",
+                "--json", json, "--markdown", document, "--svg", picture,
+            ]
+            let result = try Spawn.run(arguments(directory, more))
+            try #require(result.status == 0, "\(result)")
+            let data = try #require(FileManager.default.contents(atPath: json))
+            let root = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+            #expect((root["identities"] as? [String: Any])?.isEmpty == true)
+            let whole = try #require(root["felt"] as? [String: Any])
+            let identities = try #require(whole["identities"] as? [String: [String: Any]])
+            #expect(Set(identities.keys) == ["root", "user 1000"])
+            for (who, identity) in identities {
+                #expect(identity["failures"] as? [String] == [], "\(who)")
+                let samples = try #require(identity["samples"] as? [String: [String: [Double]]])
+                #expect(samples.count == 14, "\(who) \(samples.keys)")
+                for (command, places) in samples {
+                    #expect(Set(places.keys) == ["native", "aclfs", "aclfs+exclusive"], "\(who) \(command)")
+                    #expect(places.values.allSatisfy { $0.count == 1 && $0[0] > 0 }, "\(who) \(command) \(places)")
+                }
+            }
+            let text = try String(contentsOfFile: document, encoding: .utf8)
+            let user = try #require(text.range(of: "#### As user 1000"))
+            let other = try #require(text.range(of: "#### As root"))
+            #expect(user.lowerBound < other.lowerBound)
+            #expect(text.contains("](result.svg)") && !text.contains("Nothing.") && text.hasSuffix("\nThe end.\n"))
+            #expect(try String(contentsOfFile: picture, encoding: .utf8).hasSuffix("</svg>\n"))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: directory).sorted() == ["result.json", "result.md", "result.svg"])
+        }
+    }
+
     @Test("clients stay on the processor that is named, and the document says so")
     func clientsOnOneProcessor() throws {
         try withDirectory { directory in
