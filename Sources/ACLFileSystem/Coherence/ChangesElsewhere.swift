@@ -2,6 +2,7 @@ import Authorization
 import BackingStore
 import FuseSession
 import LinuxSystem
+import Synchronization
 
 // Objects at rest are watched instead of asked about (docs/coherence.md "Changes elsewhere"). A change that does not come through aclfs ends
 // the watch; only then does the kernel ask again.
@@ -64,6 +65,7 @@ extension KernelView {
     func invalidateUnwatched(_ object: BackingObject) {
         loader.forEachNode(of: object) { node in
             node.attributeTimeout.invalidate(at: SystemTime.monotonic())
+            node.wasListedAtRest.store(false, ordering: .relaxed)
             // A look-up in flight may bring the old ones. With its entry stale, the kernel asks again.
             if !cache.invalidateKnownAttributes(of: node.id) { cache.requestBump() }
         }

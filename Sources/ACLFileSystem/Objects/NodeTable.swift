@@ -16,6 +16,8 @@ final class Node: Sendable {
     nonisolated(unsafe) var ctimeAtExposure = Timespec(sec: 0, nsec: 0)
     /// Of a directory: when a listing from its beginning last contained objects, in monotonic nanoseconds.
     let lastListed = Atomic<UInt64>(0)
+    /// Of a directory: it was watched when it was last listed, and so were all objects of that listing.
+    let wasListedAtRest = Atomic<Bool>(false)
     /// Of a directory: READDIRPLUS replies that the kernel may not have used yet (R5).
     let unusedListings = Atomic<Int>(0)
     let revalidation = Revalidation()

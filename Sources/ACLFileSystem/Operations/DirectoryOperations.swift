@@ -59,11 +59,14 @@ extension DirectoryOperations {
     }
 
     /// Whether less than 70 % of the timeout of the attributes in the last listing has passed. No listing is kept longer, because an mtime
-    /// can be set back.
+    /// can be set back; of a watched directory the kernel reports that.
     private func wasListedRecently(in directory: ObjectState) -> Bool {
         guard let node = directory.node else { return false }
         let age = SystemTime.monotonic() &- node.lastListed.load(ordering: .relaxed)
-        return Double(age) < 0.7 * 1e9 * kernel.cache.timeouts.attributes
+        let timeouts = kernel.cache.timeouts
+        let isAtRest =
+            node.wasListedAtRest.load(ordering: .relaxed) && share.watched.isWatched(directory.object.key, at: directory.status.ctime)
+        return Double(age) < 0.7 * 1e9 * (isAtRest ? timeouts.watchedAttributes : timeouts.attributes)
     }
 
     /// READDIR: adds the names from `offset` on to the reply.
@@ -134,10 +137,15 @@ extension DirectoryOperations {
         try permitListing(parent, caller)
         // With several mounts no listing exposes objects (R4).
         let exposesEntries = kernel.cache.mayShowObjects && !share.hasSeveralMounts && judge.everyCallerHolds(.search, on: parent)
+        var isAtRest =
+            exposesEntries && (offset > 0 ? directory.node.wasListedAtRest.load(ordering: .relaxed) : kernel.tells(parent, of: .event))
+        defer { directory.node.wasListedAtRest.store(isAtRest, ordering: .relaxed) }
+        let shortTimeout = kernel.cache.timeouts.attributes
         try forEachName(of: directory, from: offset) { name, inode in
             let offset = UInt64(bitPattern: name.nextOffset)
             if exposesEntries, !name.isDot, let entry = listedEntry(name.name, below: parent) {
                 if reply.add(name: name.name, entry: entry, offset: offset) {
+                    if entry.attributesValidFor <= shortTimeout { isAtRest = false }
                     exposed.append(entry.node)
                     directory.listing.append(name.name, entry.node)
                     return true

@@ -129,7 +129,7 @@ extension OpenOperations {
             isNeeded ? SharedDescriptor(try data.accessTimes.open(object.descriptor.rawValue, backingFlags(flags))) : nil
         if isWritable {
             kernel.endWatch(of: object.object)
-        } else if case .passthrough = dataPath.path {
+        } else if dataPath.path.backingID != nil {
             share.watched.noteReader(object.object.key)
         }
         if intent.contains(.truncate) || clearsSetID && dataPath.path.backingID != nil {
