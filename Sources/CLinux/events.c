@@ -15,6 +15,7 @@ static const uint64_t of_names = FAN_CREATE | FAN_DELETE | FAN_MOVED_FROM | FAN_
 _Static_assert(aclfs_EVENT_OPENED == FAN_OPEN, "FAN_OPEN");
 _Static_assert(aclfs_EVENT_ATTRIBUTES == FAN_ATTRIB, "FAN_ATTRIB");
 _Static_assert(aclfs_EVENT_NAMES == (FAN_CREATE | FAN_DELETE | FAN_MOVED_FROM | FAN_MOVED_TO), "names");
+_Static_assert(aclfs_EVENT_REMOVED == FAN_DELETE_SELF, "FAN_DELETE_SELF");
 _Static_assert(aclfs_EVENT_OVERFLOW == FAN_Q_OVERFLOW, "FAN_Q_OVERFLOW");
 
 int32_t aclfs_events_open(void) {
@@ -44,7 +45,7 @@ uint64_t aclfs_event_at(const uint8_t *bytes, uint64_t size, struct aclfs_event 
   memcpy(&head, bytes, sizeof head);
   if (head.event_len < sizeof head || head.event_len > size)
     return 0;
-  out->kinds = head.mask;
+  out->kinds = head.mask & ~(uint64_t)FAN_ONDIR;
   out->process = head.pid;
   out->handle_count = 0;
   /* Of another version nothing is certain, as after an overflow. */

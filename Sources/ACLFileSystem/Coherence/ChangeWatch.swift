@@ -45,7 +45,8 @@ final class ChangeWatch: Sendable {
                 return
             }
             // What the daemon does for its callers each operation invalidates by itself.
-            if event.process != own { changes[handle, default: []].formUnion(event.kinds) }
+            let kinds = event.process == own ? event.kinds.intersection(.removed) : event.kinds
+            if !kinds.isEmpty { changes[handle, default: []].formUnion(kinds) }
         }
         var needsBump = hasOverflown
         if hasOverflown {
@@ -54,7 +55,7 @@ final class ChangeWatch: Sendable {
         let now = SystemTime.monotonic()
         for (handle, kinds) in changes {
             if kinds == .opened, isRead(handle, at: now) { continue }
-            guard let watch = watched.end(handle) else { continue }
+            guard let watch = watched.end(handle), kinds != .removed else { continue }
             mounts.forEach { $0.invalidateUnwatched(watch.object) }
             if watch.object.kind == .directory, !kinds.isDisjoint(with: [.names, .attributes]) { needsBump = true }
         }

@@ -54,8 +54,6 @@ extension LookupOperations {
     func forgetLookups(of id: NodeID, _ count: UInt64) {
         // A request about a removed file that is open puts its descriptor back into the tree's cache.
         let object = loader.nodes.forget(id, count)
-        // First: it may open the object again.
-        if let object { kernel.endWatch(of: object) }
         if let object, !loader.tree.forgetDescriptorIfRemoved(object) { backingIDs.closeIdle(of: object.key) }
         if let view = loader.view, loader.nodes.find(id) == nil { view.forget(id) }
     }

@@ -186,7 +186,7 @@ int32_t aclfs_fstatfs(int32_t fd, struct aclfs_fs_status *out);
 /* --- Events of objects (fanotify(7)) --- */
 
 static const uint64_t aclfs_EVENT_OPENED = 0x20, aclfs_EVENT_ATTRIBUTES = 0x4, aclfs_EVENT_NAMES = 0x3c0,
-                      aclfs_EVENT_OVERFLOW = 0x4000;
+                      aclfs_EVENT_REMOVED = 0x400, aclfs_EVENT_OVERFLOW = 0x4000;
 
 struct aclfs_event {
   uint64_t kinds;

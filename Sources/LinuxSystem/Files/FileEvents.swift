@@ -13,6 +13,8 @@ public final class FileEvents: Sendable {
         public static let attributes = Kinds(rawValue: aclfs_EVENT_ATTRIBUTES)
         /// Names in the directory changed.
         public static let names = Kinds(rawValue: aclfs_EVENT_NAMES)
+        /// The object is gone, and no further event of it comes.
+        public static let removed = Kinds(rawValue: aclfs_EVENT_REMOVED)
         /// Events were lost.
         public static let overflow = Kinds(rawValue: aclfs_EVENT_OVERFLOW)
     }
