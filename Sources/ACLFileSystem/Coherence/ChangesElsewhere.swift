@@ -22,10 +22,15 @@ extension KernelView {
         return beginWatch(of: object, at: now) ? timeouts.watchedAttributes : timeouts.attributes
     }
 
-    /// Watches a directory before a name in it is exposed, unless it is busy. Its names are then valid until the kernel tells otherwise.
+    /// Watches a directory before a name in it is exposed, unless others change it often. Its names are then valid until the kernel tells
+    /// otherwise. Callers may change them meanwhile: that their kernel knows.
     func watchNames(of directory: ObjectState) {
         let timeouts = cache.timeouts
-        guard timeouts.watchedAttributes > timeouts.attributes, let node = directory.node, isAtRest(directory) else { return }
+        guard timeouts.watchedAttributes > timeouts.attributes, let node = directory.node,
+            share.watched.mayWatch(directory.object, in: loader.tree),
+            // Otherwise a change in the moment of this ctime might be missed.
+            loader.tree.isCurrent(directory.object, directory.status) || isOlder(directory.status.ctime)
+        else { return }
         guard !share.watched.isWatched(directory.object.key, sinceBefore: directory.status.ctime) else { return }
         let now = SystemTime.monotonic()
         // A name that comes or goes each moment would make the kernel look up all others each moment.
@@ -33,8 +38,10 @@ extension KernelView {
     }
 
     private func isAtRest(_ object: ObjectState) -> Bool {
-        share.watched.mayWatch(object.object, in: loader.tree) && SystemTime.now().sec - object.status.ctime.sec > Self.shortestRest
+        share.watched.mayWatch(object.object, in: loader.tree) && isOlder(object.status.ctime)
     }
+
+    private func isOlder(_ ctime: Timespec) -> Bool { SystemTime.now().sec - ctime.sec > Self.shortestRest }
 
     /// Begins to watch an object.
     /// - Returns: whether the object is the same as when it was loaded, and will not change untold.
