@@ -32,6 +32,22 @@ extension BackingTree {
         changeTimes.distinguishesEveryChange(status.mtime, on: status.device, descriptor)
     }
 
+    /// Whether each later change of the object has another ctime.
+    public func distinguishesEveryChange(_ status: FileStatus, _ descriptor: SharedDescriptor) -> Bool {
+        changeTimes.distinguishesEveryChange(status.ctime, on: status.device, descriptor)
+    }
+
+    /// As `facts`, read now in any case, and not assumed after a change by the daemon.
+    public func factsReadAnew(
+        _ object: BackingObject, _ descriptor: SharedDescriptor, _ status: FileStatus
+    ) throws(Errno) -> ObjectFacts {
+        let place = RecordPlace.object(descriptor.rawValue, object.kind)
+        guard case .success(let record) = read(place) else { throw .io }
+        let stored = StoredFacts(record, posixACL(place, status))
+        keep(stored, of: object, status, descriptor)
+        return facts(status, stored)
+    }
+
     /// Whether the cached record was read with this ctime, and each later change has a new ctime.
     public func isCurrent(_ object: BackingObject, _ status: FileStatus) -> Bool {
         cache.wasRead(object, at: status.ctime)

@@ -29,12 +29,15 @@ extension KernelView {
         guard timeouts.watchedAttributes > timeouts.attributes, let node = directory.node,
             share.watched.mayWatch(directory.object, in: loader.tree),
             // Otherwise a change in the moment of this ctime might be missed.
-            loader.tree.isCurrent(directory.object, directory.status) || isOlder(directory.status.ctime)
+            loader.tree.distinguishesEveryChange(directory.status, directory.descriptor) || isOlder(directory.status.ctime)
         else { return }
         guard !share.watched.isWatched(directory.object.key, sinceBefore: directory.status.ctime) else { return }
         let now = SystemTime.monotonic()
         // A name that comes or goes each moment would make the kernel look up all others each moment.
-        if !node.attributeTimeout.wasInvalidated(at: now) { _ = beginWatch(of: directory, at: now) }
+        guard !node.attributeTimeout.wasInvalidated(at: now) else { return }
+        // After a change by this request the status is that of before.
+        let status = try? Syscall.statx(directory.descriptor.rawValue, flags: AtFlag.dontSync)
+        if status?.ctime == directory.status.ctime { _ = beginWatch(of: directory, at: now) }
     }
 
     private func isAtRest(_ object: ObjectState) -> Bool {
@@ -52,13 +55,19 @@ extension KernelView {
         // No event tells of stores into a mapping, so no process may have the file open for writing. A writer who comes later has to open it.
         let mayChangeUntold = object.object.kind == .file && (try? Syscall.isOpenForWriting(descriptor)) != false
         // After both: what changed before them shows in the ctime.
-        if !mayChangeUntold, let status = try? Syscall.statx(descriptor), status.ctime == object.status.ctime,
+        if !mayChangeUntold, areFactsRead(of: object), let status = try? Syscall.statx(descriptor), status.ctime == object.status.ctime,
             share.watched.confirm(watch, status.ctime)
         {
             return true
         }
         endWatch(of: object.object)
         return false
+    }
+
+    /// Whether the facts that were judged are those of the present record, and not assumed after a change by the daemon.
+    private func areFactsRead(of object: ObjectState) -> Bool {
+        if loader.tree.isCurrent(object.object, object.status) { return true }
+        return (try? loader.tree.factsReadAnew(object.object, object.descriptor, object.status)) == object.facts
     }
 
     /// Ends the watch of an object, if there is one, and invalidates what rests on it. Call it after a file was opened for writing: the kernel

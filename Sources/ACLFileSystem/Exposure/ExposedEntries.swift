@@ -25,7 +25,7 @@ struct ExposedEntries: Sendable {
 
     /// The size in bytes up to which all entries can be invalidated singly in a fraction of a second. A revocation before that is done
     /// sends a bump.
-    static let shortSize = 1 << 20
+    static let shortSize = 2 << 20
 
     var isShort: Bool { bytes.count <= Self.shortSize }
     var isEmpty: Bool { bytes.isEmpty }
