@@ -12,13 +12,13 @@ extension KernelView {
     private static let shortestRest: Int64 = 2
 
     /// The timeout of attributes that every caller may see: long for an object that is watched.
-    func timeoutAtPresent(_ object: ObjectState, of node: Node) -> Double {
+    func timeoutAtPresent(_ object: ObjectState, of node: Node, mayBeginWatch: Bool) -> Double {
         let timeouts = cache.timeouts
         guard timeouts.watchedAttributes > timeouts.attributes, isAtRest(object) else { return timeouts.attributes }
         if share.watched.isWatched(object.object.key, at: object.status.ctime) { return timeouts.watchedAttributes }
         // Most objects are asked about once and never again.
         let now = SystemTime.monotonic()
-        guard node.attributeTimeout.hasEnded(at: now) else { return timeouts.attributes }
+        guard mayBeginWatch, node.attributeTimeout.hasEnded(at: now) else { return timeouts.attributes }
         return beginWatch(of: object, at: now) ? timeouts.watchedAttributes : timeouts.attributes
     }
 

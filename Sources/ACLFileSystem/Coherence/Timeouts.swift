@@ -30,12 +30,17 @@ extension KernelView {
     ///   - child: the object.
     ///   - name: in `parent`.
     ///   - isListed: the answer is one to READDIRPLUS.
-    func makeEntry(_ child: ObjectState, named name: UnsafePointer<CChar>, below parent: ObjectState, isListed: Bool = false) -> Entry {
+    ///   - mayBeginWatch: the object may be watched from now on.
+    func makeEntry(
+        _ child: ObjectState, named name: UnsafePointer<CChar>, below parent: ObjectState, isListed: Bool = false,
+        mayBeginWatch: Bool = true
+    ) -> Entry {
         let isNew = mayBeUnknownToKernel(child.object)
         let node = loader.enter(child, named: name, below: parent)
         return Entry(
             node: node.id, generation: generation, attributes: attributes(of: child),
-            attributesValidFor: isNew || hasSeveralNames(child) ? prepareUncacheable(child, of: node) : prepareCacheable(child, of: node),
+            attributesValidFor: isNew || hasSeveralNames(child)
+                ? prepareUncacheable(child, of: node) : prepareCacheable(child, of: node, mayBeginWatch: mayBeginWatch),
             entryValidFor: entryTimeout(node, child.status, named: name, below: parent, isListed: isListed))
     }
 
@@ -106,6 +111,8 @@ extension KernelView {
         let end = SystemTime.monotonic() + 20_000_000
         var read = 0
         for seen in directories.all where !share.watched.isWatched(seen.directory.object.key, sinceBefore: seen.ctime) {
+            // A directory that the kernel has forgotten has no entries: most of these were removed.
+            guard loader.nodes.find(seen.directory.id) === seen.directory else { continue }
             read += 1
             guard read <= ExposedDirectories.mostReads, SystemTime.monotonic() < end,
                 let descriptor = loader.tree.openDescriptor(of: seen.directory.object),
@@ -137,9 +144,10 @@ extension KernelView {
 
     /// Chooses the timeout of attributes in an answer and prepares the kernel for it.
     /// - Returns: seconds.
-    private func prepareCacheable(_ object: ObjectState, of node: Node) -> Double {
+    private func prepareCacheable(_ object: ObjectState, of node: Node, mayBeginWatch: Bool = true) -> Double {
         let isForEveryCaller = everyCallerMayRead(object)
-        let timeout = isForEveryCaller && kernelLearnsChanges(of: object) ? timeoutAtPresent(object, of: node) : 0
+        let timeout =
+            isForEveryCaller && kernelLearnsChanges(of: object) ? timeoutAtPresent(object, of: node, mayBeginWatch: mayBeginWatch) : 0
         prepareAnswer(object, of: node, timeout: timeout, isForEveryCaller: isForEveryCaller)
         return timeout
     }

@@ -1,4 +1,5 @@
 import LinuxSystem
+import Synchronization
 
 /// An open directory with its descriptor.
 final class OpenDirectory: Sendable {
@@ -7,10 +8,13 @@ final class OpenDirectory: Sendable {
     /// Held while a listing moves the descriptor's position.
     let position = Lock(())
     let listing: UnusedListing
+    /// The directory had been listed when it was opened. Only then its objects are worth a watch: `rm -r` lists a tree once.
+    let wasListedBefore: Bool
     private let charge: HandleQuota.Charge
 
     init(node: Node, descriptor: SharedDescriptor, _ charge: HandleQuota.Charge, cache: KernelCache) {
         (self.node, self.descriptor, self.charge) = (node, descriptor, charge)
         listing = UnusedListing(of: node, cache)
+        wasListedBefore = node.lastListed.load(ordering: .relaxed) != 0
     }
 }

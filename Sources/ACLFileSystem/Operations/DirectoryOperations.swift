@@ -143,7 +143,7 @@ extension DirectoryOperations {
         let shortTimeout = kernel.cache.timeouts.attributes
         try forEachName(of: directory, from: offset) { name, inode in
             let offset = UInt64(bitPattern: name.nextOffset)
-            if exposesEntries, !name.isDot, let entry = listedEntry(name.name, below: parent) {
+            if exposesEntries, !name.isDot, let entry = listedEntry(name.name, below: parent, mayBeginWatch: directory.wasListedBefore) {
                 if reply.add(name: name.name, entry: entry, offset: offset) {
                     if entry.attributesValidFor <= shortTimeout { isAtRest = false }
                     exposed.append(entry.node)
@@ -161,13 +161,13 @@ extension DirectoryOperations {
     }
 
     /// The entry of a listed name; nil if it would be uncacheable.
-    private func listedEntry(_ name: UnsafePointer<CChar>, below parent: ObjectState) -> Entry? {
+    private func listedEntry(_ name: UnsafePointer<CChar>, below parent: ObjectState, mayBeginWatch: Bool) -> Entry? {
         guard let child = try? loader.child(name, of: parent), judge.gate.rights(behind: child.object.kind) == nil,
             !child.location.rights.isEmpty
         else { return nil }
         // A marked directory is left out (R7).
         if let known = loader.nodes.node(of: child.object), known.isDirectory, known.revalidation.isPossible { return nil }
-        let entry = kernel.makeEntry(child, named: name, below: parent, isListed: true)
+        let entry = kernel.makeEntry(child, named: name, below: parent, isListed: true, mayBeginWatch: mayBeginWatch)
         if entry.entryValidFor > 0 { return entry }
         lookups.forgetLookups(of: entry.node, 1)
         return nil
