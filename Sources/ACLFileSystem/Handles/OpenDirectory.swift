@@ -4,8 +4,8 @@ import LinuxSystem
 final class OpenDirectory: Sendable {
     let node: Node
     let descriptor: SharedDescriptor
-    /// Held while a listing moves the descriptor's position.
-    let position = Lock(())
+    /// The descriptor's position, locked while a listing moves it; nil: unknown.
+    let position = Lock<Int64?>(0)
     let listing: UnusedListing
     private let charge: HandleQuota.Charge
 
