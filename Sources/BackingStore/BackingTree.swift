@@ -278,6 +278,9 @@ public final class BackingTree: Sendable {
         return false
     }
 
+    /// Whether copy_file_range(2) between files of this device has no other effect than reading and writing. false if that is unknown.
+    public func copiesBytes(device: UInt64) -> Bool { changeTimes.copiesBytes(device) }
+
     /// The inode number in replies: unique across the file systems of the tree.
     public func shownInode(device: UInt64, inode: UInt64) -> UInt64 {
         if device == root.key.device { return inode }

@@ -26,6 +26,18 @@ extension MountFixture {
         return left
     }
 
+    /// Bytes that the daemon of this mount has written so far, by any call.
+    func bytesWrittenByDaemon() throws -> Int {
+        for word in try FileManager.default.contentsOfDirectory(atPath: "/proc") where word.allSatisfy(\.isNumber) {
+            guard let line = try? Data(contentsOf: URL(fileURLWithPath: "/proc/\(word)/cmdline")) else { continue }
+            let words = line.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+            guard words.first?.hasSuffix("aclfs") == true, words.contains(mountpoint) else { continue }
+            let counts = try String(contentsOfFile: "/proc/\(word)/io", encoding: .ascii)
+            if let range = counts.range(of: "wchar: ") { return Int(counts[range.upperBound...].prefix { $0.isNumber }) ?? -1 }
+        }
+        throw FixtureError("no daemon of \(mountpoint)")
+    }
+
     func backingBytes(_ name: String) throws -> [UInt8] {
         Array(try Data(contentsOf: URL(fileURLWithPath: backing + "/" + name)))
     }
