@@ -102,6 +102,9 @@ public final class BackingTree: Sendable {
         return descriptor
     }
 
+    /// Whether a descriptor of the object is cached.
+    public func hasDescriptor(of object: BackingObject) -> Bool { cache.find(object) != nil }
+
     /// Looks up a name in a directory. Symbolic links are not followed.
     /// - Parameters:
     ///   - name: the name.

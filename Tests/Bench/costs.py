@@ -193,8 +193,9 @@ def listed(counts, least_share=0.02):
 
 
 def show(rows, instructions):
-    print("| operation | file system | requests | calls of the daemon, besides taking requests and answering | instructions outside the kernel | "
-          "µs of processor | switches | which requests | which calls |\n|---|---|---|---|---|---|---|---|---|")
+    columns = ["operation", "file system", "requests", "calls of the daemon, besides taking requests and answering",
+               "instructions outside the kernel", "µs of processor", "switches", "which requests", "which calls"]
+    print(f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|")
     for name, label, one in rows:
         counted = dict(one["calls"])
         total, clock, switches = (counted.pop(key, 0) for key in ("sys_enter", "task-clock", "context-switches"))

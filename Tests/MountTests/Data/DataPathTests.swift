@@ -288,6 +288,25 @@ struct DataPathTests {
         #expect(try fixture.idsLeft() == 0)
     }
 
+    /// A descriptor of the daemon's would keep the blocks of a file that is gone.
+    @Test(arguments: ["cache=strict", "cache=auto"]) func aRemovedFileIsFreed(_ way: String) throws {
+        let fixture = try MountFixture(options: way)
+        let root = try ActingProcess(.root)
+        let open = try make(fixture, "open")
+        try root.must("hold", "1", open, String(O_RDWR), "0")
+        try root.must("unlink", open)
+        var status = stat()
+        try root.must("fstat", "1")
+        try root.must("close", "1")
+        #expect(try fixture.keepsNoRemovedFile())
+        for name in ["one", "two"] { _ = try make(fixture, name) }
+        #expect(unlink(fixture.backing + "/one") == 0)
+        // With a timeout the kernel asks a moment later.
+        for _ in 0..<200 where lstat(fixture.path("one"), &status) == 0 { usleep(20000) }
+        #expect(lstat(fixture.path("one"), &status) != 0 && lstat(fixture.path("two"), &status) == 0)
+        #expect(try fixture.keepsNoRemovedFile(), "removed on the backing directory")
+    }
+
     /// What still comes to the daemon from a handle whose data does not.
     @Test(arguments: dataWays) func otherCallsOnAnOpenFile(_ way: String) throws {
         let fixture = try MountFixture(options: way)
