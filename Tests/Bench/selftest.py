@@ -99,6 +99,9 @@ class CommandRows(unittest.TestCase):
         with unittest.mock.patch("commands.has_git", return_value=False):
             self.assertEqual(commands.of(["git-status", "open", "du"]), ["du"])
 
+    def test_waiting_for_requests_is_no_call(self):
+        self.assertEqual(costs.asking({"sys_enter": 10, "poll": 3, "read": 1, "statx": 6}), 6)
+
     def test_every_row_of_the_costs_can_be_asked_for(self):
         self.assertLessEqual(set(costs.ROWS), set(workloads.BY_NAME) | set(commands.ROWS))
 
