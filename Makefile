@@ -46,7 +46,7 @@ help:
 	@echo 'make bench       what a mount costs, against others, as ratios; docs/performance.md explains it (as root)'
 	@echo 'make bench-quick the same in about two minutes, without whole commands'
 	@echo 'make bench-felt  only whole commands as a user feels them: git status, du, cp -r and others after a rest (as root)'
-	@echo 'make bench-costs requests, system calls and instructions of one operation; they do not depend on the load (as root)'
+	@echo 'make bench-costs requests, calls and instructions of operations and whole commands; they do not depend on the load (as root)'
 	@echo 'make lint        layers, citations, words, file lengths, links, style'
 	@echo 'make format      let swift format mend the style'
 	@echo 'make build       debug build of everything'

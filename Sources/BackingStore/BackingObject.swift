@@ -25,6 +25,8 @@ public final class BackingObject: Sendable {
     let reopening: Reopening
     /// A mount that does not belong to the tree is on this directory: it appears empty and accepts nothing (I7).
     public let isOvermounted = Atomic<Bool>(false)
+    /// A request found it without a name.
+    public let hasLostNames = Atomic<Bool>(false)
 
     /// Whether a descriptor of the object may stay open as long as the kernel knows it.
     public var mayHoldDescriptor: Bool {

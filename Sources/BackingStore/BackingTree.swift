@@ -102,6 +102,9 @@ public final class BackingTree: Sendable {
         return descriptor
     }
 
+    /// Whether a descriptor of the object is cached.
+    public func hasDescriptor(of object: BackingObject) -> Bool { cache.find(object) != nil }
+
     /// Looks up a name in a directory. Symbolic links are not followed.
     /// - Parameters:
     ///   - name: the name.
@@ -277,6 +280,9 @@ public final class BackingTree: Sendable {
         cache.remove(object)
         return false
     }
+
+    /// Whether copy_file_range(2) between files of this device has no other effect than reading and writing. false if that is unknown.
+    public func copiesBytes(device: UInt64) -> Bool { changeTimes.copiesBytes(device) }
 
     /// The inode number in replies: unique across the file systems of the tree.
     public func shownInode(device: UInt64, inode: UInt64) -> UInt64 {

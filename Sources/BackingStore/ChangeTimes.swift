@@ -18,6 +18,7 @@ final class ChangeTimes: Sendable {
         var device: UInt64
         var trust: Trust
         var shared: SharedFileSystem?
+        var copiesBytes: Bool
     }
 
     /// The file systems of a tree, which are few.
@@ -54,7 +55,9 @@ final class ChangeTimes: Sendable {
         if let trust = known.withLock({ $0.first { $0.device == device }?.trust }) { return trust }
         // What cannot be told now is asked again.
         guard let type = try? Syscall.fileSystemType(descriptor.rawValue) else { return .never }
-        let new = Known(device: device, trust: Self.trust(inType: type, on: .running), shared: SharedFileSystem.of(magic: type))
+        let new = Known(
+            device: device, trust: Self.trust(inType: type, on: .running), shared: SharedFileSystem.of(magic: type),
+            copiesBytes: type == FileSystemType.ext4 || type == FileSystemType.tmpfs)
         known.withLock { known in
             if !known.contains(where: { $0.device == device }) { known.append(new) }
         }
@@ -69,6 +72,9 @@ final class ChangeTimes: Sendable {
         guard hasAnyShared else { return nil }
         return known.withLock { $0.first { $0.device == device }?.shared }
     }
+
+    /// Whether a file system copies files byte by byte, and shares no blocks between them. The device must have been looked up before.
+    func copiesBytes(_ device: UInt64) -> Bool { known.withLock { $0.first { $0.device == device }?.copiesBytes } ?? false }
 
     /// Since Linux 6.13 timestamps of these file systems differ after each read; tmpfs changes the ctime with attributes since 6.6.
     /// A file system of another machine, or an unknown one, is asked each time.

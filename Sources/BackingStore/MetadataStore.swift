@@ -53,6 +53,17 @@ extension BackingTree {
         cache.wasRead(object, at: status.ctime)
     }
 
+    /// The attributes that the object is known not to have: setting one moves the ctime. Empty if nothing is known.
+    public func absentAttributes(_ object: BackingObject, _ status: FileStatus) -> AbsentAttributes {
+        cache.absentAttributes(object, at: status.ctime)
+    }
+
+    /// Caches, with its record, that the object does not have some attributes.
+    /// - Parameter status: read before they were asked for.
+    public func note(absent: AbsentAttributes, _ object: BackingObject, _ status: FileStatus) {
+        cache.note(absent: absent, object, at: status.ctime)
+    }
+
     /// Caches the record with the new ctime after a change by the daemon that moved only the ctime. It is valid for a short time,
     /// because a program may have changed the record on the backing directory meanwhile.
     public func keepRecord(of object: BackingObject, before: FileStatus, after: FileStatus, _ descriptor: SharedDescriptor) {

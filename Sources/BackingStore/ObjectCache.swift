@@ -2,17 +2,30 @@ import ACLFormats
 import Authorization
 import LinuxSystem
 
+/// Attributes that are asked for at each first write, and by each `ls -l`, and that most objects lack.
+public struct AbsentAttributes: OptionSet, Sendable {
+    public let rawValue: UInt8
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+    /// `security.capability`.
+    public static let capabilities = AbsentAttributes(rawValue: 1)
+    /// `security.selinux`.
+    public static let label = AbsentAttributes(rawValue: 2)
+}
+
 /// The facts of an object that are stored besides its status.
 public struct StoredFacts: Sendable {
     public let flags: FileFlags
     public let rare: RareFacts?
     /// For a directory: whether new objects in it get POSIX ACLs. nil = not read yet.
     var givesPosixACL: Bool?
+    /// What the object is known not to have.
+    var absent: AbsentAttributes
 
-    init(_ record: MetadataRecord, _ posixACL: PosixACL? = nil, givesPosixACL: Bool? = nil) {
+    init(_ record: MetadataRecord, _ posixACL: PosixACL? = nil, givesPosixACL: Bool? = nil, absent: AbsentAttributes = []) {
         flags = record.flags
         rare = .of(acl: record.acl, ownerGUID: record.ownerGUID, groupGUID: record.groupGUID, posixACL: posixACL)
         self.givesPosixACL = givesPosixACL
+        self.absent = absent
     }
 
     /// Whether all of it could be read: what could not is asked for again.
@@ -114,6 +127,21 @@ final class ObjectCache: Sendable {
         state.withLock { state in
             guard let position = state.currentRecord(of: object, at: ctime) else { return }
             state.slots[position].stored?.givesPosixACL = givesPosixACL
+        }
+    }
+
+    /// The attributes that the object is known not to have with this ctime.
+    func absentAttributes(_ object: BackingObject, at ctime: Timespec) -> AbsentAttributes {
+        state.withLock { state in
+            guard let position = state.currentRecord(of: object, at: ctime) else { return [] }
+            return state.slots[position].stored?.absent ?? []
+        }
+    }
+
+    func note(absent: AbsentAttributes, _ object: BackingObject, at ctime: Timespec) {
+        state.withLock { state in
+            guard let position = state.currentRecord(of: object, at: ctime) else { return }
+            state.slots[position].stored?.absent.formUnion(absent)
         }
     }
 

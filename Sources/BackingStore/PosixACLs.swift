@@ -30,9 +30,10 @@ extension BackingTree {
         in directory: BackingObject, _ place: SharedDescriptor, _ status: FileStatus
     ) -> StoredFacts {
         if facts.kind == .symlink { return StoredFacts(record) }
-        guard givesPosixACL(directory, place, status) else { return StoredFacts(record, givesPosixACL: false) }
+        // Capabilities are not inherited.
+        guard givesPosixACL(directory, place, status) else { return StoredFacts(record, givesPosixACL: false, absent: .capabilities) }
         let place = facts.kind == .file ? RecordPlace.open(descriptor) : .object(descriptor, facts.kind)
-        return StoredFacts(record, posixACL(place, groupBits: facts.mode.rawValue >> 3 & 7))
+        return StoredFacts(record, posixACL(place, groupBits: facts.mode.rawValue >> 3 & 7), absent: .capabilities)
     }
 
     /// Whether new objects in a directory get POSIX ACLs; cached with its record.

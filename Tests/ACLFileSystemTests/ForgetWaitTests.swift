@@ -94,6 +94,33 @@ import Testing
         _ = bumped.wait(until: .max) { $0 ? true : nil }
     }
 
+    /// docs/data-path.md "Descriptors"
+    @Test func whatWasRemovedElsewhereIsDroppedIfItStaysForgotten() throws {
+        defer { end() }
+        let (kernel, lookups) = (fileSystem.kernel, fileSystem.operations.lookups)
+        let object = try #require(fileSystem.loader.nodes.find(try lookup().node)).object
+        func forget() throws { lookups.forgetLookups(of: try #require(fileSystem.loader.nodes.node(of: object)).id, 100) }
+        var isKept: Bool { fileSystem.loader.tree.hasDescriptor(of: object) }
+        try forget()
+        #expect(kernel.nextRemovalCheck != nil)
+        _ = try lookup()
+        #expect(rmdir(top + "/d") == 0)
+        kernel.dropRemovedObjects(0)
+        #expect(kernel.nextRemovalCheck != nil && isKept, "it is not due")
+        kernel.dropRemovedObjects(.max)
+        #expect(kernel.nextRemovalCheck == nil && isKept, "the kernel knows it again")
+        try forget()
+        kernel.dropRemovedObjects(.max)
+        #expect(!isKept)
+        #expect(mkdir(top + "/d", 0o755) == 0)
+        let other = try lookup()
+        let held = try #require(fileSystem.loader.nodes.find(other.node)).object
+        #expect(rmdir(top + "/d") == 0)
+        _ = try fileSystem.operations.attributes.status(other.node, nil, caller)
+        lookups.forgetLookups(of: other.node, 1)
+        #expect(!fileSystem.loader.tree.hasDescriptor(of: held) && kernel.nextRemovalCheck == nil, "a request has found it without a name")
+    }
+
     /// mkdir(2) onto an existing name asks for it with the directory's lock held.
     @Test func whereNothingWasLostNobodyWaits() throws {
         defer { end() }

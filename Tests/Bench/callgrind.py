@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 
+import commands
 import fixtures
 import places
 import reaper
@@ -39,10 +40,13 @@ class Daemon:
         if not os.path.ismount(self.point):
             raise places.Failure(f"{label}: not mounted by valgrind")
 
-    def run(self, words):
+    def run(self, words, **more):
         """What the command said, all instructions meanwhile, and those of each kind of request."""
         self._tell("--zero")
-        output = places.must(*words)
+        code, output, errors = places.run(*words, **more)
+        # 1 is grep's answer that no line matches.
+        if code not in (0, 1):
+            raise places.Failure(f"{' '.join(words[:4])}: exit {code}: {errors[-300:]}")
         before = set(self._dumps())
         self._tell("--dump")
         for new in set(self._dumps()) - before:
@@ -88,9 +92,22 @@ def requests(lines):
     return found
 
 
+def count_commands(daemon, label, path, scratch, settings, names):
+    """The names of whole commands, and their instructions for each file."""
+    if not names:
+        return
+    archive = commands.Archive(f"{scratch.top}/repository.tar", settings.files)
+    tree = commands.Tree(label, path, settings.uid, [settings.load], archive, settings.rest)
+    tree.prepare()
+    for name in names:
+        tree.make_ready(name)
+        _, total, _ = daemon.run(tree.words(name), **tree.surroundings)
+        yield name, total / tree.count(name)
+
+
 def count(settings, names, command_of):
     """For each operation by its name and label; and for each kind of request that aclfs was sent, how many and their
-    instructions. Only of the loops, whose operations can be few."""
+    instructions. Only of the loops, whose operations can be few, and of whole commands for each file."""
     scratch = places.Scratch(os.path.realpath(settings.dir))
     outside, by_request = {}, {}
     try:
@@ -103,13 +120,15 @@ def count(settings, names, command_of):
                 fixture = fixtures.Fixture(label, path, settings.uid, [settings.load])
                 fixture.prepare({"names"}, 1, "")
                 for name in names:
-                    if workloads.BY_NAME[name].kind != "load":
+                    if name not in workloads.BY_NAME or workloads.BY_NAME[name].kind != "load":
                         continue
                     output, total, sent = daemon.run(command_of(name, fixture, "", max(settings.seconds, 1))[0])
                     outside[name, label] = total / float(output.split()[1])
                     for request, (calls, cost) in sent.items():
                         before = by_request.get(request, (0, 0))
                         by_request[request] = (before[0] + calls, before[1] + cost)
+                for name, count in count_commands(daemon, label, path, scratch, settings, commands.of(names)):
+                    outside[name, label] = count
             finally:
                 daemon.end()
         return outside, {name: each for name, each in by_request.items() if each[0] >= FEW}

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What one operation costs: requests that the kernel sends, system calls of the daemon, and its instructions.
+"""What one operation costs, and a whole command for each file: requests that the kernel sends, system calls of the daemon, and its
+instructions.
 
 Counts do not depend on what else the machine does, so this can be run at any time; times are the least of several runs.
 Needs root, perf, and the trace points: mount -t tracefs none /sys/kernel/tracing (in a namespace of one's own: unshare -m).
@@ -14,6 +15,7 @@ import subprocess
 import sys
 
 import callgrind
+import commands
 import fixtures
 import peers
 import places
@@ -21,9 +23,9 @@ import workloads
 
 TRACE = "/sys/kernel/tracing/events"
 ROWS = ["stat-miss", "open", "readfile", "create", "createwrite", "mkdir", "rename", "chmod", "getxattr", "find", "grep",
-        "tar-x", "rm-r"]
-# How a request is answered, whatever it asks: counted apart.
-CARRYING = {"read", "writev", "write", "splice", "vmsplice", "io_uring_enter"}
+        "tar-x", "rm-r", *commands.ROWS]
+# How a request is taken and answered, and how threads wait for it, whatever it asks. This depends on the load, and is not counted.
+CARRYING = {"read", "writev", "write", "splice", "vmsplice", "io_uring_enter", "poll", "ppoll"}
 
 
 def opcodes():
@@ -47,7 +49,8 @@ def calls():
         "ioctl", "fcntl",
         "lseek", "getdents64", "pread64", "pwrite64", "fallocate", "ftruncate", "truncate", "futex", "setfsuid", "setfsgid",
         "setgroups", "faccessat2", "access", "readlink", "readlinkat", "dup", "mmap", "munmap", "madvise", "mprotect", "brk",
-        "flock", "linkat", "newlstat", "newstat", "newfstat", "poll", "ppoll", "pidfd_open", "mremap", "sched_yield",
+        "flock", "linkat", "newlstat", "newstat", "newfstat", "pidfd_open", "mremap", "sched_yield",
+        "capget", "capset", "symlinkat", "mknodat", "copy_file_range",
     }
     return sorted(name for name in wanted if os.path.isdir(f"{TRACE}/syscalls/sys_enter_{name}"))
 
@@ -64,7 +67,7 @@ class Counter:
         self.pid, self.connection, self.scratch = pid, connection(point), scratch
         self.calls, self.opcodes = calls(), opcodes()
 
-    def run(self, words):
+    def run(self, words, **more):
         requests, system = f"{self.scratch}/requests.csv", f"{self.scratch}/calls.csv"
         # One event for each kind of request would be as many as there are kinds; recording needs one.
         trace = f"{self.scratch}/requests.data"
@@ -73,7 +76,7 @@ class Counter:
         events = [f"syscalls:sys_enter_{name}" for name in self.calls]
         inner = ["perf", "stat", "-x,", "-o", system, "-p", str(self.pid), "-e", ",".join(
             ["raw_syscalls:sys_enter", "task-clock", "context-switches"] + events), "--"]
-        code, output, errors = places.run(*outer, *inner, *words)
+        code, output, errors = places.run(*outer, *inner, *words, **more)
         if code not in (0, 1):
             raise places.Failure(f"{' '.join(words[:4])}: exit {code}: {errors[-300:]}")
         counted = {}
@@ -111,14 +114,23 @@ def measure(settings, names):
             print(f"costs: {each}", file=sys.stderr)
         made = {each.label: each for each in fixtures.make(mounts, settings.uid, [settings.load], ["acl"] if settings.lists else [])}
         del made["native"]
-        rows = []
+        rows, whole = [], commands.of(names)
+        archive = commands.Archive(f"{scratch.top}/repository.tar", settings.files) if whole else None
         for label, fixture in made.items():
-            fixture.prepare({workloads.BY_NAME[name].need for name in names}, 1, tarball)
+            loops = [name for name in names if name in workloads.BY_NAME]
+            fixture.prepare({workloads.BY_NAME[name].need for name in loops}, 1, tarball)
             point = mounts.at[label.partition("+")[0]]
             counter = Counter(daemon(mounts, label, point), point, scratch.top)
-            for name in names:
+            for name in loops:
                 rows.append((name, label, least(name, fixture, tarball, counter, settings)))
                 # Not lost if somebody ends the run.
+                print(f"costs: {name} on {label}: {listed(rows[-1][2]['requests'])}", file=sys.stderr)
+            if not whole:
+                continue
+            tree = commands.Tree(label, fixture.path, settings.uid, [settings.load], archive, settings.rest)
+            tree.prepare()
+            for name in whole:
+                rows.append((name, label, least_of_command(name, tree, counter, settings)))
                 print(f"costs: {name} on {label}: {listed(rows[-1][2]['requests'])}", file=sys.stderr)
         return rows
     finally:
@@ -161,6 +173,24 @@ def least(name, fixture, tarball, counter, settings):
     return best
 
 
+def least_of_command(name, tree, counter, settings):
+    """Counts of one run of a whole command for each file: of the one with the fewest calls, for the daemon also asks by itself."""
+    best = None
+    for _ in range(settings.rounds):
+        tree.make_ready(name)
+        _, _, sent, counted = counter.run(tree.words(name), **tree.surroundings)
+        one = {kind: {key: value / tree.count(name) for key, value in counts.items()}
+               for kind, counts in (("requests", sent), ("calls", counted))}
+        if best is None or asking(one["calls"]) < asking(best["calls"]):
+            best = one
+    return best
+
+
+def asking(counted):
+    """The number of calls that do not depend on the load."""
+    return counted["sys_enter"] - sum(counted.get(each, 0) for each in CARRYING)
+
+
 def listed(counts, least_share=0.02):
     """`LOOKUP 1, OPEN 1`, the most frequent first; what hardly happens is left out."""
     named = sorted(counts.items(), key=lambda item: -item[1])
@@ -168,15 +198,17 @@ def listed(counts, least_share=0.02):
 
 
 def show(rows, instructions):
-    print("| operation | file system | requests | calls of the daemon | instructions outside the kernel | µs of processor | "
-          "switches | which requests | which calls, besides taking requests and answering |\n|---|---|---|---|---|---|---|---|---|")
+    columns = ["operation", "file system", "requests", "calls of the daemon, besides taking requests and answering",
+               "instructions outside the kernel", "µs of processor", "switches", "which requests", "which calls"]
+    print(f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|")
     for name, label, one in rows:
-        counted = dict(one["calls"])
-        total, clock, switches = (counted.pop(key, 0) for key in ("sys_enter", "task-clock", "context-switches"))
+        total, counted = asking(one["calls"]), dict(one["calls"])
+        _, clock, switches = (counted.pop(key, 0) for key in ("sys_enter", "task-clock", "context-switches"))
         for each in CARRYING:
             counted.pop(each, None)
         outside = instructions.get((name, label))
-        print(f"| {name} | {label} | {sum(one['requests'].values()):.2f} | {total:.1f} | "
+        shown = commands.title(name) if name in commands.ROWS else name
+        print(f"| {shown} | {label} | {sum(one['requests'].values()):.2f} | {total:.1f} | "
               f"{f'{outside / 1000:.1f} k' if outside else '-'} | {clock * 1000:.1f} | {switches:.2f} | "
               f"{listed(one['requests'])} | {listed(counted)} |")
 
@@ -194,6 +226,8 @@ def main(words):
     add("--uid", type=int, default=1000)
     add("--seconds", type=float, default=0.3)
     add("--rounds", type=int, default=3)
+    add("--files", type=int, default=300, help="of the tree of whole commands, besides git's objects")
+    add("--rest", type=float, default=2, help="seconds before each whole command")
     add("--instructions", choices=["no", "too", "only"], default="too" if shutil.which("valgrind") else "no")
     settings = parser.parse_args(words)
     try:

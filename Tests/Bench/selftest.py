@@ -9,6 +9,8 @@ import unittest.mock
 import xml.dom.minidom
 
 import bench
+import commands
+import costs
 import felt
 import figures
 import markdown
@@ -85,6 +87,23 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(held("stat", 0.0, 2.0), "missed")
         # Creating and unlinking walk the path twice.
         self.assertEqual(held("create", 3.0, 5.0), "met")
+
+
+class CommandRows(unittest.TestCase):
+    def test_each_row_is_a_command_and_no_loop(self):
+        self.assertLessEqual(set(commands.ROWS.values()), set(felt.BY_NAME))
+        self.assertFalse(set(commands.ROWS) & set(workloads.BY_NAME))
+        self.assertEqual(commands.title("rm-rf"), "rm -rf of the copy, for each file")
+
+    def test_without_git_its_row_is_left_out(self):
+        with unittest.mock.patch("commands.has_git", return_value=False):
+            self.assertEqual(commands.of(["git-status", "open", "du"]), ["du"])
+
+    def test_waiting_for_requests_is_no_call(self):
+        self.assertEqual(costs.asking({"sys_enter": 10, "poll": 3, "read": 1, "statx": 6}), 6)
+
+    def test_every_row_of_the_costs_can_be_asked_for(self):
+        self.assertLessEqual(set(costs.ROWS), set(workloads.BY_NAME) | set(commands.ROWS))
 
 
 class Texts(unittest.TestCase):

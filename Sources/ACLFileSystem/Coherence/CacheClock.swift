@@ -31,8 +31,11 @@ final class CacheClock: Sendable {
                     kernel.invalidateEndedGrants()
                     let marked = kernel.forgetting.takeDue(now)
                     if !marked.isEmpty { Self.invalidateMarked(marked, device, kernel) }
-                    let due = [kernel.cache.nextDeadline, kernel.forgetting.nextDue, kernel.loader.view?.nextExpiry]
-                        .compactMap { $0 }.min()
+                    kernel.dropRemovedObjects(now)
+                    let deadlines = [
+                        kernel.cache.nextDeadline, kernel.forgetting.nextDue, kernel.loader.view?.nextExpiry, kernel.nextRemovalCheck,
+                    ]
+                    let due = deadlines.compactMap { $0 }.min()
                     news = waiter.wait(watching: device == nil ? -1 : table.rawValue, until: due)
                 }
             }

@@ -71,7 +71,37 @@ final class KernelView: Sendable {
     /// Ends the threads. The mount is gone.
     func stop() {
         clock.withLock { $0.take() }?.stop()
+        dropRemovedObjects(.max)
         notifications.stop()
+    }
+}
+
+// MARK: Forgotten objects
+
+extension KernelView {
+    /// Leaves an object that the kernel has forgotten to `dropRemovedObjects`.
+    /// - Returns: false if there is no room.
+    func deferRemovalCheck(of object: BackingObject) -> Bool {
+        switch loader.nodes.forgotten.add(object) {
+        case .first: cache.wakeClock()
+        case .further: break
+        case .noRoom: return false
+        }
+        return true
+    }
+
+    /// When `dropRemovedObjects` has something to do, in monotonic nanoseconds.
+    var nextRemovalCheck: UInt64? { loader.nodes.forgotten.nextDue }
+
+    /// Lets the file system free what was removed on the backing directory and is still forgotten by the kernel. Called by the clock.
+    /// - Parameter now: monotonic nanoseconds.
+    func dropRemovedObjects(_ now: UInt64) {
+        for object in loader.nodes.forgotten.takeDue(now) where loader.nodes.node(of: object) == nil { dropIfRemoved(object) }
+    }
+
+    /// Closes the descriptor and the backing ids of an object that was removed: they would keep its blocks.
+    func dropIfRemoved(_ object: BackingObject) {
+        if !loader.tree.forgetDescriptorIfRemoved(object) { mounts.dropBackingIDs(of: object) }
     }
 }
 

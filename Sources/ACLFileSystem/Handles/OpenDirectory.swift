@@ -5,8 +5,8 @@ import Synchronization
 final class OpenDirectory: Sendable {
     let node: Node
     let descriptor: SharedDescriptor
-    /// Held while a listing moves the descriptor's position.
-    let position = Lock(())
+    /// The descriptor's position, locked while a listing moves it; nil: unknown.
+    let position = Lock<Int64?>(0)
     let listing: UnusedListing
     /// The directory had been listed when it was opened. Only then its objects are worth a watch: `rm -r` lists a tree once.
     let wasListedBefore: Bool

@@ -25,7 +25,7 @@ struct Operations: Sendable {
             loader: loader, kernel: kernel, held: held, share: share, handles: handles, options: options,
             backingIDs: data.backingIDs)
         lookups = LookupOperations(
-            loader: loader, judge: judge, kernel: kernel, held: held, share: share, backingIDs: data.backingIDs)
+            loader: loader, judge: judge, kernel: kernel, held: held, share: share)
         let metadata = MetadataChanges(
             loader: loader, judge: judge, kernel: kernel, held: held, share: share, handles: handles, options: options)
         attributes = AttributeOperations(

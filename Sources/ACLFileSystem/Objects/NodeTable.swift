@@ -94,6 +94,7 @@ final class NodeTable: Sendable {
     }
     private let state = Lock(State())
     let root: Node
+    let forgotten = ForgottenObjects()
 
     init(root: BackingObject) {
         self.root = Node(id: .root, object: root)

@@ -2,6 +2,7 @@ import Authorization
 import BackingStore
 import FuseSession
 import LinuxSystem
+import Synchronization
 
 /// Loads objects: turns a node id, or a directory and a name, into the object with the facts that a decision reads. It decides
 /// nothing and changes nothing. All of it runs under the metadata lock.
@@ -29,6 +30,7 @@ final class ObjectLoader: Sendable {
         try requireNoGateAbove(node)
         let descriptor = try tree.descriptor(of: node.object)
         let status = try Syscall.statx(descriptor.rawValue)
+        if status.nlink == 0 { node.object.hasLostNames.store(true, ordering: .relaxed) }
         return ObjectState(
             object: node.object, descriptor: descriptor, status: status,
             facts: try tree.facts(node.object, descriptor, status),

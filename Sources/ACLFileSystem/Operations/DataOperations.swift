@@ -215,6 +215,13 @@ extension DataOperations {
         }
     }
 
+    /// Whether the kernel copies by itself after EOPNOTSUPP, in the caller's own call and past the daemon. Here the copy would need a spare
+    /// thread: the caller's own handle can hold the source. The daemon copies where the file system may share blocks instead.
+    private func leavesToKernel(_ from: OpenFile, _ to: OpenFile) -> Bool {
+        guard case .passthrough = from.dataPath.path, case .passthrough = to.dataPath.path else { return false }
+        return loader.tree.copiesBytes(device: to.node.object.key.device)
+    }
+
     func copy(
         from source: FilePosition, to destination: FilePosition, length: UInt64, _ caller: Caller
     ) throws(Errno) -> Int {
@@ -224,6 +231,7 @@ extension DataOperations {
         // adds at the end.
         if to.isAppendOnly { throw .opnotsupp }
         try judge.permit(.write(addsAtEnd: false), through: to)
+        if leavesToKernel(from, to) { throw .opnotsupp }
         defer { kernel.invalidateContent(of: to.node.object) }
         if caller.uid != 0 { try clearSetIDBeforeWriting(to: to, caller) }
         let (input, output) = (try from.descriptor(), try to.descriptor())

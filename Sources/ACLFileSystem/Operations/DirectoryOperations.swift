@@ -184,16 +184,21 @@ extension DirectoryOperations {
         let isRoot = directory.node.id == .root
         let isOvermounted = directory.node.object.isOvermounted.load(ordering: .relaxed)
         let rootInode = loader.tree.shownInode(device: device, inode: directory.node.object.key.inode)
-        try directory.position.withLock { _ throws(Errno) in
-            try Syscall.lseek(descriptor, offset: Int64(bitPattern: offset), whence: Seek.set)
+        let start = Int64(bitPattern: offset)
+        try directory.position.withLock { position throws(Errno) in
+            if position != start { try Syscall.lseek(descriptor, offset: start, whence: Seek.set) }
+            // Unknown while not all is used that was read.
+            position = nil
+            var next = start
             var isFull = false
             while !isFull {
                 let end = try withUnsafeTemporaryAllocation(byteCount: 32768, alignment: 8) {
                     (buffer) -> Result<Bool, Errno> in
                     outcome { () throws(Errno) in
                         let count = try Syscall.getdents(descriptor, into: buffer)
-                        for entry in DirectoryEntries(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-                        where !isOvermounted || entry.isDot {
+                        for entry in DirectoryEntries(UnsafeRawBufferPointer(rebasing: buffer[..<count])) {
+                            next = entry.nextOffset
+                            if isOvermounted, !entry.isDot { continue }
                             // The parent of the mount's root is not revealed.
                             let inode =
                                 isRoot && entry.isDot ? rootInode : loader.tree.shownInode(device: device, inode: entry.inode)
@@ -205,8 +210,9 @@ extension DirectoryOperations {
                         return count == 0
                     }
                 }.get()
-                if end { return }
+                if end { break }
             }
+            if !isFull { position = next }
         }
     }
 }

@@ -2,6 +2,7 @@ import Authorization
 import BackingStore
 import FuseSession
 import LinuxSystem
+import Synchronization
 
 /// The requests LOOKUP and FORGET.
 final class LookupOperations: Sendable {
@@ -10,10 +11,9 @@ final class LookupOperations: Sendable {
     let kernel: KernelView
     let held: HeldCalls
     let share: Share
-    let backingIDs: BackingIDs
 
-    init(loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, backingIDs: BackingIDs) {
-        (self.loader, self.judge, self.kernel, self.held, self.share, self.backingIDs) = (loader, judge, kernel, held, share, backingIDs)
+    init(loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share) {
+        (self.loader, self.judge, self.kernel, self.held, self.share) = (loader, judge, kernel, held, share)
     }
 }
 
@@ -52,9 +52,11 @@ extension LookupOperations {
     }
 
     func forgetLookups(of id: NodeID, _ count: UInt64) {
-        // A request about a removed file that is open puts its descriptor back into the tree's cache.
-        let object = loader.nodes.forget(id, count)
-        if let object, !loader.tree.forgetDescriptorIfRemoved(object) { backingIDs.closeIdle(of: object.key) }
+        if let object = loader.nodes.forget(id, count) {
+            // A request about a removed file that is open puts its descriptor back into the tree's cache.
+            let mayBeRemoved = object.hasLostNames.load(ordering: .relaxed) || !loader.tree.hasDescriptor(of: object)
+            if mayBeRemoved || !kernel.deferRemovalCheck(of: object) { kernel.dropIfRemoved(object) }
+        }
         if let view = loader.view, loader.nodes.find(id) == nil { view.forget(id) }
     }
 }

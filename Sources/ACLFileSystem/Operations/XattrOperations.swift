@@ -44,6 +44,11 @@ extension XattrOperations {
     func getXattr(_ id: NodeID, _ name: UnsafePointer<CChar>, _ caller: Caller) throws(Errno) -> [UInt8] {
         let kind = XattrName(name)
         if kind == .acl { return try aclText(of: id, caller) }
+        // No object has one, so there is nothing to read or to judge. `ls -l` asks for one (a POSIX ACL) of each object.
+        if kind == .unsupported {
+            _ = try loader.node(id)
+            throw .opnotsupp
+        }
         return try share.lock.withReadLock { () throws(Errno) in
             let object = try loader.load(id)
             let operands = Operands(object: object)
@@ -71,7 +76,7 @@ extension XattrOperations {
                 do throws(Errno) { try judge.permit(.getXattr, operands, caller, about: object) } catch {
                     throw error == .acces || error == .perm ? .nodata : error
                 }
-                return try read(stored, object)
+                return try readUnlessAbsent(stored, object)
             case .acl, .unsupported: throw .opnotsupp
             case .tooLong: throw .range
             }
@@ -80,6 +85,17 @@ extension XattrOperations {
 
     private func read(_ name: [UInt8], _ object: ObjectState) throws(Errno) -> [UInt8] {
         try name.withCName { (name) throws(Errno) in try Syscall.getxattr(.any(object.descriptor.rawValue), name) }
+    }
+
+    /// Before the first write to a file the kernel asks for its capabilities, and `ls -l` for the label of each object. That an object has
+    /// none is cached with its record.
+    private func readUnlessAbsent(_ name: [UInt8], _ object: ObjectState) throws(Errno) -> [UInt8] {
+        let attribute = AbsentAttributes(name)
+        if !attribute.isEmpty, loader.tree.absentAttributes(object.object, object.status).isSuperset(of: attribute) { throw .nodata }
+        do throws(Errno) { return try read(name, object) } catch {
+            if error == .nodata, !attribute.isEmpty { loader.tree.note(absent: attribute, object.object, object.status) }
+            throw error
+        }
     }
 
     /// SETXATTR. No zeros are written meanwhile.
@@ -209,6 +225,13 @@ extension XattrOperations {
         }
         let words = ACLTextPrinter.shownWords(of: ACE(.everyone, .allow, granted), isDirectory: isDirectory)
         return Array((words.isEmpty ? "-" : words.joined(separator: ",")).utf8)
+    }
+}
+
+extension AbsentAttributes {
+    /// Empty for names whose absence is not cached.
+    fileprivate init(_ name: [UInt8]) {
+        self = name.elementsEqual("security.capability".utf8) ? .capabilities : name.elementsEqual("security.selinux".utf8) ? .label : []
     }
 }
 

@@ -80,6 +80,11 @@ struct Gaps {
         _ writableFile: WritableFile, upTo end: UInt64, _ files: WritableFiles, asRoot: Bool, movesTime: Bool = false
     ) throws(Errno) -> FillStep {
         let state = writableFile.state.withLock { $0 }
+        // The end of the file counts as a hole: without one before `end` the file reaches there.
+        if state.examinedEnd < end, let hole = try seek(state.examinedEnd, Seek.hole), hole >= end {
+            writableFile.state.withLock { $0.examinedEnd = max($0.examinedEnd, end) }
+            return .done
+        }
         let status = try Syscall.statx(descriptor)
         let limit = min(status.size, end)
         let range = state.examinedEnd..<max(limit, state.examinedEnd)

@@ -58,6 +58,23 @@ struct FileCapabilitiesTests {
         }
     }
 
+    /// That a new file has none is remembered, and so is what was asked once: until somebody sets them.
+    @Test(arguments: ["cache=auto", "cache=strict"]) func theyAreSeenWhereverTheyAreSet(_ options: String) throws {
+        let fixture = try MountFixture(options: options)
+        let (path, behind) = (fixture.path("f"), fixture.backing + "/f")
+        func areSeen() -> Bool { path.withCString { (try? Syscall.getxattr(.path($0), "security.capability")) != nil } }
+        fill(path, owner: 0)
+        #expect(!areSeen() && !areSeen())
+        guard give(behind) else { return }
+        #expect(areSeen(), "set on the backing directory")
+        #expect(behind.withCString { (try? Syscall.removexattr(.path($0), "security.capability")) } != nil)
+        #expect(!areSeen() && !areSeen())
+        #expect(give(path) && areSeen(), "set through the mount")
+        #expect(chmod(path, 0o755) == 0 && areSeen())
+        fill(path, owner: 0)
+        #expect(!areSeen(), "the file was written to")
+    }
+
     @Test(arguments: ["cache=auto", "passthrough=off", "transport=dev,cache=strict", "kernel_features=-killpriv2"])
     func changesAsTheFileSystemItselfDoes(_ options: String) throws {
         let fixture = try MountFixture(options: nil)

@@ -26,6 +26,37 @@ extension MountFixture {
         return left
     }
 
+    /// The directory of this mount's daemon in /proc.
+    private func daemon() throws -> String {
+        for word in try FileManager.default.contentsOfDirectory(atPath: "/proc") where word.allSatisfy(\.isNumber) {
+            guard let line = try? Data(contentsOf: URL(fileURLWithPath: "/proc/\(word)/cmdline")) else { continue }
+            let words = line.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+            guard words.first?.hasSuffix("aclfs") == true, words.contains(mountpoint) else { continue }
+            return "/proc/\(word)"
+        }
+        throw FixtureError("no daemon of \(mountpoint)")
+    }
+
+    /// Bytes that the daemon of this mount has written so far, by any call.
+    func bytesWrittenByDaemon() throws -> Int {
+        let counts = try String(contentsOfFile: daemon() + "/io", encoding: .ascii)
+        guard let range = counts.range(of: "wchar: ") else { throw FixtureError("no count in \(counts)") }
+        return Int(counts[range.upperBound...].prefix { $0.isNumber }) ?? -1
+    }
+
+    /// Whether the daemon keeps no descriptor of a removed file, now or some time later.
+    func keepsNoRemovedFile() throws -> Bool {
+        let directory = try daemon() + "/fd"
+        for _ in 0..<100 {
+            let open = try FileManager.default.contentsOfDirectory(atPath: directory).compactMap {
+                try? FileManager.default.destinationOfSymbolicLink(atPath: directory + "/" + $0)
+            }
+            if !open.contains(where: { $0.hasPrefix(backing) && $0.hasSuffix("(deleted)") }) { return true }
+            usleep(20000)
+        }
+        return false
+    }
+
     func backingBytes(_ name: String) throws -> [UInt8] {
         Array(try Data(contentsOf: URL(fileURLWithPath: backing + "/" + name)))
     }

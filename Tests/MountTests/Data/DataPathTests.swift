@@ -262,6 +262,51 @@ struct DataPathTests {
         #expect(try fixture.idsLeft() == 0)
     }
 
+    /// copy_file_range(2) is a copy by the kernel where the bytes of both files go past the daemon, unless the file system may share blocks.
+    @Test(arguments: dataWays) func aCopyGoesTheWayOfItsFiles(_ way: String) throws {
+        let fixture = try MountFixture(options: way)
+        let (source, copy) = (fixture.path("source"), fixture.path("copy"))
+        let script = "head -c 4000000 /dev/urandom > '\(source)' && exec chmod 0666 '\(source)'"
+        #expect(try TestUser.root.run("bash", "-c", script).status == 0)
+        let type = try Spawn.run(["stat", "-f", "-c", "%T", fixture.backing]).output
+        let sharesNoBlocks = type.hasPrefix("ext") || type.hasPrefix("tmpfs")
+        let before = try fixture.bytesWrittenByDaemon()
+        #expect(try TestUser.root.run("cp", source, copy).status == 0)
+        let written = try fixture.bytesWrittenByDaemon() - before
+        #expect((written < 1_000_000) == (way == "passthrough=auto" && sharesNoBlocks), "\(written) bytes, \(way), \(type)")
+        #expect(try fixture.backingBytes("copy") == fixture.backingBytes("source"))
+        // A part of a file, into the middle of another.
+        let part = """
+            import os
+            r, w = os.open('\(source)', os.O_RDONLY), os.open('\(copy)', os.O_WRONLY)
+            os.ftruncate(w, 10)
+            assert os.copy_file_range(r, w, 5000, 3_999_000, 20) == 1000
+            """
+        #expect(try TestUser.root.run("python3", "-c", part).status == 0)
+        let (whole, parts) = (try fixture.backingBytes("source"), try fixture.backingBytes("copy"))
+        #expect(parts.count == 1020 && Array(parts[20...]) == Array(whole[3_999_000...]) && parts[10..<20].allSatisfy { $0 == 0 })
+        #expect(try fixture.idsLeft() == 0)
+    }
+
+    /// A descriptor of the daemon's would keep the blocks of a file that is gone.
+    @Test(arguments: ["cache=strict", "cache=auto"]) func aRemovedFileIsFreed(_ way: String) throws {
+        let fixture = try MountFixture(options: way)
+        let root = try ActingProcess(.root)
+        let open = try make(fixture, "open")
+        try root.must("hold", "1", open, String(O_RDWR), "0")
+        try root.must("unlink", open)
+        var status = stat()
+        try root.must("fstat", "1")
+        try root.must("close", "1")
+        #expect(try fixture.keepsNoRemovedFile())
+        for name in ["one", "two"] { _ = try make(fixture, name) }
+        #expect(unlink(fixture.backing + "/one") == 0)
+        // With a timeout the kernel asks a moment later.
+        for _ in 0..<200 where lstat(fixture.path("one"), &status) == 0 { usleep(20000) }
+        #expect(lstat(fixture.path("one"), &status) != 0 && lstat(fixture.path("two"), &status) == 0)
+        #expect(try fixture.keepsNoRemovedFile(), "removed on the backing directory")
+    }
+
     /// What still comes to the daemon from a handle whose data does not.
     @Test(arguments: dataWays) func otherCallsOnAnOpenFile(_ way: String) throws {
         let fixture = try MountFixture(options: way)
