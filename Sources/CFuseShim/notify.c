@@ -50,22 +50,18 @@ int aclfs_fuse_notify_epoch(aclfs_fuse_session *session)
 int aclfs_fuse_backing_open(aclfs_fuse_session *session, int descriptor)
 {
 	struct wire_backing_map map = { .fd = descriptor };
-	/* Of this thread: only a thread itself changes its capabilities, and a thread that answers requests does so only here. */
-	static _Thread_local struct __user_cap_data_struct full[_LINUX_CAPABILITY_U32S_3];
-	static _Thread_local bool is_known;
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct without[_LINUX_CAPABILITY_U32S_3];
-	if (!is_known && syscall(SYS_capget, &header, full))
+	struct __user_cap_data_struct before[_LINUX_CAPABILITY_U32S_3], without[_LINUX_CAPABILITY_U32S_3];
+	if (syscall(SYS_capget, &header, before))
 		return -errno;
-	is_known = true;
-	memcpy(without, full, sizeof without);
+	memcpy(without, before, sizeof without);
 	without[CAP_TO_INDEX(CAP_FSETID)].effective &= ~CAP_TO_MASK(CAP_FSETID);
 	if (syscall(SYS_capset, &header, without))
 		return -errno;
 	int id = ioctl(session->device, WIRE_IOC_BACKING_OPEN, &map);
 	int error = errno;
 	/* The capability is still permitted. */
-	if (syscall(SYS_capset, &header, full))
+	if (syscall(SYS_capset, &header, before))
 		abort();
 	return id < 0 ? -error : id;
 }
