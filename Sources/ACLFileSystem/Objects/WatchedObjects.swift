@@ -142,7 +142,8 @@ final class WatchedObjects: Sendable {
     /// Ends the watch of an object.
     /// - Returns: the watch; nil if there was none.
     func end(_ handle: FileHandle) -> Watch? {
-        guard isActive.load(ordering: .relaxed), count.load(ordering: .relaxed) > 0 else { return nil }
+        // Also when no further watch begins: one that began in that moment has to end.
+        guard count.load(ordering: .relaxed) > 0 else { return nil }
         let events = source.withLock { $0.events }
         return shard(of: handle).watches.withLock { watches in
             guard let watch = watches.removeValue(forKey: Key(handle: handle)) else { return nil }

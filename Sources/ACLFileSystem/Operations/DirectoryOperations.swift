@@ -139,7 +139,8 @@ extension DirectoryOperations {
         let exposesEntries = kernel.cache.mayShowObjects && !share.hasSeveralMounts && judge.everyCallerHolds(.search, on: parent)
         var isAtRest =
             exposesEntries && (offset > 0 ? directory.node.wasListedAtRest.load(ordering: .relaxed) : kernel.tells(parent, of: .event))
-        defer { directory.node.wasListedAtRest.store(isAtRest, ordering: .relaxed) }
+        // Asked again: an event may have come during the listing.
+        defer { directory.node.wasListedAtRest.store(isAtRest && kernel.tells(parent, of: .event), ordering: .relaxed) }
         let shortTimeout = kernel.cache.timeouts.attributes
         try forEachName(of: directory, from: offset) { name, inode in
             let offset = UInt64(bitPattern: name.nextOffset)
