@@ -127,8 +127,9 @@ final class DataPathTable: Sendable {
             let isClaimed = state.claims.contains(key)
             if isClaimed, demand.mayRetry { throw .claimed }
             var demand = demand
-            // Requests that reach the daemon do not hold the backing file while a change is in flight.
-            if isClaimed { (demand.allowsPassthrough, demand.mustReachDaemon) = (false, true) }
+            // Requests that reach the daemon do not hold the backing file while a change is in flight. The file is registered all the
+            // same: a mapping of it takes no such lock.
+            if isClaimed { demand.mustReachDaemon = true }
             var file = state.files[key] ?? makeFile(&state, key, demand, on: mount, everyMount: everyMount, descriptor)
             let path = try Self.path(in: &file, key, demand, on: mount, descriptor)
             let reference = DataPathReference(self, key, mount, path, demand, mayChangeUnnoticed: file.isPassthrough)

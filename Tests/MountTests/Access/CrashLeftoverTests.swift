@@ -13,34 +13,13 @@ struct CrashLeftoverTests {
         case after = "delay_exit=60000000"
     }
 
-    /// Watches the daemon of a mount; returns when all its threads are watched.
-    private func watch(_ mountpoint: String, _ moment: Moment) throws -> (tracer: pid_t, daemon: pid_t) {
-        let daemon = try #require(MountFixture.daemons(of: mountpoint).first)
-        let tracer = try Spawn.start(
-            [
-                "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fchownat", "-e", "inject=fchownat:\(moment.rawValue):when=1", "-p",
-                "\(daemon)",
-            ],
-            descriptors: [-1, -1, -1])
-        let isWatched = eventually {
-            let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(daemon)/task")) ?? []
-            return !tasks.isEmpty
-                && tasks.allSatisfy { ProcFile.text("/proc/\(daemon)/task/\($0)/status").contains("TracerPid:\t\(tracer)\n") }
-        }
-        if !isWatched {
-            kill(tracer, SIGKILL)
-            throw FixtureError("the daemon is not watched")
-        }
-        return (tracer, daemon)
-    }
-
     /// - Parameter left: what there is when the daemon is to die, after the moment.
     private func crash(
         _ fixture: MountFixture, _ user: TestUser, at moment: Moment = .before, _ words: [String],
         when left: @Sendable @escaping () -> Bool = { true }
     ) throws {
         let process = try ActingProcess(user)
-        let (tracer, daemon) = try watch(fixture.mountpoint, moment)
+        let (tracer, daemon) = try CrashTesting.trace(fixture.mountpoint, ["fchownat"], "\(moment.rawValue):when=1")
         if moment == .after {
             Foundation.Thread.detachNewThread {
                 eventually(left)
@@ -127,12 +106,33 @@ struct CrashLeftoverTests {
     }
 }
 
-/// Whether a daemon can be killed at a system call here.
+/// Daemons that are stopped, delayed or killed at a system call.
 enum CrashTesting {
     static let isPossible: Bool = {
         guard MountTesting.isPossible else { return false }
         let tried = try? Spawn.run(["strace", "-qq", "-o", "/dev/null", "-e", "trace=fchownat", "true"])
         return tried?.status == 0
     }()
+
+    /// Traces the daemon of a mount; returns when all its threads are traced.
+    /// - Parameter injected: what happens at each of the calls, as strace(1) writes it.
+    static func trace(_ mountpoint: String, _ calls: [String], _ injected: String) throws -> (tracer: pid_t, daemon: pid_t) {
+        let daemon = try #require(MountFixture.daemons(of: mountpoint).first)
+        let injections = calls.flatMap { ["-e", "inject=\($0):\(injected)"] }
+        let tracer = try Spawn.start(
+            ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=" + calls.joined(separator: ",")] + injections + ["-p", "\(daemon)"],
+            descriptors: [-1, -1, -1])
+        let isTraced = eventually {
+            let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(daemon)/task")) ?? []
+            return !tasks.isEmpty
+                && tasks.allSatisfy { ProcFile.text("/proc/\(daemon)/task/\($0)/status").contains("TracerPid:\t\(tracer)\n") }
+        }
+        if !isTraced {
+            kill(tracer, SIGKILL)
+            throw FixtureError("the daemon is not traced")
+        }
+        return (tracer, daemon)
+    }
+
     static let hasBindfs = (try? Spawn.run(["sh", "-c", "command -v bindfs"]))?.status == 0
 }

@@ -43,6 +43,31 @@ struct ZeroFillQueueTests {
         }
     }
 
+    /// On a slow disk a turn of the worker takes longer than an open waits for it.
+    @Test(.enabled(if: CrashTesting.isPossible, "needs strace that may trace"))
+    func aFileIsMappedSharedWhileItsZerosAreWritten() throws {
+        let fixture = try ZeroFillFixture(.ext4, "passthrough=auto", megabytes: 1024)
+        let process = try ActingProcess(.alice)
+        let (tracer, _) = try CrashTesting.trace(fixture.mount.mountpoint, ["pwrite64"], "delay_enter=400000")
+        defer {
+            kill(tracer, SIGKILL)
+            _ = Spawn.wait(tracer)
+        }
+        try leaveGap(process, fixture.path("f"))
+        // The worker has begun.
+        try eventually { try fixture.statusNumber("files_waiting") == 1 }
+        usleep(50_000)
+        let file = open(fixture.path("f"), O_RDONLY)
+        defer { close(file) }
+        let map = mmap(nil, 4096, PROT_READ, MAP_SHARED, file, off_t(Self.end & ~4095))
+        #expect(map != MAP_FAILED, "errno \(errno)")
+        if map != MAP_FAILED, let map {
+            #expect(map.load(as: UInt8.self) == UInt8(ascii: "x"))
+            munmap(map, 4096)
+        }
+        #expect(try fixture.holes("f") != [], "the worker has ended too early")
+    }
+
     /// Pages that are in the cache of what is only reserved look like data.
     @Test(arguments: dataWays) func whatWasReadOfAGapIsWrittenAsWell(_ way: String) throws {
         let fixture = try ZeroFillFixture(.ext4, way)
