@@ -132,6 +132,49 @@ struct BumpByTimeTests {
         #expect(directory.lastExposure.load(ordering: .relaxed) == 0)
     }
 
+    /// What was looked up again and again, or is gone, needs no bump.
+    @Test func repeatedEntriesAreLeftOut() {
+        let big = ExposedEntries.shortSize / 30
+        for _ in 0..<3 {
+            for number in 0..<(big / 2) {
+                _ = cache.expose("name\(number)", nil, below: directory, at: ctime) { $0 == .ctime }
+            }
+        }
+        expose()
+        let before = bumps
+        #expect(cache.exposedEntries.isShort == false)
+        var meanwhile = false
+        cache.tick(SystemTime.monotonic() + 2 * Self.second) { _ in
+            _ = cache.expose("meanwhile", nil, below: directory, at: ctime) { $0 == .ctime }
+            meanwhile = true
+            return .unchanged(read: 1)
+        }
+        #expect(meanwhile && bumps == before)
+        #expect(cache.exposedEntries.isShort && names.count == big / 2 + 2 && names.contains(Array("meanwhile".utf8CString)))
+    }
+
+    /// The invalidation of an object is stronger than that of an absent name.
+    @Test func whichEntriesRepeatOthers() {
+        let kept = [
+            ("created", nil, NodeID(7), ["created 7"]), ("removed", NodeID(7), nil, ["removed", "removed 7"]),
+            ("replaced", NodeID(7), NodeID(8), ["replaced 7", "replaced 8"]), ("gone", nil, NodeID(9), ["gone"]),
+            ("same", NodeID(7), NodeID(7), ["same 7"]), ("absent", nil, nil, ["absent"]),
+        ]
+        for (name, first, second, left) in kept {
+            var entries = ExposedEntries()
+            for child in [first, second] { entries.append(name, child, in: NodeID(3)) }
+            entries.append(name, first, in: NodeID(10))
+            let compacted = entries.compacted { $0 != NodeID(9) && $0 != NodeID(10) }
+            var found: [String] = []
+            compacted.forEach { entry in
+                #expect(entry.parent == NodeID(3))
+                let name = String(decoding: entry.bytes.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+                found.append(entry.child.map { "\(name) \($0.rawValue)" } ?? name)
+            }
+            #expect(found.sorted() == left.sorted())
+        }
+    }
+
     @Test func eachNameOfAnObjectIsKnown() {
         for name in ["a", "b", "a"] {
             _ = cache.expose(name, NamedChild(node: file, isOnOtherMount: false), below: directory, at: ctime) { $0 == .ctime }

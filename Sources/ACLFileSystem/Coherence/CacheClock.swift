@@ -26,7 +26,7 @@ final class CacheClock: Sendable {
                 while !news.contains(.watched), !kernel.cache.isMountTableReadDue, !isStopped.load(ordering: .relaxed) {
                     let now = SystemTime.monotonic()
                     if inside.mayStillChangeNames(now) { kernel.cache.markEntriesUncertain() }
-                    kernel.cache.tick(now, kernel.check)
+                    kernel.cache.tick(now, isKnown: { kernel.loader.nodes.find($0) != nil }, kernel.check)
                     kernel.invalidateDeferredEntries()
                     kernel.invalidateEndedGrants()
                     let marked = kernel.forgetting.takeDue(now)

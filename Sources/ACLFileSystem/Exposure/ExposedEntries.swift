@@ -42,27 +42,102 @@ struct ExposedEntries: Sendable {
 
     mutating func append(_ others: ExposedEntries) { bytes.append(contentsOf: others.bytes) }
 
+    /// Up to this size it takes some milliseconds to leave out repeated entries.
+    static let mostToCompact = 4 * shortSize
+
+    /// The same entries, each once, without those that the kernel cannot hold any more, and without the absence of a name that was exposed
+    /// later.
+    /// - Parameter isKnown: whether the kernel knows a node. An entry holds both its nodes.
+    func compacted(_ isKnown: (NodeID) -> Bool) -> ExposedEntries {
+        var result = ExposedEntries()
+        result.bytes.reserveCapacity(min(bytes.count, Self.shortSize))
+        bytes.withUnsafeBytes { bytes in
+            var table = EntryTable(for: bytes)
+            // From the end, so that the last entry of a name is met first.
+            for start in Self.starts(in: bytes).reversed() {
+                let (parent, child) = Self.nodes(in: bytes, at: start)
+                guard isKnown(parent), child.map(isKnown) ?? true, table.insert(start) else { continue }
+                result.bytes.append(contentsOf: bytes[start..<Self.end(in: bytes, from: start)])
+            }
+        }
+        return result
+    }
+
+    /// Replaces the oldest entries.
+    /// - Parameter size: of the oldest entries, in bytes.
+    mutating func replaceOldest(_ size: Int, by others: ExposedEntries) { bytes.replaceSubrange(..<size, with: others.bytes) }
+
     mutating func removeAll() { bytes.removeAll(keepingCapacity: bytes.count < 1 << 16) }
 
     /// Calls `body` for each entry.
     func forEach(_ body: (Name) -> Void) {
-        var start = 0
+        bytes.withUnsafeBytes { bytes in
+            for start in Self.starts(in: bytes) {
+                let (parent, child) = Self.nodes(in: bytes, at: start)
+                let name = bytes[(start + Self.nodesSize)..<Self.end(in: bytes, from: start)]
+                body(Name(parent: parent, child: child, bytes: name.map { CChar(bitPattern: $0) }))
+            }
+        }
+    }
+
+    private static let nodesSize = 16
+
+    private static func starts(in bytes: UnsafeRawBufferPointer) -> [Int] {
+        var (starts, start) = ([Int](), 0)
         while start < bytes.count {
-            let (parent, child) = bytes.withUnsafeBytes { bytes in
-                (
-                    bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self),
-                    bytes.loadUnaligned(fromByteOffset: start + 8, as: UInt64.self)
-                )
+            starts.append(start)
+            start = end(in: bytes, from: start)
+        }
+        return starts
+    }
+
+    private static func nodes(in bytes: UnsafeRawBufferPointer, at start: Int) -> (parent: NodeID, child: NodeID?) {
+        let parent = bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self)
+        let child = bytes.loadUnaligned(fromByteOffset: start + 8, as: UInt64.self)
+        return (NodeID(parent), child == 0 ? nil : NodeID(child))
+    }
+
+    /// Behind the NUL of an entry's name.
+    private static func end(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
+        var end = start + nodesSize
+        while bytes[end] != 0 { end += 1 }
+        return end + 1
+    }
+
+    /// Finds an entry that repeats another one. It keeps the places of entries, and no copies.
+    private struct EntryTable {
+        private let bytes: UnsafeRawBufferPointer
+        /// A place plus one; 0 is free.
+        private var places: [UInt32]
+
+        init(for bytes: UnsafeRawBufferPointer) {
+            self.bytes = bytes
+            // An entry has 18 bytes at least, so less than half is used.
+            var count = 64
+            while count < bytes.count / 8 { count *= 2 }
+            places = Array(repeating: 0, count: count)
+        }
+
+        /// Adds an entry. The absence of a name repeats any entry of that name.
+        /// - Returns: false if it repeats one.
+        mutating func insert(_ start: Int) -> Bool {
+            let (parent, child) = ExposedEntries.nodes(in: bytes, at: start)
+            let name = bytes[(start + ExposedEntries.nodesSize)..<ExposedEntries.end(in: bytes, from: start)]
+            var hash = parent.rawValue &* 0x9E37_79B9_7F4A_7C15
+            for byte in name { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+            var index = Int(truncatingIfNeeded: (hash ^ (hash >> 32)) & UInt64(places.count - 1))
+            while places[index] != 0 {
+                let other = Int(places[index]) - 1
+                let (otherParent, otherChild) = ExposedEntries.nodes(in: bytes, at: other)
+                if otherParent == parent, child == nil || otherChild == child,
+                    bytes[(other + ExposedEntries.nodesSize)..<ExposedEntries.end(in: bytes, from: other)].elementsEqual(name)
+                {
+                    return false
+                }
+                index = (index + 1) & (places.count - 1)
             }
-            start += 16
-            var name: [CChar] = []
-            while bytes[start] != 0 {
-                name.append(CChar(bitPattern: bytes[start]))
-                start += 1
-            }
-            start += 1
-            name.append(0)
-            body(Name(parent: NodeID(parent), child: child == 0 ? nil : NodeID(child), bytes: name))
+            places[index] = UInt32(start + 1)
+            return true
         }
     }
 }

@@ -358,9 +358,10 @@ extension KernelCache {
     /// has changed (docs/coherence.md "When time alone is no reason").
     /// - Parameters:
     ///   - now: monotonic nanoseconds.
+    ///   - isKnown: whether the kernel knows a node; called without a lock.
     ///   - check: reads the ctimes of the directories; called without a lock.
-    func tick(_ now: UInt64, _ check: (ExposedDirectories) -> DirectoryCheck) {
-        let unconfirmed = state.withLock { state -> (ExposedDirectories, epoch: UInt64)? in
+    func tick(_ now: UInt64, isKnown: (NodeID) -> Bool = { _ in true }, _ check: (ExposedDirectories) -> DirectoryCheck) {
+        let unconfirmed = state.withLock { state -> (ExposedDirectories, repeated: ExposedEntries?, epoch: UInt64)? in
             if let end = state.inFlightDeadline, end <= now {
                 state.inFlight.restart(at: now)
                 state.bump()
@@ -381,16 +382,18 @@ extension KernelCache {
                 }
             }
             guard state.periodicBump.map({ $0 <= now }) ?? false, state.confirmBump() else { return nil }
-            guard let period = state.allowed.period, state.mayExtend(now, period) else {
+            guard let period = state.allowed.period, state.mayExtendCompacted(now, period) else {
                 state.bump()
                 return nil
             }
-            return (state.directories, state.epoch)
+            return (state.directories, state.exposed.isShort ? nil : state.exposed, state.epoch)
         }
         guard let unconfirmed else { return }
+        let compacted = unconfirmed.repeated?.compacted(isKnown)
         let result = check(unconfirmed.0)
         state.withLock { state in
             guard state.epoch == unconfirmed.epoch, state.confirmBump() else { return }
+            if let repeated = unconfirmed.repeated, let compacted { state.exposed.replaceOldest(repeated.size, by: compacted) }
             if case .unchanged(let read) = result, let period = state.allowed.period, state.mayExtend(now, period) {
                 state.directories.noteUnchanged(read: read)
                 state.periodicBump = now + period * 1_000_000

@@ -95,6 +95,11 @@ struct KernelCacheState {
         exposed.isShort && directories.mayBeConfirmed(now, period)
     }
 
+    /// As `mayExtend`, once repeated entries are left out.
+    func mayExtendCompacted(_ now: UInt64, _ period: UInt64) -> Bool {
+        exposed.size <= ExposedEntries.mostToCompact && directories.mayBeConfirmed(now, period)
+    }
+
     /// The deadline of the invalidations in flight. A program can keep a directory locked, so a bump then invalidates all entries,
     /// although it may detach a mount.
     var inFlightDeadline: UInt64? {
