@@ -18,12 +18,13 @@ import servers
 from places import Failure, run
 
 # name: in results and failures. what: for readers. part: of the settings, the size of the tree that it needs; 0 leaves it out.
-# words: the command. kind: "reads", "creates" or "removes" a target. goal: at most so many times native's time.
-Command = namedtuple("Command", "name what part words kind target goal fine")
+# words: the command. kind: "reads", "creates" or "removes" a target. goal: at most so many times native's time. before: a command
+# that runs before the rest, untimed; its status does not matter.
+Command = namedtuple("Command", "name what part words kind target goal fine before")
 
 
-def _command(name, what, part, words, goal=None, kind="reads", target=None, fine=(0,)):
-    return Command(name, what, part, words, kind, target, goal, fine)
+def _command(name, what, part, words, goal=None, kind="reads", target=None, fine=(0,), before=None):
+    return Command(name, what, part, words, kind, target, goal, fine, before)
 
 
 def _shell(script, *words):
@@ -40,6 +41,9 @@ ALL = [
     _command("ls-lR", "ls -lR", "files", ["ls", "-lR", "{tree}"], 4),
     # 1 is grep's answer that no line matches.
     _command("grep-r", "grep -r", "files", ["grep", "-r", "no-such-word", "{tree}"], 6, fine=(1,)),
+    # A read moves access times as far as the kernel knows, so it asks for the attributes of each file again.
+    _command("read-git-status", "grep -r, then git status", "files", ["git", "-C", "{tree}", "status"],
+             before=["grep", "-r", "no-such-word", "{tree}"]),
     _command("cp-r", "cp -r", "files", ["cp", "-r", "{tree}", "{top}/copy"], 6, "creates", "copy"),
     _command("rm-rf", "rm -rf of the copy", "files", ["rm", "-rf", "{top}/copy"], 3, "removes", "copy"),
     _command("tar-x", "tar -x of {sources} source files", "sources", ["tar", "-xf", "{tarball}", "-C", "{top}"], None, "creates", "source"),
@@ -47,7 +51,7 @@ ALL = [
     _command("photos-cp", "cp -r of {photos} photos", "photos", ["cp", "-r", "{top}/photos", "{top}/album"], None, "creates", "album"),
     _command("many-create", "create {entries} files in a directory", "entries",
              _shell('mkdir "$1" && seq -f "$1/entry%06.0f" "$2" | xargs touch', "{top}/many", "{count}"), 3, "creates", "many"),
-    _command("many-ls", "ls -l of {entries} entries", "entries", ["ls", "-l", "{top}/many"], 3),
+    _command("many-ls", "ls -l of {entries} entries", "entries", ["ls", "-l", "{top}/many"], 3, target="many"),
     _command("many-rm", "rm -r of {entries} entries", "entries", ["rm", "-r", "{top}/many"], 3, "removes", "many"),
 ]
 BY_NAME = {each.name: each for each in ALL}
@@ -63,6 +67,14 @@ OWN = ["native", "aclfs", EXCLUSIVE]
 def chosen(sizes):
     """The commands whose trees have a size."""
     return [each for each in ALL if sizes[each.part]]
+
+
+def blocks(commands):
+    """The commands that are measured together: those that make, use and remove the same target."""
+    made = {}
+    for each in commands:
+        made.setdefault(each.target or each.name, []).append(each)
+    return list(made.values())
 
 
 def title(command, sizes):
@@ -152,8 +164,9 @@ def filled(words, place, tarball, file, count):
 
 
 class Rounds:
-    """Each round runs each command in every place before the next command, beginning with another place each time. Before
-    each there is a rest."""
+    """All rounds of a command come before the next command: what a tree has gone through then is the same, and a user who
+    repeats a command is the rule. Each round runs it in every place, beginning with another place each time. Before each there
+    is a rest. Commands that make, use and remove the same target take turns."""
 
     def __init__(self, all_places, archives, file, settings):
         self.places, self.archives, self.file, self.settings = all_places, archives, file, settings
@@ -203,12 +216,14 @@ class Rounds:
 
     def _run(self, command, place, rest=False):
         """The seconds; None if it, or the command that makes what it needs, failed."""
-        needed = command.target if command.kind == "removes" else "many" if command.name == "many-ls" and not place.behind else None
+        needed = None if command.kind == "creates" or place.behind else command.target
         if needed and needed not in place.made:
             return None
         try:
             if command.kind == "creates":
                 place.remove(command.target)
+            if command.before:
+                place.timed(filled(command.before, place, "", self.file, 0), range(256))
             if rest:
                 self._rest()
             words = filled(command.words, place, self.archives.get("source"), self.file, self.settings.entries)
@@ -228,20 +243,24 @@ class Rounds:
             return None
 
     def run(self, who):
-        for number in range(self.settings.rounds):
+        for block in blocks(self.commands):
             try:
-                for index, command in enumerate(self.commands):
-                    for place in rotated([each for each in self.places if each.runs(command)], number + index):
-                        samples = self.samples[command.name].setdefault(place.label, [])
-                        samples.extend([None] * (number + 1 - len(samples)))
-                        samples[number] = self._run(command, place, rest=True)
+                for number in range(self.settings.rounds):
+                    self._run_round(block, number)
             except KeyboardInterrupt:
-                print(f"bench: interrupted in round {number + 1}; what was measured so far counts", file=sys.stderr)
+                print(f"bench: interrupted at {block[0].what}; what was measured so far counts", file=sys.stderr)
                 self.stopped = True
                 return
-            self.complete = number + 1
-            print(f"bench: whole commands, {who}: round {number + 1} of {self.settings.rounds}, {time.strftime('%H:%M:%S')}, "
+            self.complete = self.settings.rounds
+            print(f"bench: whole commands, {who}: {', '.join(each.name for each in block)}, {time.strftime('%H:%M:%S')}, "
                   f"load {os.getloadavg()[0]:.1f}", file=sys.stderr)
+
+    def _run_round(self, block, number):
+        for index, command in enumerate(block):
+            for place in rotated([each for each in self.places if each.runs(command)], number + index):
+                samples = self.samples[command.name].setdefault(place.label, [])
+                samples.extend([None] * (number + 1 - len(samples)))
+                samples[number] = self._run(command, place, rest=True)
 
     def _failed(self, what, place, error):
         line = f"{what} on {place.label}: {error}"

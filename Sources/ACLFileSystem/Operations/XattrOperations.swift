@@ -72,11 +72,12 @@ extension XattrOperations {
                 return try read(stored, object)
             case .security(let stored):
                 // `ls -l` reads the label of everything it lists, and other file systems never deny that. A caller without the right gets
-                // ENODATA, whether there is a label or not (docs/decisions/0004-readings.md).
-                do throws(Errno) { try judge.permit(.getXattr, operands, caller, about: object) } catch {
-                    throw error == .acces || error == .perm ? .nodata : error
-                }
-                return try readUnlessAbsent(stored, object)
+                // the answer for an absent attribute, whether there is one or not (docs/decisions/0004-readings.md).
+                let absent: Errno = AbsentAttributes(stored) == .label ? .opnotsupp : .nodata
+                do throws(Errno) {
+                    try judge.permit(.getXattr, operands, caller, about: object)
+                    return try readUnlessAbsent(stored, object)
+                } catch { throw error == .acces || error == .perm || error == .nodata ? absent : error }
             case .acl, .unsupported: throw .opnotsupp
             case .tooLong: throw .range
             }

@@ -51,6 +51,7 @@ struct ListingTests {
         // The same whether it is there or not.
         #expect(try bob.call("getxattr", file, "security.label").word == "ENODATA")
         #expect(try bob.call("getxattr", file, "security.none").word == "ENODATA")
+        #expect(try bob.call("getxattr", file, "security.selinux").word == "EOPNOTSUPP")
         #expect(try bob.call("getxattr", file, "user.x").word == "EACCES")
         #expect(try bob.call("listxattr", file).word == "EACCES")
         try root.must("setxattr", file, "system.aclfs.acl", "user:#502 allow readextattr")
@@ -58,6 +59,22 @@ struct ListingTests {
         #expect(try bob.must("listxattr", file) == "user.x\\x00")
         try root.must("setxattr", file, "system.aclfs.acl", "user:#501 deny readextattr")
         #expect(try ActingProcess(.alice).call("getxattr", file, "security.label").word == "ENODATA")
+    }
+
+    /// `ls -l` asks for the label of each object, until one answer says that the file system has none.
+    @Test func theLabelThatSELinuxReads() throws {
+        let fixture = try MountFixture()
+        let (root, bob) = (try ActingProcess(.root), try ActingProcess(.bob))
+        let file = fixture.path("f")
+        try root.must("create", file, "0644", "0")
+        for _ in 0..<2 { #expect(try bob.call("getxattr", file, "security.selinux").word == "EOPNOTSUPP") }
+        try root.must("setxattr", file, "security.selinux", "label")
+        #expect(try bob.must("getxattr", file, "security.selinux") == "label")
+        try root.must("setxattr", file, "system.aclfs.acl", "user:#502 deny readextattr")
+        #expect(try bob.call("getxattr", file, "security.selinux").word == "EOPNOTSUPP")
+        #expect(try root.must("getxattr", file, "security.selinux") == "label")
+        try root.must("removexattr", file, "security.selinux")
+        #expect(try root.call("getxattr", file, "security.selinux").word == "EOPNOTSUPP")
     }
 
     /// The kernel would ask for the attributes before it shows what it keeps of a listing.
