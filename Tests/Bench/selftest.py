@@ -266,6 +266,13 @@ class WholeCommands(unittest.TestCase):
         self.assertEqual([felt.rotated(["a", "b", "c"], each) for each in (0, 1, 5)], [["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"]])
         self.assertEqual(felt.rotated([], 3), [])
 
+    def test_commands_of_one_target_are_one_block(self):
+        names = [[each.name for each in block] for block in felt.blocks(felt.ALL)]
+        self.assertIn(["git-status"], names)
+        self.assertIn(["cp-r", "rm-rf"], names)
+        self.assertIn(["many-create", "many-ls", "many-rm"], names)
+        self.assertEqual(sum(map(len, names)), len(felt.ALL))
+
     def test_commands_without_a_tree_are_left_out(self):
         names = [each.name for each in felt.chosen({"files": 0, "sources": 1, "photos": 0, "entries": 1})]
         self.assertEqual(names, ["tar-x", "many-create", "many-ls", "many-rm"])
