@@ -87,7 +87,7 @@ class Mounts:
             try:
                 peers.mount(name, back, point, scratch, examples, own_session)
             except (peers.Missing, servers.Failed) as error:
-                self.missing.append(f"{name}: {error}")
+                self.missing.append(f"{name}: {str(error).partition(chr(10))[0]}")
                 continue
             self._add(name, point)
             self.behind[name] = back
