@@ -109,7 +109,7 @@ struct BenchTests {
             for (who, identity) in identities {
                 #expect(identity["failures"] as? [String] == [], "\(who)")
                 let samples = try #require(identity["samples"] as? [String: [String: [Double]]])
-                #expect(samples.count == 14, "\(who) \(samples.keys)")
+                #expect(samples.count == 15, "\(who) \(samples.keys)")
                 for (command, places) in samples {
                     #expect(Set(places.keys) == ["native", "aclfs", "aclfs+exclusive"], "\(who) \(command)")
                     #expect(places.values.allSatisfy { $0.count == 1 && $0[0] > 0 }, "\(who) \(command) \(places)")
