@@ -12,6 +12,8 @@ final class ChangeWatch: Sendable {
     private let isStopped = Atomic<Bool>(false)
     /// Milliseconds between two reads: what happens meanwhile comes as few events, and wakes the thread once.
     private static let pause: UInt32 = 2
+    /// Milliseconds after nothing but opens by callers who read. They come one by one, and each wake-up takes a processor from these callers.
+    private static let pauseAfterReads: UInt32 = 10
     /// Milliseconds after a bump. Each makes every kernel look up its entries anew.
     private static let pauseAfterBump: UInt32 = 20
 
@@ -53,14 +55,16 @@ final class ChangeWatch: Sendable {
             for watch in watched.takeAll() { mounts.forEach { $0.invalidateUnwatched(watch.object) } }
         }
         let now = SystemTime.monotonic()
+        var areReads = !changes.isEmpty && !hasOverflown
         for (handle, kinds) in changes {
             if kinds == .opened, isRead(handle, at: now) { continue }
+            areReads = false
             guard let watch = watched.end(handle), kinds != .removed else { continue }
             mounts.forEach { $0.invalidateUnwatched(watch.object) }
             if watch.object.kind == .directory, !kinds.isDisjoint(with: [.names, .attributes]) { needsBump = true }
         }
         if needsBump { mounts.forEach { $0.cache.requestBump() } }
-        SystemTime.sleep(milliseconds: needsBump ? Self.pauseAfterBump : Self.pause)
+        SystemTime.sleep(milliseconds: needsBump ? Self.pauseAfterBump : areReads ? Self.pauseAfterReads : Self.pause)
     }
 
     /// Whether a file was opened by callers who read it without the daemon. The kernel reports that as it reports any other process.
