@@ -8,8 +8,10 @@
 #include "procfd.h"
 
 /* What may change the attributes of an object or the names in it. Opening counts: a store into a mapping, FS_IOC_SETFLAGS and
- * the access time of a read cause no event of their own, but each needs a descriptor. */
-static const uint64_t of_object = FAN_ATTRIB | FAN_MODIFY | FAN_OPEN | FAN_MOVE_SELF | FAN_DELETE_SELF;
+ * the access time of a read cause no event of their own, but each needs a descriptor. The end of a mapping that was stored
+ * into tells of a writer who came and went while callers opened the file, too. */
+static const uint64_t of_object =
+  FAN_ATTRIB | FAN_MODIFY | FAN_OPEN | FAN_CLOSE_WRITE | FAN_MOVE_SELF | FAN_DELETE_SELF;
 static const uint64_t of_names = FAN_CREATE | FAN_DELETE | FAN_MOVED_FROM | FAN_MOVED_TO;
 
 _Static_assert(aclfs_EVENT_OPENED == FAN_OPEN, "FAN_OPEN");

@@ -123,9 +123,11 @@ struct ExposedEntries: Sendable {
         mutating func insert(_ start: Int) -> Bool {
             let (parent, child) = ExposedEntries.nodes(in: bytes, at: start)
             let name = bytes[(start + ExposedEntries.nodesSize)..<ExposedEntries.end(in: bytes, from: start)]
-            var hash = parent.rawValue &* 0x9E37_79B9_7F4A_7C15
-            for byte in name { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
-            var index = Int(truncatingIfNeeded: (hash ^ (hash >> 32)) & UInt64(places.count - 1))
+            // With the key of this process: callers choose names, and may not choose places.
+            var hasher = Hasher()
+            hasher.combine(parent.rawValue)
+            hasher.combine(bytes: UnsafeRawBufferPointer(rebasing: name))
+            var index = hasher.finalize() & (places.count - 1)
             while places[index] != 0 {
                 let other = Int(places[index]) - 1
                 let (otherParent, otherChild) = ExposedEntries.nodes(in: bytes, at: other)
