@@ -8,7 +8,8 @@
 #include "procfd.h"
 
 /* What may change the attributes of an object or the names in it. Opening counts: a store into a mapping, FS_IOC_SETFLAGS and
- * the access time of a read cause no event of their own, but each needs a descriptor. The end of a mapping that was stored
+ * the access time of a read cause no event of their own, and mostly come with a descriptor (decision 25 has the exceptions). The
+ * end of a mapping that was stored
  * into tells of a writer who came and went while callers opened the file, too. */
 static const uint64_t of_object =
   FAN_ATTRIB | FAN_MODIFY | FAN_OPEN | FAN_CLOSE_WRITE | FAN_MOVE_SELF | FAN_DELETE_SELF;
