@@ -38,6 +38,23 @@ struct ChmodArgumentsTests {
         #expect(try parse("--help") == nil)
     }
 
+    @Test("long options, and -- before or behind the change")
+    func longOptions() throws {
+        let parsed = try #require(try parse("--recursive", "--verbose", "--quiet", "+a", "bob allow read", "--", "-b"))
+        #expect(parsed.walk.isRecursive && parsed.verbosity == 1 && parsed.isQuiet)
+        #expect(parsed.paths == bytes(["-b"]))
+        #expect(try parse("--no-dereference", "-N", "f")?.walk.actsOnLinks == true)
+        for change in [["644"], ["+a#", "0", "bob allow read"], ["-a#", "0"], ["-a", "bob allow read"]] {
+            #expect(try ChmodArguments.parse(bytes(change + ["--", "-R"]))?.paths == bytes(["-R"]))
+            #expect(try ChmodArguments.parse(bytes(change + ["--", "--"]))?.paths == bytes(["--"]))
+            #expect(try ChmodArguments.parse(bytes(["--"] + change + ["--"]))?.paths == bytes(["--"]))
+        }
+        #expect(try parse("-N", "--", "-R")?.paths == bytes(["-R"]))
+        #expect(throws: UsageError("unknown option '--recursiv'; did you mean '--recursive'?")) {
+            try parse("--recursiv", "644", "f")
+        }
+    }
+
     @Test("a mode may begin with a dash")
     func modes() throws {
         for mode in ["-w", "-rwx", "-x", "-u", "-X,g+w", "644", "u+x"] {
@@ -54,8 +71,10 @@ struct ChmodArgumentsTests {
             ["-a#", "129", "f"],
             ["-a#", "-1", "f"], ["-a#", "+1", "f"], ["-a#", "", "f"], ["-a#", "08", "f"], ["-a#", "0x", "f"],
             ["-a#", "1"],
-            ["-R", "-h", "644", "f"], ["-E", "-N", "f"], ["-q", "644", "f"], ["--recursive", "644", "f"], ["+b", "f"],
+            ["-R", "-h", "644", "f"], ["-E", "-N", "f"], ["-q", "644", "f"], ["--recursiv", "644", "f"], ["--recursive=1", "644", "f"],
+            ["+b", "f"],
             ["-ai", "bob allow read", "f"], ["+ax", "bob allow read", "f"], ["rwx", "f"], ["-N"], ["*a", "x", "f"],
+            ["+a", "bob allow read", "--"], ["-N", "--"], ["644", "--"],
         ])
     func refusals(arguments: [String]) {
         #expect(throws: UsageError.self) { try ChmodArguments.parse(bytes(arguments)) }
@@ -152,6 +171,41 @@ struct ChmodTests {
         #expect(try files.acl("a") == ACL([]))
         for input in [nil, "", "eng allow raed\n"] { #expect(files.chmod("-E", "a", input: input).status == 1) }
         #expect(try files.acl("a") == ACL([]))
+    }
+
+    @Test("-E takes what ls -le prints, also with the object's own line")
+    func fromListing() throws {
+        for name in ["a", "b"] { files.add(name) }
+        try files.setACL("a", "bob deny write\neng allow read,inherited\nmary jones:allow:execute")
+        let listing = files.ls("-le", "a").lines
+        #expect(listing.count == 4)
+        #expect(files.chmod("-E", "b", input: listing.joined(separator: "\n") + "\n").status == 0)
+        #expect(try files.acl("b") == files.acl("a"))
+        #expect(files.chmod("-E", "b", input: listing.dropFirst(2).joined(separator: "\n")).status == 0)
+        #expect(try files.acl("b")?.entries == Array(files.acl("a")?.entries.dropFirst() ?? []))
+        #expect(files.chmod("-E", "b", input: listing[0]).status == 0)
+        #expect(try files.acl("b") == ACL([]))
+        let twice = files.chmod("-E", "b", input: (listing + listing).joined(separator: "\n"))
+        #expect(twice.status == 1 && twice.error.contains("line 5, column 1"), "\(twice.error)")
+        #expect(try files.acl("b") == ACL([]))
+    }
+
+    @Test("sets have the rights of each object's kind, and -a removes all of them")
+    func sets() throws {
+        files.add("d", .directory, mode: 0o755)
+        files.add("d/f")
+        #expect(files.chmod("-R", "+a", "bob allow full_control", "d").status == 0)
+        #expect(try files.acl("d")?.entries[0].rights.contains(.deleteChild) == true)
+        #expect(try files.acl("d/f")?.entries[0].rights.contains(.deleteChild) == false)
+        #expect(files.chmod("-E", "d/f", input: "owner@ allow modify_set\n").status == 0)
+        #expect(
+            files.ls("-le", "d/f").lines[1]
+                == " 0: ABCDEFAB-CDEF-ABCD-EFAB-CDEF0000000A allow read,write,execute,delete,append,readattr,writeattr,"
+                + "readextattr,writeextattr,readsecurity")
+        try files.setACL("d/f", "bob allow read,delete_child,chown")
+        #expect(files.chmod("-R", "-a", "bob allow full_control", "d").status == 0)
+        #expect(try files.acl("d/f")?.entries.isEmpty == true)
+        #expect(try files.acl("d")?.entries.isEmpty == true)
     }
 
     @Test("-N removes, and having none is no error")

@@ -57,13 +57,13 @@ _aclfs() {
         esac ;;
     chmod)
         if [ "$COMP_CWORD" -eq 2 ]; then
-            _aclfs_words '+a +ai +a# +ai# -a -a# =a# -E -C -i -I -N -R -H -L -P -h -f -v' "$current"
+            _aclfs_words '+a +ai +a# +ai# -a -a# =a# -E -C -i -I -N -R -H -L -P -h -f -v --recursive --help' "$current"
         else
             _aclfs_files "$current"
         fi ;;
     chflags)
         case $current in
-        -*) _aclfs_words '-R -H -L -P -h -f -v -x' "$current" ;;
+        -*) _aclfs_words '-R -H -L -P -h -f -v -x --recursive --help' "$current" ;;
         *) _aclfs_words "$flags" "$current"
             [ "${#COMPREPLY[@]}" -gt 0 ] || _aclfs_files "$current" ;;
         esac ;;
@@ -102,7 +102,7 @@ _aclfs() {
         esac ;;
     ls)
         case $current in
-        -*) _aclfs_words '-l -e -O -@ -d -a -R -n -le -leO' "$current" ;;
+        -*) _aclfs_words '-l -e -O -@ -d -a -R -n -h -t -S -r -le -leO --recursive --help' "$current" ;;
         *) _aclfs_files "$current" ;;
         esac ;;
     explain)

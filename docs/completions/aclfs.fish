@@ -40,6 +40,7 @@ complete -c aclfs -n '__fish_seen_subcommand_from explain' -l who-can -d 'List t
 complete -c aclfs -n '__fish_seen_subcommand_from explain' -l last -d 'List the last denials'
 complete -c aclfs -n '__fish_seen_subcommand_from explain effective' -l as -x -a '(__fish_complete_users)' -d 'The user to decide for'
 complete -c aclfs -n '__fish_seen_subcommand_from chmod' -a '+a +ai +a# +ai# -a -a# =a# -E -C -i -I -N'
+complete -c aclfs -n '__fish_seen_subcommand_from chmod chflags ls' -l recursive -d 'All below'
 complete -c aclfs -n '__fish_seen_subcommand_from chflags' -a '
     nodump dump uchg nouchg uappnd nouappnd opaque noopaque hidden nohidden arch noarch schg noschg sappnd nosappnd
     sunlnk nosunlnk'

@@ -16,7 +16,7 @@ package struct ChflagsArguments: Sendable, Hashable {
     /// - Returns: `nil` for help.
     /// - Throws: the command line is wrong.
     package static func parse(_ arguments: [[UInt8]]) throws(UsageError) -> ChflagsArguments? {
-        let options = try LetterOptions(arguments, known: "RHLPhfvx")
+        let options = try LetterOptions(arguments, known: "RHLPhfvx", long: LongOption.ofTrees)
         if options.wantsHelp { return nil }
         guard let text = options.operands.first else { throw UsageError("no flags are given") }
         var parsed: ChflagsArguments
@@ -27,7 +27,7 @@ package struct ChflagsArguments: Sendable, Hashable {
             if letter == UInt8(ascii: "f") { parsed.isQuiet = true } else { parsed.verbosity += 1 }
         }
         parsed.walk = try parsed.walk.checked()
-        parsed.paths = Array(options.operands.dropFirst())
+        parsed.paths = files(options.operands.dropFirst(), isEnded: options.isEnded)
         if parsed.paths.isEmpty { throw UsageError("no file is given behind '\(escapedName(text))'") }
         return parsed
     }

@@ -61,18 +61,18 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
     /// Lists the operands that are no directories, then each directory under its name.
     func run() -> Int32 {
         var items: [Item] = []
-        var directories: [[UInt8]] = []
+        var directories: [Item] = []
         for path in arguments.paths.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
             guard let (node, status) = attempt(path, { () throws(Errno) in try open(operand: path) }) else { continue }
             if status.isDirectory, !arguments.listsDirectories {
-                directories.append(path)
+                directories.append(Item(shownName: path, status: status))
             } else {
                 items.append(item(node, path, shown: path, status))
             }
         }
-        print(items)
+        print(sorted(items))
         let isNamed = arguments.paths.count > 1 || arguments.isRecursive
-        for directory in directories { list(directory, isNamed: isNamed) }
+        for directory in sorted(directories) { list(directory.shownName, isNamed: isNamed) }
         return exitStatus
     }
 
@@ -132,11 +132,29 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
                 items.append(item(node, path, shown: name, status))
             } catch { complain(path, error.text) }
         }
+        items = sorted(items)
         if arguments.isLong { sink.line("total \(items.reduce(0) { $0 + $1.status.blocks })") }
         print(items)
         guard arguments.isRecursive else { return }
         let below = items.filter { $0.status.isDirectory && $0.shownName != [dot] && $0.shownName != [dot, dot] }
-        descent.enter(directory, named: name, identity, SortedNames(below.map(\.shownName)))
+        descent.enter(directory, named: name, identity, SortedNames(inOrder: below.map(\.shownName)))
+    }
+
+    /// The items in the order of -t, -S and -r. Those that are equal keep the order of their names.
+    private func sorted(_ items: [Item]) -> [Item] {
+        func precedes(_ left: Item, _ right: Item) -> Bool {
+            switch arguments.order.key {
+            case .name: false
+            case .time: left.status.modified > right.status.modified
+            case .size: left.status.size > right.status.size
+            }
+        }
+        // The standard library's sort is stable in fact, not by contract.
+        let ordered = items.enumerated().sorted { left, right in
+            if precedes(left.element, right.element) { return true }
+            return !precedes(right.element, left.element) && left.offset < right.offset
+        }.map(\.element)
+        return arguments.order.isReversed ? ordered.reversed() : ordered
     }
 
     private func item(_ node: Files.Node, _ path: [UInt8], shown name: [UInt8], _ status: ObjectStatus) -> Item {
@@ -175,8 +193,9 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
         }
         row.size =
             status.kind == .characterDevice || status.kind == .blockDevice
-            ? "\(status.specialDevice >> 32), \(status.specialDevice & 0xFFFF_FFFF)" : String(status.size)
-        row.time = clock.shown(status.modifiedSeconds)
+            ? "\(status.specialDevice >> 32), \(status.specialDevice & 0xFFFF_FFFF)"
+            : arguments.isHuman ? humanSize(status.size) : String(status.size)
+        row.time = clock.shown(status.modified.sec)
         row.name = escapedName(name)
         if status.kind == .symlink, let target = try? files.linkTarget(of: node) {
             row.name += " -> \(escapedName(target))"

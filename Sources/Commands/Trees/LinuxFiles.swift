@@ -20,7 +20,7 @@ package struct LinuxFiles: ToolFiles {
         return ObjectStatus(
             kind: kind(status.type), mode: UInt16(truncatingIfNeeded: status.mode & 0o7777), uid: status.uid,
             gid: status.gid, linkCount: status.nlink, size: status.size, blocks: status.blocks,
-            modifiedSeconds: status.mtime.sec, device: status.device, inode: status.inode,
+            modified: status.mtime, device: status.device, inode: status.inode,
             specialDevice: status.rdev)
     }
 

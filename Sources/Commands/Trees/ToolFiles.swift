@@ -36,7 +36,7 @@ package struct ObjectStatus: Sendable, Hashable {
     package var size: UInt64
     /// In units of 512 bytes.
     package var blocks: UInt64
-    package var modifiedSeconds: Int64
+    package var modified: Timespec
     /// With `inode` it identifies an object.
     package var device: UInt64
     package var inode: UInt64
@@ -45,7 +45,7 @@ package struct ObjectStatus: Sendable, Hashable {
 
     package init(
         kind: ObjectKind, mode: UInt16, uid: UInt32 = 0, gid: UInt32 = 0, linkCount: UInt32 = 1, size: UInt64 = 0,
-        blocks: UInt64 = 0, modifiedSeconds: Int64 = 0, device: UInt64 = 0, inode: UInt64 = 0,
+        blocks: UInt64 = 0, modified: Timespec = Timespec(sec: 0, nsec: 0), device: UInt64 = 0, inode: UInt64 = 0,
         specialDevice: UInt64 = 0
     ) {
         self.kind = kind
@@ -55,7 +55,7 @@ package struct ObjectStatus: Sendable, Hashable {
         self.linkCount = linkCount
         self.size = size
         self.blocks = blocks
-        self.modifiedSeconds = modifiedSeconds
+        self.modified = modified
         self.device = device
         self.inode = inode
         self.specialDevice = specialDevice
