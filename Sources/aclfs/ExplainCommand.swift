@@ -3,7 +3,7 @@ import Commands
 /// `aclfs explain`.
 enum ExplainCommand {
     static func run(_ words: [[UInt8]]) -> Int32 {
-        ExplainArguments.run(words, wrongUse: 2) { arguments in
+        ExplainArguments.run(words, wrongUse: 2, more: OperationHelp.text) { arguments in
             Explain.perform(
                 ExplainRequest(
                     json: arguments.json, subject: arguments.subject, whoCan: arguments.whoCan, last: arguments.last,

@@ -15,7 +15,7 @@ enum MountHelper {
 enum MountCommand {
     static func run(_ arguments: [String]) -> Int32 {
         if arguments.contains("--help") || arguments.contains("-h") {
-            printLine("usage: aclfs mount [-f] [-d] [-o OPTIONS] SOURCE MOUNTPOINT; see mount.aclfs(8)")
+            printLines(Usage.mount)
             return 0
         }
         do throws(MountFailure) {

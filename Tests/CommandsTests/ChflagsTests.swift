@@ -72,7 +72,7 @@ struct ChflagsTests {
         #expect(files.chflags("uchgg", "a").error.contains("did you mean 'uchg'?"))
         #expect(files.chflags("nonodump", "a").error.contains("'nonodump' is not a flag; did you mean 'dump'?"))
         // Alone it is no option about links.
-        #expect(files.chflags("-h") == (0, ChflagsArguments.usage + "\n", ""))
+        #expect(files.chflags("-h").output.hasPrefix(ChflagsArguments.usage + "\n"))
         files.supportsAttributes = false
         #expect(files.chflags("uchg", "a").error == "aclfs: a: not on an aclfs mount, or ACLs are disabled there\n")
     }

@@ -4,6 +4,7 @@ import Commands
 import Foundation
 import LinuxSystem
 import Testing
+import ToolSupport
 
 @Suite("chmod's command line (docs/authorization.md 7.5)")
 struct ChmodArgumentsTests {
@@ -78,6 +79,54 @@ struct ChmodArgumentsTests {
         ])
     func refusals(arguments: [String]) {
         #expect(throws: UsageError.self) { try ChmodArguments.parse(bytes(arguments)) }
+    }
+}
+
+@Suite("help (docs/man/aclfs.1)")
+struct HelpTextTests {
+    let files = FakeFiles()
+
+    @Test("chmod --help has every verb, right, set and flag of an entry")
+    func chmod() {
+        let help = files.chmod("--help").output
+        for name in RightName.all {
+            for word in [name.fileWord, name.directoryWord].compactMap(\.self) {
+                #expect(help.contains(" \(word) ") || help.contains(" \(word),"), "\(word)")
+            }
+        }
+        for word in RightSet.all.map(\.word) + ACEFlagName.all.map(\.word) { #expect(help.contains("  \(word) "), "\(word)") }
+        for verb in ["+a", "+ai", "+a#", "+ai#", "-a", "-a#", "=a#"] + ChmodArguments.Whole.allCases.map({ "-\($0.rawValue)" }) {
+            #expect(help.contains("\n  \(verb) "), "\(verb)")
+            #expect(
+                verb == "-N" ? help.contains("aclfs chmod -RN") : help.contains("aclfs chmod \(verb)") || help.contains("-Cv"), "\(verb)")
+        }
+        // No right is left without an example.
+        for line in help.split(separator: "\n") { #expect(!line.hasSuffix(" "), "\(line)") }
+    }
+
+    @Test("chflags --help has the first word of every flag that can be set")
+    func chflags() {
+        let help = files.chflags("--help").output
+        for name in FileFlagName.all where !["restricted", "compressed", "datavault", "dataless"].contains(name.words[0]) {
+            #expect(help.contains("  \(name.words[0]) "), "\(name.words[0])")
+        }
+    }
+
+    @Test("explain --help has every operation")
+    func explain() {
+        for operation in OperationWord.allCases { #expect(OperationHelp.text.contains("  \(operation.rawValue) ")) }
+    }
+
+    @Test("lines are broken at blanks, below the second column")
+    func wrapping() {
+        func wrapped(_ text: String, _ columns: Int) -> String { TextWidth.wrapped(text, to: columns) }
+        #expect(wrapped("one two three", 13) == "one two three")
+        #expect(wrapped("one two three", 12) == "one two\n  three")
+        #expect(wrapped("one two three", 7) == "one two\nthree")
+        #expect(wrapped("  a   one two three four five", 20) == "  a   one two three\n      four five")
+        #expect(wrapped("usage: aclfs x [--json] [--bundle ID] PATH", 30) == "usage: aclfs x [--json]\n           [--bundle ID] PATH")
+        #expect(wrapped("averyveryverylongword and more", 12) == "averyveryverylongword\n  and more")
+        #expect(wrapped("", 10) == "" && wrapped("a\n\nb", 10) == "a\n\nb")
     }
 }
 

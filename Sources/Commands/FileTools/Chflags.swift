@@ -47,7 +47,7 @@ package func runChflags<Files: ToolFiles>(arguments: [[UInt8]], sink: OutputSink
     let parsed: ChflagsArguments
     do {
         guard let known = try ChflagsArguments.parse(arguments) else {
-            sink.lines(ChflagsArguments.usage)
+            sink.lines(ChflagsHelp.text)
             return 0
         }
         parsed = known

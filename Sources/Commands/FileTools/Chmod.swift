@@ -23,7 +23,7 @@ package func runChmod<Files: ToolFiles>(
     let parsed: ChmodArguments
     do {
         guard let known = try ChmodArguments.parse(arguments) else {
-            sink.lines(ChmodArguments.usage)
+            sink.lines(ChmodHelp.text)
             return 0
         }
         parsed = known

@@ -20,7 +20,7 @@ package func runLs<Files: ToolFiles>(
     let parsed: LsArguments
     do {
         guard let known = try LsArguments.parse(arguments) else {
-            sink.lines(LsArguments.usage)
+            sink.lines(LsHelp.text)
             return 0
         }
         parsed = known

@@ -39,7 +39,7 @@ struct LsArguments: Sendable, Hashable {
     /// - Returns: `nil` for help.
     /// - Throws: the command line is wrong.
     static func parse(_ arguments: [[UInt8]]) throws(UsageError) -> LsArguments? {
-        let options = try LetterOptions(arguments, known: "1@ALORSadehlnrt", long: long, helpLetter: false)
+        let options = try LetterOptions(arguments, known: "1@ALORSadehlnrt", long: long)
         if options.wantsHelp { return nil }
         var parsed = LsArguments()
         for letter in options.letters {

@@ -45,11 +45,11 @@ struct LetterOptions {
     /// - Parameters:
     ///   - known: the letters that exist.
     ///   - long: their words.
-    ///   - helpLetter: whether -h alone means help, although it is an option.
     /// - Throws: an option is unknown.
-    init(_ arguments: [[UInt8]], known: String, long: [LongOption] = [], helpLetter: Bool = true) throws(UsageError) {
+    init(_ arguments: [[UInt8]], known: String, long: [LongOption] = []) throws(UsageError) {
         var rest = arguments[...]
-        if helpLetter, arguments.count == 1, arguments[0].elementsEqual("-h".utf8) { (wantsHelp, rest) = (true, []) }
+        // -h is an option of some commands, but alone it means help.
+        if arguments.count == 1, arguments[0].elementsEqual("-h".utf8) { (wantsHelp, rest) = (true, []) }
         while let argument = rest.first, argument.first == UInt8(ascii: "-"), argument.count > 1 {
             rest = rest.dropFirst()
             if argument.elementsEqual("--".utf8) {
