@@ -286,6 +286,21 @@ struct ChmodTests {
         #expect(files.chmod("-f", "+a", "nobodyknows allow read", "a").status == 1)
     }
 
+    @Test("a refusal names the rule of the mount, where there is one")
+    func rules() throws {
+        files.add("a")
+        files.rules["a"] = "the rule"
+        files.objects["a"]?.refuses = .perm
+        #expect(files.chmod("644", "a").error == "aclfs: a: Operation not permitted: chmod: the rule\n")
+        #expect(files.chmod("+a", "bob allow read", "a").error == "aclfs: a: Operation not permitted: setacl: the rule\n")
+        #expect(files.chmod("-N", "a").error == "aclfs: a: Operation not permitted: setacl: the rule\n")
+        #expect(files.chflags("uchg", "a").error == "aclfs: a: Operation not permitted: chflags: the rule\n")
+        #expect(files.chmod("-f", "644", "a") == (0, "", ""))
+        // Another error has no rule.
+        files.objects["a"]?.refuses = .rofs
+        #expect(files.chmod("644", "a").error == "aclfs: a: Read-only file system\n")
+    }
+
     @Test("elsewhere than on aclfs the reason is said")
     func elsewhere() {
         files.add("a")

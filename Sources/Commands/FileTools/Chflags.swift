@@ -62,12 +62,13 @@ package func runChflags<Files: ToolFiles>(arguments: [[UInt8]], sink: OutputSink
         status = 1
         sink.complain(path, reason)
     }
-    func change(_ node: Files.Node, _ path: [UInt8]) throws(AttributeFailure) {
-        let before = try files.flags(of: node)
+    func change(_ node: Files.Node, _ path: [UInt8]) {
+        let before: FileFlags
+        do { before = try files.flags(of: node) } catch { return refuse(path, files.message(error, of: .stat, on: node, path)) }
         let after = parsed.change.applied(to: before)
         // Without a change there is no request, and so no refusal.
         if after.symmetricDifference(before).subtracting(.synthetic).isEmpty { return }
-        try files.setFlags(of: node, to: after)
+        do { try files.setFlags(of: node, to: after) } catch { return refuse(path, files.message(error, of: .chflags, on: node, path)) }
         switch parsed.verbosity {
         case 0: break
         case 1: sink.line(escapedName(path))
@@ -75,7 +76,7 @@ package func runChflags<Files: ToolFiles>(arguments: [[UInt8]], sink: OutputSink
         }
     }
     TreeWalk(files: files, options: parsed.walk, fail: { refuse($0, $1) }) { node, path, _ in
-        do throws(AttributeFailure) { try change(node, path) } catch { refuse(path, error.message) }
+        change(node, path)
         return true
     }.run(parsed.paths)
     return status

@@ -141,7 +141,7 @@ private final class Chmod<Files: ToolFiles> {
                     return false
                 }
             } catch {
-                refused(path, error.message)
+                refused(path, files.message(error, of: .stat, on: node, path))
                 return true
             }
             return self.edit(.replace(entry, at: 0), node, path, names: names)
@@ -154,7 +154,9 @@ private final class Chmod<Files: ToolFiles> {
         let mode = change.applied(to: object.mode, isDirectory: object.isDirectory, umask: umask)
         // Also without a change: the file system decides whether it is allowed.
         do { try files.setMode(of: node, to: mode) } catch {
-            let reason = error == .opnotsupp && object.kind == .symlink ? "Linux has no mode for symlinks" : error.text
+            let reason =
+                error == .opnotsupp && object.kind == .symlink
+                ? "Linux has no mode for symlinks" : files.message(error, of: .chmod, on: node, path)
             return refused(path, reason)
         }
         if arguments.verbosity > 1 {
@@ -169,14 +171,17 @@ private final class Chmod<Files: ToolFiles> {
     private func edit(
         _ edit: ACLEdit, _ node: Files.Node, _ path: [UInt8], names: some IdentityNames
     ) -> Bool {
+        var isRead = false
         do throws(AttributeFailure) {
             // Without reading the list: removal must work on one that this command cannot parse.
             if edit == .removeList {
+                isRead = true
                 try files.setACL(of: node, to: nil)
                 report(path)
                 return true
             }
             let acl = try files.acl(of: node, names: names)
+            isRead = true
             let result = edit.applied(to: acl)
             for diagnostic in result.diagnostics { say(path, diagnostic.message) }
             // As macOS' code has it, against its manual page: 1 if any file is canonical (docs/authorization.md Q9).
@@ -192,7 +197,7 @@ private final class Chmod<Files: ToolFiles> {
                 report(path)
             }
         } catch {
-            refused(path, error.message)
+            refused(path, files.message(error, of: isRead ? .setacl : .stat, on: node, path))
         }
         return true
     }

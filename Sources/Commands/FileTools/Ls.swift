@@ -115,7 +115,9 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
         _ directory: Files.Node, named name: [UInt8], _ path: [UInt8], _ identity: ObjectIdentity, isNamed: Bool,
         _ descent: inout Descent
     ) {
-        guard var found = attempt(path, { () throws(Errno) in try files.names(in: directory) }) else { return }
+        guard var found = attempt(path, { () throws(Errno) in try files.names(in: directory) }, as: .openRead, on: directory) else {
+            return
+        }
         let dot = UInt8(ascii: ".")
         if arguments.names == .visible { found.removeAll { $0.first == dot } }
         if arguments.names == .all { found += [[dot], [dot, dot]] }
@@ -130,7 +132,7 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
             do throws(Errno) {
                 let (node, status) = try open(name, in: directory)
                 items.append(item(node, path, shown: name, status))
-            } catch { complain(path, error.text) }
+            } catch { complain(path, files.message(error, of: .stat, on: nil, path)) }
         }
         items = sorted(items)
         if arguments.isLong { sink.line("total \(items.reduce(0) { $0 + $1.status.blocks })") }
@@ -177,7 +179,7 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
 
     private func row(_ node: Files.Node, _ path: [UInt8], shown name: [UInt8], _ status: ObjectStatus) -> LongRow {
         let acl =
-            readable(path) { () throws(AttributeFailure) in try files.acl(of: node, names: names) } ?? nil
+            readable(path, of: node) { () throws(AttributeFailure) in try files.acl(of: node, names: names) } ?? nil
         let attributes = listableAttributes(of: node)
         var mark = " "
         if !(acl?.entries.isEmpty ?? true) { mark = "+" }
@@ -188,7 +190,7 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
         row.owner = shownID(GUID(user: status.uid), status.uid)
         row.group = shownID(GUID(group: status.gid), status.gid)
         if arguments.showsFlags {
-            let flags = readable(path) { () throws(AttributeFailure) in try files.flags(of: node) }
+            let flags = readable(path, of: node) { () throws(AttributeFailure) in try files.flags(of: node) }
             row.flags = FileFlagsText.shown(flags ?? [])
         }
         row.size =
@@ -227,17 +229,19 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
 
     /// nil also on other file systems, which have neither ACLs nor flags.
     private func readable<Value>(
-        _ path: [UInt8], _ body: () throws(AttributeFailure) -> Value
+        _ path: [UInt8], of node: Files.Node, _ body: () throws(AttributeFailure) -> Value
     ) -> Value? {
         do { return try body() } catch {
-            if !error.isUnsupported { complain(path, error.message) }
+            if !error.isUnsupported { complain(path, files.message(error, of: .stat, on: node, path)) }
             return nil
         }
     }
 
-    private func attempt<Value>(_ path: [UInt8], _ body: () throws(Errno) -> Value) -> Value? {
+    private func attempt<Value>(
+        _ path: [UInt8], _ body: () throws(Errno) -> Value, as operation: OperationWord = .stat, on node: Files.Node? = nil
+    ) -> Value? {
         do { return try body() } catch {
-            complain(path, error.text)
+            complain(path, files.message(error, of: operation, on: node, path))
             return nil
         }
     }

@@ -4,6 +4,8 @@ import LinuxSystem
 /// The real file tree. A node is an O_PATH descriptor: opening it needs no right on the object itself, and works for symlinks, sockets
 /// and unreadable files.
 package struct LinuxFiles: ToolFiles {
+    let refusals = Refusals()
+
     package init() {}
 
     package func open(_ path: [UInt8], followsLink: Bool) throws(Errno) -> SharedDescriptor {

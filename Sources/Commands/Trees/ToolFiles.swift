@@ -1,3 +1,4 @@
+import ACLFormats
 import Authorization
 import LinuxSystem
 
@@ -22,6 +23,8 @@ package protocol ToolFiles {
     /// Removes an attribute. A missing one is no error.
     func removeAttribute(_ name: String, of node: Node) throws(Errno)
     func attributeNames(of node: Node) throws(Errno) -> [[UInt8]]
+    /// The rule by which the file system refuses an operation; nil if it cannot be learned.
+    func rule(refusing operation: OperationWord, on node: Node?, _ path: [UInt8], _ error: Errno) -> String?
     /// The number of levels of a tree that may be open, each with a node and a listing.
     var openLevels: Int { get }
 }
