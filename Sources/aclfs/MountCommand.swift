@@ -32,6 +32,7 @@ enum MountCommand {
 
     static func report(_ failure: MountFailure) -> Int32 {
         printError("aclfs: \(failure.message)")
+        for line in failure.details { printError(line) }
         return failure.status
     }
 }
