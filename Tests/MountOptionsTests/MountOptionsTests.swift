@@ -118,6 +118,21 @@ struct MountOptionsTests {
         ("fsname=a\\", "options 'fsname=a\\' end in a lone backslash"),
     ]
 
+    @Test(arguments: ["uid=1000", "gid=20", "uid"])
+    func anOwnerForAllIsAnsweredWithWhatThereIs(_ text: String) throws {
+        let refusal = try #require(self.refusal(of: text))
+        #expect(refusal.hasPrefix("option '\(text.prefix(3))=' is refused: objects keep the owners and groups that SOURCE has; noowners "))
+        #expect(refusal.contains("aclfs chmod -R +a 'user:NAME allow full_control,file_inherit,directory_inherit'"))
+    }
+
+    @Test(arguments: ["umask=022", "fmask=133", "dmask=022", "mode=755", "file_mode=0644", "dir_mode=0755"])
+    func aModeForAllIsAnsweredWithWhatThereIs(_ text: String) throws {
+        let name = text.prefix { $0 != "=" }
+        let refusal = try #require(self.refusal(of: text))
+        #expect(refusal.hasPrefix("option '\(name)=' is refused: objects keep the modes that SOURCE has"))
+        #expect(refusal.contains("file_inherit and directory_inherit"))
+    }
+
     private func refusal(of text: String) -> String? {
         var options = MountOptions()
         do { try options.apply(text) } catch { return error.description }
