@@ -8,7 +8,7 @@ struct ExplainArguments: ParsableCommand {
         commandName: "aclfs explain", abstract: "Whether an operation is allowed, and why.",
         usage: """
             aclfs explain [--json] [--as USER[:GROUP,...]] OPERATION PATH [PATH2]
-            aclfs explain [--json] --who-can OPERATION PATH
+            aclfs explain [--json] [-R] --who-can OPERATION PATH
             aclfs explain [--json] --last [N] [MOUNTPOINT]
             """)
 
@@ -16,6 +16,7 @@ struct ExplainArguments: ParsableCommand {
     @Option(name: .customLong("as"), help: ArgumentHelp("The user to decide for; by default the caller.", valueName: "USER[:GROUP,...]"))
     var subject: String?
     @Flag(help: "List the users to whom the operation is allowed.") var whoCan = false
+    @Flag(name: [.customShort("R"), .long], help: "With --who-can: also for all below PATH, as they are found.") var recursive = false
     @Flag(help: "List the last 20 denials, or the last N.") var last = false
     @Argument(help: "OPERATION is the name of a right, or open-read, unlink, chmod and so on.") var words: [ByteWord] = []
 }

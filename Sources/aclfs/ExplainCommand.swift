@@ -6,8 +6,8 @@ enum ExplainCommand {
         ExplainArguments.run(words, wrongUse: 2, more: OperationHelp.text) { arguments in
             Explain.perform(
                 ExplainRequest(
-                    json: arguments.json, subject: arguments.subject, whoCan: arguments.whoCan, last: arguments.last,
-                    words: arguments.words.map(\.bytes)))
+                    json: arguments.json, subject: arguments.subject, whoCan: arguments.whoCan, isRecursive: arguments.recursive,
+                    last: arguments.last, words: arguments.words.map(\.bytes)))
         }
     }
 }

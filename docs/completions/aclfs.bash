@@ -109,7 +109,7 @@ _aclfs() {
         case $previous in
         --as) mapfile -t COMPREPLY < <(compgen -u -- "$current") ;;
         *) case $current in
-            -*) _aclfs_words '--as --json --who-can --last --help' "$current" ;;
+            -*) _aclfs_words '--as --json --who-can -R --recursive --last --help' "$current" ;;
             *) _aclfs_words "$operations" "$current"
                 [ "${#COMPREPLY[@]}" -gt 0 ] || _aclfs_files "$current" ;;
             esac ;;

@@ -15,6 +15,7 @@ package enum OperationHelp {
           aclfs explain open-write plans
           aclfs explain --as bob:staff rename plans old/plans
           aclfs explain --who-can delete plans
+          aclfs explain -R --who-can open-write folder
           aclfs explain --last 5 /srv/share
         """
     }
