@@ -130,7 +130,7 @@ enum ChflagsHelp {
     }
 
     static let words: [(String, String)] = [
-        ("uchg", "not changed, moved or removed, by root either: aclfs chflags uchg plans"),
+        ("uchg", "not changed, moved or removed, even by root: aclfs chflags uchg plans"),
         ("uappnd", "it only grows: aclfs chflags uappnd log"),
         ("nodump", "left out of backups: aclfs chflags nodump build"),
         ("opaque", "no effect, kept for macOS: aclfs chflags opaque folder"),

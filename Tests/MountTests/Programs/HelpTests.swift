@@ -25,30 +25,37 @@ struct HelpTests {
         for line in wrong.output.split(separator: "\n").dropFirst() { #expect(line.count <= 80, "\(line)") }
     }
 
-    @Test(.enabled(if: isInstalled("python3"), "no python3 (apt install python3)"), arguments: commands)
-    func onANarrowTerminalNoLineIsWider(_ command: String) throws {
+    @Test(.enabled(if: isInstalled("python3"), "no python3 (apt install python3)"))
+    func onANarrowTerminalNoLineIsWider() throws {
         let script = #"""
             import fcntl, os, pty, struct, sys, termios
-            child, terminal = pty.fork()
-            if child == 0:
-                fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 50, 0, 0))
-                os.execv(sys.argv[1], ['aclfs'] + sys.argv[2].split() + ['--help'])
-            text = b''
-            while True:
-                try:
-                    more = os.read(terminal, 65536)
-                except OSError:
-                    break
-                if not more:
-                    break
-                text += more
-            print(text.decode().replace('\r', ''), end='')
+            for command in sys.argv[2:]:
+                child, terminal = pty.fork()
+                if child == 0:
+                    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 50, 0, 0))
+                    os.execv(sys.argv[1], ['aclfs'] + command.split() + ['--help'])
+                text = b''
+                while True:
+                    try:
+                        more = os.read(terminal, 65536)
+                    except OSError:
+                        break
+                    if not more:
+                        break
+                    text += more
+                os.waitpid(child, 0)
+                os.close(terminal)
+                print(text.decode().replace('\r', ''), end='\0')
             """#
-        let narrow = try Spawn.run(["python3", "-c", script, MountTesting.program("aclfs"), command], isTrimmed: false)
+        let narrow = try Spawn.run(["python3", "-c", script, MountTesting.program("aclfs")] + Self.commands, isTrimmed: false)
+        let texts = narrow.output.split(separator: "\0", omittingEmptySubsequences: false)
+        #expect(texts.count == Self.commands.count + 1, "\(narrow)")
         func words(_ text: String) -> [Substring] { text.split { $0 == " " || $0 == "\n" } }
-        #expect(words(narrow.output) == words(try help(command).output))
-        for line in narrow.output.split(separator: "\n") {
-            #expect(line.count <= 50 || !line.drop { $0 == " " }.contains(" "), "\(line)")
+        for (command, text) in zip(Self.commands, texts) {
+            #expect(words(String(text)) == words(try help(command).output), "\(command)")
+            for line in text.split(separator: "\n") {
+                #expect(line.count <= 50 || !line.drop { $0 == " " }.contains(" "), "\(line)")
+            }
         }
     }
 
@@ -68,25 +75,32 @@ struct HelpTests {
         let accounts = try PrivateAccounts(
             users: ["alice": 501, "bob": 502], groups: [20: .init(name: "staff", members: ["alice", "bob"])])
         let fixture = try MountFixture(within: accounts.within)
-        let prepare = #"""
-            cd "$1"; A=$2; aclfs() { "$A" "$@"; }
-            aclfs chflags -R 0 .; rm -rf ./*
-            mkdir folder build old; touch plans tool copy log notes folder/plans
-            touch old/x; aclfs chflags uchg old/x; rm -f old/x 2>/dev/null; aclfs chflags 0 old/x
-            printf '%s\n' 'bob deny delete' 'bob allow write,execute' 'group:staff inherited allow read' | aclfs chmod -E plans
-
-            """#
-        let examples = examples(try help(command).output)
+        let examples = examples(try help(command).output).map { example in
+            ["PATH", "THIS", "FILE"].reduce(example.replacingOccurrences(of: "/srv/share", with: fixture.mountpoint)) {
+                $0.replacingOccurrences(of: $1, with: "plans")
+            }
+        }
         #expect(examples.count >= ["": 8, "chmod": 15, "chflags": 9, "ls": 6, "explain": 6][command] ?? 0, "\(examples)")
-        for example in examples {
-            var example = example.replacingOccurrences(of: "/srv/share", with: fixture.mountpoint)
-            for word in ["PATH", "THIS", "FILE"] { example = example.replacingOccurrences(of: word, with: "plans") }
-            let result = try Spawn.run(
-                accounts.within + ["bash", "-uc", prepare + example, "bash", fixture.mountpoint, MountTesting.program("aclfs")])
+        // Each on files that are made anew; its output ends with its status.
+        let script = #"""
+            cd "$1"; A=$2; aclfs() { "$A" "$@"; }; shift 2
+            touch x; aclfs chflags uchg x; rm -f x 2>/dev/null
+            for example in "$@"; do
+                aclfs chflags -R 0 .; rm -rf ./*
+                mkdir folder build old; touch plans tool copy log notes folder/plans
+                printf '%s\n' 'bob deny delete' 'bob allow write,execute' 'group:staff inherited allow read' | aclfs chmod -E plans
+                eval "$example"; printf 'ends with %s\0' $?
+            done
+            """#
+        let result = try Spawn.run(
+            accounts.within + ["bash", "-uc", script, "bash", fixture.mountpoint, MountTesting.program("aclfs")] + examples)
+        let outputs = result.output.split(separator: "\0", omittingEmptySubsequences: false)
+        #expect(outputs.count == examples.count + 1, "\(result)")
+        for (example, output) in zip(examples, outputs) {
             // Also 1 is an answer: not allowed; in canonical order.
-            let isAnswer = result.status == 1 && (example.contains("explain") || example.contains("chmod -C"))
-            #expect(result.status == 0 || isAnswer, "\(example): \(result)")
-            #expect(!result.output.contains("aclfs: "), "\(example): \(result)")
+            let isAnswer = output.hasSuffix("ends with 1") && (example.contains("explain") || example.contains("chmod -C"))
+            #expect(output.hasSuffix("ends with 0") || isAnswer, "\(example): \(output)")
+            #expect(!output.contains("aclfs: "), "\(example): \(output)")
         }
     }
 }
