@@ -57,10 +57,10 @@ package func runChflags<Files: ToolFiles>(arguments: [[UInt8]], sink: OutputSink
     }
     var status: Int32 = 0
     // -f silences what could not be changed, exit status included.
-    func refuse(_ path: [UInt8], _ reason: String) {
+    func refuse(_ path: [UInt8], _ reason: @autoclosure () -> String) {
         if parsed.isQuiet { return }
         status = 1
-        sink.complain(path, reason)
+        sink.complain(path, reason())
     }
     func change(_ node: Files.Node, _ path: [UInt8]) {
         let before: FileFlags

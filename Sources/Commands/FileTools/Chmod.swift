@@ -154,10 +154,8 @@ private final class Chmod<Files: ToolFiles> {
         let mode = change.applied(to: object.mode, isDirectory: object.isDirectory, umask: umask)
         // Also without a change: the file system decides whether it is allowed.
         do { try files.setMode(of: node, to: mode) } catch {
-            let reason =
-                error == .opnotsupp && object.kind == .symlink
-                ? "Linux has no mode for symlinks" : files.message(error, of: .chmod, on: node, path)
-            return refused(path, reason)
+            let isLink = error == .opnotsupp && object.kind == .symlink
+            return refused(path, isLink ? "Linux has no mode for symlinks" : files.message(error, of: .chmod, on: node, path))
         }
         if arguments.verbosity > 1 {
             let before = "0\(octal(UInt32(object.mode), width: 4)) [\(modeText(kind: object.kind, mode: object.mode))]"
@@ -211,7 +209,7 @@ private final class Chmod<Files: ToolFiles> {
     }
 
     /// Reports a refusal of the system. -f silences it, exit status included (docs/authorization.md 7.6).
-    private func refused(_ path: [UInt8], _ reason: String) {
-        if !arguments.isQuiet { say(path, reason) }
+    private func refused(_ path: [UInt8], _ reason: @autoclosure () -> String) {
+        if !arguments.isQuiet { say(path, reason()) }
     }
 }
