@@ -18,7 +18,10 @@ struct ExplainArguments: ParsableCommand {
     @Flag(help: "List the users to whom the operation is allowed.") var whoCan = false
     @Flag(name: [.customShort("R"), .long], help: "With --who-can: also for all below PATH, as they are found.") var recursive = false
     @Flag(help: "List the last 20 denials, or the last N.") var last = false
-    @Argument(help: "OPERATION is the name of a right, or open-read, unlink, chmod and so on.") var words: [ByteWord] = []
+    @Argument(
+        help: ArgumentHelp(
+            "The name of a right, or open-read, unlink, chmod and so on; and what it is done to.", valueName: "OPERATION PATH"))
+    var words: [ByteWord] = []
 }
 
 struct EffectiveArguments: ParsableCommand {

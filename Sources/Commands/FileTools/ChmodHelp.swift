@@ -137,7 +137,7 @@ enum ChflagsHelp {
         ("hidden", "hidden by the Finder of macOS: aclfs chflags hidden notes"),
         ("schg", "as uchg, set and cleared by root: aclfs chflags schg plans"),
         ("sappnd", "as uappnd, set and cleared by root: aclfs chflags sappnd log"),
-        ("sunlnk", "not removed or renamed, by root: aclfs chflags sunlnk plans"),
+        ("sunlnk", "not removed or renamed, set by root: aclfs chflags sunlnk plans"),
         ("arch", "no effect, set by root: aclfs chflags arch plans"),
     ]
 }
