@@ -27,8 +27,8 @@ package final class Refusals {
             }
             return escapedText(step.refusal(place: step.place.depth < location.names.count ? location.shown(step.place.depth) : nil))
         } catch {
-            // Another mount would not be there either: the operation is on the same one.
-            if error.isTimeout || !error.isReached { asked = Self.most }
+            // A daemon that hangs would cost this time for each object.
+            if error.isTimeout { asked = Self.most }
             return nil
         }
     }

@@ -91,6 +91,13 @@ struct RefusalMessageTests {
         #expect(try TestUser.bob.shell("\(program) chmod 600 /etc/passwd").output == "aclfs: /etc/passwd: Operation not permitted")
     }
 
+    /// An object elsewhere does not end the questions.
+    @Test func afterAnObjectElsewhereTheMountIsStillAsked() throws {
+        let lines = try said(.bob, "chmod 600 /etc/passwd plain").split(separator: "\n")
+        #expect(lines.first == "aclfs: /etc/passwd: Operation not permitted")
+        #expect(lines.last?.hasSuffix("(no_bsd_equivalent)") == true, "\(lines)")
+    }
+
     /// A walk asks about a hundred objects and prints the errno of the others.
     @Test func aLongWalkDoesNotAskForever() throws {
         let made = try Spawn.run(["bash", "-uc", "cd \(fixture.mountpoint)/open; for i in $(seq 150); do :>$i; done"])
