@@ -33,7 +33,7 @@ docs := $(wildcard README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE do
 docdirs := docs/decisions docs/results docs
 
 .PHONY: help run test test-quick test-long test-paths test-threads bench bench-quick bench-felt bench-costs bench_programs layers citations types words checks lint format build release
-.PHONY: dependencies clients long_clients install uninstall clean
+.PHONY: dependencies clients long_clients install uninstall deb test-deb clean
 
 help:
 	@echo 'make run         build aclfs and take the tour on a mount of its own (as root)'
@@ -51,6 +51,8 @@ help:
 	@echo 'make format      let swift format mend the style'
 	@echo 'make build       debug build of everything'
 	@echo 'make install     [PREFIX=/usr] [DESTDIR=] the program, helpers, manual pages, completions, unit'
+	@echo 'make deb         a Debian package of these in .build/deb, checked by lintian'
+	@echo 'make test-deb    install, upgrade over a mount and remove it in a fresh Debian 12 (as root, with network)'
 	@echo 'make uninstall   [PREFIX=/usr] [DESTDIR=] remove exactly these'
 	@echo 'make clean       remove .build and .build-threads'
 
@@ -157,6 +159,12 @@ install:
 	for file in $(docs); do install -m 0644 "$$file" "$(docdir)/$$file"; done
 	sed 's,/usr/bin/aclfs,$(PREFIX)/bin/aclfs,g' mount-helpers/aclfs@.service >'$(unitdir)/aclfs@.service'
 	chmod 0644 '$(unitdir)/aclfs@.service'
+
+deb: release
+	@mount-helpers/make-deb
+
+test-deb: deb
+	@mount-helpers/test-deb
 
 uninstall:
 	rm -f '$(bindir)/aclfs' '$(sbindir)/mount.aclfs' '$(sbindir)/mount.fuse.aclfs'

@@ -15,6 +15,8 @@ enum Usage {
         ("sandbox", "grant add|list|remove …   further paths that an application may reach"),
         ("unmount", "[-f] MOUNTPOINT   end a mount, also a dead one; -f: even if its daemon hangs"),
         ("status", "[--json] [MOUNTPOINT]   options in force, features of the kernel in use, numbers of decisions"),
+        ("doctor", "[--json] [SOURCE [MOUNTPOINT]]   what stands in the way of a mount, and what to do"),
+        ("fstab-line", "[-o OPTIONS] [--automount] SOURCE MOUNTPOINT   the line of /etc/fstab for a mount"),
         ("explain", "[--json] [--as USER[:GROUP,…]] OPERATION PATH [PATH2]   whether an operation is allowed, and why"),
         ("explain", "[--json] --who-can OPERATION PATH   the users to whom it is allowed"),
         ("explain", "[--json] --last [N] [MOUNTPOINT]   the last denials"),
