@@ -112,6 +112,12 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["Authorization", "ReferenceModel", "LinuxSystem"], path: "Tests/TestSupport",
             swiftSettings: strict + quick),
+        // Parsers of bytes from outside; with ACLFS_FUZZER they are built for libFuzzer, which brings its own main.
+        .target(
+            name: "FuzzTargets",
+            dependencies: ["ACLFormats", "Authorization", "ControlProtocol", "MountOptions", "SandboxPolicy", "SandboxProfiles"],
+            path: "Tests/FuzzTargets", swiftSettings: strict),
+        .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport"], exclude: ["Corpus"], swiftSettings: strict),
         .testTarget(
             name: "SandboxPolicyTests", dependencies: ["SandboxPolicy", "Authorization"], swiftSettings: strict),
         .testTarget(
@@ -174,3 +180,8 @@ let package = Package(
             name: "ControlTests", dependencies: ["aclfs", "ACLFormats", "LinuxSystem", "TestSupport"], swiftSettings: strict),
     ]
 )
+
+// Its main is in libFuzzer, so no other build can link it.
+if Context.environment["ACLFS_FUZZER"] != nil {
+    package.targets.append(.executableTarget(name: "aclfs-fuzz", dependencies: ["FuzzTargets"], path: "Tests/Fuzzer"))
+}

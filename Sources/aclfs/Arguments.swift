@@ -45,6 +45,27 @@ struct StatusArguments: ParsableCommand {
     @Argument(help: ArgumentHelp(valueName: "MOUNTPOINT")) var mountpoint: ByteWord?
 }
 
+struct FstabLineArguments: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs fstab-line", abstract: "The line of /etc/fstab for a mount.",
+        usage: "aclfs fstab-line [-o OPTIONS] [--automount] SOURCE MOUNTPOINT")
+
+    @Option(name: [.customShort("o", allowingJoined: true), .customLong("options")], help: "As for aclfs mount.") var options: [String] = []
+    @Flag(help: "systemd mounts it when a program enters it.") var automount = false
+    @Argument(help: ArgumentHelp(valueName: "SOURCE")) var source: String
+    @Argument(help: ArgumentHelp(valueName: "MOUNTPOINT")) var mountpoint: String
+}
+
+struct DoctorArguments: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs doctor", abstract: "What this system offers a mount, what stands in its way, and what to do.",
+        usage: "aclfs doctor [--json] [SOURCE [MOUNTPOINT]]")
+
+    @Flag(help: "JSON instead of text.") var json = false
+    @Argument(help: ArgumentHelp(valueName: "SOURCE")) var source: String?
+    @Argument(help: ArgumentHelp(valueName: "MOUNTPOINT")) var mountpoint: String?
+}
+
 struct UnmountArguments: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "aclfs unmount", abstract: "Ends a mount, also a dead one; returns when its daemon has closed the source.",

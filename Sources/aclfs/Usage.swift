@@ -4,6 +4,8 @@ enum Usage {
         ("mount", "serve a directory", "mount /srv/back/share /srv/share"),
         ("unmount", "end a mount, also a dead one", "unmount /srv/share"),
         ("status", "options in force, kernel features, decisions", "status /srv/share"),
+        ("doctor", "what stands in the way of a mount", "doctor /srv/back/share /srv/share"),
+        ("fstab-line", "the line of /etc/fstab for a mount", "fstab-line /srv/back/share /srv/share"),
         ("chmod", "change modes and lists of entries", "chmod +a \"bob allow read\" plans"),
         ("ls", "list with entries, flags and attributes", "ls -le plans"),
         ("chflags", "change BSD file flags", "chflags uchg plans"),
