@@ -153,7 +153,8 @@ let package = Package(
         .testTarget(
             name: "ACLFileSystemTests",
             dependencies: [
-                "ACLFileSystem", "ACLFormats", "WireFormats", "Authorization", "SandboxPolicy", "ControlProtocol", "LinuxSystem", "MountOptions",
+                "ACLFileSystem", "ACLFormats", "WireFormats", "Authorization", "SandboxPolicy", "ControlProtocol", "LinuxSystem",
+                "MountOptions",
                 "BackingStore", "FuseSession", "CFuseShim", "TestSupport",
             ], swiftSettings: strict),
         .testTarget(

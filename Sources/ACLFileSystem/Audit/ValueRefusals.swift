@@ -1,4 +1,3 @@
-import ACLFormats
 import LinuxSystem
 
 /// Writes a line for each value of an attribute that was refused because it cannot be read or written. A caller who repeats a call cannot
@@ -48,6 +47,6 @@ final class ValueRefusals: Sendable {
     private static func path(of descriptor: Int32?) -> String {
         // With an absolute path the directory is ignored.
         guard let descriptor, let path = try? Syscall.readlinkat(descriptor, "/proc/self/fd/\(descriptor)") else { return "an object" }
-        return escapedName(path)
+        return String(decoding: path, as: UTF8.self)
     }
 }

@@ -62,7 +62,8 @@ extension NFS4Error.Problem {
         case .unknownListFlags(let bits): "list flags \(hexadecimal(bits)) are unknown"
         case .unknownMark(let mark): "the mark of a special identity is \(mark); it must be 0 or 1"
         case .unknownSpecialIdentity(let number): "special identity \(number) is unknown; 1 is OWNER@, 2 GROUP@, 3 EVERYONE@"
-        case .badName(let name): "'\(Self.shown(name))' is no name: 1 to \(NFS4Identity.longestName) bytes of UTF-8 without control characters"
+        case .badName(let name):
+            "'\(Self.shown(name))' is no name: 1 to \(NFS4Identity.longestName) bytes of UTF-8 without control characters"
         case .noSuchName(let name, let isGroup): "no \(isGroup ? "group" : "user") '\(Self.shown(name))'"
         case .unanswered(let name): "the account database did not answer about '\(Self.shown(name))'"
         case .contradictingGroupFlag(let name): "the flag for groups contradicts the kind of \(Self.shown(name))"

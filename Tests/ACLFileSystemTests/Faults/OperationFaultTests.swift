@@ -111,7 +111,8 @@ import WireFormats
             }
         }
         let kinds: [XattrName] = [
-            .acl, .nfs4(.named), .flags, .ownerGUID, .groupGUID, .effective, .backup(.robots), .user([]), .trusted([]), .security([]), .protected,
+            .acl, .nfs4(.named), .flags, .ownerGUID, .groupGUID, .effective, .backup(.robots), .user([]), .trusted([]), .security([]),
+            .protected,
             .unsupported, .tooLong,
         ]
         for kind in kinds.compactMap(word) {

@@ -32,7 +32,8 @@ import Testing
         #expect(
             got
                 == words(0x3_0000, 3) + words(0, 0, 1, 0x16_01FF, 1) + words(0, 0x40, 1, 0x12_00A9, 2) + words(0, 0, 1, 0x12_0080, 3))
-        let list = ACL([ACE(GUID(user: 501), .deny, .write), ACE(GUID(group: 12), .allow, .read, flags: .inherited)], listFlags: ACL.noInherit)
+        let list = ACL(
+            [ACE(GUID(user: 501), .deny, .write), ACE(GUID(group: 12), .allow, .read, flags: .inherited)], listFlags: ACL.noInherit)
         let written = try NFS4Value.write(list, mode: FileMode(rawValue: 0), isDirectory: false, as: .numbered, names: names)
         #expect(Array(written.prefix(48)) == words(2, 5) + words(1, 0, 0, 2, 501) + words(0, 0xC0, 0, 1, 12))
     }
@@ -93,7 +94,8 @@ import Testing
     // MARK: Identities
 
     @Test(arguments: [
-        ("OWNER@", false, GUID.owner), ("OWNER@", true, .owner), ("GROUP@", false, .owningGroup), ("GROUP@", true, .owningGroup),
+        ("OWNER@", false, GUID.owner), ("OWNER@", true, .owner), ("GROUP@", false, .owningGroup),
+        ("GROUP@", true, .owningGroup),
         ("EVERYONE@", false, .everyone), ("EVERYONE@", true, .everyone), ("bob", false, GUID(user: 502)), ("bob", true, GUID(group: 30)),
         ("bob@example.org", false, GUID(user: 502)), ("bob@corp.example", false, GUID(user: 5002)),
         ("bob@corp.example", true, GUID(group: 30)), ("mary jones@x", false, GUID(user: 511)), ("1500", false, GUID(user: 1500)),
@@ -108,10 +110,12 @@ import Testing
 
     @Test(arguments: [
         ("", false, NFS4Error.Problem.badName([])), ("carol", false, .noSuchName(Array("carol".utf8), isGroup: false)),
-        ("alice", true, .noSuchName(Array("alice".utf8), isGroup: true)), ("staff", false, .noSuchName(Array("staff".utf8), isGroup: false)),
+        ("alice", true, .noSuchName(Array("alice".utf8), isGroup: true)),
+        ("staff", false, .noSuchName(Array("staff".utf8), isGroup: false)),
         ("carol@example.org", false, .noSuchName(Array("carol@example.org".utf8), isGroup: false)),
         ("INTERACTIVE@", false, .noSuchName(Array("INTERACTIVE@".utf8), isGroup: false)),
-        ("bob@", false, .noSuchName(Array("bob@".utf8), isGroup: false)), ("@corp", false, .noSuchName(Array("@corp".utf8), isGroup: false)),
+        ("bob@", false, .noSuchName(Array("bob@".utf8), isGroup: false)),
+        ("@corp", false, .noSuchName(Array("@corp".utf8), isGroup: false)),
         ("owner@", false, .noSuchName(Array("owner@".utf8), isGroup: false)),
         ("7000@x", false, .noSuchName(Array("7000@x".utf8), isGroup: false)), ("bob\n", false, .badName(Array("bob\n".utf8))),
         ("bob\0", false, .badName(Array("bob\0".utf8))), ("4294967295", false, .noSuchName(Array("4294967295".utf8), isGroup: false)),
@@ -148,7 +152,8 @@ import Testing
 
     @Test(arguments: [
         (GUID(user: 501), "alice", false), (GUID(user: 5002), "bob@corp.example", false), (GUID(group: 30), "bob", true),
-        (GUID(user: 1500), "1500", false), (GUID(user: 512), "512", false), (GUID(user: 511), "511", false), (GUID(user: 515), "515", false),
+        (GUID(user: 1500), "1500", false), (GUID(user: 512), "512", false), (GUID(user: 511), "511", false),
+        (GUID(user: 515), "515", false),
         (GUID(user: 516), "516", false), (GUID(user: 517), "517", false), (GUID(user: 514), "514", false), (GUID(user: 518), "518", false),
         (GUID(user: 520), "520", false), (GUID(user: 521), "521", false), (GUID(user: 522), "twin", false), (GUID(group: 31), "31", true),
         (GUID(group: 12), "man", true), (GUID(group: 10), "10", true), (.everyone, "EVERYONE@", false), (.owner, "OWNER@", false),
