@@ -48,7 +48,7 @@ let package = Package(
             swiftSettings: strict),
         // 7: names, UUIDs, membership.
         .target(
-            name: "Identity", dependencies: ["Authorization", "ACLFormats", "LinuxSystem"], swiftSettings: strict),
+            name: "Identity", dependencies: ["Authorization", "ACLFormats", "WireFormats", "LinuxSystem"], swiftSettings: strict),
         // 8: objects of the backing directory and their metadata record.
         .target(
             name: "BackingStore", dependencies: ["Authorization", "ACLFormats", "LinuxSystem"],

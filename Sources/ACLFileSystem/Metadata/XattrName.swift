@@ -16,6 +16,8 @@ enum XattrName: Hashable {
     case effective
     /// `system.nfs4_acl`, `system.nfs4_acl_xdr`: list and mode in a form of NFSv4.
     case nfs4(NFS4Form)
+    /// `com.apple.acl.text`: the list for copies and backups.
+    case portableACL
     /// The record itself and `com.apple.system.*`: refused, never listed.
     case protected
     /// One of the attributes that mean "exclude from backup".
@@ -61,6 +63,8 @@ enum XattrName: Hashable {
             let stored = name.begins(with: "user.") ? name : Array("user.".utf8) + name
             if stored.count > 255 {
                 self = .tooLong
+            } else if stored.isExactly("user.com.apple.acl.text") {
+                self = .portableACL
             } else {
                 self = BackupMark(storedName: stored).map { .backup($0) } ?? .user(stored)
             }

@@ -16,7 +16,7 @@ extension XattrOperations {
         }
         do throws(NFS4Error) {
             return try NFS4Value.write(
-                facts.acl, mode: facts.mode, isDirectory: facts.kind == .directory, as: form, names: NFS4AccountNames(accounts))
+                facts.acl, mode: facts.mode, isDirectory: facts.kind == .directory, as: form, names: WireAccountNames(accounts))
         } catch { throw refuse("reading", form, error, id, caller) }
     }
 
@@ -25,7 +25,7 @@ extension XattrOperations {
         let list: (acl: ACL, permissions: UInt16?)
         let isDirectory = try loader.node(id).object.kind == .directory
         do throws(NFS4Error) {
-            list = try NFS4Value(bytes, as: form, names: NFS4AccountNames(accounts)).divided(isDirectory: isDirectory)
+            list = try NFS4Value(bytes, as: form, names: WireAccountNames(accounts)).divided(isDirectory: isDirectory)
         } catch { throw refuse("setting", form, error, id, caller) }
         try metadata.withMetadataLocked(id) { () throws(Errno) in
             let object = try loader.load(id)
@@ -48,19 +48,4 @@ extension XattrOperations {
         refusals.note("\(action) \(name)", error.message, by: caller.uid, on: descriptor?.rawValue)
         return .inval
     }
-}
-
-/// Names of accounts, with one deadline for all names of a value.
-private struct NFS4AccountNames: NFS4Names {
-    private let accounts: TimedAccounts
-
-    init(_ service: AccountService) { accounts = TimedAccounts(service) }
-
-    func identity(named name: String, isGroup: Bool) throws(NameUnanswered) -> GUID? {
-        do throws(Errno) { return try AccountNames.resolve(name: name, kind: isGroup ? .group : .user, from: accounts) } catch {
-            throw NameUnanswered()
-        }
-    }
-
-    func name(of identity: GUID) -> String? { AccountNames.name(for: identity, from: accounts)?.name }
 }

@@ -1,8 +1,8 @@
 import ACLFormats
 import Authorization
 
-/// Gives identities to the names in values of `system.nfs4_acl`, and names to identities.
-public protocol NFS4Names {
+/// Gives identities to the names of accounts in values, and names to identities.
+public protocol WireNames {
     /// The identity of a name.
     /// - Returns: nil if there is no such user, or no such group.
     /// - Throws: if the account databases did not answer.
@@ -29,7 +29,7 @@ enum NFS4Identity {
     /// - Parameters:
     ///   - who: the bytes of the value.
     ///   - isGroup: the flag for groups; it means nothing for OWNER@, GROUP@ and EVERYONE@ (RFC 8881 6.2.1.5).
-    static func read(_ who: [UInt8], isGroup: Bool, names: some NFS4Names) throws(NFS4Error.Problem) -> GUID {
+    static func read(_ who: [UInt8], isGroup: Bool, names: some WireNames) throws(NFS4Error.Problem) -> GUID {
         if isExactly(who, owner) { return .owner }
         if isExactly(who, owningGroup) { return .owningGroup }
         if isExactly(who, everyone) { return .everyone }
@@ -64,7 +64,7 @@ enum NFS4Identity {
     // MARK: Writing
 
     /// - Returns: the who-string, and the flag for groups. Read back, they are the same identity.
-    static func write(_ identity: GUID, names: some NFS4Names) -> (who: [UInt8], isGroup: Bool) {
+    static func write(_ identity: GUID, names: some WireNames) -> (who: [UInt8], isGroup: Bool) {
         switch Principal(identity) {
         case .owner: return (bytes(owner), false)
         case .owningGroup: return (bytes(owningGroup), true)
@@ -79,7 +79,7 @@ enum NFS4Identity {
     }
 
     /// The name, if it leads back to the identity and the tools of NFSv4 can have it in a list of words.
-    private static func name(of identity: GUID, isGroup: Bool, _ names: some NFS4Names) -> [UInt8]? {
+    private static func name(of identity: GUID, isGroup: Bool, _ names: some WireNames) -> [UInt8]? {
         guard let name = names.name(of: identity) else { return nil }
         let who = Array(name.utf8)
         guard isPlain(who) else { return nil }

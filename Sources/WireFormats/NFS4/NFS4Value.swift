@@ -16,7 +16,7 @@ public struct NFS4Value: Sendable, Hashable {
 
     /// Reads a value. Identities are resolved, so account databases may be asked.
     /// - Throws: the first error, with its position.
-    public init(_ value: [UInt8], as form: NFS4Form, names: some NFS4Names) throws(NFS4Error) {
+    public init(_ value: [UInt8], as form: NFS4Form, names: some WireNames) throws(NFS4Error) {
         listFlags = 0
         switch form {
         case .named: entries = try NamedForm.read(value, names: names)
@@ -43,7 +43,7 @@ public struct NFS4Value: Sendable, Hashable {
     ///   - names: gives names to identities. Account databases may be asked.
     /// - Throws: if an entry has no form in NFSv4.
     public static func write(
-        _ acl: ACL?, mode: FileMode, isDirectory: Bool, as form: NFS4Form, names: some NFS4Names
+        _ acl: ACL?, mode: FileMode, isDirectory: Bool, as form: NFS4Form, names: some WireNames
     ) throws(NFS4Error) -> [UInt8] {
         let stored = acl ?? ACL([])
         let ofMode = ModeEntries.entries(for: mode, isDirectory: isDirectory)

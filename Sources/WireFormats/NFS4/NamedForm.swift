@@ -2,7 +2,7 @@ import Authorization
 
 /// The value of `system.nfs4_acl`: the number of entries, then for each its type, flags, rights and who-string (RFC 8881 6.2.1).
 enum NamedForm {
-    static func read(_ value: [UInt8], names: some NFS4Names) throws(NFS4Error) -> [ACE] {
+    static func read(_ value: [UInt8], names: some WireNames) throws(NFS4Error) -> [ACE] {
         var reader = XDRReader(value)
         let count: UInt32
         do throws(NFS4Error.Problem) { count = try reader.word() } catch { throw NFS4Error(error) }
@@ -15,7 +15,7 @@ enum NamedForm {
         return entries
     }
 
-    private static func entry(_ reader: inout XDRReader, _ names: some NFS4Names) throws(NFS4Error.Problem) -> ACE {
+    private static func entry(_ reader: inout XDRReader, _ names: some WireNames) throws(NFS4Error.Problem) -> ACE {
         let kind = try NFS4Word.kind(ofType: try reader.word())
         let flags = try reader.word()
         let stored = try NFS4Word.storedFlags(flags & ~NFS4Word.groupFlag)
@@ -24,7 +24,7 @@ enum NamedForm {
         return ACE(try NFS4Identity.read(who, isGroup: flags & NFS4Word.groupFlag != 0, names: names), kind, rights, flags: stored)
     }
 
-    static func write(_ entries: [ACE], names: some NFS4Names) throws(NFS4Error) -> [UInt8] {
+    static func write(_ entries: [ACE], names: some WireNames) throws(NFS4Error) -> [UInt8] {
         var writer = XDRWriter()
         writer.add(UInt32(entries.count))
         for (index, entry) in entries.enumerated() {

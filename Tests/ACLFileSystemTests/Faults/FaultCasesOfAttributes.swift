@@ -85,7 +85,7 @@ extension FaultCase {
 
     private static let listAndMode = Between.steps("docs/nfs4.md: list and mode; meanwhile no more access than before or afterwards")
 
-    private struct NoAccounts: NFS4Names {
+    private struct NoAccounts: WireNames {
         func identity(named name: String, isGroup: Bool) -> GUID? { nil }
         func name(of identity: GUID) -> String? { nil }
     }
@@ -100,6 +100,12 @@ extension FaultCase {
     }
 
     static let extended: [FaultCase] = [
+        FaultCase("setxattr of a list for copies", "setxattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
+            try s.set("file", "user.com.apple.acl.text", Array("!#acl 1\nuser:::502:deny:write\n".utf8))
+        },
+        FaultCase("removexattr of a list for copies", "removexattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
+            try s.fileSystem.operations.xattrs.removeXattr(s["file"], "user.com.apple.acl.text", FaultTree.owner)
+        },
         FaultCase("setxattr of a list in a form of NFSv4", "setxattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
             try s.set("file", "system.nfs4_acl", nfs4(0o644))
         },

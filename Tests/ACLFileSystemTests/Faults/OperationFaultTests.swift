@@ -99,6 +99,7 @@ import WireFormats
             switch kind {
             case .acl: "a list"
             case .nfs4: "a list in a form of NFSv4"
+            case .portableACL: "a list for copies"
             case .flags: "flags"
             case .ownerGUID: "the owner"
             case .groupGUID: "the group"
@@ -111,7 +112,8 @@ import WireFormats
             }
         }
         let kinds: [XattrName] = [
-            .acl, .nfs4(.named), .flags, .ownerGUID, .groupGUID, .effective, .backup(.robots), .user([]), .trusted([]), .security([]),
+            .acl, .nfs4(.named), .portableACL, .flags, .ownerGUID, .groupGUID, .effective, .backup(.robots), .user([]), .trusted([]),
+            .security([]),
             .protected,
             .unsupported, .tooLong,
         ]

@@ -10,7 +10,9 @@ private enum Samba {
 }
 
 /// Samba on a mount, with the settings of docs/nfs4.md: it stores lists of its clients, and aclfs enforces them.
-@Suite(.serialized, .enabled(if: Samba.isPossible, "long, and needs root, /dev/fuse, nfs4-acl-tools and Debian's samba, smbclient and samba-vfs-modules"))
+@Suite(
+    .serialized,
+    .enabled(if: Samba.isPossible, "long, and needs root, /dev/fuse, nfs4-acl-tools and Debian's samba, smbclient and samba-vfs-modules"))
 struct NFS4SambaTests {
     // It ends before the namespace that it is in.
     private let fixture: MountFixture
@@ -63,7 +65,7 @@ struct NFS4SambaTests {
             shown() { nfs4_getfacl "$1" | sed '/^#/d; /^$/d' | tr '\n' ' '; }
             entries() { getfattr --absolute-names --only-values -n system.aclfs.acl "$1"; }
             acl() { smbcacls --query-security-info=4 --set-security-info=4 -s "$conf" -U alice%pw //127.0.0.1/share "$@"; }
-            client() { smbclient -s "$conf" -U alice%pw //127.0.0.1/share -c "$1" >/dev/null; }
+            client() { smbclient -s "$conf" -U alice%pw //127.0.0.1/share -c "$1" >/dev/null 2>&1; }
             for user in alice bob carol; do printf 'pw\npw\n' | smbpasswd -c "$conf" -s -a "$user" >/dev/null; done
             ip link set lo up
             # When it ends it signals its process group, which must not be that of the tests.

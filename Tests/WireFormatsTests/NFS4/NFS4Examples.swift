@@ -4,7 +4,7 @@ import TestSupport
 import WireFormats
 
 /// Accounts of the tests, some with awkward names.
-struct ExampleAccounts: NFS4Names {
+struct ExampleAccounts: WireNames {
     static let users: [(String, UInt32)] = [
         ("root", 0), ("alice", 501), ("bob", 502), ("mary jones", 511), ("7000", 512), ("a:b", 515), ("a,b", 516), ("#hash", 517),
         ("bob@corp.example", 5002), ("M\u{FC}ller", 514), ("OWNER@", 518), ("everyone", 519),
