@@ -55,7 +55,10 @@ extension XattrOperations {
         guard options.portableACL == .on, let acl = object.facts.acl, acl.entries.contains(where: { !$0.isInherited }),
             judge.decide(.readACL, Operands(object: object), caller).isAllowed
         else { return [] }
-        return options.xattrSpelling.listed(Self.storedName)
+        let names = options.xattrSpelling.listed(Self.storedName)
+        // Linux refuses user.* on all other objects, so that a program could not read what it was shown.
+        if object.facts.kind == .file || object.facts.kind == .directory { return names }
+        return names.filter { $0 != Self.storedName }
     }
 
     private func refuse(_ reason: String, _ id: NodeID, _ caller: Caller) -> Errno {

@@ -110,6 +110,11 @@ struct PortableACLTests {
         _ = try make("f")
         try alice.must("setxattr", place + "/f", Self.entries, "user:#4502 deny read")
         #expect(try alice.must("listxattr", place + "/f") == listed)
+        // Linux has no user.* for symlinks.
+        try root.must("symlink", "f", place + "/link")
+        try root.must("setxattr", place + "/link", Self.entries, "user:#4502 deny read")
+        #expect(try root.must("listxattr", place + "/link") == (options.hasPrefix("xattr") ? "com.apple.acl.text\\x00" : ""))
+        #expect(try get(place + "/link", Self.text).hasPrefix("!#acl 1\nuser:"))
         // Listed or not, it is there.
         #expect(try get(place + "/f", Self.text).hasPrefix("!#acl 1\nuser:"))
         // ls shows the entry, and no attribute.

@@ -39,6 +39,17 @@ import WireFormats
         }
     }
 
+    @Test func theExampleOfTheDocument() throws {
+        let document = try String(contentsOf: Repository.top.appendingPathComponent("docs/copies.md"), encoding: .utf8)
+        let section = try #require(document.components(separatedBy: "## The value\n").last?.components(separatedBy: "\n## ").first)
+        let lines = section.split(separator: "\n").filter { $0.hasPrefix("    ") }.map { $0.dropFirst(4) + "\n" }
+        let entries = [
+            ACE(GUID(user: 501), .allow, [.read, .write], flags: .fileInherit), ACE(GUID(group: 20), .deny, .delete),
+        ]
+        #expect(text(ACL(entries)) == lines.joined())
+        #expect(try LongFormText.read(Array(lines.joined().utf8), names: names) == ACL(entries))
+    }
+
     /// UUID if this host knows it, then name, then number; a UUID without all of them stays.
     @Test(arguments: [
         ("user::alice:", GUID(user: 501)), ("user:::501", GUID(user: 501)),
