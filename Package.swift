@@ -30,6 +30,8 @@ let package = Package(
             swiftSettings: strict + [.unsafeFlags(["-cross-module-optimization"], .when(configuration: .release))]),
         // 2: text and stored forms of the core's values.
         .target(name: "ACLFormats", dependencies: ["Authorization"], swiftSettings: strict),
+        // Forms of lists that other systems define. Optimised in debug builds too: tests write and read hundreds of thousands of lists.
+        .target(name: "WireFormats", dependencies: ["Authorization", "ACLFormats"], swiftSettings: strict + quick),
         // 3: profiles, compiled to a table from place to rights.
         .target(name: "SandboxPolicy", dependencies: ["Authorization", "ACLFormats"], swiftSettings: strict),
         // 4: what daemons and commands say to each other.
@@ -46,7 +48,7 @@ let package = Package(
             swiftSettings: strict),
         // 7: names, UUIDs, membership.
         .target(
-            name: "Identity", dependencies: ["Authorization", "ACLFormats", "LinuxSystem"], swiftSettings: strict),
+            name: "Identity", dependencies: ["Authorization", "ACLFormats", "WireFormats", "LinuxSystem"], swiftSettings: strict),
         // 8: objects of the backing directory and their metadata record.
         .target(
             name: "BackingStore", dependencies: ["Authorization", "ACLFormats", "LinuxSystem"],
@@ -62,7 +64,7 @@ let package = Package(
         .target(
             name: "ACLFileSystem",
             dependencies: [
-                "Authorization", "ACLFormats", "SandboxPolicy", "ControlProtocol", "LinuxSystem", "MountOptions", "Identity",
+                "Authorization", "ACLFormats", "WireFormats", "SandboxPolicy", "ControlProtocol", "LinuxSystem", "MountOptions", "Identity",
                 "BackingStore", "FuseSession",
             ], swiftSettings: strict),
         // 11: what the commands do, and the one executable. First what all of them share.
@@ -127,6 +129,8 @@ let package = Package(
         .testTarget(
             name: "ACLFormatsTests", dependencies: ["ACLFormats", "TestSupport"], swiftSettings: strict),
         .testTarget(
+            name: "WireFormatsTests", dependencies: ["WireFormats", "Authorization", "ACLFormats", "TestSupport"], swiftSettings: strict),
+        .testTarget(
             name: "DifferentialTests", dependencies: ["Authorization", "ReferenceModel", "TestSupport"],
             swiftSettings: strict),
         // Acts as other users for the mount tests; not shipped.
@@ -155,7 +159,8 @@ let package = Package(
         .testTarget(
             name: "ACLFileSystemTests",
             dependencies: [
-                "ACLFileSystem", "ACLFormats", "Authorization", "SandboxPolicy", "ControlProtocol", "LinuxSystem", "MountOptions",
+                "ACLFileSystem", "ACLFormats", "WireFormats", "Authorization", "SandboxPolicy", "ControlProtocol", "LinuxSystem",
+                "MountOptions",
                 "BackingStore", "FuseSession", "CFuseShim", "TestSupport",
             ], swiftSettings: strict),
         .testTarget(

@@ -223,8 +223,15 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
     /// The attributes without those of the system, such as labels and the ACL itself.
     private func listableAttributes(of node: Files.Node) -> [[UInt8]] {
         let all = (try? files.attributeNames(of: node)) ?? []
-        return all.filter { !$0.starts(with: "system.".utf8) && !$0.starts(with: "security.".utf8) }
-            .sorted { $0.lexicographicallyPrecedes($1) }
+        return all.filter { name in
+            !name.starts(with: "system.".utf8) && !name.starts(with: "security.".utf8) && !Self.isList(name)
+        }
+        .sorted { $0.lexicographicallyPrecedes($1) }
+    }
+
+    /// The list as an attribute for copies, in both spellings: ls shows the entries themselves.
+    private static func isList(_ name: [UInt8]) -> Bool {
+        name.elementsEqual("com.apple.acl.text".utf8) || name.elementsEqual("user.com.apple.acl.text".utf8)
     }
 
     /// nil also on other file systems, which have neither ACLs nor flags.

@@ -5,6 +5,7 @@ import Glibc
 import LinuxSystem
 import TestSupport
 import Testing
+import WireFormats
 
 @testable import ACLFileSystem
 
@@ -97,6 +98,8 @@ import Testing
         func word(_ kind: XattrName) -> String? {
             switch kind {
             case .acl: "a list"
+            case .nfs4: "a list in a form of NFSv4"
+            case .portableACL: "a list for copies"
             case .flags: "flags"
             case .ownerGUID: "the owner"
             case .groupGUID: "the group"
@@ -109,7 +112,9 @@ import Testing
             }
         }
         let kinds: [XattrName] = [
-            .acl, .flags, .ownerGUID, .groupGUID, .effective, .backup(.robots), .user([]), .trusted([]), .security([]), .protected,
+            .acl, .nfs4(.named), .portableACL, .flags, .ownerGUID, .groupGUID, .effective, .backup(.robots), .user([]), .trusted([]),
+            .security([]),
+            .protected,
             .unsupported, .tooLong,
         ]
         for kind in kinds.compactMap(word) {

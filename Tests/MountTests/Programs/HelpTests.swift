@@ -9,6 +9,7 @@ struct HelpTests {
         "", "mount", "unmount", "status", "doctor", "fstab-line", "chmod", "ls", "chflags", "backup", "backup list", "sandbox",
         "sandbox check", "sandbox list",
         "sandbox run", "sandbox grant", "sandbox grant add", "sandbox grant list", "sandbox grant remove", "explain", "effective",
+        "doctor", "fstab-line",
     ]
 
     private func help(_ command: String) throws -> CommandResult {
