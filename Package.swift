@@ -117,7 +117,9 @@ let package = Package(
         // Parsers of bytes from outside; with ACLFS_FUZZER they are built for libFuzzer, which brings its own main.
         .target(
             name: "FuzzTargets",
-            dependencies: ["ACLFormats", "Authorization", "ControlProtocol", "MountOptions", "SandboxPolicy", "SandboxProfiles"],
+            dependencies: [
+                "ACLFormats", "Authorization", "ControlProtocol", "MountOptions", "SandboxPolicy", "SandboxProfiles", "WireFormats",
+            ],
             path: "Tests/FuzzTargets", swiftSettings: strict),
         .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport"], exclude: ["Corpus"], swiftSettings: strict),
         .testTarget(

@@ -4,6 +4,7 @@ import ControlProtocol
 import MountOptions
 import SandboxPolicy
 import SandboxProfiles
+import WireFormats
 
 /// A parser of bytes from outside, with what holds of everything that it accepts. Whatever the bytes are, it returns.
 public enum FuzzTarget: String, CaseIterable, Sendable {
@@ -25,6 +26,12 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case reply = "control-reply"
     /// A profile.
     case entitlements
+    /// `system.nfs4_acl`.
+    case namedEntries = "nfs4-named"
+    /// `system.nfs4_acl_xdr`.
+    case numberedEntries = "nfs4-numbered"
+    /// `com.apple.acl.text`.
+    case copiedList = "copied-list"
     /// The file of a user's grants.
     case grants = "grant-file"
 
@@ -51,6 +58,11 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .options: readOptions(String(decoding: bytes, as: UTF8.self))
         case .request: readRequest(bytes)
         case .reply: readReply(bytes)
+        case .namedEntries: readEntries(bytes, as: .named)
+        case .numberedEntries: readEntries(bytes, as: .numbered)
+        case .copiedList:
+            guard let list = try? LongFormText.read(bytes, names: FewAccounts()) else { return }
+            same(list, try? LongFormText.read(LongFormText.write(list, names: FewAccounts()), names: FewAccounts()))
         case .entitlements: _ = try? EntitlementsFile.entitlements(bytes)
         case .grants:
             _ = try? GrantFile(bytes)
@@ -74,6 +86,21 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
 
     private func same<Value: Equatable>(_ value: Value, _ again: Value?) {
         precondition(value == again, "\(rawValue): \(value) is read back as \(again.map { "\($0)" } ?? "an error")")
+    }
+
+    /// What is stored of a value is written to one from which the same is stored.
+    private func readEntries(_ bytes: [UInt8], as form: NFS4Form) {
+        guard let value = try? NFS4Value(bytes, as: form, names: FewAccounts()) else { return }
+        for isDirectory in [false, true] {
+            guard let (list, permissions) = try? value.divided(isDirectory: isDirectory) else { continue }
+            let mode = FileMode(rawValue: permissions ?? 0o640)
+            guard let written = try? NFS4Value.write(list, mode: mode, isDirectory: isDirectory, as: form, names: FewAccounts()) else {
+                continue
+            }
+            let again = try? NFS4Value(written, as: form, names: FewAccounts()).divided(isDirectory: isDirectory)
+            same(list, again?.acl)
+            same(mode.rawValue, again?.permissions)
+        }
     }
 
     private func readOptions(_ text: String) {
@@ -112,5 +139,20 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         ]
         // What was understood can be sent on.
         for read in readers { _ = JSONText.write(read(result).json) }
+    }
+}
+
+/// Two accounts, so that names are resolved and given.
+private struct FewAccounts: WireNames {
+    func identity(named name: String, isGroup: Bool) throws(NameUnanswered) -> GUID? {
+        switch (name, isGroup) {
+        case ("alice", false): GUID(user: 501)
+        case ("staff", true): GUID(group: 20)
+        default: nil
+        }
+    }
+
+    func name(of identity: GUID) -> String? {
+        identity == GUID(user: 501) ? "alice" : identity == GUID(group: 20) ? "staff" : nil
     }
 }
