@@ -30,6 +30,8 @@ let package = Package(
             swiftSettings: strict + [.unsafeFlags(["-cross-module-optimization"], .when(configuration: .release))]),
         // 2: text and stored forms of the core's values.
         .target(name: "ACLFormats", dependencies: ["Authorization"], swiftSettings: strict),
+        // Forms of lists that other systems define. Optimised in debug builds too: tests write and read hundreds of thousands of lists.
+        .target(name: "WireFormats", dependencies: ["Authorization", "ACLFormats"], swiftSettings: strict + quick),
         // 3: profiles, compiled to a table from place to rights.
         .target(name: "SandboxPolicy", dependencies: ["Authorization", "ACLFormats"], swiftSettings: strict),
         // 4: what daemons and commands say to each other.
@@ -40,6 +42,9 @@ let package = Package(
         .target(
             name: "LinuxSystem", dependencies: ["CLinux"],
             swiftSettings: strict + [.define(faults, .when(configuration: .debug))]),
+        // libacl behind our own types.
+        .systemLibrary(name: "CACL", pkgConfig: "libacl", providers: [.apt(["libacl1-dev"])]),
+        .target(name: "LibACL", dependencies: ["CACL", "WireFormats"], swiftSettings: strict),
         // 6: the words of `-o`.
         .target(
             name: "MountOptions", dependencies: ["Authorization", "ACLFormats", "SandboxPolicy", "LinuxSystem"],
@@ -49,7 +54,7 @@ let package = Package(
             name: "Identity", dependencies: ["Authorization", "ACLFormats", "LinuxSystem"], swiftSettings: strict),
         // 8: objects of the backing directory and their metadata record.
         .target(
-            name: "BackingStore", dependencies: ["Authorization", "ACLFormats", "LinuxSystem"],
+            name: "BackingStore", dependencies: ["Authorization", "ACLFormats", "WireFormats", "LinuxSystem"],
             swiftSettings: strict),
         // 9: libfuse3 behind our own types.
         .systemLibrary(
@@ -62,8 +67,8 @@ let package = Package(
         .target(
             name: "ACLFileSystem",
             dependencies: [
-                "Authorization", "ACLFormats", "SandboxPolicy", "ControlProtocol", "LinuxSystem", "MountOptions", "Identity",
-                "BackingStore", "FuseSession",
+                "Authorization", "ACLFormats", "WireFormats", "SandboxPolicy", "ControlProtocol", "LinuxSystem", "LibACL", "MountOptions",
+                "Identity", "BackingStore", "FuseSession",
             ], swiftSettings: strict),
         // 11: what the commands do, and the one executable. First what all of them share.
         .target(name: "ToolSupport", dependencies: ["ACLFormats", "ControlProtocol", "LinuxSystem"], swiftSettings: strict),
@@ -121,6 +126,9 @@ let package = Package(
         .testTarget(
             name: "ACLFormatsTests", dependencies: ["ACLFormats", "TestSupport"], swiftSettings: strict),
         .testTarget(
+            name: "WireFormatsTests", dependencies: ["WireFormats", "LibACL", "Authorization", "ACLFormats", "TestSupport"],
+            swiftSettings: strict + quick),
+        .testTarget(
             name: "DifferentialTests", dependencies: ["Authorization", "ReferenceModel", "TestSupport"],
             swiftSettings: strict),
         // Acts as other users for the mount tests; not shipped.
@@ -149,8 +157,8 @@ let package = Package(
         .testTarget(
             name: "ACLFileSystemTests",
             dependencies: [
-                "ACLFileSystem", "ACLFormats", "Authorization", "SandboxPolicy", "ControlProtocol", "LinuxSystem", "MountOptions",
-                "BackingStore", "FuseSession", "CFuseShim", "TestSupport",
+                "ACLFileSystem", "ACLFormats", "WireFormats", "Authorization", "SandboxPolicy", "ControlProtocol", "LinuxSystem",
+                "MountOptions", "BackingStore", "FuseSession", "CFuseShim", "TestSupport",
             ], swiftSettings: strict),
         .testTarget(
             name: "BackingStoreTests",

@@ -7,6 +7,8 @@ import MountOptions
 enum XattrName: Hashable {
     /// `system.aclfs.acl`: the list as text.
     case acl
+    /// `system.posix_acl_access` and `system.posix_acl_default`.
+    case posixACL(isDefault: Bool)
     /// `system.aclfs.flags`
     case flags
     /// `system.aclfs.owner`, `system.aclfs.group`
@@ -26,6 +28,9 @@ enum XattrName: Hashable {
     /// Too long once it is prefixed with `user.`.
     case tooLong
 
+    static let posixAccess: StaticString = "system.posix_acl_access"
+    static let posixDefault: StaticString = "system.posix_acl_default"
+
     init(_ name: [UInt8]) {
         if Self.hidden(name) {
             self = .protected
@@ -41,6 +46,10 @@ enum XattrName: Hashable {
                     .groupGUID
                 } else if name.isExactly("system.aclfs.effective") {
                     .effective
+                } else if name.isExactly(Self.posixAccess) {
+                    .posixACL(isDefault: false)
+                } else if name.isExactly(Self.posixDefault) {
+                    .posixACL(isDefault: true)
                 } else {
                     .unsupported
                 }

@@ -17,7 +17,7 @@ struct Operations: Sendable {
 
     init(
         _ kernel: KernelView, _ data: DataPaths, _ handles: HandleTable, _ options: MountOptions, _ accounts: AccountService,
-        _ creationNotes: CreationNotes?
+        _ creationNotes: CreationNotes?, _ report: @escaping @Sendable (String) -> Void
     ) {
         let (loader, judge, share) = (kernel.loader, kernel.judge, kernel.share)
         held = HeldCalls(loader: loader, share: share, backingIDs: data.backingIDs)
@@ -27,7 +27,8 @@ struct Operations: Sendable {
         lookups = LookupOperations(
             loader: loader, judge: judge, kernel: kernel, held: held, share: share)
         let metadata = MetadataChanges(
-            loader: loader, judge: judge, kernel: kernel, held: held, share: share, handles: handles, options: options)
+            loader: loader, judge: judge, kernel: kernel, held: held, share: share, handles: handles, options: options,
+            posixReports: PosixReports(report))
         attributes = AttributeOperations(
             loader: loader, judge: judge, kernel: kernel, held: held, share: share, gaps: gaps, metadata: metadata, handles: handles,
             accessTimes: data.accessTimes)

@@ -97,6 +97,7 @@ import Testing
         func word(_ kind: XattrName) -> String? {
             switch kind {
             case .acl: "a list"
+            case .posixACL(let isDefault): isDefault ? "a default ACL" : "a POSIX ACL"
             case .flags: "flags"
             case .ownerGUID: "the owner"
             case .groupGUID: "the group"
@@ -109,7 +110,8 @@ import Testing
             }
         }
         let kinds: [XattrName] = [
-            .acl, .flags, .ownerGUID, .groupGUID, .effective, .backup(.robots), .user([]), .trusted([]), .security([]), .protected,
+            .acl, .posixACL(isDefault: false), .posixACL(isDefault: true), .flags, .ownerGUID, .groupGUID, .effective, .backup(.robots),
+            .user([]), .trusted([]), .security([]), .protected,
             .unsupported, .tooLong,
         ]
         for kind in kinds.compactMap(word) {
