@@ -33,7 +33,7 @@ docs := $(wildcard README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE do
 docdirs := docs/decisions docs/results docs
 
 .PHONY: help run test test-quick test-long test-paths test-threads bench bench-quick bench-felt bench-costs bench_programs layers citations types words checks lint format build release
-.PHONY: dependencies clients long_clients install uninstall clean
+.PHONY: dependencies clients long_clients fuzz install uninstall deb test-deb clean
 
 help:
 	@echo 'make run         build aclfs and take the tour on a mount of its own (as root)'
@@ -41,7 +41,8 @@ help:
 	@echo 'make test        layers, citations, build and every test that ends within minutes'
 	@echo 'make test-long   [PART=NAME] [FRESH=1] all tests with long races and random runs, part by part; a second call goes on where the first'
 	@echo '                 ended. Parts: $(shell mount-helpers/test-parts | sed 's/:.*//' | paste -sd ' '). docs/test-runs.md keeps the results'
-	@echo 'make test-paths  the last part: some tests on each way that requests, data and caches can take (as root)'
+	@echo 'make test-paths  a part of it: some tests on each way that requests, data and caches can take (as root)'
+	@echo 'make fuzz        [RUNS=10000000] each parser of bytes from outside, with inputs guided by coverage; also the last part of a long run'
 	@echo 'make test-threads where threads meet, with ThreadSanitizer, in .build-threads (as root)'
 	@echo 'make bench       what a mount costs, against others, as ratios; docs/performance.md explains it (as root)'
 	@echo 'make bench-quick the same in about two minutes, without whole commands'
@@ -51,8 +52,10 @@ help:
 	@echo 'make format      let swift format mend the style'
 	@echo 'make build       debug build of everything'
 	@echo 'make install     [PREFIX=/usr] [DESTDIR=] the program, helpers, manual pages, completions, unit'
+	@echo 'make deb         a Debian package of these in .build/deb, checked by lintian'
+	@echo 'make test-deb    install, upgrade over a mount and remove it in a fresh Debian 12 (as root, with network)'
 	@echo 'make uninstall   [PREFIX=/usr] [DESTDIR=] remove exactly these'
-	@echo 'make clean       remove .build and .build-threads'
+	@echo 'make clean       remove .build, .build-threads and .build-fuzz'
 
 dependencies:
 	@mount-helpers/install-dependencies
@@ -158,6 +161,15 @@ install:
 	sed 's,/usr/bin/aclfs,$(PREFIX)/bin/aclfs,g' mount-helpers/aclfs@.service >'$(unitdir)/aclfs@.service'
 	chmod 0644 '$(unitdir)/aclfs@.service'
 
+fuzz:
+	@SWIFT='$(SWIFT)' mount-helpers/fuzz $(RUNS)
+
+deb: release
+	@mount-helpers/make-deb
+
+test-deb: deb
+	@mount-helpers/test-deb
+
 uninstall:
 	rm -f '$(bindir)/aclfs' '$(sbindir)/mount.aclfs' '$(sbindir)/mount.fuse.aclfs'
 	rm -f '$(man1dir)/aclfs.1' '$(man8dir)/mount.aclfs.8' '$(man8dir)/mount.fuse.aclfs.8'
@@ -168,4 +180,4 @@ uninstall:
 	rmdir --ignore-fail-on-non-empty '$(profiledir)' '$(dir $(profiledir))' 2>/dev/null || :
 
 clean:
-	rm -rf .build .build-threads
+	rm -rf .build .build-threads .build-fuzz

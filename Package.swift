@@ -51,7 +51,7 @@ let package = Package(
             swiftSettings: strict),
         // 7: names, UUIDs, membership.
         .target(
-            name: "Identity", dependencies: ["Authorization", "ACLFormats", "LinuxSystem"], swiftSettings: strict),
+            name: "Identity", dependencies: ["Authorization", "ACLFormats", "WireFormats", "LinuxSystem"], swiftSettings: strict),
         // 8: objects of the backing directory and their metadata record.
         .target(
             name: "BackingStore", dependencies: ["Authorization", "ACLFormats", "WireFormats", "LinuxSystem"],
@@ -117,6 +117,14 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["Authorization", "ReferenceModel", "LinuxSystem"], path: "Tests/TestSupport",
             swiftSettings: strict + quick),
+        // Parsers of bytes from outside; with ACLFS_FUZZER they are built for libFuzzer, which brings its own main.
+        .target(
+            name: "FuzzTargets",
+            dependencies: [
+                "ACLFormats", "WireFormats", "Authorization", "ControlProtocol", "MountOptions", "SandboxPolicy", "SandboxProfiles",
+            ],
+            path: "Tests/FuzzTargets", swiftSettings: strict),
+        .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport"], exclude: ["Corpus"], swiftSettings: strict),
         .testTarget(
             name: "SandboxPolicyTests", dependencies: ["SandboxPolicy", "Authorization"], swiftSettings: strict),
         .testTarget(
@@ -182,3 +190,8 @@ let package = Package(
             name: "ControlTests", dependencies: ["aclfs", "ACLFormats", "LinuxSystem", "TestSupport"], swiftSettings: strict),
     ]
 )
+
+// Its main is in libFuzzer, so no other build can link it.
+if Context.environment["ACLFS_FUZZER"] != nil {
+    package.targets.append(.executableTarget(name: "aclfs-fuzz", dependencies: ["FuzzTargets"], path: "Tests/Fuzzer"))
+}

@@ -8,7 +8,7 @@ struct ExplainArguments: ParsableCommand {
         commandName: "aclfs explain", abstract: "Whether an operation is allowed, and why.",
         usage: """
             aclfs explain [--json] [--as USER[:GROUP,...]] OPERATION PATH [PATH2]
-            aclfs explain [--json] --who-can OPERATION PATH
+            aclfs explain [--json] [-R] --who-can OPERATION PATH
             aclfs explain [--json] --last [N] [MOUNTPOINT]
             """)
 
@@ -16,8 +16,12 @@ struct ExplainArguments: ParsableCommand {
     @Option(name: .customLong("as"), help: ArgumentHelp("The user to decide for; by default the caller.", valueName: "USER[:GROUP,...]"))
     var subject: String?
     @Flag(help: "List the users to whom the operation is allowed.") var whoCan = false
+    @Flag(name: [.customShort("R"), .long], help: "With --who-can: also for all below PATH, as they are found.") var recursive = false
     @Flag(help: "List the last 20 denials, or the last N.") var last = false
-    @Argument(help: "OPERATION is the name of a right, or open-read, unlink, chmod and so on.") var words: [ByteWord] = []
+    @Argument(
+        help: ArgumentHelp(
+            "The name of a right, or open-read, unlink, chmod and so on; and what it is done to.", valueName: "OPERATION PATH"))
+    var words: [ByteWord] = []
 }
 
 struct EffectiveArguments: ParsableCommand {
@@ -39,6 +43,27 @@ struct StatusArguments: ParsableCommand {
 
     @Flag(help: "JSON instead of text.") var json = false
     @Argument(help: ArgumentHelp(valueName: "MOUNTPOINT")) var mountpoint: ByteWord?
+}
+
+struct FstabLineArguments: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs fstab-line", abstract: "The line of /etc/fstab for a mount.",
+        usage: "aclfs fstab-line [-o OPTIONS] [--automount] SOURCE MOUNTPOINT")
+
+    @Option(name: [.customShort("o", allowingJoined: true), .customLong("options")], help: "As for aclfs mount.") var options: [String] = []
+    @Flag(help: "systemd mounts it when a program enters it.") var automount = false
+    @Argument(help: ArgumentHelp(valueName: "SOURCE")) var source: String
+    @Argument(help: ArgumentHelp(valueName: "MOUNTPOINT")) var mountpoint: String
+}
+
+struct DoctorArguments: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs doctor", abstract: "What this system offers a mount, what stands in its way, and what to do.",
+        usage: "aclfs doctor [--json] [SOURCE [MOUNTPOINT]]")
+
+    @Flag(help: "JSON instead of text.") var json = false
+    @Argument(help: ArgumentHelp(valueName: "SOURCE")) var source: String?
+    @Argument(help: ArgumentHelp(valueName: "MOUNTPOINT")) var mountpoint: String?
 }
 
 struct UnmountArguments: ParsableCommand {

@@ -15,7 +15,7 @@ enum MountHelper {
 enum MountCommand {
     static func run(_ arguments: [String]) -> Int32 {
         if arguments.contains("--help") || arguments.contains("-h") {
-            printLine("usage: aclfs mount [-f] [-d] [-o OPTIONS] SOURCE MOUNTPOINT; see mount.aclfs(8)")
+            printLines(Usage.mount)
             return 0
         }
         do throws(MountFailure) {
@@ -32,6 +32,7 @@ enum MountCommand {
 
     static func report(_ failure: MountFailure) -> Int32 {
         printError("aclfs: \(failure.message)")
+        for line in failure.details { printError(line) }
         return failure.status
     }
 }

@@ -32,13 +32,14 @@ extension ParsableCommand {
     /// - Parameters:
     ///   - words: after the subcommand.
     ///   - wrongUse: the exit status of a wrong command line.
+    ///   - more: what help has besides the arguments.
     ///   - body: the command.
     /// - Returns: the exit status.
-    static func run(_ words: [[UInt8]], wrongUse: Int32, _ body: (Self) -> Int32) -> Int32 {
+    static func run(_ words: [[UInt8]], wrongUse: Int32, more: String? = nil, _ body: (Self) -> Int32) -> Int32 {
         do throws(Unparsed) { return body(try read(words)) } catch {
             switch error {
             case .help(let text):
-                printLines(text)
+                printLines(text + (more.map { "\n" + $0 } ?? ""))
                 return 0
             case .wrong(let message, let usage):
                 printError(message, usage: usage)

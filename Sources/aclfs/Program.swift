@@ -33,6 +33,8 @@ enum Program {
         case "explain": return ExplainCommand.run(byteArguments(after: 2))
         case "effective": return EffectiveCommand.run(byteArguments(after: 2))
         case "sandbox": return SandboxCommand.run(byteArguments(after: 2))
+        case "fstab-line": return FstabLineCommand.run(byteArguments(after: 2))
+        case "doctor": return DoctorCommand.run(byteArguments(after: 2))
         case "status": return StatusCommand.run(byteArguments(after: 2))
         case "help" where Usage.isCommand(rest.first): return help(rest)
         case "help", "--help", "-h":

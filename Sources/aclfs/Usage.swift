@@ -1,32 +1,45 @@
-/// The commands with a summary of their arguments.
+/// The commands, each with a summary and an example.
 enum Usage {
-    static let commands: [(name: String, summary: String)] = [
-        ("mount", "[-f] [-d] [-o OPTIONS] SOURCE MOUNTPOINT   serve a directory"),
-        ("chmod", "[-fhv] [-R [-H | -L | -P]] MODE|ENTRY-VERB … FILE …   change modes and ACL entries (+a -a =a# -N …)"),
-        ("ls", "[-leO@dRan] FILE …   list with ACL entries, flags and attributes"),
-        ("chflags", "[-fhvx] [-R [-H | -L | -P]] FLAGS FILE …   change BSD file flags"),
-        ("backup", "exclude|include|status|list [--json] [-0] [--format=FORMAT] PATH …   exclude objects from backups"),
-        ("sandbox", "check [--json] [--bundle ID] [--home PATH] [--layout macos|ios] PROFILE [PATH …]   what a profile allows at a path"),
-        ("sandbox", "list [--json]   installed profiles, and the mounts that a profile confines"),
-        (
-            "sandbox",
-            "run PROFILE [--bundle ID] [--home PATH] [--layout macos|ios] [--mount MOUNTPOINT] -- COMMAND …   run a confined command"
-        ),
-        ("sandbox", "grant add|list|remove …   further paths that an application may reach"),
-        ("unmount", "[-f] MOUNTPOINT   end a mount, also a dead one; -f: even if its daemon hangs"),
-        ("status", "[--json] [MOUNTPOINT]   options in force, features of the kernel in use, numbers of decisions"),
-        ("explain", "[--json] [--as USER[:GROUP,…]] OPERATION PATH [PATH2]   whether an operation is allowed, and why"),
-        ("explain", "[--json] --who-can OPERATION PATH   the users to whom it is allowed"),
-        ("explain", "[--json] --last [N] [MOUNTPOINT]   the last denials"),
-        ("effective", "[--json] [--as USER[:GROUP,…]] PATH   every right, granted or denied, and by which rule"),
+    static let commands: [(name: String, summary: String, example: String)] = [
+        ("mount", "serve a directory", "mount /srv/back/share /srv/share"),
+        ("unmount", "end a mount, also a dead one", "unmount /srv/share"),
+        ("status", "options in force, kernel features, decisions", "status /srv/share"),
+        ("doctor", "what stands in the way of a mount", "doctor /srv/back/share /srv/share"),
+        ("fstab-line", "the line of /etc/fstab for a mount", "fstab-line /srv/back/share /srv/share"),
+        ("chmod", "change modes and lists of entries", "chmod +a \"bob allow read\" plans"),
+        ("ls", "list with entries, flags and attributes", "ls -le plans"),
+        ("chflags", "change BSD file flags", "chflags uchg plans"),
+        ("backup", "exclude objects from backups", "backup exclude build"),
+        ("explain", "whether an operation is allowed, and why", "explain --as bob open-write plans"),
+        ("effective", "every right on an object, and its rule", "effective --as bob plans"),
+        ("sandbox", "profiles, grants, confined commands", "sandbox list"),
     ]
 
     static var text: String {
-        var lines = ["usage: aclfs COMMAND …", "       aclfs SOURCE MOUNTPOINT [-o OPTIONS]", ""]
-        lines += commands.map { "  \($0.name) \($0.summary)" }
-        lines += ["  help [COMMAND]   this list, or what one command takes", "  version   the version of aclfs"]
+        var lines = ["usage: aclfs COMMAND ...", "       aclfs SOURCE MOUNTPOINT [-o OPTIONS]", "", "Commands, each with an example:", ""]
+        for command in commands {
+            lines.append("  \(command.name)\(String(repeating: " ", count: 11 - command.name.count))\(command.summary)")
+            lines.append("\(String(repeating: " ", count: 13))aclfs \(command.example)")
+        }
+        lines += [
+            "  help       what one command takes, with its words and examples", "             aclfs help chmod",
+            "  version    the version of aclfs", "", "The manual pages are aclfs(1) and mount.aclfs(8).",
+        ]
         return lines.joined(separator: "\n")
     }
+
+    static let mount = """
+        usage: aclfs mount [-f] [-d] [-o OPTIONS] SOURCE MOUNTPOINT
+
+          -f          stays in the foreground
+          -d          shows requests
+          -o OPTIONS  options with commas between; mount.aclfs(8) has all
+
+        Examples:
+
+          aclfs mount /srv/back/share /srv/share
+          aclfs mount -o ro,audit=denied,audit_log=/var/log/share /srv/back/share /mnt
+        """
 
     static func isCommand(_ word: String?) -> Bool { commands.contains { $0.name == word } }
 

@@ -35,7 +35,24 @@ struct ACLTextParserTests {
         Refusal(text: "user:bob", code: .noKind, column: 9),
         Refusal(text: "bob alow read", code: .badKind, column: 5, suggestion: "allow"),
         Refusal(text: "bob Allow read", code: .badKind, column: 5, suggestion: "allow"),
-        Refusal(text: "bob inherited allow read", code: .badKind, column: 5),
+        Refusal(text: "bob inherited read", code: .badKind, column: 15),
+        Refusal(text: "0 allow read", code: .identity, column: 1),
+        Refusal(text: "#0 allow read", code: .identity, column: 1),
+        Refusal(text: "0:user:bob allow read", code: .identity, column: 1),
+        Refusal(text: "12:user:bob allow read", code: .identity, column: 1),
+        Refusal(text: "12:allow:read", code: .identity, column: 1, suggestion: "user:12"),
+        Refusal(text: "0: ", code: .noName, column: 4),
+        Refusal(text: " 0: mary allow read", code: .identity, column: 5),
+        Refusal(text: " 0: user:bob allow ", code: .noWords, column: 20),
+        Refusal(text: " 0: user:bob unknown read", code: .badKind, column: 14),
+        Refusal(text: " 0: 12 allow read", code: .identity, column: 5, suggestion: "user:12"),
+        Refusal(text: " 0: bob allow read, write", code: .badWord, column: 20, suggestion: "write"),
+        Refusal(text: " bob allow read", code: .noName, column: 1),
+        Refusal(text: "owner allow read", code: .identity, column: 1),
+        Refusal(text: "OWNER@ allow read", code: .identity, column: 1, suggestion: "owner@"),
+        Refusal(text: "user:owner@ allow read", code: .identity, column: 6),
+        Refusal(text: "bob allow modify", code: .badWord, column: 11, suggestion: "modify_set"),
+        Refusal(text: "bob allow full_contrl", code: .badWord, column: 11, suggestion: "full_control"),
         Refusal(text: "mary jones:permit:read", code: .badKind, column: 12),
         Refusal(text: "bob allow raed", code: .badWord, column: 11, suggestion: "read"),
         Refusal(text: "bob allow read,wirteattr", code: .badWord, column: 16, suggestion: "writeattr"),
@@ -117,11 +134,93 @@ struct ACLTextParserTests {
         #expect(try ACLTextParser.parse(String(line.dropFirst(4)), names: ExampleNames()) == [entry])
     }
 
+    @Test(
+        "a line of ls -le is accepted as it is",
+        arguments: [
+            (" 0: user:bob allow read", "bob allow read"), ("12: user:bob allow read", "bob allow read"),
+            (" 0: group:eng inherited deny read,write", "eng deny read,write,inherited"),
+            ("group:eng inherited deny read", "eng deny read,inherited"),
+            (" 3: user:mary jones allow read", "mary jones:allow:read"),
+            (" 3: user:mary jones inherited allow read", "mary jones:allow:read,inherited"),
+            (" 3: mary jones:allow:read", "mary jones:allow:read"), ("0: everyone allow read", "everyone allow read"),
+            ("ABCDEFAB-CDEF-ABCD-EFAB-CDEF0000000A inherited allow read", "owner@ allow read,inherited"),
+        ])
+    func lineOfLs(line: String, entry: String) throws {
+        #expect(try ACLTextParser.parse(line, names: ExampleNames()) == ACLTextParser.parse(entry, names: ExampleNames()))
+    }
+
+    @Test("what ls prints for random lists is read as the bits that it shows", arguments: [false, true])
+    func linesOfRandomLists(isDirectory: Bool) throws {
+        var random = SeededGenerator(11)
+        let identities: [GUID] = [
+            GUID(user: 502), GUID(user: 511), GUID(group: 30), GUID(group: 4711), .everyone, .owner, .owningGroup, .nobody,
+        ]
+        var shown: Rights = []
+        for name in RightName.all where isDirectory || name.fileWord != nil { shown.formUnion(name.right) }
+        var flags: ACEFlags = .inherited
+        for name in ACEFlagName.inheritance where isDirectory || name.shownOnFiles { flags.insert(name.flag) }
+        for _ in 0..<500 {
+            let entries = (0..<random.next() % 5).map { _ in
+                ACE(
+                    identities.randomElement(using: &random) ?? .everyone, random.next() % 2 == 0 ? .allow : .deny,
+                    Rights(rawValue: UInt32(truncatingIfNeeded: random.next())).intersection(shown).union(.read),
+                    flags: ACEFlags(rawValue: UInt32(truncatingIfNeeded: random.next())).intersection(flags))
+            }
+            if entries.isEmpty { continue }
+            let lines = ACLTextPrinter.lines(ACL(entries), isDirectory: isDirectory, names: ExampleNames())
+            #expect(try ACLTextParser.parse(lines.joined(separator: "\n"), names: ExampleNames()) == entries)
+        }
+    }
+
+    @Test("a set stands for its rights, and ls shows the guide's words")
+    func sets() throws {
+        func shown(_ text: String, isDirectory: Bool) throws -> [String] {
+            let entries = try ACLTextParser.parse(text, names: ExampleNames(), isDirectory: isDirectory)
+            return ACLTextPrinter.lines(ACL(entries), isDirectory: isDirectory, names: ExampleNames())
+        }
+        #expect(
+            try shown("bob allow full_control", isDirectory: true) == [
+                " 0: user:bob allow list,add_file,search,delete,add_subdirectory,delete_child,readattr,writeattr,readextattr,"
+                    + "writeextattr,readsecurity,writesecurity,chown"
+            ])
+        #expect(
+            try shown("bob allow modify_set,file_inherit", isDirectory: true) == [
+                " 0: user:bob allow list,add_file,search,delete,add_subdirectory,delete_child,readattr,writeattr,readextattr,"
+                    + "writeextattr,readsecurity,file_inherit"
+            ])
+        #expect(try shown("bob deny read_set", isDirectory: false) == [" 0: user:bob deny read,readattr,readextattr,readsecurity"])
+        #expect(
+            try shown("bob allow write_set,execute", isDirectory: false) == [
+                " 0: user:bob allow write,execute,append,writeattr,writeextattr"
+            ])
+        // Nothing is stored that the lines do not show.
+        for isDirectory in [false, true] {
+            for set in RightSet.all {
+                let entry = try ACLTextParser.parse("bob allow \(set.word)", names: ExampleNames(), isDirectory: isDirectory)
+                let lines = try shown("bob allow \(set.word)", isDirectory: isDirectory)
+                #expect(try ACLTextParser.parse(lines[0], names: ExampleNames()) == entry)
+            }
+        }
+        #expect(throws: ACLTextError.self) { try ACLAttributeText.parse(Array("user:bob allow read_set".utf8), names: ExampleNames()) }
+        #expect(AskedOperation(word: "read_set") == nil)
+    }
+
+    @Test(
+        "NFSv4's words are the well-known identities, for chmod alone",
+        arguments: [
+            ("owner@", GUID.owner), ("group@", .owningGroup), ("everyone@", .everyone),
+        ])
+    func nfsWords(word: String, identity: GUID) throws {
+        #expect(try ACLTextParser.parse("\(word) allow read", names: ExampleNames()).map(\.guid) == [identity])
+        #expect(throws: ACLTextError.self) { try ACLAttributeText.parse(Array("\(word) allow read".utf8), names: ExampleNames()) }
+    }
+
     @Test("random bytes are refused or read, and never trap")
     func randomBytes() {
         var random = SeededGenerator(7)
         let pieces = [
-            "bob", "user:", "group:", " ", ":", ",", "allow", "deny", "read", "\n", "0x1", "\u{FF}", "#", "!#acl 1",
+            "bob", "user:", "group:", " ", ":", ",", "allow", "deny", "read", "\n", "0x1", "\u{FF}", "#", "!#acl 1", "0: ",
+            " inherited ", "read_set", "owner@",
         ]
         for _ in 0..<20_000 {
             let text = (0..<random.next() % 9).map { _ in pieces.randomElement(using: &random) ?? "" }.joined()

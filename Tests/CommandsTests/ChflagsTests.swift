@@ -19,6 +19,19 @@ struct ChflagsTests {
         #expect(files.flags("a") == "-")
     }
 
+    @Test("long options, and -- before or behind the flags")
+    func longOptions() {
+        files.add("d", .directory)
+        files.add("d/f")
+        files.add("-R")
+        #expect(files.chflags("--recursive", "uchg", "d").status == 0)
+        #expect(files.flags("d/f") == "uchg")
+        #expect(files.chflags("hidden", "--", "-R").status == 0)
+        #expect(files.chflags("--", "nodump", "-R").status == 0)
+        #expect(files.flags("-R") == "nodump,hidden")
+        #expect(files.chflags("hidden", "--").status == 1)
+    }
+
     @Test("bits without a word stay as they are")
     func unknownBits() {
         files.add("a")
@@ -59,7 +72,7 @@ struct ChflagsTests {
         #expect(files.chflags("uchgg", "a").error.contains("did you mean 'uchg'?"))
         #expect(files.chflags("nonodump", "a").error.contains("'nonodump' is not a flag; did you mean 'dump'?"))
         // Alone it is no option about links.
-        #expect(files.chflags("-h") == (0, ChflagsArguments.usage + "\n", ""))
+        #expect(files.chflags("-h").output.hasPrefix(ChflagsArguments.usage + "\n"))
         files.supportsAttributes = false
         #expect(files.chflags("uchg", "a").error == "aclfs: a: not on an aclfs mount, or ACLs are disabled there\n")
     }

@@ -4,6 +4,7 @@ import Commands
 import Foundation
 import LinuxSystem
 import Testing
+import ToolSupport
 
 @Suite("chmod's command line (docs/authorization.md 7.5)")
 struct ChmodArgumentsTests {
@@ -38,6 +39,23 @@ struct ChmodArgumentsTests {
         #expect(try parse("--help") == nil)
     }
 
+    @Test("long options, and -- before or behind the change")
+    func longOptions() throws {
+        let parsed = try #require(try parse("--recursive", "--verbose", "--quiet", "+a", "bob allow read", "--", "-b"))
+        #expect(parsed.walk.isRecursive && parsed.verbosity == 1 && parsed.isQuiet)
+        #expect(parsed.paths == bytes(["-b"]))
+        #expect(try parse("--no-dereference", "-N", "f")?.walk.actsOnLinks == true)
+        for change in [["644"], ["+a#", "0", "bob allow read"], ["-a#", "0"], ["-a", "bob allow read"]] {
+            #expect(try ChmodArguments.parse(bytes(change + ["--", "-R"]))?.paths == bytes(["-R"]))
+            #expect(try ChmodArguments.parse(bytes(change + ["--", "--"]))?.paths == bytes(["--"]))
+            #expect(try ChmodArguments.parse(bytes(["--"] + change + ["--"]))?.paths == bytes(["--"]))
+        }
+        #expect(try parse("-N", "--", "-R")?.paths == bytes(["-R"]))
+        #expect(throws: UsageError("unknown option '--recursiv'; did you mean '--recursive'?")) {
+            try parse("--recursiv", "644", "f")
+        }
+    }
+
     @Test("a mode may begin with a dash")
     func modes() throws {
         for mode in ["-w", "-rwx", "-x", "-u", "-X,g+w", "644", "u+x"] {
@@ -54,11 +72,61 @@ struct ChmodArgumentsTests {
             ["-a#", "129", "f"],
             ["-a#", "-1", "f"], ["-a#", "+1", "f"], ["-a#", "", "f"], ["-a#", "08", "f"], ["-a#", "0x", "f"],
             ["-a#", "1"],
-            ["-R", "-h", "644", "f"], ["-E", "-N", "f"], ["-q", "644", "f"], ["--recursive", "644", "f"], ["+b", "f"],
+            ["-R", "-h", "644", "f"], ["-E", "-N", "f"], ["-q", "644", "f"], ["--recursiv", "644", "f"], ["--recursive=1", "644", "f"],
+            ["+b", "f"],
             ["-ai", "bob allow read", "f"], ["+ax", "bob allow read", "f"], ["rwx", "f"], ["-N"], ["*a", "x", "f"],
+            ["+a", "bob allow read", "--"], ["-N", "--"], ["644", "--"],
         ])
     func refusals(arguments: [String]) {
         #expect(throws: UsageError.self) { try ChmodArguments.parse(bytes(arguments)) }
+    }
+}
+
+@Suite("help (docs/man/aclfs.1)")
+struct HelpTextTests {
+    let files = FakeFiles()
+
+    @Test("chmod --help has every verb, right, set and flag of an entry")
+    func chmod() {
+        let help = files.chmod("--help").output
+        for name in RightName.all {
+            for word in [name.fileWord, name.directoryWord].compactMap(\.self) {
+                #expect(help.contains(" \(word) ") || help.contains(" \(word),"), "\(word)")
+            }
+        }
+        for word in RightSet.all.map(\.word) + ACEFlagName.all.map(\.word) { #expect(help.contains("  \(word) "), "\(word)") }
+        for verb in ["+a", "+ai", "+a#", "+ai#", "-a", "-a#", "=a#"] + ChmodArguments.Whole.allCases.map({ "-\($0.rawValue)" }) {
+            #expect(help.contains("\n  \(verb) "), "\(verb)")
+            #expect(
+                verb == "-N" ? help.contains("aclfs chmod -RN") : help.contains("aclfs chmod \(verb)") || help.contains("-Cv"), "\(verb)")
+        }
+        // No right is left without an example.
+        for line in help.split(separator: "\n") { #expect(!line.hasSuffix(" "), "\(line)") }
+    }
+
+    @Test("chflags --help has the first word of every flag that can be set")
+    func chflags() {
+        let help = files.chflags("--help").output
+        for name in FileFlagName.all where !["restricted", "compressed", "datavault", "dataless"].contains(name.words[0]) {
+            #expect(help.contains("  \(name.words[0]) "), "\(name.words[0])")
+        }
+    }
+
+    @Test("explain --help has every operation")
+    func explain() {
+        for operation in OperationWord.allCases { #expect(OperationHelp.text.contains("  \(operation.rawValue) ")) }
+    }
+
+    @Test("lines are broken at blanks, below the second column")
+    func wrapping() {
+        func wrapped(_ text: String, _ columns: Int) -> String { TextWidth.wrapped(text, to: columns) }
+        #expect(wrapped("one two three", 13) == "one two three")
+        #expect(wrapped("one two three", 12) == "one two\n  three")
+        #expect(wrapped("one two three", 7) == "one two\nthree")
+        #expect(wrapped("  a   one two three four five", 20) == "  a   one two three\n      four five")
+        #expect(wrapped("usage: aclfs x [--json] [--bundle ID] PATH", 30) == "usage: aclfs x [--json]\n           [--bundle ID] PATH")
+        #expect(wrapped("averyveryverylongword and more", 12) == "averyveryverylongword\n  and more")
+        #expect(wrapped("", 10) == "" && wrapped("a\n\nb", 10) == "a\n\nb")
     }
 }
 
@@ -154,6 +222,41 @@ struct ChmodTests {
         #expect(try files.acl("a") == ACL([]))
     }
 
+    @Test("-E takes what ls -le prints, also with the object's own line")
+    func fromListing() throws {
+        for name in ["a", "b"] { files.add(name) }
+        try files.setACL("a", "bob deny write\neng allow read,inherited\nmary jones:allow:execute")
+        let listing = files.ls("-le", "a").lines
+        #expect(listing.count == 4)
+        #expect(files.chmod("-E", "b", input: listing.joined(separator: "\n") + "\n").status == 0)
+        #expect(try files.acl("b") == files.acl("a"))
+        #expect(files.chmod("-E", "b", input: listing.dropFirst(2).joined(separator: "\n")).status == 0)
+        #expect(try files.acl("b")?.entries == Array(files.acl("a")?.entries.dropFirst() ?? []))
+        #expect(files.chmod("-E", "b", input: listing[0]).status == 0)
+        #expect(try files.acl("b") == ACL([]))
+        let twice = files.chmod("-E", "b", input: (listing + listing).joined(separator: "\n"))
+        #expect(twice.status == 1 && twice.error.contains("line 5, column 1"), "\(twice.error)")
+        #expect(try files.acl("b") == ACL([]))
+    }
+
+    @Test("sets have the rights of each object's kind, and -a removes all of them")
+    func sets() throws {
+        files.add("d", .directory, mode: 0o755)
+        files.add("d/f")
+        #expect(files.chmod("-R", "+a", "bob allow full_control", "d").status == 0)
+        #expect(try files.acl("d")?.entries[0].rights.contains(.deleteChild) == true)
+        #expect(try files.acl("d/f")?.entries[0].rights.contains(.deleteChild) == false)
+        #expect(files.chmod("-E", "d/f", input: "owner@ allow modify_set\n").status == 0)
+        #expect(
+            files.ls("-le", "d/f").lines[1]
+                == " 0: ABCDEFAB-CDEF-ABCD-EFAB-CDEF0000000A allow read,write,execute,delete,append,readattr,writeattr,"
+                + "readextattr,writeextattr,readsecurity")
+        try files.setACL("d/f", "bob allow read,delete_child,chown")
+        #expect(files.chmod("-R", "-a", "bob allow full_control", "d").status == 0)
+        #expect(try files.acl("d/f")?.entries.isEmpty == true)
+        #expect(try files.acl("d")?.entries.isEmpty == true)
+    }
+
     @Test("-N removes, and having none is no error")
     func remove() throws {
         files.add("a")
@@ -181,6 +284,21 @@ struct ChmodTests {
         #expect(files.chmod("-f", "+a", "bob allow read", "a") == (0, "", ""))
         #expect(files.chmod("-f", "-a", "bob allow read", "a").status == 1)
         #expect(files.chmod("-f", "+a", "nobodyknows allow read", "a").status == 1)
+    }
+
+    @Test("a refusal names the rule of the mount, where there is one")
+    func rules() throws {
+        files.add("a")
+        files.rules["a"] = "the rule"
+        files.objects["a"]?.refuses = .perm
+        #expect(files.chmod("644", "a").error == "aclfs: a: Operation not permitted: chmod: the rule\n")
+        #expect(files.chmod("+a", "bob allow read", "a").error == "aclfs: a: Operation not permitted: setacl: the rule\n")
+        #expect(files.chmod("-N", "a").error == "aclfs: a: Operation not permitted: setacl: the rule\n")
+        #expect(files.chflags("uchg", "a").error == "aclfs: a: Operation not permitted: chflags: the rule\n")
+        #expect(files.chmod("-f", "644", "a") == (0, "", ""))
+        // Another error has no rule.
+        files.objects["a"]?.refuses = .rofs
+        #expect(files.chmod("644", "a").error == "aclfs: a: Read-only file system\n")
     }
 
     @Test("elsewhere than on aclfs the reason is said")

@@ -114,6 +114,11 @@ final class FakeFiles: ToolFiles {
         try change(node)
         objects[node]?.attributes[name] = nil
     }
+    /// What the daemon of this tree would say, by path.
+    var rules: [String: String] = [:]
+    func rule(refusing operation: OperationWord, on node: String?, _ path: [UInt8], _ error: Errno) -> String? {
+        rules[String(decoding: path, as: UTF8.self)].map { "\(operation.rawValue): \($0)" }
+    }
     func attributeNames(of node: String) throws(Errno) -> [[UInt8]] {
         (objects[node]?.attributes.keys).map { $0.map { Array($0.utf8) } } ?? []
     }

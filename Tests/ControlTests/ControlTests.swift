@@ -81,9 +81,9 @@ struct ControlTests {
             #expect(LiveMount.run(words + ["\(mount.share)/closed"]).status != 0)
         }
         let all = mount.aclfs("explain", "--last", mount.share)
-        #expect(all.output.contains("uid 65534  open-read") && all.output.contains("uid 12345  open-read"))
+        #expect(all.output.contains("nobody     open-read") && all.output.contains("uid 12345  open-read"))
         let own = mount.aclfs("explain", "--last", mount.share, asNobody: true)
-        #expect(own.output.contains("uid 65534") && !own.output.contains("uid 12345"))
+        #expect(own.output.contains("nobody  open-read") && !own.output.contains("uid 12345"))
     }
 
     private func asNobody(_ mount: LiveMount, _ script: String) -> CommandResult {
@@ -213,6 +213,40 @@ struct ControlTests {
         #expect(shown("top/sub/q").contains("  \(bound)/q "), "\(shown("top/sub/q"))")
         #expect(shown("locked/q").contains("  (outside of the bind mount)/locked/q "), "\(shown("locked/q"))")
         #expect(shown("top/q").contains("  (outside of the bind mount)/top/q "), "\(shown("top/q"))")
+    }
+
+    /// `-R`: each object with the users by rule, and what cannot be listed as a failure of its own.
+    @Test func whoCanInATree() throws {
+        let mount = try LiveMount()
+        defer { mount.end() }
+        for (name, mode) in [("tree", 0o755), ("tree/open", 0o755), ("tree/closed", 0o711)] {
+            mkdir("\(mount.share)/\(name)", mode_t(mode))
+        }
+        for name in ["tree/plans", "tree/open/a b", "tree/closed/x"] { try mount.file(name, mode: 0o600) }
+        #expect(symlink("plans", "\(mount.share)/tree/link") == 0)
+        let added = mount.aclfs("chmod", "+a", "user:nobody allow read", "\(mount.share)/tree/open/a b")
+        #expect(added.status == 0, "\(added)")
+        let all = mount.aclfs("explain", "-R", "--who-can", "open-read", "\(mount.share)/tree")
+        #expect(all.status == 0, "\(all)")
+        let lines = all.output.split(separator: "\n").map(String.init)
+        let top = mount.share + "/tree"
+        // The order is the file system's, but a directory comes before what is in it.
+        #expect(Set(lines.map { $0.components(separatedBy: "  ")[0] }).count == 7, "\(all)")
+        #expect(lines[0].hasPrefix(top + "  "))
+        #expect(lines.contains("\(top)/open/a b  acl:object[0] (user:nobody allow read)  nobody"), "\(all)")
+        #expect(lines.filter { $0.hasPrefix(top + "/plans  ") }.allSatisfy { $0.hasSuffix("  root") }, "\(all)")
+        let place = { (name: String) in lines.firstIndex { $0.hasPrefix("\(top)/\(name)  ") } ?? -1 }
+        #expect(place("open") < place("open/a b") && place("closed") < place("closed/x") && place("link") > 0)
+        // One line of JSON for each object.
+        let json = mount.aclfs("explain", "-R", "--json", "--who-can", "open-read", "\(mount.share)/tree/open")
+        #expect(json.output.split(separator: "\n").count == 2 && json.output.hasPrefix("{\"path\":\"\(top)/open\",\"users\":["), "\(json)")
+        // A user walks by its own rights, and is told where it may not look.
+        let own = asNobody(mount, "\(LiveMount.program) explain -R --who-can open-read \(top)")
+        #expect(own.status == 1 && own.output.contains("aclfs: \(top)/closed: Permission denied: list is denied"), "\(own)")
+        #expect(!own.output.contains("closed/x") && own.output.contains("open/a b"), "\(own)")
+        #expect(mount.aclfs("explain", "-R", "read", top).status == 2)
+        let none = mount.aclfs("explain", "-R", "--who-can", "nothing", top)
+        #expect(none.status == 2 && none.output.split(separator: "\n").count == 1, "\(none)")
     }
 
     /// Every word that does something says what it takes.

@@ -18,8 +18,8 @@ struct MountOptionsTests {
     @Test func theWordsInForceStandInTheirOrder() throws {
         let defaults = [
             "rw", "securelevel=0", "owners", "acl", "grpid", "suiddir", "groups=process", "groups_cache=100", "metadata=auto", "cache=auto",
-            "crossmounts", "xattr_names=linux", "posixacl=translate", "special=gate", "passthrough=auto", "transport=auto",
-            "zerofill=write", "zerofill_max=1G",
+            "crossmounts", "xattr_names=linux", "posixacl=translate", "portable_acl=on", "special=gate", "passthrough=auto",
+            "transport=auto", "zerofill=write", "zerofill_max=1G",
             "zerofill_budget=1G",
         ]
         #expect(MountOptions().words(volume: VolumeState()) == defaults)
@@ -27,11 +27,12 @@ struct MountOptionsTests {
         try options.apply(
             "kernel_features=-uring,-epoch,audit_user_limit=3,audit_log=/l,audit=all,layout=ios,home=/h,bundle=a.b,sandbox=strict,fsname=a\\,b,"
                 + "source_mode=require-private,allow_other,unknown99,zerofill_budget=off,zerofill_max=1536,zerofill=off,transport=dev,"
-                + "passthrough=off,special=open,posixacl=off,xattr_names=both,nocrossmounts,cache=5,metadata=user,groups_cache=0,groups=directory,"
-                + "suiddir=all,sysvgroups,noacl,noowners,securelevel=2,noexec,ro,dirsync,context=u:object")
+                + "passthrough=off,special=open,portable_acl=off,posixacl=off,xattr_names=both,nocrossmounts,cache=5,metadata=user,groups_cache=0,"
+                + "groups=directory,suiddir=all,sysvgroups,noacl,noowners,securelevel=2,noexec,ro,dirsync,context=u:object")
         let all = [
             "ro", "securelevel=2", "noowners", "noacl", "nogrpid", "suiddir=all", "groups=directory", "groups_cache=0", "metadata=user",
-            "cache=5", "nocrossmounts", "xattr_names=both", "posixacl=off", "special=open", "passthrough=off", "transport=dev",
+            "cache=5", "nocrossmounts", "xattr_names=both", "posixacl=off", "portable_acl=off", "special=open", "passthrough=off",
+            "transport=dev",
             "zerofill=off",
             "zerofill_max=1536", "zerofill_budget=off", "unknown99", "allow_other", "source_mode=require-private", "fsname=a,b",
             "sandbox=strict", "bundle=a.b", "home=/h", "layout=ios", "audit=all", "audit_log=/l", "audit_limit=1000", "audit_user_limit=3",
@@ -116,6 +117,21 @@ struct MountOptionsTests {
         ("fsname=\"a", "unbalanced quote in options 'fsname=\"a'"),
         ("fsname=a\\", "options 'fsname=a\\' end in a lone backslash"),
     ]
+
+    @Test(arguments: ["uid=1000", "gid=20", "uid"])
+    func anOwnerForAllIsAnsweredWithWhatThereIs(_ text: String) throws {
+        let refusal = try #require(self.refusal(of: text))
+        #expect(refusal.hasPrefix("option '\(text.prefix(3))=' is refused: objects keep the owners and groups that SOURCE has; noowners "))
+        #expect(refusal.contains("aclfs chmod -R +a 'user:NAME allow full_control,file_inherit,directory_inherit'"))
+    }
+
+    @Test(arguments: ["umask=022", "fmask=133", "dmask=022", "mode=755", "file_mode=0644", "dir_mode=0755"])
+    func aModeForAllIsAnsweredWithWhatThereIs(_ text: String) throws {
+        let name = text.prefix { $0 != "=" }
+        let refusal = try #require(self.refusal(of: text))
+        #expect(refusal.hasPrefix("option '\(name)=' is refused: objects keep the modes that SOURCE has"))
+        #expect(refusal.contains("file_inherit and directory_inherit"))
+    }
 
     private func refusal(of text: String) -> String? {
         var options = MountOptions()

@@ -176,7 +176,12 @@ extension ModelTree {
         case "listxattr":
             let number = try findObject(path, follows: false)
             try ask("listxattr", on: number)
-            return Self.escaped(object(number).attributes.keys.sorted().flatMap { Array($0.utf8) + [0] })
+            var names = Array(object(number).attributes.keys)
+            // The list itself, for copies: explicit entries, listed to those who may read them.
+            let isExplicit = object(number).node.acl?.contains { !$0.flags.contains("inherited") } == true
+            let mayRead = kind(number) != "symlink" && allows(["readattr", "readsecurity"], on: number)
+            if isExplicit, mayRead { names.append("user.com.apple.acl.text") }
+            return Self.escaped(names.sorted().flatMap { Array($0.utf8) + [0] })
         default:
             try openFile(path, OpenFlags(words[2]))
             return ""

@@ -7,7 +7,8 @@ _aclfs_mount_options() {
     # The word after the last comma is completed; what stands before it is kept.
     local options='ro rw securelevel= owners noowners acl noacl grpid nogrpid bsdgroups sysvgroups suiddir nosuiddir suiddir=all
         groups=process groups=directory groups_cache= metadata=auto metadata=trusted metadata=user cache=auto cache=strict cache=exclusive
-        cache= crossmounts nocrossmounts xattr_names=linux xattr_names=mac xattr_names=both posixacl=translate posixacl=off special=gate special=open passthrough=auto
+        cache= crossmounts nocrossmounts xattr_names=linux xattr_names=mac xattr_names=both posixacl=translate posixacl=off portable_acl=on
+        portable_acl=off special=gate special=open passthrough=auto
         passthrough=off transport=auto transport=uring transport=dev zerofill=write zerofill=allocate zerofill=off zerofill_max=
         zerofill_budget=off zerofill_budget= unknown99 allow_other source_mode=require-private fsname= sandbox= bundle= home= layout=macos
         layout=ios audit=off audit=denied audit=all audit_log= audit_limit= audit_user_limit= kernel_features=-epoch
@@ -24,7 +25,7 @@ _aclfs_mount_options() {
 
 _aclfs() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-    local commands='mount unmount status chmod ls chflags backup sandbox explain effective help version'
+    local commands='mount unmount status chmod ls chflags backup sandbox explain effective doctor fstab-line help version'
     local operations='open-read open-write open-append exec create mkdir unlink rmdir rename link chmod chown chflags
         setxattr getxattr listxattr stat readlink truncate utimes setacl access-r access-w access-x read write execute delete append list search add_file add_subdirectory delete_child readattr writeattr
         readextattr writeextattr readsecurity writesecurity'
@@ -50,6 +51,19 @@ _aclfs() {
         -*) _aclfs_words '-f --help' "$current" ;;
         *) mapfile -t COMPREPLY < <(compgen -W "$(awk '$3 == "fuse.aclfs" { print $2 }' /proc/self/mounts)" -- "$current") ;;
         esac ;;
+    doctor)
+        case $current in
+        -*) _aclfs_words '--json --help' "$current" ;;
+        *) _aclfs_files "$current" -d ;;
+        esac ;;
+    fstab-line)
+        case $previous in
+        -o) _aclfs_mount_options "$current" ;;
+        *) case $current in
+            -*) _aclfs_words '-o --automount --help' "$current" ;;
+            *) _aclfs_files "$current" -d ;;
+            esac ;;
+        esac ;;
     status)
         case $current in
         -*) _aclfs_words '--json --help' "$current" ;;
@@ -57,13 +71,13 @@ _aclfs() {
         esac ;;
     chmod)
         if [ "$COMP_CWORD" -eq 2 ]; then
-            _aclfs_words '+a +ai +a# +ai# -a -a# =a# -E -C -i -I -N -R -H -L -P -h -f -v' "$current"
+            _aclfs_words '+a +ai +a# +ai# -a -a# =a# -E -C -i -I -N -R -H -L -P -h -f -v --recursive --help' "$current"
         else
             _aclfs_files "$current"
         fi ;;
     chflags)
         case $current in
-        -*) _aclfs_words '-R -H -L -P -h -f -v -x' "$current" ;;
+        -*) _aclfs_words '-R -H -L -P -h -f -v -x --recursive --help' "$current" ;;
         *) _aclfs_words "$flags" "$current"
             [ "${#COMPREPLY[@]}" -gt 0 ] || _aclfs_files "$current" ;;
         esac ;;
@@ -102,14 +116,14 @@ _aclfs() {
         esac ;;
     ls)
         case $current in
-        -*) _aclfs_words '-l -e -O -@ -d -a -R -n -le -leO' "$current" ;;
+        -*) _aclfs_words '-l -e -O -@ -d -a -R -n -h -t -S -r -le -leO --recursive --help' "$current" ;;
         *) _aclfs_files "$current" ;;
         esac ;;
     explain)
         case $previous in
         --as) mapfile -t COMPREPLY < <(compgen -u -- "$current") ;;
         *) case $current in
-            -*) _aclfs_words '--as --json --who-can --last --help' "$current" ;;
+            -*) _aclfs_words '--as --json --who-can -R --recursive --last --help' "$current" ;;
             *) _aclfs_words "$operations" "$current"
                 [ "${#COMPREPLY[@]}" -gt 0 ] || _aclfs_files "$current" ;;
             esac ;;

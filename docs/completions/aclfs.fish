@@ -4,12 +4,17 @@ function __aclfs_mounts
     awk '$3 == "fuse.aclfs" { print $2 }' /proc/self/mounts
 end
 
-set -l commands mount unmount status chmod ls chflags backup sandbox explain effective help version
+set -l commands mount unmount status chmod ls chflags backup sandbox explain effective doctor fstab-line help version
 set -l none "not __fish_seen_subcommand_from $commands"
 
 complete -c aclfs -n $none -f -a mount -d 'Serve a directory at a mount point'
 complete -c aclfs -n $none -f -a unmount -d 'End a mount, also a dead one'
 complete -c aclfs -n $none -f -a status -d 'Show mounts, options and counters'
+complete -c aclfs -n $none -f -a doctor -d 'What stands in the way of a mount, and what to do'
+complete -c aclfs -n $none -f -a fstab-line -d 'The line of /etc/fstab for a mount'
+complete -c aclfs -n '__fish_seen_subcommand_from doctor fstab-line' -a '(__fish_complete_directories)'
+complete -c aclfs -n '__fish_seen_subcommand_from doctor' -l json -d 'Print JSON'
+complete -c aclfs -n '__fish_seen_subcommand_from fstab-line' -l automount -d 'Mount it when it is entered'
 complete -c aclfs -n $none -f -a chmod -d 'Change modes and ACL entries'
 complete -c aclfs -n $none -f -a ls -d 'List with entries and flags'
 complete -c aclfs -n $none -f -a chflags -d 'Change file flags'
@@ -25,7 +30,8 @@ complete -c aclfs -n '__fish_seen_subcommand_from mount' -s d -d 'Show requests'
 complete -c aclfs -n '__fish_seen_subcommand_from mount' -s o -x -d 'Mount options' -a '
     ro rw securelevel= owners noowners acl noacl grpid nogrpid bsdgroups sysvgroups suiddir nosuiddir suiddir=all groups=process
     groups=directory groups_cache= metadata=auto metadata=trusted metadata=user cache=auto cache=strict cache=exclusive cache= crossmounts
-    nocrossmounts xattr_names=linux xattr_names=mac xattr_names=both posixacl=translate posixacl=off special=gate special=open passthrough=auto passthrough=off
+    nocrossmounts xattr_names=linux xattr_names=mac xattr_names=both posixacl=translate posixacl=off portable_acl=on portable_acl=off special=gate
+    special=open passthrough=auto passthrough=off
     transport=auto transport=uring transport=dev zerofill=write zerofill=allocate zerofill=off zerofill_max= zerofill_budget=off
     zerofill_budget= unknown99 allow_other source_mode=require-private fsname= sandbox= bundle= home= layout=macos layout=ios audit=off
     audit=denied audit=all audit_log= audit_limit= audit_user_limit= kernel_features=-epoch kernel_features=-passthrough
@@ -37,9 +43,11 @@ complete -c aclfs -n '__fish_seen_subcommand_from unmount' -s f -d 'Even if the 
 complete -c aclfs -n '__fish_seen_subcommand_from unmount status' -f -a '(__aclfs_mounts)'
 complete -c aclfs -n '__fish_seen_subcommand_from status explain effective' -l json -d 'Print JSON'
 complete -c aclfs -n '__fish_seen_subcommand_from explain' -l who-can -d 'List the users to whom it is allowed'
+complete -c aclfs -n '__fish_seen_subcommand_from explain' -s R -l recursive -d 'With --who-can: also for all below'
 complete -c aclfs -n '__fish_seen_subcommand_from explain' -l last -d 'List the last denials'
 complete -c aclfs -n '__fish_seen_subcommand_from explain effective' -l as -x -a '(__fish_complete_users)' -d 'The user to decide for'
 complete -c aclfs -n '__fish_seen_subcommand_from chmod' -a '+a +ai +a# +ai# -a -a# =a# -E -C -i -I -N'
+complete -c aclfs -n '__fish_seen_subcommand_from chmod chflags ls' -l recursive -d 'All below'
 complete -c aclfs -n '__fish_seen_subcommand_from chflags' -a '
     nodump dump uchg nouchg uappnd nouappnd opaque noopaque hidden nohidden arch noarch schg noschg sappnd nosappnd
     sunlnk nosunlnk'

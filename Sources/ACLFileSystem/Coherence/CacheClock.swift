@@ -31,9 +31,11 @@ final class CacheClock: Sendable {
                     kernel.invalidateEndedGrants()
                     let marked = kernel.forgetting.takeDue(now)
                     if !marked.isEmpty { Self.invalidateMarked(marked, device, kernel) }
+                    kernel.invalidateUnknownNodes(now)
                     kernel.dropRemovedObjects(now)
                     let deadlines = [
                         kernel.cache.nextDeadline, kernel.forgetting.nextDue, kernel.loader.view?.nextExpiry, kernel.nextRemovalCheck,
+                        kernel.cache.unknown.nextDue,
                     ]
                     let due = deadlines.compactMap { $0 }.min()
                     news = waiter.wait(watching: device == nil ? -1 : table.rawValue, until: due)
@@ -72,7 +74,10 @@ final class CacheClock: Sendable {
         var mayBeBelow = true
         // A table that cannot be read may hide a mount, so it counts as one.
         if let mounts = try? MountInfo.read(table.rawValue) {
-            if inside.update(kernel.loader.tree.mountsInside(mounts)) { kernel.loader.tree.forgetDescriptors() }
+            if inside.update(kernel.loader.tree.mountsInside(mounts)) {
+                kernel.loader.tree.forgetDescriptors()
+                kernel.cache.requestBump()
+            }
             kernel.mountsBelow.update(mounts, device: device, tree: kernel.loader.tree)
             mayBeBelow = kernel.mountsBelow.exist
         }

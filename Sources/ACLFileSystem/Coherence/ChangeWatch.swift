@@ -51,19 +51,19 @@ final class ChangeWatch: Sendable {
             if !kinds.isEmpty { changes[handle, default: []].formUnion(kinds) }
         }
         var needsBump = hasOverflown
-        if hasOverflown {
-            for watch in watched.takeAll() { mounts.forEach { $0.invalidateUnwatched(watch.object) } }
-        }
+        var ended = hasOverflown ? watched.takeAll() : []
         let now = SystemTime.monotonic()
         var areReads = !changes.isEmpty && !hasOverflown
         for (handle, kinds) in changes {
             if kinds == .opened, isRead(handle, at: now) { continue }
             areReads = false
             guard let watch = watched.end(handle), kinds != .removed else { continue }
-            mounts.forEach { $0.invalidateUnwatched(watch.object) }
+            ended.append(watch)
             if watch.object.kind == .directory, !kinds.isDisjoint(with: [.names, .attributes]) { needsBump = true }
         }
+        // By the clock's thread, while this one goes on.
         if needsBump { mounts.forEach { $0.cache.requestBump() } }
+        for watch in ended { mounts.forEach { $0.invalidateUnwatched(watch.object) } }
         SystemTime.sleep(milliseconds: needsBump ? Self.pauseAfterBump : areReads ? Self.pauseAfterReads : Self.pause)
     }
 

@@ -16,28 +16,37 @@ extension KernelView {
         let timeouts = cache.timeouts
         guard timeouts.watchedAttributes > timeouts.attributes, isAtRest(object) else { return timeouts.attributes }
         if share.watched.isWatched(object.object.key, at: object.status.ctime) { return timeouts.watchedAttributes }
-        // Most objects are asked about once and never again.
+        // Most objects are asked about once and never again. One that is watched already has changed through a mount.
         let now = SystemTime.monotonic()
-        guard mayBeginWatch, node.attributeTimeout.hasEnded(at: now) else { return timeouts.attributes }
+        guard mayBeginWatch, node.attributeTimeout.hasEnded(at: now) || share.watched.isWatched(object.object.key) else {
+            return timeouts.attributes
+        }
         return beginWatch(of: object, at: now) ? timeouts.watchedAttributes : timeouts.attributes
     }
 
-    /// Watches a directory before a name in it is exposed, unless others change it often. Its names are then valid until the kernel tells
-    /// otherwise. Callers may change them meanwhile: that their kernel knows.
-    func watchNames(of directory: ObjectState) {
+    /// Watches a directory before names in it are looked up that may be exposed, unless others change it often. The names are then valid until
+    /// the kernel tells otherwise. Callers may change them meanwhile: that their kernel knows.
+    func watchNames(of directory: inout ObjectState) {
         let timeouts = cache.timeouts
         guard timeouts.watchedAttributes > timeouts.attributes, let node = directory.node,
             share.watched.mayWatch(directory.object, in: loader.tree),
             // Otherwise a change in the moment of this ctime might be missed.
             loader.tree.distinguishesEveryChange(directory.status, directory.descriptor) || isOlder(directory.status.ctime)
         else { return }
+        defer { directory.watchesAtLookup = share.watched.marks }
         guard !share.watched.isWatched(directory.object.key, sinceBefore: directory.status.ctime) else { return }
         let now = SystemTime.monotonic()
         // A name that comes or goes each moment would make the kernel look up all others each moment.
-        guard !node.attributeTimeout.wasInvalidated(at: now) else { return }
-        // After a change by this request the status is that of before.
-        let status = try? Syscall.statx(directory.descriptor.rawValue, flags: AtFlag.dontSync)
-        if status?.ctime == directory.status.ctime { _ = beginWatch(of: directory, at: now) }
+        guard !node.attributeTimeout.wasInvalidated(at: now), judge.everyCallerHolds(.search, on: directory) else { return }
+        _ = beginWatch(of: directory, at: now)
+    }
+
+    /// Whether a directory is watched, and was when names in it were looked up.
+    func isWatchedSinceLookup(_ directory: ObjectState) -> Bool {
+        share.watched.isWatched(
+            directory.object.key, sinceBefore: directory.status.ctime,
+            // A complete change shows in the ctime. Otherwise the name may have followed after it was looked up, and before the watch.
+            at: Self.isChangeComplete(at: directory.status.ctime) ? .max : directory.watchesAtLookup)
     }
 
     private func isAtRest(_ object: ObjectState) -> Bool {
@@ -66,7 +75,8 @@ extension KernelView {
 
     /// Whether the facts that were judged are those of the present record, and not assumed after a change by the daemon.
     private func areFactsRead(of object: ObjectState) -> Bool {
-        if loader.tree.isCurrent(object.object, object.status) { return true }
+        // The ctime of a change may come before the change.
+        if Self.isChangeComplete(at: object.status.ctime), loader.tree.isCurrent(object.object, object.status) { return true }
         return (try? loader.tree.factsReadAnew(object.object, object.descriptor, object.status)) == object.facts
     }
 
@@ -77,13 +87,22 @@ extension KernelView {
         mounts.forEach { $0.invalidateUnwatched(object) }
     }
 
+    /// Invalidates attributes of nodes that the kernel did not know when they were invalidated. Called by the clock.
+    /// - Parameter now: monotonic nanoseconds.
+    func invalidateUnknownNodes(_ now: UInt64) {
+        cache.unknown.invalidateDue(now) { loader.nodes.find($0) == nil || cache.invalidateKnownAttributes(of: $0) }
+    }
+
     /// Invalidates attributes of an object that is watched no longer. It takes no lock of the kernel.
     func invalidateUnwatched(_ object: BackingObject) {
         loader.forEachNode(of: object) { node in
             node.attributeTimeout.invalidate(at: SystemTime.monotonic())
             node.wasListedAtRest.store(false, ordering: .relaxed)
             // A look-up in flight may bring the old ones. With its entry stale, the kernel asks again.
-            if !cache.invalidateKnownAttributes(of: node.id) { cache.requestBump() }
+            if !cache.invalidateKnownAttributes(of: node.id) {
+                cache.requestBump()
+                if cache.unknown.add(node.id, at: SystemTime.monotonic()) { cache.wakeClock() }
+            }
         }
     }
 }

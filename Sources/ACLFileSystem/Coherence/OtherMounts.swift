@@ -37,7 +37,10 @@ extension KernelView {
         loader.forEachNode(of: object) { node in
             // Before the notification: the kernel has to take the attributes of the next answer.
             if !onlyEntries { node.hasChangedElsewhere.store(true, ordering: .sequentiallyConsistent) }
-            if node.isDirectory { cache.invalidateEntries(below: node) }
+            if node.isDirectory {
+                node.wasListedAtRest.store(false, ordering: .relaxed)
+                cache.invalidateEntries(below: node)
+            }
             if !cache.invalidateKnownAttributes(of: node.id) {
                 // A look-up in flight may bring the old ones. With its entry stale, the kernel asks again.
                 cache.invalidateUnknown()
@@ -100,6 +103,9 @@ extension KernelView {
         let listed = loader.nodes.all.filter { $0.unusedListings.load(ordering: .sequentiallyConsistent) > 0 }
         if !listed.isEmpty { try notifications.awaitListings(of: listed.map { $0.id }) }
         cache.invalidateAllEntries()
-        for node in loader.nodes.all { cache.invalidateAttributes(of: node.id) }
+        for node in loader.nodes.all {
+            node.wasListedAtRest.store(false, ordering: .relaxed)
+            cache.invalidateAttributes(of: node.id)
+        }
     }
 }

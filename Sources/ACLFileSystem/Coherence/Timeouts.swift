@@ -73,7 +73,6 @@ extension KernelView {
             if forgetting.add(node, name, in: directory.id) { cache.wakeClock() }
             return 0
         }
-        watchNames(of: parent)
         let child = NamedChild(node: node, isOnOtherMount: status.mountID != parent.status.mountID)
         return cache.expose(name, child, below: directory, at: parent.status.ctime, isListed: isListed) { tells(parent, of: $0) }
     }
@@ -81,14 +80,13 @@ extension KernelView {
     /// The timeout of the answer that there is no such name, in seconds.
     func absenceTimeout(of name: UnsafePointer<CChar>, below parent: ObjectState) -> Double {
         guard let directory = parent.node, judge.everyCallerHolds(.search, on: parent) else { return 0 }
-        watchNames(of: parent)
         return cache.expose(name, nil, below: directory, at: parent.status.ctime) { tells(parent, of: $0) }
     }
 
     /// Whether a directory tells of every later change of its names in this way.
     func tells(_ directory: ObjectState, of way: NameChange) -> Bool {
         switch way {
-        case .event: loader.view == nil && share.watched.isWatched(directory.object.key, sinceBefore: directory.status.ctime)
+        case .event: loader.view == nil && isWatchedSinceLookup(directory)
         case .ctime: ctimeTellsEveryChange(directory)
         }
     }
@@ -100,7 +98,7 @@ extension KernelView {
     }
 
     /// Whether the last change is complete: a file system moves the ctime first, and may wait for its journal before the name changes.
-    private static func isChangeComplete(at ctime: Timespec) -> Bool {
+    static func isChangeComplete(at ctime: Timespec) -> Bool {
         let longestChange: Int64 = 10
         return ctime.nsec != 0 && SystemTime.now().sec - ctime.sec > longestChange
     }

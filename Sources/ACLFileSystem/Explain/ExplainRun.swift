@@ -13,6 +13,8 @@ struct ExplainRun<C: Credential> {
         var entry: (ACE, isDirectory: Bool)?
         /// The deciding entry of a POSIX ACL, with its mask.
         var posix: (PosixACL.Entry, mask: UInt16)?
+        /// The flags that deny.
+        var flags: FileFlags?
         /// The rule of the sandbox, if the sandbox denies.
         var rule: String?
     }
@@ -305,7 +307,7 @@ struct ExplainRun<C: Credential> {
                 steps.append(
                     RawStep(
                         place: place(role), words: words, decision: decision, entry: decidingEntry(decision, facts),
-                        posix: posix, rule: rule))
+                        posix: posix, flags: decidingFlags(decision, facts), rule: rule))
                 noteUnreadable(decision, facts)
                 (check, posix) = (nil, nil)
             }
@@ -327,6 +329,12 @@ struct ExplainRun<C: Credential> {
         return (entries[index], object.kind == .directory)
     }
 
+    /// The flags that can deny a right, if flags deny.
+    private func decidingFlags(_ decision: Decision, _ facts: FactsByRole) -> FileFlags? {
+        guard case .flags(let role) = decision.stage, let object = facts[role] else { return nil }
+        return object.flags.intersection(FileFlags.immutable.union(.appendOnly).union(.noUnlink))
+    }
+
     func explanation(names: some IdentityNames) -> Explanation {
         var result = Explanation()
         func line(_ entry: ACE, _ isDirectory: Bool) -> String {
@@ -336,7 +344,8 @@ struct ExplainRun<C: Credential> {
             Explanation.Step(
                 place: step.place, words: step.words, isAllowed: step.decision.isAllowed, stage: step.decision.stage.name,
                 entry: step.rule ?? step.entry.map { line($0.0, $0.isDirectory) }
-                    ?? step.posix.map { "POSIX ACL \($0.0.text(names: names)), mask \(PosixACL.Entry.letters($0.mask))" })
+                    ?? step.posix.map { "POSIX ACL \($0.0.text(names: names)), mask \(PosixACL.Entry.letters($0.mask))" }
+                    ?? step.flags.map { FileFlagsText.shown($0) })
         }
         result.considered = considered.map { entry in
             Explanation.Considered(

@@ -21,6 +21,7 @@ final class KernelCache: Sendable {
 
     private let state: Lock<KernelCacheState>
     let forgets = ForgetWaits()
+    let unknown = UnknownNodes()
     private let mode: MountOptions.CacheMode
     /// A generic container wraps a bare closure anew at each access, a structure not.
     private struct Alarm {

@@ -9,8 +9,9 @@ import MountOptions
 /// Whether the daemon may change the owner of objects.
 var runsAsRoot: Bool { geteuid() == 0 }
 
-/// Changes what is stored of an object, for all requests that ask for it: SETATTR, SETXATTR, IOCTL. It has extensions in as many files as
-/// there are kinds of what is stored.
+/// Changes what is stored of an object, for all requests that ask for it: SETATTR, SETXATTR, IOCTL.
+///
+/// It has extensions in one file for each kind of change, because all of them need the same owners.
 ///
 /// The calling operation holds the metadata lock through `withMetadataLocked`, or says how it is held.
 final class MetadataChanges: Sendable {
@@ -21,14 +22,14 @@ final class MetadataChanges: Sendable {
     let share: Share
     let handles: HandleTable
     let options: MountOptions
-    let posixReports: PosixReports
+    let refusals: ValueRefusals
 
     init(
         loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, handles: HandleTable, options: MountOptions,
-        posixReports: PosixReports
+        refusals: ValueRefusals
     ) {
-        (self.loader, self.judge, self.kernel, self.held, self.share, self.handles, self.options, self.posixReports) = (
-            loader, judge, kernel, held, share, handles, options, posixReports
+        (self.loader, self.judge, self.kernel, self.held, self.share, self.handles, self.options, self.refusals) = (
+            loader, judge, kernel, held, share, handles, options, refusals
         )
     }
 }

@@ -1,5 +1,6 @@
 import ACLFormats
 import MountOptions
+import WireFormats
 
 /// What the name in an xattr request means, after conversion to its stored form (docs/authorization.md 2.5).
 ///
@@ -15,6 +16,10 @@ enum XattrName: Hashable {
     case ownerGUID, groupGUID
     /// `system.aclfs.effective`: the caller's own rights, read only.
     case effective
+    /// `system.nfs4_acl`, `system.nfs4_acl_xdr`: list and mode in a form of NFSv4.
+    case nfs4(NFS4Form)
+    /// `com.apple.acl.text`: the list for copies and backups.
+    case portableACL
     /// The record itself and `com.apple.system.*`: refused, never listed.
     case protected
     /// One of the attributes that mean "exclude from backup".
@@ -50,6 +55,10 @@ enum XattrName: Hashable {
                     .posixACL(isDefault: false)
                 } else if name.isExactly(Self.posixDefault) {
                     .posixACL(isDefault: true)
+                } else if name.isExactly("system.nfs4_acl") {
+                    .nfs4(.named)
+                } else if name.isExactly("system.nfs4_acl_xdr") {
+                    .nfs4(.numbered)
                 } else {
                     .unsupported
                 }
@@ -63,6 +72,8 @@ enum XattrName: Hashable {
             let stored = name.begins(with: "user.") ? name : Array("user.".utf8) + name
             if stored.count > 255 {
                 self = .tooLong
+            } else if stored.isExactly("user.com.apple.acl.text") {
+                self = .portableACL
             } else {
                 self = BackupMark(storedName: stored).map { .backup($0) } ?? .user(stored)
             }

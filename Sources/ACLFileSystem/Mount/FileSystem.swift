@@ -60,7 +60,7 @@ public final class FileSystem: Sendable {
         data = DataPaths(
             mounts, judge, base?.data.accessTimes ?? AccessTimes(options.accessTimes, tree),
             isShared: tree.isShared(device: tree.root.key.device), report)
-        operations = Operations(kernel, data, handles, options, accounts, self.creationNotes, report)
+        operations = Operations(kernel, data, handles, options, accounts, self.creationNotes, report: report)
     }
 
     /// Attaches the notifier. Call once, before the session loop starts.

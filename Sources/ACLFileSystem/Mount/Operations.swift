@@ -17,7 +17,7 @@ struct Operations: Sendable {
 
     init(
         _ kernel: KernelView, _ data: DataPaths, _ handles: HandleTable, _ options: MountOptions, _ accounts: AccountService,
-        _ creationNotes: CreationNotes?, _ report: @escaping @Sendable (String) -> Void
+        _ creationNotes: CreationNotes?, report: @escaping @Sendable (String) -> Void
     ) {
         let (loader, judge, share) = (kernel.loader, kernel.judge, kernel.share)
         held = HeldCalls(loader: loader, share: share, backingIDs: data.backingIDs)
@@ -26,15 +26,16 @@ struct Operations: Sendable {
             backingIDs: data.backingIDs)
         lookups = LookupOperations(
             loader: loader, judge: judge, kernel: kernel, held: held, share: share)
+        let refusals = ValueRefusals(report: report)
         let metadata = MetadataChanges(
             loader: loader, judge: judge, kernel: kernel, held: held, share: share, handles: handles, options: options,
-            posixReports: PosixReports(report))
+            refusals: refusals)
         attributes = AttributeOperations(
             loader: loader, judge: judge, kernel: kernel, held: held, share: share, gaps: gaps, metadata: metadata, handles: handles,
             accessTimes: data.accessTimes)
         xattrs = XattrOperations(
             loader: loader, judge: judge, kernel: kernel, held: held, share: share, gaps: gaps, metadata: metadata, options: options,
-            accounts: accounts)
+            accounts: accounts, refusals: refusals)
         ioctls = IoctlOperations(loader: loader, judge: judge, held: held, share: share, metadata: metadata, handles: handles)
         names = NameOperations(
             loader: loader, judge: judge, kernel: kernel, held: held, share: share, lookups: lookups, creationNotes: creationNotes)

@@ -34,7 +34,7 @@ final class ObjectLoader: Sendable {
         return ObjectState(
             object: node.object, descriptor: descriptor, status: status,
             facts: try tree.facts(node.object, descriptor, status),
-            location: location(of: node, descriptor, status), node: node)
+            location: location(of: node, descriptor, status), node: node, watchesAtLookup: share.watched.marks)
     }
 
     /// Loads an object again after a change by the daemon.
@@ -46,7 +46,8 @@ final class ObjectLoader: Sendable {
         }
         return ObjectState(
             object: object.object, descriptor: object.descriptor, status: status,
-            facts: try tree.facts(object.object, object.descriptor, status), location: object.location, node: object.node)
+            facts: try tree.facts(object.object, object.descriptor, status), location: object.location, node: object.node,
+            watchesAtLookup: object.watchesAtLookup)
     }
 
     /// Keeps the cached record after a change by the daemon that moved only the ctime: of a directory in which names changed, or of

@@ -14,6 +14,8 @@ struct ObjectState {
     let location: EffectiveLocation
     /// The node, if the request named it.
     var node: Node?
+    /// `WatchedObjects.marks` before names in this directory were looked up.
+    var watchesAtLookup: UInt64 = 0
     /// Of a file that was just created: a descriptor for reading and writing.
     var opened: SharedDescriptor?
 

@@ -11,7 +11,7 @@ final class WatchedObjects: Sendable {
     /// Bytes of all watched objects: an inode that stays in memory, what the kernel keeps for its events, and an entry of this table.
     static let budget = 64 << 20
     static let bytesForEach = 1536
-    private static let capacity = budget / bytesForEach
+    private let capacity: Int
     /// Nanoseconds. A younger watch does not make room for another.
     private static let shortestWatch: UInt64 = 60_000_000_000
 
@@ -21,6 +21,8 @@ final class WatchedObjects: Sendable {
         let tree: BackingTree
         /// Monotonic nanoseconds.
         let beginning: UInt64
+        /// `WatchedObjects.marks` once the kernel reported its changes.
+        let mark: UInt64
         /// The first ctime that was read while the object was watched, and the last one that was confirmed. Used under the lock of the shard.
         fileprivate nonisolated(unsafe) var since: Timespec?
         fileprivate nonisolated(unsafe) var ctime: Timespec?
@@ -29,8 +31,8 @@ final class WatchedObjects: Sendable {
 
         fileprivate let hasEnded = Atomic<Bool>(false)
 
-        fileprivate init(_ object: BackingObject, _ tree: BackingTree, at now: UInt64) {
-            (self.object, self.tree, beginning) = (object, tree, now)
+        fileprivate init(_ object: BackingObject, _ tree: BackingTree, at now: UInt64, mark: UInt64) {
+            (self.object, self.tree, beginning, self.mark) = (object, tree, now, mark)
         }
 
         /// Ends its events. An object that is gone takes them along.
@@ -52,8 +54,12 @@ final class WatchedObjects: Sendable {
         let watches = Lock<[Key: Watch]>([:])
     }
 
+    /// - Parameter capacity: the most objects that are watched at a time.
+    init(capacity: Int = budget / bytesForEach) { self.capacity = capacity }
+
     private let shards = (0..<16).map { _ in Shard() }
     private let count = Atomic<Int>(0)
+    private let begun = Atomic<UInt64>(0)
     private struct Source {
         var events: FileEvents?
     }
@@ -95,12 +101,22 @@ final class WatchedObjects: Sendable {
         return shard(of: handle).watches.withLock { $0[Key(handle: handle)]?.ctime == ctime }
     }
 
+    /// Whether a watch of the object has begun, whatever has happened since.
+    func isWatched(_ key: ObjectKey) -> Bool {
+        guard isActive.load(ordering: .relaxed), let handle = key.handle else { return false }
+        return shard(of: handle).watches.withLock { $0[Key(handle: handle)]?.since != nil }
+    }
+
+    /// The number of watches that have begun. Whatever is looked up after this is read, these watches report its later changes.
+    var marks: UInt64 { begun.load(ordering: .acquiring) }
+
     /// Whether a directory was watched already when it had this ctime, and is since: what others have changed in it was told. A change by the
     /// daemon moves the ctime, and the kernel knows of it.
-    func isWatched(_ key: ObjectKey, sinceBefore ctime: Timespec) -> Bool {
+    /// - Parameter marks: the watch is one of the first so many.
+    func isWatched(_ key: ObjectKey, sinceBefore ctime: Timespec, at marks: UInt64 = .max) -> Bool {
         guard isActive.load(ordering: .relaxed), let handle = key.handle else { return false }
         return shard(of: handle).watches.withLock { watches in
-            guard let since = watches[Key(handle: handle)]?.since else { return false }
+            guard let watch = watches[Key(handle: handle)], watch.mark <= marks, let since = watch.since else { return false }
             return (since.sec, since.nsec) <= (ctime.sec, ctime.nsec)
         }
     }
@@ -111,7 +127,7 @@ final class WatchedObjects: Sendable {
         guard let handle = object.key.handle, let events = source.withLock({ $0.events }) else { return nil }
         return shard(of: handle).watches.withLock { watches in
             if let watch = watches[Key(handle: handle)] { return watch }
-            guard count.load(ordering: .relaxed) < Self.capacity else { return nil }
+            guard count.load(ordering: .relaxed) < capacity else { return nil }
             do throws(Errno) { try events.add(descriptor, isDirectory: object.kind == .directory) } catch {
                 // A file system that refuses the first ones refuses all.
                 if refusals.add(1, ordering: .relaxed).newValue > 8, count.load(ordering: .relaxed) == 0 {
@@ -119,7 +135,7 @@ final class WatchedObjects: Sendable {
                 }
                 return nil
             }
-            let watch = Watch(object, tree, at: now)
+            let watch = Watch(object, tree, at: now, mark: begun.add(1, ordering: .acquiringAndReleasing).newValue)
             watches[Key(handle: handle)] = watch
             count.add(1, ordering: .relaxed)
             order.withLock { $0.append(watch) }
@@ -173,7 +189,7 @@ final class WatchedObjects: Sendable {
     /// If there is no room, ends the oldest watches that have lasted long enough.
     /// - Returns: these.
     func makeRoom(at now: UInt64) -> [Watch] {
-        guard count.load(ordering: .relaxed) >= Self.capacity else { return [] }
+        guard count.load(ordering: .relaxed) >= capacity else { return [] }
         var ended: [Watch] = []
         // A few at a time: a caller waits for it.
         while ended.count < 32, let old = order.withLock({ $0.takeFirst(begunBefore: now, Self.shortestWatch) }) {

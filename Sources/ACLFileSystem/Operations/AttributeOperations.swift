@@ -140,7 +140,8 @@ extension AttributeOperations {
             return try judge.posix.changingMode(of: object.facts, to: FileMode(rawValue: UInt16(mode & 0o7777)))
         } catch {
             try judge.permit(.chmod(FileMode(rawValue: UInt16(mode & 0o7777))), Operands(object: object), caller, about: object)
-            metadata.posixReports.refuse(error.message, nil, object, caller)
+            metadata.refusals.note(
+                "chmod", error.message, by: caller.uid, on: object.descriptor.rawValue, with: "EOPNOTSUPP")
             throw .opnotsupp
         }
     }

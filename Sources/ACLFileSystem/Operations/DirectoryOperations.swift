@@ -133,10 +133,11 @@ extension DirectoryOperations {
         of directory: OpenDirectory, from offset: UInt64, into reply: inout DirectoryReply, _ exposed: inout [NodeID],
         _ caller: Caller
     ) throws(Errno) {
-        let parent = try loader.load(directory.node)
+        var parent = try loader.load(directory.node)
         try permitListing(parent, caller)
         // With several mounts no listing exposes objects (R4).
         let exposesEntries = kernel.cache.mayShowObjects && !share.hasSeveralMounts && judge.everyCallerHolds(.search, on: parent)
+        if exposesEntries { kernel.watchNames(of: &parent) }
         var isAtRest =
             exposesEntries && (offset > 0 ? directory.node.wasListedAtRest.load(ordering: .relaxed) : kernel.tells(parent, of: .event))
         // Asked again: an event may have come during the listing.

@@ -30,8 +30,9 @@ extension LookupOperations {
     private func lookupLocked(
         _ name: UnsafePointer<CChar>, in parent: NodeID, _ awaited: Node?, _ caller: Caller
     ) throws(Errno) -> LookupAnswer {
-        let directory = try loader.load(parent)
+        var directory = try loader.load(parent)
         try loader.requireOpenGate(of: directory.object)
+        kernel.watchNames(of: &directory)
         do throws(Errno) {
             try judge.permit(
                 .lookup, Operands(finding: name, in: directory), caller, about: directory, named: name,

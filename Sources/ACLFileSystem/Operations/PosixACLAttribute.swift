@@ -43,7 +43,7 @@ extension XattrOperations {
 
     func setPosixACL(isDefault: Bool, of id: NodeID, to value: UnsafeRawBufferPointer, _ caller: Caller) throws(Errno) {
         try requirePosixACLs(id)
-        let list = try posixList(value, id, caller)
+        let list = try posixList(value, isDefault, id, caller)
         try changePosixACL(isDefault: isDefault, of: id, to: list, caller)
     }
 
@@ -73,7 +73,7 @@ extension XattrOperations {
                 // What an object is like is told only to callers who may set its list.
                 let mode = object.facts.mode.subtracting([.setUser, .setGroup])
                 try judge.permit(.chmod(mode), Operands(object: object), caller, about: object)
-                metadata.posixReports.refuse(error.message, list.flatMap { PosixListCheck($0.wireEntries) }?.text, object, caller)
+                note(error.message, isDefault, list.flatMap { PosixListCheck($0.wireEntries) }?.text, object, caller, "EOPNOTSUPP")
                 throw .opnotsupp
             }
             // As other file systems do, removing none succeeds.
@@ -90,7 +90,9 @@ extension XattrOperations {
 
     /// Reads what a caller wants to set.
     /// - Returns: nil for a value without entries, which removes the list.
-    private func posixList(_ value: UnsafeRawBufferPointer, _ id: NodeID, _ caller: Caller) throws(Errno) -> PosixList? {
+    private func posixList(
+        _ value: UnsafeRawBufferPointer, _ isDefault: Bool, _ id: NodeID, _ caller: Caller
+    ) throws(Errno) -> PosixList? {
         var problem: String?
         var text: String?
         do throws(PosixWireError) {
@@ -105,8 +107,16 @@ extension XattrOperations {
             if problem == nil { return list }
         } catch { problem = error.message }
         let object = try share.lock.withReadLock { () throws(Errno) in try loader.load(id) }
-        metadata.posixReports.refuse(problem ?? "invalid", text, object, caller)
+        note(problem ?? "invalid", isDefault, text, object, caller, "EINVAL")
         throw .inval
+    }
+
+    private func note(
+        _ reason: String, _ isDefault: Bool, _ list: String?, _ object: ObjectState, _ caller: Caller, _ error: StaticString
+    ) {
+        let name = isDefault ? XattrName.posixDefault : XattrName.posixAccess
+        let given = list.map { " (\($0))" } ?? ""
+        refusals.note("setting \(name)\(given)", reason, by: caller.uid, on: object.descriptor.rawValue, with: error)
     }
 }
 

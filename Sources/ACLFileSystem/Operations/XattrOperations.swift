@@ -25,14 +25,16 @@ final class XattrOperations: Sendable {
     let metadata: MetadataChanges
     let options: MountOptions
     let accounts: AccountService
+    let refusals: ValueRefusals
 
     init(
         loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, gaps: GapReservations,
-        metadata: MetadataChanges, options: MountOptions, accounts: AccountService
+        metadata: MetadataChanges, options: MountOptions, accounts: AccountService, refusals: ValueRefusals
     ) {
         (self.loader, self.judge, self.kernel, self.held, self.share, self.gaps, self.metadata, self.options, self.accounts) = (
             loader, judge, kernel, held, share, gaps, metadata, options, accounts
         )
+        self.refusals = refusals
     }
 }
 
@@ -45,6 +47,8 @@ extension XattrOperations {
         let kind = XattrName(name)
         if kind == .acl { return try aclText(of: id, caller) }
         if case .posixACL(let isDefault) = kind { return try posixACL(isDefault: isDefault, of: id, caller) }
+        if kind == .portableACL { return try portableText(of: id, caller) }
+        if case .nfs4(let form) = kind { return try nfs4Value(of: id, form, caller) }
         // No object has one, so there is nothing to read or to judge.
         if kind == .unsupported {
             _ = try loader.node(id)
@@ -79,7 +83,7 @@ extension XattrOperations {
                     try judge.permit(.getXattr, operands, caller, about: object)
                     return try readUnlessAbsent(stored, object)
                 } catch { throw error == .acces || error == .perm || error == .nodata ? absent : error }
-            case .acl, .posixACL, .unsupported: throw .opnotsupp
+            case .acl, .posixACL, .portableACL, .nfs4, .unsupported: throw .opnotsupp
             case .tooLong: throw .range
             }
         }
@@ -126,6 +130,8 @@ extension XattrOperations {
         let kind = XattrName(name)
         if kind == .acl { return try setACL(of: id, to: value, flags: flags, caller) }
         if case .posixACL(let isDefault) = kind { return try setPosixACL(isDefault: isDefault, of: id, to: value, caller) }
+        if kind == .portableACL { return try setPortableACL(of: id, to: Array(value), flags: flags, caller) }
+        if case .nfs4(let form) = kind { return try setNFS4(form, of: id, to: Array(value), flags: flags, caller) }
         try metadata.withMetadataLocked(id, record: kind.isOfRecord) { () throws(Errno) in
             let object = try loader.load(id)
             try held.requireNoOtherChange(of: object)
@@ -150,7 +156,7 @@ extension XattrOperations {
             case .groupGUID:
                 if flags == XattrFlag.create { throw .exist }
                 try metadata.changeGroup(of: object, to: OwningGroup(text: value), caller)
-            case .acl, .posixACL, .unsupported: throw .opnotsupp
+            case .acl, .posixACL, .portableACL, .nfs4, .unsupported: throw .opnotsupp
             case .tooLong: throw .range
             }
         }
@@ -174,6 +180,9 @@ extension XattrOperations {
                 try judge.permit(.setACL(nil), operands, caller, about: object)
                 if object.facts.acl == nil { throw .nodata }
                 try metadata.changeACL(object, to: nil, caller)
+            case .portableACL: try removePortableACL(object, caller)
+            // The mode always has a value, so removing the list is never an error.
+            case .nfs4: try metadata.changeACL(object, to: nil, caller)
             case .flags: try metadata.changeFlags(object, to: [], caller)
             case .backup(let mark): try metadata.removeBackupMark(mark, of: object, caller)
             case .user(let stored):
@@ -202,6 +211,7 @@ extension XattrOperations {
             var list: [UInt8] = []
             for shown in try metadata.listedBackupMarks(object) { list += shown + [0] }
             for shown in try listedPosixACLs(object) { list += shown + [0] }
+            for shown in listedPortableACL(object, caller) { list += shown + [0] }
             do throws(Errno) { names = try Syscall.listxattr(.any(object.descriptor.rawValue)) } catch {
                 if error == .opnotsupp { return list }
                 throw error

@@ -2,16 +2,21 @@ import Authorization
 
 /// Reads entries as `chmod +a`, `-a`, `=a#` and `-E` accept them (docs/authorization.md 7.1).
 ///
-/// It is case-sensitive and trims nothing: it refuses a permission text rather than guess.
+/// It is case-sensitive and trims nothing: it refuses a permission text rather than guess. A line of `ls -le` is accepted as it is,
+/// with its position and with `inherited` before the kind.
 public enum ACLTextParser {
     public static let maximumLength = 4095
     public static let maximumEntryCount = 126
 
     /// The entries of a text, in order; empty lines are skipped.
     ///
+    /// - Parameters:
+    ///   - text: one entry a line.
+    ///   - names: gives identities to names.
+    ///   - isDirectory: whether sets such as `full_control` have the rights of directories.
     /// - Throws: the first error, with its position.
     public static func parse(
-        _ text: some Collection<UInt8>, names: some IdentityNames
+        _ text: some Collection<UInt8>, names: some IdentityNames, isDirectory: Bool = true
     ) throws(ACLTextError) -> [ACE] {
         if text.count > maximumLength {
             throw ACLTextError(
@@ -25,7 +30,7 @@ public enum ACLTextParser {
                     .tooMany, line: index, column: 1, found: escapedName(line),
                     expected: "at most \(maximumEntryCount) entries")
             }
-            var reader = EntryReader(line: line, number: index, dialect: .chmod)
+            var reader = EntryReader(line: line, number: index, dialect: .chmod(isDirectory: isDirectory))
             entries.append(try reader.entry(names: names))
         }
         if entries.isEmpty {
@@ -34,8 +39,9 @@ public enum ACLTextParser {
         return entries
     }
 
-    public static func parse(_ text: String, names: some IdentityNames) throws(ACLTextError) -> [ACE] {
-        try parse(Array(text.utf8), names: names)
+    /// As above, of text.
+    public static func parse(_ text: String, names: some IdentityNames, isDirectory: Bool = true) throws(ACLTextError) -> [ACE] {
+        try parse(Array(text.utf8), names: names, isDirectory: isDirectory)
     }
 }
 
@@ -48,26 +54,31 @@ func linesOf(_ bytes: [UInt8]) -> [(Int, ArraySlice<UInt8>)] {
 /// Reads one entry of one line. It keeps the position for diagnostics.
 struct EntryReader {
     enum Dialect {
-        /// As users type it (docs/authorization.md 7.1).
-        case chmod
+        /// As users type it, with sets of rights (docs/authorization.md 7.1).
+        case chmod(isDirectory: Bool)
         /// The attribute `system.aclfs.acl`: every stored bit, `inherited` before the kind.
         case attribute
     }
     let line: ArraySlice<UInt8>
     let number: Int
     let dialect: Dialect
+    private let isTyped: Bool
     private var position: Int
+    /// Whether the line began with a position, as `ls -le` prints it.
+    private var isNumbered = false
 
     init(line: ArraySlice<UInt8>, number: Int, dialect: Dialect) {
         (self.line, self.number, self.dialect) = (line, number, dialect)
         position = line.startIndex
+        if case .chmod = dialect { isTyped = true } else { isTyped = false }
     }
 
     mutating func entry(names: some IdentityNames) throws(ACLTextError) -> ACE {
+        if isTyped { skipPosition() }
         let guid = try identity(names: names)
         var flagsWord: UInt32 = 0
         var kindWord = token { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: ":") }
-        if dialect == .attribute, kindWord.elementsEqual("inherited".utf8) {
+        if kindWord.elementsEqual("inherited".utf8) {
             flagsWord |= ACEFlags.inherited.rawValue
             kindWord = token { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: ":") }
         }
@@ -82,9 +93,11 @@ struct EntryReader {
                 rights.formUnion(right)
             } else if let flag = ACEFlagName.flag(named: word) {
                 flagsWord |= flag.rawValue
-            } else if dialect == .attribute, let right = AttributeWord.right(named: word) {
+            } else if case .chmod(let isDirectory) = dialect, let set = RightSet.set(named: word) {
+                rights.formUnion(set.rights(isDirectory: isDirectory))
+            } else if !isTyped, let right = AttributeWord.right(named: word) {
                 rights.formUnion(right)
-            } else if dialect == .attribute, let bits = AttributeWord.flagBits(word) {
+            } else if !isTyped, let bits = AttributeWord.flagBits(word) {
                 flagsWord |= bits
             } else {
                 throw error(
@@ -98,29 +111,65 @@ struct EntryReader {
         return ACE(guid: guid, flagsWord: flagsWord, rights: rights)
     }
 
+    /// Skips blanks, digits, a colon and a blank: no other valid entry begins like this.
+    private mutating func skipPosition() {
+        let digits = line.drop { $0 == UInt8(ascii: " ") }
+        let rest = digits.drop { hexadecimalDigit($0).map { $0 < 10 } ?? false }
+        guard rest.startIndex > digits.startIndex, rest.starts(with: ": ".utf8) else { return }
+        (position, isNumbered) = (rest.startIndex + 2, true)
+    }
+
+    /// The end of the name in a line of `ls -le`. The name may contain blanks there, and what follows it contains none.
+    private var endOfListedName: Int? {
+        let blank = UInt8(ascii: " ")
+        let listed = line[position...]
+        guard isNumbered, let words = listed.lastIndex(of: blank), let kind = listed[..<words].lastIndex(of: blank),
+            ["allow", "deny"].contains(where: { listed[(kind + 1)..<words].elementsEqual($0.utf8) })
+        else { return nil }
+        guard let flag = listed[..<kind].lastIndex(of: blank), listed[(flag + 1)..<kind].elementsEqual("inherited".utf8) else {
+            return kind
+        }
+        return flag
+    }
+
     private mutating func identity(names: some IdentityNames) throws(ACLTextError) -> GUID {
         var prefix: IdentityKind?
-        for kind in [IdentityKind.user, .group] where line.starts(with: "\(kind.rawValue):".utf8) {
+        let start = position
+        for kind in [IdentityKind.user, .group] where line[start...].starts(with: "\(kind.rawValue):".utf8) {
             prefix = kind
-            position += kind.rawValue.utf8.count + 1
+            position = start + kind.rawValue.utf8.count + 1
         }
         // A colon after the prefix makes the colon the separator, so that a name can contain blanks.
         let separator = line[position...].contains(UInt8(ascii: ":")) ? UInt8(ascii: ":") : UInt8(ascii: " ")
-        let name = token { $0 == separator }
-        if name.isEmpty { throw error(.noName, at: name, expected: "a user, a group or a UUID") }
-        if let guid = ACLFormats.identity(written: name, kind: prefix, names: names) { return guid }
-        var suggestion: String?
-        if prefix == nil, unsignedNumber(name.first == UInt8(ascii: "#") ? name.dropFirst() : name, radix: 10) != nil {
-            suggestion = "user:\(String(decoding: name, as: UTF8.self))"
+        let name: ArraySlice<UInt8>
+        if let end = endOfListedName {
+            name = line[position..<end]
+            position = end + 1
+        } else {
+            name = token { $0 == separator }
         }
-        throw error(.identity, at: name, expected: "a user, a group or a UUID", suggestion: suggestion)
+        if name.isEmpty { throw error(.noName, at: name, expected: "a user, a group or a UUID") }
+        if isTyped, prefix == nil, let guid = GUID(nfsWord: name) { return guid }
+        if let guid = ACLFormats.identity(written: name, kind: prefix, names: names) { return guid }
+        throw error(
+            .identity, at: name, expected: "a user, a group or a UUID", suggestion: prefix == nil ? meantIdentity(name) : nil)
+    }
+
+    /// The identity that a number without a prefix, or a word of NFSv4, probably meant. Never root's: a slip must not lead to more than was
+    /// typed.
+    private func meantIdentity(_ name: ArraySlice<UInt8>) -> String? {
+        if isTyped, name.last == UInt8(ascii: "@") { return nearestWord(to: name, in: GUID.nfsWords.map(\.word)) }
+        let number = unsignedNumber(name.first == UInt8(ascii: "#") ? name.dropFirst() : name, radix: 10)
+        let rest = line[min(position, line.endIndex)...]
+        guard let number, number != 0, rest.starts(with: "allow".utf8) || rest.starts(with: "deny".utf8) else { return nil }
+        return "user:\(String(decoding: name, as: UTF8.self))"
     }
 
     private func kind(_ word: ArraySlice<UInt8>) throws(ACLTextError) -> UInt32 {
         if word.elementsEqual("allow".utf8) { return ACE.Kind.allow.rawValue }
         if word.elementsEqual("deny".utf8) { return ACE.Kind.deny.rawValue }
         // Users cannot type reserved kinds, but reading and writing back must keep a stored one.
-        if dialect == .attribute, let kind = prefixedHexadecimal(word), kind <= 0xF { return kind }
+        if !isTyped, let kind = prefixedHexadecimal(word), kind <= 0xF { return kind }
         if word.isEmpty { throw error(.noKind, at: word, expected: "'allow' or 'deny'") }
         throw error(
             .badKind, at: word, expected: "'allow' or 'deny'", suggestion: nearestWord(to: word, in: ["allow", "deny"]))
@@ -137,7 +186,7 @@ struct EntryReader {
 
     private var vocabulary: [String] {
         RightName.words + ACEFlagName.all.map(\.word)
-            + (dialect == .attribute ? RightName.storedOnly.map(\.directoryWord) : [])
+            + (isTyped ? RightSet.all.map(\.word) : RightName.storedOnly.map(\.directoryWord))
     }
 
     private func trimmed(_ word: ArraySlice<UInt8>) -> ArraySlice<UInt8> {

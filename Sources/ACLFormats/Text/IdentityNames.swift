@@ -46,6 +46,19 @@ func identity(written name: some Collection<UInt8>, kind: IdentityKind?, names: 
     return kind.flatMap { identity(number: name, kind: $0) }
 }
 
+extension GUID {
+    /// NFSv4's words that chmod accepts: each means exactly one of the well-known identities.
+    static let nfsWords: [(word: String, identity: GUID)] = [
+        ("owner@", .owner), ("group@", .owningGroup), ("everyone@", .everyone),
+    ]
+
+    /// The identity of a word of NFSv4; nil for anything else.
+    init?(nfsWord word: some Collection<UInt8>) {
+        guard let known = Self.nfsWords.first(where: { $0.word.utf8.elementsEqual(word) }) else { return nil }
+        self = known.identity
+    }
+}
+
 private func identity(number: some Collection<UInt8>, kind: IdentityKind) -> GUID? {
     guard let id = unsignedNumber(number, radix: 10), id != .max else { return nil }
     return kind == .user ? GUID(user: id) : GUID(group: id)

@@ -54,6 +54,31 @@ public struct RightName: Sendable {
     }()
 }
 
+/// Words of chmod that stand for several rights. Lists store and show the rights, never such a word (docs/authorization.md 7.1).
+public struct RightSet: Sendable {
+    public let word: String
+    private let rights: Rights
+
+    /// Those of NFSv4's tools on FreeBSD and Solaris, whose full_set is full_control here.
+    public static let all: [RightSet] = {
+        let read: Rights = [.read, .readAttributes, .readExtendedAttributes, .readSecurity]
+        let write: Rights = [.write, .append, .writeAttributes, .writeExtendedAttributes]
+        return [
+            RightSet(word: "full_control", rights: RightName.knownToChmod),
+            RightSet(word: "modify_set", rights: RightName.knownToChmod.subtracting([.writeSecurity, .changeOwner])),
+            RightSet(word: "read_set", rights: read),
+            RightSet(word: "write_set", rights: write),
+        ]
+    }()
+
+    /// The rights on one kind of object.
+    /// - Parameter isDirectory: otherwise `delete_child` is left out: `ls -le` would not show it, and a line of `ls -le` not remove it.
+    public func rights(isDirectory: Bool) -> Rights { isDirectory ? rights : rights.subtracting(.deleteChild) }
+
+    /// The set of a word; nil if it names none.
+    public static func set(named word: some Collection<UInt8>) -> RightSet? { all.first { $0.word.utf8.elementsEqual(word) } }
+}
+
 /// The words of the flags of an entry (docs/authorization.md 1.2).
 public struct ACEFlagName: Sendable {
     public let word: String

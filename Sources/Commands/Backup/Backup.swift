@@ -35,10 +35,7 @@ package func runBackup<Files: BackupFiles>(
     }
     var status: Int32 = 0
     var states: [JSON] = []
-    func perform(_ path: [UInt8]) throws(AttributeFailure) {
-        let node: Files.Node
-        // Backups store a link as an object of its own.
-        do { node = try files.open(path, followsLink: false) } catch { throw .system(error) }
+    func perform(_ path: [UInt8], _ node: Files.Node) throws(AttributeFailure) {
         switch parsed.verb {
         case .exclude: try files.excludeFromBackup(node)
         case .include:
@@ -59,9 +56,18 @@ package func runBackup<Files: BackupFiles>(
         }
     }
     for path in parsed.paths {
-        do throws(AttributeFailure) { try perform(path) } catch {
+        var node: Files.Node?
+        do throws(AttributeFailure) {
+            let opened: Files.Node
+            // Backups store a link as an object of its own.
+            do { opened = try files.open(path, followsLink: false) } catch { throw .system(error) }
+            node = opened
+            try perform(path, opened)
+        } catch {
             status = 1
-            sink.complain(path, error.flagsMessage)
+            let isChange = node != nil && parsed.verb != .status
+            let message = files.message(error, of: isChange ? .setxattr : .stat, on: node, path)
+            sink.complain(path, error.isUnsupported ? error.flagsMessage : message)
         }
     }
     if parsed.wantsJSON { sink.output(JSONText.write(.array(states)) + [UInt8(ascii: "\n")]) }

@@ -16,7 +16,7 @@ package struct ChflagsArguments: Sendable, Hashable {
     /// - Returns: `nil` for help.
     /// - Throws: the command line is wrong.
     package static func parse(_ arguments: [[UInt8]]) throws(UsageError) -> ChflagsArguments? {
-        let options = try LetterOptions(arguments, known: "RHLPhfvx")
+        let options = try LetterOptions(arguments, known: "RHLPhfvx", long: LongOption.ofTrees)
         if options.wantsHelp { return nil }
         guard let text = options.operands.first else { throw UsageError("no flags are given") }
         var parsed: ChflagsArguments
@@ -27,7 +27,7 @@ package struct ChflagsArguments: Sendable, Hashable {
             if letter == UInt8(ascii: "f") { parsed.isQuiet = true } else { parsed.verbosity += 1 }
         }
         parsed.walk = try parsed.walk.checked()
-        parsed.paths = Array(options.operands.dropFirst())
+        parsed.paths = files(options.operands.dropFirst(), isEnded: options.isEnded)
         if parsed.paths.isEmpty { throw UsageError("no file is given behind '\(escapedName(text))'") }
         return parsed
     }
@@ -47,7 +47,7 @@ package func runChflags<Files: ToolFiles>(arguments: [[UInt8]], sink: OutputSink
     let parsed: ChflagsArguments
     do {
         guard let known = try ChflagsArguments.parse(arguments) else {
-            sink.lines(ChflagsArguments.usage)
+            sink.lines(ChflagsHelp.text)
             return 0
         }
         parsed = known
@@ -57,17 +57,18 @@ package func runChflags<Files: ToolFiles>(arguments: [[UInt8]], sink: OutputSink
     }
     var status: Int32 = 0
     // -f silences what could not be changed, exit status included.
-    func refuse(_ path: [UInt8], _ reason: String) {
+    func refuse(_ path: [UInt8], _ reason: @autoclosure () -> String) {
         if parsed.isQuiet { return }
         status = 1
-        sink.complain(path, reason)
+        sink.complain(path, reason())
     }
-    func change(_ node: Files.Node, _ path: [UInt8]) throws(AttributeFailure) {
-        let before = try files.flags(of: node)
+    func change(_ node: Files.Node, _ path: [UInt8]) {
+        let before: FileFlags
+        do { before = try files.flags(of: node) } catch { return refuse(path, files.message(error, of: .stat, on: node, path)) }
         let after = parsed.change.applied(to: before)
         // Without a change there is no request, and so no refusal.
         if after.symmetricDifference(before).subtracting(.synthetic).isEmpty { return }
-        try files.setFlags(of: node, to: after)
+        do { try files.setFlags(of: node, to: after) } catch { return refuse(path, files.message(error, of: .chflags, on: node, path)) }
         switch parsed.verbosity {
         case 0: break
         case 1: sink.line(escapedName(path))
@@ -75,7 +76,7 @@ package func runChflags<Files: ToolFiles>(arguments: [[UInt8]], sink: OutputSink
         }
     }
     TreeWalk(files: files, options: parsed.walk, fail: { refuse($0, $1) }) { node, path, _ in
-        do throws(AttributeFailure) { try change(node, path) } catch { refuse(path, error.message) }
+        change(node, path)
         return true
     }.run(parsed.paths)
     return status

@@ -23,7 +23,7 @@ package func runChmod<Files: ToolFiles>(
     let parsed: ChmodArguments
     do {
         guard let known = try ChmodArguments.parse(arguments) else {
-            sink.lines(ChmodArguments.usage)
+            sink.lines(ChmodHelp.text)
             return 0
         }
         parsed = known
@@ -56,32 +56,41 @@ private final class Chmod<Files: ToolFiles> {
 
     /// Parses all arguments before the first change: a wrong word changes no file.
     func run(names: some IdentityNames) -> Int32 {
-        let task: Task
-        do { task = try self.task(names: names) } catch {
+        let onDirectories: Task
+        let onOthers: Task
+        do throws(UsageError) {
+            let input = arguments.change == .whole(.fromInput) ? try self.input() : []
+            onDirectories = try task(isDirectory: true, input, names: names)
+            onOthers = try task(isDirectory: false, input, names: names)
+        } catch {
             sink.complain("chmod: \(error.message)")
             return 1
         }
         TreeWalk(
             files: files, options: arguments.walk, fail: { self.refused($0, $1) },
-            visit: { self.perform(task, on: $0, $1, $2, names: names) }
+            visit: { self.perform($2.isDirectory ? onDirectories : onOthers, on: $0, $1, $2, names: names) }
         ).run(arguments.paths)
         return status
     }
 
-    private func task(names: some IdentityNames) throws(UsageError) -> Task {
+    /// - Parameters:
+    ///   - isDirectory: the kind of object that the task is for: sets of rights depend on it.
+    ///   - input: standard input, for `-E`.
+    private func task(isDirectory: Bool, _ input: [UInt8], names: some IdentityNames) throws(UsageError) -> Task {
         switch arguments.change {
         case .mode(let change): return .mode(change)
         case .add(let text, let index, let inherited):
-            var new = try entries(text, names: names)
+            var new = try entries(text, isDirectory, names: names)
             if inherited { for position in new.indices { new[position].flags.insert(.inherited) } }
             return .edit(index.map { .insert(new, at: $0) } ?? .add(new))
-        case .subtract(let text): return .edit(.subtract(try entries(text, names: names)))
+        // A file may hold rights that only a directory's set names: it inherited them.
+        case .subtract(let text): return .edit(.subtract(try entries(text, true, names: names)))
         case .remove(let index): return .edit(.remove(at: index))
         case .replace(let text, let index):
-            let new = try entries(text, names: names)
+            let new = try entries(text, isDirectory, names: names)
             guard new.count == 1 else { throw UsageError("=a# takes one entry, not \(new.count)") }
             return index.map { .edit(.replace(new[0], at: $0)) } ?? .replaceWithoutIndex(new[0])
-        case .whole(.fromInput): return .edit(.replaceAll(try entriesFromInput(names: names)))
+        case .whole(.fromInput): return .edit(.replaceAll(try entries(ofInput: input, isDirectory, names: names)))
         case .whole(.checkCanonical): return .edit(.checkCanonical)
         case .whole(.clearInherited): return .edit(.clearInherited)
         case .whole(.removeInherited): return .edit(.removeInherited)
@@ -89,18 +98,29 @@ private final class Chmod<Files: ToolFiles> {
         }
     }
 
-    private func entries(_ text: [UInt8], names: some IdentityNames) throws(UsageError) -> [ACE] {
-        do { return try ACLTextParser.parse(text, names: names) } catch {
+    private func entries(_ text: [UInt8], _ isDirectory: Bool, names: some IdentityNames) throws(UsageError) -> [ACE] {
+        do { return try ACLTextParser.parse(text, names: names, isDirectory: isDirectory) } catch {
             throw UsageError("'\(escapedName(text))': \(error.message)")
         }
     }
 
-    /// Reads entries from standard input, without the final newline. No entry makes an empty list.
-    private func entriesFromInput(names: some IdentityNames) throws(UsageError) -> [ACE] {
+    /// Reads standard input, without the final newline.
+    private func input() throws(UsageError) -> [UInt8] {
         guard var text = sink.input(), !text.isEmpty else { throw UsageError("-E: nothing to read on standard input") }
         if text.last == UInt8(ascii: "\n") { text.removeLast() }
+        return text
+    }
+
+    /// The entries of standard input. No entry makes an empty list. The first line may be the object's own of `ls -le`.
+    private func entries(ofInput text: [UInt8], _ isDirectory: Bool, names: some IdentityNames) throws(UsageError) -> [ACE] {
+        var text = text
+        // An empty line in its place keeps the numbers of lines.
+        if let line = text.split(separator: UInt8(ascii: "\n"), maxSplits: 1, omittingEmptySubsequences: false).first, LongRow.begins(line)
+        {
+            text.removeFirst(line.count)
+        }
         if text.allSatisfy({ $0 == UInt8(ascii: "\n") }) { return [] }
-        do { return try ACLTextParser.parse(text, names: names) } catch {
+        do { return try ACLTextParser.parse(text, names: names, isDirectory: isDirectory) } catch {
             throw UsageError("standard input: \(error.message)")
         }
     }
@@ -121,7 +141,7 @@ private final class Chmod<Files: ToolFiles> {
                     return false
                 }
             } catch {
-                refused(path, error.message)
+                refused(path, files.message(error, of: .stat, on: node, path))
                 return true
             }
             return self.edit(.replace(entry, at: 0), node, path, names: names)
@@ -134,8 +154,8 @@ private final class Chmod<Files: ToolFiles> {
         let mode = change.applied(to: object.mode, isDirectory: object.isDirectory, umask: umask)
         // Also without a change: the file system decides whether it is allowed.
         do { try files.setMode(of: node, to: mode) } catch {
-            let reason = error == .opnotsupp && object.kind == .symlink ? "Linux has no mode for symlinks" : error.text
-            return refused(path, reason)
+            let isLink = error == .opnotsupp && object.kind == .symlink
+            return refused(path, isLink ? "Linux has no mode for symlinks" : files.message(error, of: .chmod, on: node, path))
         }
         if arguments.verbosity > 1 {
             let before = "0\(octal(UInt32(object.mode), width: 4)) [\(modeText(kind: object.kind, mode: object.mode))]"
@@ -149,14 +169,17 @@ private final class Chmod<Files: ToolFiles> {
     private func edit(
         _ edit: ACLEdit, _ node: Files.Node, _ path: [UInt8], names: some IdentityNames
     ) -> Bool {
+        var isRead = false
         do throws(AttributeFailure) {
             // Without reading the list: removal must work on one that this command cannot parse.
             if edit == .removeList {
+                isRead = true
                 try files.setACL(of: node, to: nil)
                 report(path)
                 return true
             }
             let acl = try files.acl(of: node, names: names)
+            isRead = true
             let result = edit.applied(to: acl)
             for diagnostic in result.diagnostics { say(path, diagnostic.message) }
             // As macOS' code has it, against its manual page: 1 if any file is canonical (docs/authorization.md Q9).
@@ -172,7 +195,7 @@ private final class Chmod<Files: ToolFiles> {
                 report(path)
             }
         } catch {
-            refused(path, error.message)
+            refused(path, files.message(error, of: isRead ? .setacl : .stat, on: node, path))
         }
         return true
     }
@@ -186,7 +209,7 @@ private final class Chmod<Files: ToolFiles> {
     }
 
     /// Reports a refusal of the system. -f silences it, exit status included (docs/authorization.md 7.6).
-    private func refused(_ path: [UInt8], _ reason: String) {
-        if !arguments.isQuiet { say(path, reason) }
+    private func refused(_ path: [UInt8], _ reason: @autoclosure () -> String) {
+        if !arguments.isQuiet { say(path, reason()) }
     }
 }

@@ -50,15 +50,20 @@ package struct ChmodArguments: Sendable, Hashable {
         var rest = arguments[...]
         var whole: [Whole] = []
         var verb: [UInt8]?
+        var isEnded = false
         while let argument = rest.first, argument.first == UInt8(ascii: "-"), argument.count > 1 {
             // `-a`, `-a#` and modes such as `-w` are changes, not options.
             if isVerbOrMode(argument) { break }
             rest = rest.dropFirst()
-            if argument.elementsEqual("--".utf8) { break }
+            if argument.elementsEqual("--".utf8) {
+                isEnded = true
+                break
+            }
             if argument.elementsEqual("--help".utf8) { return nil }
             // -h is an option, but alone it means help.
             if arguments.count == 1, argument.elementsEqual("-h".utf8) { return nil }
-            for letter in argument.dropFirst() {
+            let long = LongOption.letter(of: argument, in: LongOption.ofTrees)
+            for letter in long.map({ [$0] }) ?? Array(argument.dropFirst()) {
                 if let known = Whole(rawValue: Character(UnicodeScalar(letter))) {
                     whole.append(known)
                 } else if letter == UInt8(ascii: "f") {
@@ -67,7 +72,7 @@ package struct ChmodArguments: Sendable, Hashable {
                     parsed.verbosity += 1
                 } else if letter == UInt8(ascii: "x") || !parsed.walk.take(letter) {
                     let shown = argument.starts(with: "--".utf8) ? argument : [UInt8(ascii: "-"), letter]
-                    throw .unknownOption(shown, known: letters.map { "-\($0)" } + ["-a", "-a#"])
+                    throw .unknownOption(shown, known: letters.map { "-\($0)" } + ["-a", "-a#"], long: LongOption.ofTrees)
                 }
             }
         }
@@ -82,7 +87,7 @@ package struct ChmodArguments: Sendable, Hashable {
             verb = first
             parsed.change = try change(first, &rest, &parsed.warnings)
         }
-        parsed.paths = Array(rest)
+        parsed.paths = files(rest, isEnded: isEnded)
         if parsed.paths.isEmpty {
             throw UsageError("no file is given" + (verb.map { " behind '\(escapedName($0))'" } ?? ""))
         }

@@ -20,7 +20,7 @@ package func runLs<Files: ToolFiles>(
     let parsed: LsArguments
     do {
         guard let known = try LsArguments.parse(arguments) else {
-            sink.lines(LsArguments.usage)
+            sink.lines(LsHelp.text)
             return 0
         }
         parsed = known
@@ -61,18 +61,18 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
     /// Lists the operands that are no directories, then each directory under its name.
     func run() -> Int32 {
         var items: [Item] = []
-        var directories: [[UInt8]] = []
+        var directories: [Item] = []
         for path in arguments.paths.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
             guard let (node, status) = attempt(path, { () throws(Errno) in try open(operand: path) }) else { continue }
             if status.isDirectory, !arguments.listsDirectories {
-                directories.append(path)
+                directories.append(Item(shownName: path, status: status))
             } else {
                 items.append(item(node, path, shown: path, status))
             }
         }
-        print(items)
+        print(sorted(items))
         let isNamed = arguments.paths.count > 1 || arguments.isRecursive
-        for directory in directories { list(directory, isNamed: isNamed) }
+        for directory in sorted(directories) { list(directory.shownName, isNamed: isNamed) }
         return exitStatus
     }
 
@@ -115,7 +115,9 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
         _ directory: Files.Node, named name: [UInt8], _ path: [UInt8], _ identity: ObjectIdentity, isNamed: Bool,
         _ descent: inout Descent
     ) {
-        guard var found = attempt(path, { () throws(Errno) in try files.names(in: directory) }) else { return }
+        guard var found = attempt(path, { () throws(Errno) in try files.names(in: directory) }, as: .openRead, on: directory) else {
+            return
+        }
         let dot = UInt8(ascii: ".")
         if arguments.names == .visible { found.removeAll { $0.first == dot } }
         if arguments.names == .all { found += [[dot], [dot, dot]] }
@@ -130,13 +132,31 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
             do throws(Errno) {
                 let (node, status) = try open(name, in: directory)
                 items.append(item(node, path, shown: name, status))
-            } catch { complain(path, error.text) }
+            } catch { complain(path, files.message(error, of: .stat, on: nil, path)) }
         }
+        items = sorted(items)
         if arguments.isLong { sink.line("total \(items.reduce(0) { $0 + $1.status.blocks })") }
         print(items)
         guard arguments.isRecursive else { return }
         let below = items.filter { $0.status.isDirectory && $0.shownName != [dot] && $0.shownName != [dot, dot] }
-        descent.enter(directory, named: name, identity, SortedNames(below.map(\.shownName)))
+        descent.enter(directory, named: name, identity, SortedNames(inOrder: below.map(\.shownName)))
+    }
+
+    /// The items in the order of -t, -S and -r. Those that are equal keep the order of their names.
+    private func sorted(_ items: [Item]) -> [Item] {
+        func precedes(_ left: Item, _ right: Item) -> Bool {
+            switch arguments.order.key {
+            case .name: false
+            case .time: left.status.modified > right.status.modified
+            case .size: left.status.size > right.status.size
+            }
+        }
+        // The standard library's sort is stable in fact, not by contract.
+        let ordered = items.enumerated().sorted { left, right in
+            if precedes(left.element, right.element) { return true }
+            return !precedes(right.element, left.element) && left.offset < right.offset
+        }.map(\.element)
+        return arguments.order.isReversed ? ordered.reversed() : ordered
     }
 
     private func item(_ node: Files.Node, _ path: [UInt8], shown name: [UInt8], _ status: ObjectStatus) -> Item {
@@ -159,7 +179,7 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
 
     private func row(_ node: Files.Node, _ path: [UInt8], shown name: [UInt8], _ status: ObjectStatus) -> LongRow {
         let acl =
-            readable(path) { () throws(AttributeFailure) in try files.acl(of: node, names: names) } ?? nil
+            readable(path, of: node) { () throws(AttributeFailure) in try files.acl(of: node, names: names) } ?? nil
         let attributes = listableAttributes(of: node)
         var mark = " "
         if !(acl?.entries.isEmpty ?? true) { mark = "+" }
@@ -170,13 +190,14 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
         row.owner = shownID(GUID(user: status.uid), status.uid)
         row.group = shownID(GUID(group: status.gid), status.gid)
         if arguments.showsFlags {
-            let flags = readable(path) { () throws(AttributeFailure) in try files.flags(of: node) }
+            let flags = readable(path, of: node) { () throws(AttributeFailure) in try files.flags(of: node) }
             row.flags = FileFlagsText.shown(flags ?? [])
         }
         row.size =
             status.kind == .characterDevice || status.kind == .blockDevice
-            ? "\(status.specialDevice >> 32), \(status.specialDevice & 0xFFFF_FFFF)" : String(status.size)
-        row.time = clock.shown(status.modifiedSeconds)
+            ? "\(status.specialDevice >> 32), \(status.specialDevice & 0xFFFF_FFFF)"
+            : arguments.isHuman ? humanSize(status.size) : String(status.size)
+        row.time = clock.shown(status.modified.sec)
         row.name = escapedName(name)
         if status.kind == .symlink, let target = try? files.linkTarget(of: node) {
             row.name += " -> \(escapedName(target))"
@@ -202,23 +223,32 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
     /// The attributes without those of the system, such as labels and the ACL itself.
     private func listableAttributes(of node: Files.Node) -> [[UInt8]] {
         let all = (try? files.attributeNames(of: node)) ?? []
-        return all.filter { !$0.starts(with: "system.".utf8) && !$0.starts(with: "security.".utf8) }
-            .sorted { $0.lexicographicallyPrecedes($1) }
+        return all.filter { name in
+            !name.starts(with: "system.".utf8) && !name.starts(with: "security.".utf8) && !Self.isList(name)
+        }
+        .sorted { $0.lexicographicallyPrecedes($1) }
+    }
+
+    /// The list as an attribute for copies, in both spellings: ls shows the entries themselves.
+    private static func isList(_ name: [UInt8]) -> Bool {
+        name.elementsEqual("com.apple.acl.text".utf8) || name.elementsEqual("user.com.apple.acl.text".utf8)
     }
 
     /// nil also on other file systems, which have neither ACLs nor flags.
     private func readable<Value>(
-        _ path: [UInt8], _ body: () throws(AttributeFailure) -> Value
+        _ path: [UInt8], of node: Files.Node, _ body: () throws(AttributeFailure) -> Value
     ) -> Value? {
         do { return try body() } catch {
-            if !error.isUnsupported { complain(path, error.message) }
+            if !error.isUnsupported { complain(path, files.message(error, of: .stat, on: node, path)) }
             return nil
         }
     }
 
-    private func attempt<Value>(_ path: [UInt8], _ body: () throws(Errno) -> Value) -> Value? {
+    private func attempt<Value>(
+        _ path: [UInt8], _ body: () throws(Errno) -> Value, as operation: OperationWord = .stat, on node: Files.Node? = nil
+    ) -> Value? {
         do { return try body() } catch {
-            complain(path, error.text)
+            complain(path, files.message(error, of: operation, on: node, path))
             return nil
         }
     }

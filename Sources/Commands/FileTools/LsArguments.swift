@@ -1,6 +1,13 @@
 /// A command line of ls: the part of macOS' ls(1) that shows what aclfs stores.
 struct LsArguments: Sendable, Hashable {
     enum Names: Sendable { case visible, almostAll, all }
+    struct Order: Sendable, Hashable {
+        enum Key: Sendable { case name, time, size }
+        /// -t: the last modified first; -S: the largest first.
+        var key = Key.name
+        /// -r: the other way round.
+        var isReversed = false
+    }
     var isLong = false
     /// -e: entries of ACLs, below each line of -l.
     var showsACL = false
@@ -15,15 +22,24 @@ struct LsArguments: Sendable, Hashable {
     /// -n: numbers for owner and group, UUIDs in entries.
     var isNumeric = false
     var followsAll = false
+    var order = Order()
+    /// -h: sizes with a unit.
+    var isHuman = false
     var paths: [[UInt8]] = []
 
-    static let usage = "usage: aclfs ls [-1@ALORadeln] [FILE...]"
+    static let usage = "usage: aclfs ls [-1@ALORSadehlnrt] [FILE...]"
+
+    private static let long = [
+        LongOption("--all", "a"), LongOption("--almost-all", "A"), LongOption("--directory", "d"), LongOption("--human-readable", "h"),
+        LongOption("--dereference", "L"), LongOption("--numeric-uid-gid", "n"), LongOption("--reverse", "r"),
+        LongOption("--recursive", "R"),
+    ]
 
     /// - Parameter arguments: after the command's name.
     /// - Returns: `nil` for help.
     /// - Throws: the command line is wrong.
     static func parse(_ arguments: [[UInt8]]) throws(UsageError) -> LsArguments? {
-        let options = try LetterOptions(arguments, known: "1@ALORadeln")
+        let options = try LetterOptions(arguments, known: "1@ALORSadehlnrt", long: long)
         if options.wantsHelp { return nil }
         var parsed = LsArguments()
         for letter in options.letters {
@@ -39,6 +55,11 @@ struct LsArguments: Sendable, Hashable {
             case UInt8(ascii: "L"): parsed.followsAll = true
             // As on macOS, -n implies -l.
             case UInt8(ascii: "n"): (parsed.isNumeric, parsed.isLong) = (true, true)
+            // The last of -t and -S counts.
+            case UInt8(ascii: "t"): parsed.order.key = .time
+            case UInt8(ascii: "S"): parsed.order.key = .size
+            case UInt8(ascii: "r"): parsed.order.isReversed = true
+            case UInt8(ascii: "h"): parsed.isHuman = true
             // -1: this ls always prints one name a line.
             default: break
             }

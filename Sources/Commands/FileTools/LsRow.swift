@@ -16,6 +16,12 @@ struct LongRow {
 
     init(mode: String) { self.mode = mode }
 
+    /// Whether a line begins as a row does, with a mode, a mark and a blank.
+    static func begins(_ line: some Collection<UInt8>) -> Bool {
+        let sets = ["-dlpscb"] + Array(repeating: ["-r", "-w", "-xsStT"], count: 3).joined() + ["@+ ", " "]
+        return line.count >= sets.count && zip(line, sets).allSatisfy { byte, set in set.utf8.contains(byte) }
+    }
+
     struct Widths { var links = 0, owner = 0, group = 0, flags = 0, size = 0 }
 
     static func widths(_ rows: [LongRow]) -> Widths {
@@ -35,6 +41,22 @@ struct LongRow {
         return "\(mode) \(right(links, widths.links)) \(left(owner, widths.owner))  \(left(group, widths.group))  "
             + "\(flags)\(right(size, widths.size)) \(time) \(name)"
     }
+}
+
+/// A size with a unit of 1024, in at most four characters: `999B`, `1.5K`, `15M`.
+func humanSize(_ size: UInt64) -> String {
+    var (value, rest): (UInt64, UInt64) = (size, 0)
+    var unit = 0
+    let units = Array("BKMGTPE")
+    // Also where rounding would give a fourth digit.
+    while unit + 1 < units.count, value >= 1000 || unit > 0 && value == 999 && rest >= 512 {
+        (value, rest) = (value / 1024, value % 1024)
+        unit += 1
+    }
+    if unit == 0 { return "\(value)B" }
+    let tenths = value * 10 + (rest * 10 + 512) / 1024
+    if tenths < 100 { return "\(tenths / 10).\(tenths % 10)\(units[unit])" }
+    return "\(value + (rest + 512) / 1024)\(units[unit])"
 }
 
 /// How ls shows times: with the time of day within half a year of now, else with the year.

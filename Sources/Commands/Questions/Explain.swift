@@ -6,11 +6,26 @@ import Identity
 import LinuxSystem
 import ToolSupport
 
+/// Names of users, each looked up once.
+private final class UserNames {
+    private var known: [Int64: String] = [:]
+
+    /// - Returns: the name, or the number where there is none.
+    func user(_ uid: Int64?) -> String {
+        guard let uid, let number = UInt32(exactly: uid) else { return "uid ?" }
+        if let name = known[uid] { return name }
+        let name = (try? AccountDatabase.user(uid: number))?.name ?? "uid \(uid)"
+        known[uid] = name
+        return name
+    }
+}
+
 /// `aclfs explain`: whether an operation is allowed, and why.
 package enum Explain {
     /// - Returns: the exit status: 0 allowed, 1 denied, 2 no answer.
     package static func perform(_ arguments: ExplainRequest) -> Int32 {
         do throws(ControlError) {
+            guard arguments.whoCan || !arguments.isRecursive else { throw ControlError("-R belongs to --who-can") }
             if arguments.last { return try last(arguments) }
             if arguments.whoCan { return try whoCan(arguments) }
             return try explain(arguments)
@@ -60,35 +75,43 @@ package enum Explain {
 
     private static func whoCan(_ arguments: ExplainRequest) throws(ControlError) -> Int32 {
         guard arguments.words.count == 2, arguments.subject == nil else {
-            throw ControlError("usage: aclfs explain [--json] --who-can OPERATION PATH")
+            throw ControlError("usage: aclfs explain [--json] [-R] --who-can OPERATION PATH")
         }
         let word = try operation(arguments.words[0])
         let location = try MountLocation(arguments.words[1])
-        let client = try location.client()
-        var rows: [WhoCanRow] = []
+        let users = AccountDatabase.allUsers()
         /// The rule by which the sandbox refuses every user.
         var rule: String?
-        for user in AccountDatabase.allUsers() {
-            let question = ExplainMessage(word, path: location.names, subject: user.name, isBrief: true)
-            let answer: ExplainAnswer
-            do throws(ControlError) { answer = try client.ask(question) } catch { throw named(error, arguments.words[1]) }
-            guard let explanation = answer.explanation else { continue }
-            guard explanation.isAllowed else {
-                if let last = explanation.steps.last, last.stage == Stage.sandbox(.object).name {
+        func rows(_ names: [[UInt8]]) throws(ControlError) -> [WhoCanRow] {
+            // A connection for each object: the daemon closes one that is silent for a second.
+            let client = try location.client()
+            var rows: [WhoCanRow] = []
+            for user in users {
+                let answer = try client.ask(ExplainMessage(word, path: names, subject: user.name, isBrief: true))
+                guard let explanation = answer.explanation else { continue }
+                let last = explanation.steps.last
+                if explanation.isAllowed {
+                    rows.append(WhoCanRow(name: user.name, uid: user.uid, stage: last?.stage ?? "", entry: last?.entry))
+                } else if let last, last.stage == Stage.sandbox(.object).name {
                     rule = "the sandbox refuses \(escapedName(location.shown(last.place.depth))): \(last.entry ?? "-")"
                 }
-                continue
             }
-            let last = explanation.steps.last
-            rows.append(WhoCanRow(name: user.name, uid: user.uid, stage: last?.stage ?? "", entry: last?.entry))
+            return rows
         }
-        if arguments.json {
-            printJSON(.array(rows.map(\.json)))
-        } else {
-            for line in ExplainTable.lines(rows.map(\.cells)) { printLine(line) }
-            if rows.isEmpty, let rule { printError("aclfs: no user may: \(rule)") }
-        }
-        return rows.isEmpty ? 1 : 0
+        do throws(ControlError) {
+            if arguments.isRecursive {
+                return try WhoCanTree(json: arguments.json, ask: { (names) throws(ControlError) in try rows(names) })
+                    .run(arguments.words[1], location)
+            }
+            let rows = try rows(location.names)
+            if arguments.json {
+                printJSON(.array(rows.map(\.json)))
+            } else {
+                for line in ExplainTable.lines(rows.map(\.cells)) { printLine(line) }
+                if rows.isEmpty, let rule { printError("aclfs: no user may: \(rule)") }
+            }
+            return rows.isEmpty ? 1 : 0
+        } catch { throw named(error, arguments.words[1]) }
     }
 
     /// `--last [N] [MOUNTPOINT]`. The default is the mount of the working directory, or the only one.
@@ -119,9 +142,10 @@ package enum Explain {
             printJSON(.array(denials.map(\.json)))
             return 0
         }
+        let names = UserNames()
         let rows = denials.map { denial in
             [
-                utc(denial.time ?? 0), "uid \(denial.uid ?? -1)", denial.operation ?? "", place(denial), denial.errno ?? "",
+                utc(denial.time ?? 0), names.user(denial.uid), denial.operation ?? "", place(denial), denial.errno ?? "",
                 denial.stage ?? "", denial.rule ?? "",
             ]
         }

@@ -3,11 +3,14 @@ package struct ExplainRequest {
     var json: Bool
     var subject: String?
     var whoCan: Bool
+    /// -R: also all below the path.
+    var isRecursive: Bool
     var last: Bool
     var words: [[UInt8]]
 
-    package init(json: Bool, subject: String?, whoCan: Bool, last: Bool, words: [[UInt8]]) {
-        (self.json, self.subject, self.whoCan, self.last, self.words) = (json, subject, whoCan, last, words)
+    package init(json: Bool, subject: String?, whoCan: Bool, isRecursive: Bool, last: Bool, words: [[UInt8]]) {
+        (self.json, self.subject, self.whoCan, self.isRecursive) = (json, subject, whoCan, isRecursive)
+        (self.last, self.words) = (last, words)
     }
 }
 

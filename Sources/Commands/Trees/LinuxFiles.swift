@@ -4,6 +4,8 @@ import LinuxSystem
 /// The real file tree. A node is an O_PATH descriptor: opening it needs no right on the object itself, and works for symlinks, sockets
 /// and unreadable files.
 package struct LinuxFiles: ToolFiles {
+    let refusals = Refusals()
+
     package init() {}
 
     package func open(_ path: [UInt8], followsLink: Bool) throws(Errno) -> SharedDescriptor {
@@ -20,7 +22,7 @@ package struct LinuxFiles: ToolFiles {
         return ObjectStatus(
             kind: kind(status.type), mode: UInt16(truncatingIfNeeded: status.mode & 0o7777), uid: status.uid,
             gid: status.gid, linkCount: status.nlink, size: status.size, blocks: status.blocks,
-            modifiedSeconds: status.mtime.sec, device: status.device, inode: status.inode,
+            modified: status.mtime, device: status.device, inode: status.inode,
             specialDevice: status.rdev)
     }
 

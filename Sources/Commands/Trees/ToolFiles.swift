@@ -1,3 +1,4 @@
+import ACLFormats
 import Authorization
 import LinuxSystem
 
@@ -22,6 +23,8 @@ package protocol ToolFiles {
     /// Removes an attribute. A missing one is no error.
     func removeAttribute(_ name: String, of node: Node) throws(Errno)
     func attributeNames(of node: Node) throws(Errno) -> [[UInt8]]
+    /// The rule by which the file system refuses an operation; nil if it cannot be learned.
+    func rule(refusing operation: OperationWord, on node: Node?, _ path: [UInt8], _ error: Errno) -> String?
     /// The number of levels of a tree that may be open, each with a node and a listing.
     var openLevels: Int { get }
 }
@@ -36,7 +39,7 @@ package struct ObjectStatus: Sendable, Hashable {
     package var size: UInt64
     /// In units of 512 bytes.
     package var blocks: UInt64
-    package var modifiedSeconds: Int64
+    package var modified: Timespec
     /// With `inode` it identifies an object.
     package var device: UInt64
     package var inode: UInt64
@@ -45,7 +48,7 @@ package struct ObjectStatus: Sendable, Hashable {
 
     package init(
         kind: ObjectKind, mode: UInt16, uid: UInt32 = 0, gid: UInt32 = 0, linkCount: UInt32 = 1, size: UInt64 = 0,
-        blocks: UInt64 = 0, modifiedSeconds: Int64 = 0, device: UInt64 = 0, inode: UInt64 = 0,
+        blocks: UInt64 = 0, modified: Timespec = Timespec(sec: 0, nsec: 0), device: UInt64 = 0, inode: UInt64 = 0,
         specialDevice: UInt64 = 0
     ) {
         self.kind = kind
@@ -55,7 +58,7 @@ package struct ObjectStatus: Sendable, Hashable {
         self.linkCount = linkCount
         self.size = size
         self.blocks = blocks
-        self.modifiedSeconds = modifiedSeconds
+        self.modified = modified
         self.device = device
         self.inode = inode
         self.specialDevice = specialDevice

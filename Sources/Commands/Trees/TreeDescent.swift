@@ -137,12 +137,14 @@ struct TreeDescent<Files: ToolFiles, Names: LevelNames> where Names.Node == File
     }
 }
 
-/// Names that are read at once and sorted by their bytes.
+/// Names that are read at once, sorted by their bytes or in an order of the caller.
 struct SortedNames<Node>: LevelNames {
     /// The next one last.
     private var names: [[UInt8]]
 
     init(_ names: [[UInt8]]) { self.names = names.sorted { $1.lexicographicallyPrecedes($0) } }
+    /// - Parameter names: the first to visit first.
+    init(inOrder names: [[UInt8]]) { self.names = names.reversed() }
 
     mutating func next(in directory: Node) -> [UInt8]? { names.popLast() }
     mutating func suspend() {}

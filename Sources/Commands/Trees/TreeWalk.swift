@@ -1,3 +1,4 @@
+import ACLFormats
 import Authorization
 import LinuxSystem
 
@@ -81,13 +82,15 @@ struct TreeWalk<Files: ToolFiles> {
         _ node: Files.Node, named name: [UInt8], _ status: ObjectStatus, _ path: [UInt8],
         _ descent: inout TreeDescent<Files, SortedNames<Files.Node>>
     ) {
-        guard let names = attempt(path, { () throws(Errno) in try files.names(in: node) }) else { return }
+        guard let names = attempt(path, as: .openRead, on: node, { () throws(Errno) in try files.names(in: node) }) else { return }
         descent.enter(node, named: name, status.identity, SortedNames(names))
     }
 
-    private func attempt<Value>(_ path: [UInt8], _ body: () throws(Errno) -> Value) -> Value? {
+    private func attempt<Value>(
+        _ path: [UInt8], as operation: OperationWord = .stat, on node: Files.Node? = nil, _ body: () throws(Errno) -> Value
+    ) -> Value? {
         do { return try body() } catch {
-            fail(path, error.text)
+            fail(path, files.message(error, of: operation, on: node, path))
             return nil
         }
     }

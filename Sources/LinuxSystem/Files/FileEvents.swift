@@ -63,7 +63,10 @@ public final class FileEvents: Sendable {
         _ = write(writing.rawValue, &byte, 1)
     }
 
-    /// Waits for events, or for `wake`.
+    /// What the kernel keeps at most (fanotify(7), max_queued_events).
+    private static let longestQueue = 16384
+
+    /// Waits for events, or for `wake`. Takes all that the kernel has, so that its queue does not fill up meanwhile.
     /// - Parameters:
     ///   - room: for the events of one read; some thousand bytes.
     ///   - body: called for each event.
@@ -74,18 +77,30 @@ public final class FileEvents: Sendable {
         )
         let ready = withUnsafeMutableBytes(of: &polled) { poll($0.bindMemory(to: pollfd.self).baseAddress, 2, -1) }
         guard ready > 0, let base = room.bindMemory(to: UInt8.self).baseAddress else { return }
-        var left = UInt64(max(0, aclfs_read(descriptor.rawValue, base, UInt64(room.count))))
-        var cursor = UnsafePointer(base)
+        // The descriptor does not block. A program may cause events without end, so one wait takes a limited number.
+        var taken = 0
+        while taken < Self.longestQueue {
+            let count = aclfs_read(descriptor.rawValue, base, UInt64(room.count))
+            guard count > 0 else { return }
+            taken += Self.forEachEvent(in: UnsafeRawBufferPointer(rebasing: room[..<Int(count)]), body)
+        }
+    }
+
+    private static func forEachEvent(in bytes: UnsafeRawBufferPointer, _ body: (Event) -> Void) -> Int {
+        var rest = bytes[...]
         var raw = aclfs_event()
-        while true {
-            let length = aclfs_event_at(cursor, left, &raw)
-            if length == 0 { return }
-            (cursor, left) = (cursor + Int(length), left - length)
+        var number = 0
+        while let base = UnsafeRawBufferPointer(rebasing: rest).bindMemory(to: UInt8.self).baseAddress {
+            let length = aclfs_event_at(base, UInt64(rest.count), &raw)
+            if length == 0 { break }
+            rest = rest.dropFirst(Int(length))
+            number += 1
             let count = Int(raw.handle_count)
             let handle = withUnsafeBytes(of: &raw.handle) { bytes in
                 count == 0 ? nil : FileHandle(type: raw.handle_type, bytes: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
             }
             body(Event(kinds: Kinds(rawValue: raw.kinds), process: raw.process, handle: handle))
         }
+        return number
     }
 }

@@ -8,7 +8,7 @@ extension Syscall {
     }
 
     /// The text after a label in a file of /proc/PID/fdinfo (proc(5)).
-    static func descriptorNote(_ label: String, in text: [UInt8]) -> String? {
+    public static func descriptorNote(_ label: String, in text: [UInt8]) -> String? {
         guard let line = text.split(separator: 0x0A).first(where: { $0.starts(with: label.utf8) }) else { return nil }
         return String(decoding: line.dropFirst(label.utf8.count).drop { $0 == 0x09 || $0 == 0x20 }, as: UTF8.self)
     }

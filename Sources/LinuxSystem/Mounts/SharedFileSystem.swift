@@ -15,6 +15,14 @@ public struct SharedFileSystem: Sendable {
     /// - Returns: nil for a file system that only this host changes.
     public static func of(magic: UInt64) -> SharedFileSystem? { all.first { $0.magic == magic } }
 
+    /// Whether a path lies on such a file system. False if that cannot be found out.
+    public static func holds(_ path: String) -> Bool {
+        guard let descriptor = try? Syscall.open(path, OpenFlag.path), let type = try? Syscall.fileSystemType(descriptor.rawValue) else {
+            return false
+        }
+        return of(magic: type) != nil
+    }
+
     /// The only list of them. Every FUSE file system counts: its server may change anything.
     public static let all = [
         SharedFileSystem("fuse", FileSystemType.fuse),

@@ -28,6 +28,9 @@ extension MountOptionError {
     }
 
     static func unknown(_ name: String) -> MountOptionError {
+        if let instead = OptionTable.instead[name] {
+            return MountOptionError(description: "option '\(name)=' is refused: \(instead)")
+        }
         // The opposite of a word is only two letters away.
         let negatives = name.hasPrefix("no") ? OptionTable.suggestions.filter { $0.hasPrefix("no") } : []
         let near = nearestWord(to: name.utf8, in: negatives) ?? nearestWord(to: name.utf8, in: OptionTable.suggestions)
@@ -37,6 +40,18 @@ extension MountOptionError {
 }
 
 extension OptionTable {
+    /// What aclfs has for options of file systems that store neither owners nor modes.
+    fileprivate static let instead: [String: String] = {
+        let owner =
+            "objects keep the owners and groups that SOURCE has; noowners lets every user do what flags allow, "
+            + "aclfs chmod -R +a 'user:NAME allow full_control,file_inherit,directory_inherit' gives them to one user, "
+            + "and chown -R on SOURCE changes the owner"
+        let mode =
+            "objects keep the modes that SOURCE has, and the caller's umask counts for new ones; entries with file_inherit and "
+            + "directory_inherit give rights to all new objects whatever the umask is (aclfs chmod --help)"
+        return ["uid": owner, "gid": owner, "umask": mode, "fmask": mode, "dmask": mode, "file_mode": mode, "dir_mode": mode, "mode": mode]
+    }()
+
     /// What a mistyped word may have been meant as. Of words that are equally near the first one is said: settings come before what is
     /// ignored, and those without a value before those with one.
     fileprivate static let suggestions: [String] = {

@@ -35,6 +35,7 @@ package enum OptionTable {
             "whether file systems mounted below SOURCE are part of the tree"),
         .value("xattr_names", \.xattrSpelling, .enumeration, "how the names of user.com.apple.* attributes are listed"),
         .value("posixacl", \.posixACL, .enumeration, "whether POSIX ACLs are translated to entries, or refused"),
+        .value("portable_acl", \.portableACL, .enumeration, "whether ACLs are listed as an attribute that programs copy"),
         .value(
             "special", \.special, .enumeration,
             "whether FIFOs, sockets and (with dev) devices are found only by callers who may open them"),

@@ -51,7 +51,7 @@ package struct SourceReach {
     }
 
     /// Whether a user other than root and the source's owner may reach it.
-    var isOpenToOthers: Bool {
+    package var isOpenToOthers: Bool {
         if isHidden { return false }
         if isUnknown || closed.isEmpty { return true }
         // One directory that admits only root and the source's owner is enough.

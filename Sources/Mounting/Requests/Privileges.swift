@@ -25,34 +25,15 @@ enum Privileges {
             throw refusal("option '\(word)' needs root: fusermount3 does not pass it to the kernel")
         }
         if !options.noDev { throw refusal("option 'dev' needs root; an ordinary user's mount is always nodev") }
-        if options.allowOther, !othersAreAllowed() {
+        if options.allowOther, !FuseConfiguration.othersAreAllowed {
             throw refusal("option 'allow_other' needs root, or a line user_allow_other in /etc/fuse.conf")
         }
     }
 
     /// Checks /dev/fuse before anything is mounted, to report the exact reason.
     static func checkDevice() throws(MountFailure) {
-        if access("/dev/fuse", R_OK | W_OK) == 0 { return }
-        let error = Errno(rawValue: errno)
-        let remedy =
-            switch error {
-            case .noent: "load the module fuse (modprobe fuse), or give the container the device"
-            case .acces: "its mode has to let this user read and write it (chmod 0666 /dev/fuse)"
-            default: "is the module fuse loaded?"
-            }
-        throw MountFailure(status: MountExit.systemError, message: "/dev/fuse: \(error); \(remedy)")
-    }
-
-    /// Whether /etc/fuse.conf has the line, in the form that fusermount3 reads.
-    private static func othersAreAllowed() -> Bool {
-        guard let file = try? Syscall.open("/etc/fuse.conf", OpenFlag.readOnly),
-            let text = try? Syscall.readAll(file.rawValue)
-        else { return false }
-        return text.split(separator: UInt8(ascii: "\n")).contains { line in
-            String(decoding: line, as: UTF8.self).split(whereSeparator: { $0 == " " || $0 == "\t" }) == [
-                "user_allow_other"
-            ]
-        }
+        guard let obstacle = FuseConfiguration.deviceObstacle else { return }
+        throw MountFailure(status: MountExit.systemError, message: "/dev/fuse: \(obstacle.error); \(obstacle.remedy)")
     }
 
     private static func refusal(_ message: String) -> MountFailure {

@@ -23,7 +23,7 @@ package enum ForcedUnmount {
             } else {
                 try Unmounting.perform(mountpoint, lazily: true)
             }
-        } catch { throw OrdinaryUnmount.failure(error, path) }
+        } catch { throw OrdinaryUnmount.failure(error, path, entry) }
         // The daemon may never end.
         OrdinaryUnmount.waitForExit(by: daemon, of: entry, path, seconds: 3, isAborted: isAborted)
     }

@@ -11,7 +11,7 @@ package enum OrdinaryUnmount {
         let entry = try entry(at: mountpoint, path)
         let isDead = MountServer.isDead(mountpoint)
         let daemon = isDead ? nil : DaemonExit(of: entry)
-        do throws(Errno) { try Unmounting.perform(mountpoint, lazily: isDead) } catch { throw failure(error, path) }
+        do throws(Errno) { try Unmounting.perform(mountpoint, lazily: isDead) } catch { throw failure(error, path, entry) }
         // An interrupted healing leaves a second dead mount beneath the first.
         if isDead { try Unmounting.healDead(mountpoint) }
         waitForExit(by: daemon, of: entry, path)
@@ -30,17 +30,18 @@ package enum OrdinaryUnmount {
         return entry
     }
 
-    static func failure(_ error: Errno, _ path: String) -> MountFailure {
+    /// - Parameter mount: the mount that was not unmounted.
+    static func failure(_ error: Errno, _ path: String, _ mount: MountEntry) -> MountFailure {
         switch error {
         case .busy:
-            MountFailure(
-                status: MountExit.failed,
-                message:
-                    "\(path): \(error); a process has a file open or its working directory there (aclfs unmount -f unmounts all the same)")
+            let holders = MountHolders(of: mount).lines
+            let who = holders.isEmpty ? "a process has a file open or its working directory there" : "in use by what is listed below"
+            return MountFailure(
+                status: MountExit.failed, message: "\(path): \(error); \(who) (aclfs unmount -f unmounts all the same)", details: holders)
         case .noent where geteuid() != 0:
-            MountFailure(
+            return MountFailure(
                 status: MountExit.systemError, message: "fusermount3 cannot be started; install the package fuse3")
-        default: MountFailure(status: MountExit.failed, message: "\(path): \(error)")
+        default: return MountFailure(status: MountExit.failed, message: "\(path): \(error)")
         }
     }
 

@@ -68,9 +68,16 @@ package struct ControlClient: Sendable {
                 "the mount's daemon cannot be asked: the process that answers is in another user namespace, such as that of "
                     + "aclfs sandbox run, or its namespace cannot be determined, so its answers are not trusted")
         }
-        // A sandbox hides the directory of the sockets.
-        let inside = last == .noent ? " (inside aclfs sandbox run no daemon can be asked)" : ""
-        var failure = ControlError("the mount's daemon cannot be asked: \(last.text)\(inside)")
+        let reason: String
+        if last != .noent {
+            reason = last.text
+        } else if ControlPlace.isHidden(of: owner) {
+            reason = "inside aclfs sandbox run no daemon can be asked"
+        } else {
+            let places = ControlPlace.directories(of: owner).map { escapedName($0.utf8) }.joined(separator: " or ")
+            reason = "it has no socket in \(places): it has ended, or it was started in another mount namespace or container"
+        }
+        var failure = ControlError("the mount's daemon cannot be asked: \(reason)")
         failure.isStaleSocket = last.rawValue == ECONNREFUSED
         throw failure
     }

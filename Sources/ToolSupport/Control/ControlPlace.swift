@@ -123,6 +123,18 @@ package enum ControlPlace {
         places(of: uid).compactMap { try? opened($0, of: uid) }
     }
 
+    /// Whether a sandbox hides the directories of this user: `aclfs sandbox run` mounts something empty onto each, in a user namespace of its
+    /// own.
+    static func isHidden(of uid: UInt32) -> Bool {
+        let map = (try? Syscall.readAll(path: "/proc/self/uid_map")) ?? []
+        let numbers = map.split { $0 == 0x20 || $0 == 0x0A }.map { String(decoding: $0, as: UTF8.self) }
+        // The initial user namespace translates nothing.
+        if map.isEmpty || numbers == ["0", "0", "4294967295"] { return false }
+        let paths = directories(of: uid).map { Array($0.utf8) }
+        let mounts = (try? MountInfo.ofThisProcess()) ?? []
+        return mounts.contains { paths.contains($0.path) && !$0.type.starts(with: "fuse".utf8) }
+    }
+
     /// - Throws: `perm` if another user serves the directory, and as `ControlSocket.connect`.
     static func connect(in directory: SharedDescriptor, device: String, milliseconds: UInt32) throws(Errno) -> ControlSocket {
         let socket = try step(directory, name(device: device))

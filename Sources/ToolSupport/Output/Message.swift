@@ -14,8 +14,10 @@ enum Message {
         return Array(cells.map { escapedText($0) }.joined(separator: "\t").utf8) + [0x0A]
     }
 
-    /// Several lines of the program's own text, such as its usage.
-    static func lines(_ text: String) -> [UInt8] {
-        text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).flatMap { Array(escapedText($0).utf8) + [0x0A] }
+    /// Several lines of the program's own text, such as its usage, none of them wider than so many columns if a blank allows it.
+    static func lines(_ text: String, columns: Int) -> [UInt8] {
+        TextWidth.wrapped(text, to: columns).utf8.split(separator: 0x0A, omittingEmptySubsequences: false).flatMap {
+            Array(escapedText($0).utf8) + [0x0A]
+        }
     }
 }

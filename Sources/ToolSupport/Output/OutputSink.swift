@@ -10,6 +10,9 @@ package struct OutputSink {
     /// Reads all of standard input; `nil` if it cannot be read.
     package var input: () -> [UInt8]?
 
+    /// The columns of the program's own text on either stream.
+    package var columns: (Int32) -> Int = { _ in TextWidth.usual }
+
     package init(
         output: @escaping ([UInt8]) -> Void, error: @escaping ([UInt8]) -> Void,
         isOpen: @escaping () -> Bool = { true }, input: @escaping () -> [UInt8]? = { nil }
@@ -19,18 +22,20 @@ package struct OutputSink {
 
     /// The streams of the process.
     package static var standard: OutputSink {
-        OutputSink(
+        var sink = OutputSink(
             output: { StandardOutput.write($0) },
             // A failure of standard error cannot be reported.
             error: { try? writeAll($0, to: 2) }, isOpen: { StandardOutput.isOpen },
             // Above every limit, so that a parser notices a text that is too long.
             input: { try? Syscall.readAll(0, limit: 1 << 17) })
+        sink.columns = TextWidth.columns
+        return sink
     }
 
     /// Writes a line with tabs between columns.
     package func line(_ text: String) { output(Message.row(text)) }
     /// Writes the program's own text.
-    package func lines(_ text: String) { output(Message.lines(text)) }
+    package func lines(_ text: String) { output(Message.lines(text, columns: columns(1))) }
 
     /// Writes `aclfs: PATH: reason` with an escaped path to standard error.
     package func complain(_ path: [UInt8], _ reason: String) { complain("\(escapedName(path)): \(reason)") }
@@ -39,6 +44,6 @@ package struct OutputSink {
     ///   - text: one line.
     ///   - usage: the program's own text after it.
     package func complain(_ text: String, usage: String? = nil) {
-        error(Message.line("aclfs: \(text)") + (usage.map { Message.lines($0) } ?? []))
+        error(Message.line("aclfs: \(text)") + (usage.map { Message.lines($0, columns: columns(2)) } ?? []))
     }
 }

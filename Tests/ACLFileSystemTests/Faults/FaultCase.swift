@@ -176,7 +176,10 @@ extension FaultSnapshot {
             func isOne<Value: Equatable>(_ value: (Object) -> Value) -> Bool { neighbours.contains { value($0) == value(object) } }
             // Set-id bits go first.
             let isWithoutSetID = neighbours.contains { $0.mode & ~0o6000 == object.mode }
-            guard isOne(\.mode) || isWithoutSetID, isOne(\.uid), isOne(\.gid), isOne(\.links), isOne(\.device), isOne(\.modified) else {
+            // With a list that changes, a mode has what both have until the list is stored.
+            let isCommon = neighbours.map(\.mode).reduce(.max, &) == object.mode
+            guard isOne(\.mode) || isWithoutSetID || isCommon else { return false }
+            guard isOne(\.uid), isOne(\.gid), isOne(\.links), isOne(\.device), isOne(\.modified) else {
                 return false
             }
             for attribute in Set(neighbours.flatMap(\.attributes.keys)).union(object.attributes.keys) {

@@ -96,7 +96,52 @@ extension FaultCase {
     }
     private static let noDump = MetadataRecord(flags: .noDump, acl: FaultScene.guarded.acl)
 
+    private static let listAndMode = Between.steps("docs/nfs4.md: list and mode; meanwhile no more access than before or afterwards")
+
+    private struct NoAccounts: WireNames {
+        func identity(named name: String, isGroup: Bool) -> GUID? { nil }
+        func name(of identity: GUID) -> String? { nil }
+    }
+
+    /// Denies the stranger another right than before, and sets a mode.
+    private static func nfs4(_ mode: UInt16, isDirectory: Bool = false) throws(Errno) -> [UInt8] {
+        do throws(NFS4Error) {
+            return try NFS4Value.write(
+                ACL([ACE(GUID(user: FaultTree.stranger.uid), .deny, [.write])]), mode: FileMode(rawValue: mode), isDirectory: isDirectory,
+                as: .named, names: NoAccounts())
+        } catch { throw .inval }
+    }
+
     static let extended: [FaultCase] = [
+        FaultCase("setxattr of a list for copies", "setxattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
+            try s.set("file", "user.com.apple.acl.text", Array("!#acl 1\nuser:::502:deny:write\n".utf8))
+        },
+        FaultCase("removexattr of a list for copies", "removexattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
+            try s.fileSystem.operations.xattrs.removeXattr(s["file"], "user.com.apple.acl.text", FaultTree.owner)
+        },
+        FaultCase("setxattr of a list in a form of NFSv4", "setxattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
+            try s.set("file", "system.nfs4_acl", nfs4(0o644))
+        },
+        FaultCase("setxattr of a list and a lower mode", "setxattr", between: listAndMode, on: { try $0.file().knows("file") }) {
+            (s) throws(Errno) in
+            try s.set("file", "system.nfs4_acl", nfs4(0o600))
+        },
+        FaultCase("setxattr of a list and a higher mode", "setxattr", between: listAndMode, on: { try $0.file().knows("file") }) {
+            (s) throws(Errno) in
+            try s.set("file", "system.nfs4_acl", nfs4(0o666))
+        },
+        FaultCase(
+            "setxattr of a list and another mode", "setxattr", between: listAndMode, on: { try $0.file(mode: 0o640).knows("file") }
+        ) { (s) throws(Errno) in try s.set("file", "system.nfs4_acl", nfs4(0o606)) },
+        FaultCase(
+            "setxattr of a directory's list and mode", "setxattr", between: listAndMode, on: { try $0.directory().knows("directory") }
+        ) { (s) throws(Errno) in try s.set("directory", "system.nfs4_acl", nfs4(0o726, isDirectory: true)) },
+        FaultCase("getxattr of a list in a form of NFSv4", "getxattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
+            try s.get("file", "system.nfs4_acl_xdr")
+        },
+        FaultCase("removexattr of a list in a form of NFSv4", "removexattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
+            try s.fileSystem.operations.xattrs.removeXattr(s["file"], "system.nfs4_acl", FaultTree.owner)
+        },
         FaultCase("setxattr of a list", "setxattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
             try s.set("file", "system.aclfs.acl", Array("user:#502 deny read,write\n".utf8))
         },

@@ -5,6 +5,7 @@ import Glibc
 import LinuxSystem
 import TestSupport
 import Testing
+import WireFormats
 
 @testable import ACLFileSystem
 
@@ -98,6 +99,8 @@ import Testing
             switch kind {
             case .acl: "a list"
             case .posixACL(let isDefault): isDefault ? "a default ACL" : "a POSIX ACL"
+            case .nfs4: "a list in a form of NFSv4"
+            case .portableACL: "a list for copies"
             case .flags: "flags"
             case .ownerGUID: "the owner"
             case .groupGUID: "the group"
@@ -110,8 +113,8 @@ import Testing
             }
         }
         let kinds: [XattrName] = [
-            .acl, .posixACL(isDefault: false), .posixACL(isDefault: true), .flags, .ownerGUID, .groupGUID, .effective, .backup(.robots),
-            .user([]), .trusted([]), .security([]), .protected,
+            .acl, .posixACL(isDefault: false), .posixACL(isDefault: true), .nfs4(.named), .portableACL, .flags, .ownerGUID, .groupGUID,
+            .effective, .backup(.robots), .user([]), .trusted([]), .security([]), .protected,
             .unsupported, .tooLong,
         ]
         for kind in kinds.compactMap(word) {

@@ -42,6 +42,21 @@ struct ControlPlaceTests {
         #expect(result.output == "done", "\(result)")
     }
 
+    /// The socket is missing: the places are named, in this namespace and in a user namespace. Neither is a sandbox.
+    @Test func aMissingSocketIsNoSandbox() throws {
+        let result = try run(
+            #"""
+            zed "$A" mount "$T/zed/back" "$T/mnt" >/dev/null 2>&1; rm -rf "$PLACE"
+            for inside in '' 'unshare --user --map-current-user'; do
+                said=$(zed $inside "$A" explain stat "$T/mnt/f" 2>&1); is "<$inside> it fails" 2 $?
+                holds "<$inside> where" "$said" "it has no socket in /run/user/61755/aclfs or $PLACE: it has ended, or it was started in another"
+                case $said in *sandbox*) echo "<$inside> $said" ;; esac
+            done
+            "$A" unmount -f "$T/mnt" 2>/dev/null; is 'nothing stays' 0 "$(mounted "$T/mnt")"
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
     /// What belongs to no other user, but is not as it should be.
     @Test(arguments: [
         ("mkdir -m 770 NAME", "others may write in"), ("touch NAME", "is no directory"), ("ln -s /tmp NAME", "is no directory"),

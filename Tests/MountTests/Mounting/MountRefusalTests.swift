@@ -86,7 +86,7 @@ struct MountRefusalTests {
             #"""
             for o in owners noowners acl noacl securelevel=0 securelevel=2 grpid nogrpid bsdgroups sysvgroups suiddir \
                 nosuiddir groups=process groups_cache=0 crossmounts nocrossmounts unknown99 fsname=x metadata=auto \
-                metadata=trusted metadata=user xattr_names=linux xattr_names=mac xattr_names=both cache=auto \
+                metadata=trusted metadata=user xattr_names=linux xattr_names=mac xattr_names=both portable_acl=on portable_acl=off cache=auto \
                 cache=strict cache=exclusive cache=5 special=gate special=open source_mode=require-private \
                 kernel_features=-epoch,-passthrough,-uring,-statx,-killpriv2,-expire,-beneath 'kernel_features="-epoch,-uring"' \
                 nofail user users nouser group owner auto noauto _netdev defaults comment=x x-a=b X-c loud silent \

@@ -89,6 +89,56 @@ struct UnmountTests {
         #expect(result.output == "done", "\(result)")
     }
 
+    /// Each way in which a process keeps a mount, named with the process, its command and its user.
+    @Test func theHoldersAreNamed() throws {
+        let result = try run(
+            #"""
+            cp "$(readlink -f "$(command -v sleep)")" "$T/back/tool"; echo text >"$T/back/f"; echo text >"$T/back/g"; mkdir "$T/back/dir" "$T/back/on"
+            "$A" mount "$T/back" "$T/mnt"
+            exec 5<"$T/mnt/f" 6<"$T/mnt/g"
+            MAP='import mmap, os, sys, time; f = open(sys.argv[1]); m = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ);'
+            MAP="$MAP os.closerange(3, 64); print(m[:4], flush=True); time.sleep(1000)"
+            (exec 5<&- 6<&-; cd "$T/mnt/dir"; exec sleep 1000) & inside=$!
+            (exec 5<&- 6<&-; exec "$T/mnt/tool" 1000) & program=$!
+            (exec 5<&- 6<&-; exec python3 -c "$MAP" "$T/mnt/f") >"$T/said" & mapping=$!
+            for i in $(seq 1500); do
+                [ "$(readlink /proc/$inside/cwd)" = "$T/mnt/dir" ] && [ "$(readlink /proc/$program/exe)" = "$T/mnt/tool" ] && [ -s "$T/said" ] && break
+                sleep 0.02
+            done
+            mount -t tmpfs tmpfs "$T/mnt/on"
+            said=$(exec 5<&- 6<&-; "$A" unmount "$T/mnt" 2>&1); is busy 32 $?
+            holds 'the way out' "$said" 'in use by what is listed below (aclfs unmount -f'
+            holds 'open files' "$said" "process $$ (bash, root): open file $T/mnt/f and 1 more"
+            holds 'working directory' "$said" "process $inside (sleep, root): working directory $T/mnt/dir"
+            holds program "$said" "process $program (tool, root): program $T/mnt/tool and 1 more"
+            holds mapping "$said" "process $mapping (python3, root): mapped file $T/mnt/f"
+            holds 'a mount' "$said" "another mount on it: $T/mnt/on"
+            is 'and nothing else' 6 "$(echo "$said" | grep -vc 'could not be looked at')"
+            umount "$T/mnt/on"; exec 5<&- 6<&-; kill $inside $program $mapping; wait $inside $program $mapping 2>/dev/null
+            is 'then it goes' 0 "$("$A" unmount "$T/mnt" 2>&1; echo $?)"
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
+    /// An ordinary user sees its own processes and how many are hidden.
+    @Test func anOrdinaryUserSeesItsOwnHolders() throws {
+        let result = try run(
+            UserMountTests.setup
+                + #"""
+                zed "$A" mount "$T/zed/back" "$T/mnt" 2>/dev/null
+                zed sh -c 'cd "$1"; exec sleep 1000' sh "$T/mnt" 2>/dev/null & waiting=$!
+                for i in $(seq 1500); do
+                    inner=$(cat /proc/$waiting/task/*/children 2>/dev/null | tr -d ' '); grep -qs sleep "/proc/$inner/comm" && break; sleep 0.02
+                done
+                said=$(zed "$A" unmount "$T/mnt" 2>&1); is busy 32 $?
+                holds 'its own' "$said" "process $inner (sleep, zed): working directory $T/mnt"
+                holds 'others' "$said" 'processes that could not be looked at: '; holds 'others' "$said" '; root sees them'
+                kill $inner; wait $waiting 2>/dev/null; is 'then it goes' 0 "$(zed "$A" unmount "$T/mnt" 2>&1; echo $?)"
+                rm -rf /tmp/aclfs-61743
+                """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
     /// A thread of the daemon sleeps in the kernel, where no signal reaches it: the file system below is frozen.
     @Test(.enabled(if: LoopTesting.isPossible, "needs loop devices and mkfs.ext4"), arguments: ["auto", "off"])
     func aThreadThatSleepsInTheKernelIsNotInTheWay(_ passthrough: String) throws {

@@ -71,7 +71,7 @@ struct UserMountTests {
             is 'with flags' 0 "$(zed "$A" mount -o sync,dirsync,noatime,noexec "$T/zed/back" "$T/mnt" >/dev/null 2>&1; echo $?)"
             for flag in sync dirsync noatime noexec; do holds "$flag" ",$(options "$T/mnt")," ",$flag,"; done
             said=$(zed sh -c "cd $T/mnt && $A unmount $T/mnt" 2>&1); is 'in use' 32 $?
-            holds 'why' "$said" 'busy (EBUSY); a process has a file open'
+            holds 'why' "$said" 'busy (EBUSY); in use by what is listed below'
             zed "$A" unmount "$T/mnt"
             is 'permitted' 0 "$(zed "$A" mount -o allow_other "$T/zed/back" "$T/mnt" >/dev/null 2>&1; echo $?)"
             is 'others see it' 0 "$(other ls "$T/mnt" >/dev/null 2>&1; echo $?)"

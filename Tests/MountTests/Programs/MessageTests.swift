@@ -52,6 +52,7 @@ struct MessageTests {
             #""$A" chflags "$E" /tmp"#,
             #""$A" chflags hidden "$E""#, #""$A" chflags "-$E" x /tmp"#, #""$A" ls "$E""#, #""$A" ls "--$E""#, #""$A" backup "$E""#,
             #""$A" backup status "$E""#, #""$A" backup exclude "$E""#, #""$A" backup list "--format=$E" /tmp"#, #""$A" backup list "$E""#,
+            #""$A" doctor "$E""#, #""$A" doctor --json "$E""#, #""$A" fstab-line "$E" /tmp"#, #""$A" fstab-line -o "$E" /tmp /mnt"#,
             #""$A" sandbox "$E""#, #""$A" sandbox check "$E""#, #""$A" sandbox check "/$E""#, #""$A" sandbox check --layout "$E" x"#,
             #""$A" sandbox check --bundle "$E" x"#, #""$A" sandbox list "--$E""#, #""$A" sandbox grant "$E""#,
             #""$A" sandbox grant add --bundle "$E" --read-only /tmp"#,

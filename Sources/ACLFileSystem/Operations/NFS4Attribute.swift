@@ -1,0 +1,51 @@
+import Authorization
+import BackingStore
+import FuseSession
+import Identity
+import LinuxSystem
+import WireFormats
+
+// `system.nfs4_acl` and `system.nfs4_acl_xdr`: the list, and at its end the mode (docs/nfs4.md). Every object has them. Names in the value
+// are looked up without the metadata lock, because account databases may be slow.
+extension XattrOperations {
+    func nfs4Value(of id: NodeID, _ form: NFS4Form, _ caller: Caller) throws(Errno) -> [UInt8] {
+        let facts = try share.lock.withReadLock { () throws(Errno) in
+            let object = try loader.load(id)
+            try judge.permit(.readACL, Operands(object: object), caller, about: object)
+            return object.facts
+        }
+        do throws(NFS4Error) {
+            return try NFS4Value.write(
+                facts.acl, mode: facts.mode, isDirectory: facts.kind == .directory, as: form, names: WireAccountNames(accounts))
+        } catch { throw refuse("reading", form, error, id, caller) }
+    }
+
+    /// XATTR_REPLACE succeeds on an object without a list, because reading shows its mode.
+    func setNFS4(_ form: NFS4Form, of id: NodeID, to bytes: [UInt8], flags: Int32, _ caller: Caller) throws(Errno) {
+        let list: (acl: ACL, permissions: UInt16?)
+        let isDirectory = try loader.node(id).object.kind == .directory
+        do throws(NFS4Error) {
+            list = try NFS4Value(bytes, as: form, names: WireAccountNames(accounts)).divided(isDirectory: isDirectory)
+        } catch { throw refuse("setting", form, error, id, caller) }
+        try metadata.withMetadataLocked(id) { () throws(Errno) in
+            let object = try loader.load(id)
+            try held.requireNoOtherChange(of: object)
+            // A value without entries may stand for an empty list or for none. A list that is there stays one.
+            let isNone = list.acl.entries.isEmpty && list.acl.listFlags == 0 && object.facts.acl?.entries.isEmpty != true
+            let acl = isNone ? nil : list.acl
+            if flags == XattrFlag.create {
+                try judge.permit(.setACL(acl), Operands(object: object), caller, about: object)
+                throw .exist
+            }
+            try metadata.changeACL(object, to: acl, permissions: list.permissions, caller)
+        }
+    }
+
+    private func refuse(_ action: String, _ form: NFS4Form, _ error: NFS4Error, _ id: NodeID, _ caller: Caller) -> Errno {
+        let name = form == .named ? "system.nfs4_acl" : "system.nfs4_acl_xdr"
+        var descriptor: SharedDescriptor?
+        if let node = try? loader.node(id) { descriptor = try? loader.tree.descriptor(of: node.object) }
+        refusals.note("\(action) \(name)", error.message, by: caller.uid, on: descriptor?.rawValue)
+        return .inval
+    }
+}

@@ -1,0 +1,84 @@
+import Authorization
+import BackingStore
+import FuseSession
+import Identity
+import LinuxSystem
+import MountOptions
+import WireFormats
+
+// `com.apple.acl.text`: the list as a Mac packs it into copies (docs/copies.md). Nothing is stored for it. Names in the value are looked up
+// without the metadata lock, because account databases may be slow.
+extension XattrOperations {
+    private static let storedName = Array("user.com.apple.acl.text".utf8)
+
+    func portableText(of id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
+        let acl = try share.lock.withReadLock { () throws(Errno) in
+            let object = try loader.load(id)
+            try judge.permit(.readACL, Operands(object: object), caller, about: object)
+            guard let acl = object.facts.acl else { throw .nodata }
+            return acl
+        }
+        return LongFormText.write(acl, names: WireAccountNames(accounts))
+    }
+
+    func setPortableACL(of id: NodeID, to bytes: [UInt8], flags: Int32, _ caller: Caller) throws(Errno) {
+        let copied: ACL
+        do throws(LongFormError) { copied = try LongFormText.read(bytes, names: WireAccountNames(accounts)) } catch {
+            throw refuse(error.message, id, caller)
+        }
+        let isTooLong = try metadata.withMetadataLocked(id) { () throws(Errno) in
+            let object = try loader.load(id)
+            try held.requireNoOtherChange(of: object)
+            let acl = copied.asCopy(onto: object.facts.acl)
+            if flags != 0 { try judge.permit(.setACL(acl), Operands(object: object), caller, about: object) }
+            if flags == XattrFlag.create, object.facts.acl != nil { throw .exist }
+            if flags == XattrFlag.replace, object.facts.acl == nil { throw .nodata }
+            if acl.entries.count > ACL.maximumEntryCount { return true }
+            try metadata.changeACL(object, to: acl, caller)
+            return false
+        }
+        if isTooLong { throw refuse("with the inherited entries there are more than \(ACL.maximumEntryCount)", id, caller) }
+    }
+
+    /// Removes the explicit entries. Called with the metadata lock held.
+    func removePortableACL(_ object: ObjectState, _ caller: Caller) throws(Errno) {
+        guard let acl = object.facts.acl else {
+            try judge.permit(.setACL(nil), Operands(object: object), caller, about: object)
+            throw .nodata
+        }
+        let inherited = acl.entries.filter(\.isInherited)
+        try metadata.changeACL(object, to: inherited.isEmpty ? nil : ACL(inherited, listFlags: acl.listFlags), caller)
+    }
+
+    /// The names under which the list is listed: those of an object with explicit entries, if the caller may read them.
+    func listedPortableACL(_ object: ObjectState, _ caller: Caller) -> [[UInt8]] {
+        guard options.portableACL == .on, let acl = object.facts.acl, acl.entries.contains(where: { !$0.isInherited }),
+            judge.decide(.readACL, Operands(object: object), caller).isAllowed
+        else { return [] }
+        let names = options.xattrSpelling.listed(Self.storedName)
+        // Linux refuses user.* on all other objects, so that a program could not read what it was shown.
+        if object.facts.kind == .file || object.facts.kind == .directory { return names }
+        return names.filter { $0 != Self.storedName }
+    }
+
+    private func refuse(_ reason: String, _ id: NodeID, _ caller: Caller) -> Errno {
+        var descriptor: SharedDescriptor?
+        if let node = try? loader.node(id) { descriptor = try? loader.tree.descriptor(of: node.object) }
+        refusals.note("setting com.apple.acl.text", reason, by: caller.uid, on: descriptor?.rawValue)
+        return .inval
+    }
+}
+
+extension ACE {
+    fileprivate var isInherited: Bool { flags.contains(.inherited) }
+}
+
+extension ACL {
+    /// The list of a copy: the explicit entries of the original, then those that the copy inherited when it was created. If it inherited none,
+    /// the original's list as it is.
+    fileprivate func asCopy(onto current: ACL?) -> ACL {
+        let inherited = current?.entries.filter(\.isInherited) ?? []
+        if inherited.isEmpty { return self }
+        return ACL(entries.filter { !$0.isInherited } + inherited, listFlags: listFlags)
+    }
+}

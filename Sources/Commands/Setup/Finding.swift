@@ -1,0 +1,40 @@
+import ACLFormats
+
+/// What `aclfs doctor` has found about one thing.
+struct Finding {
+    enum Level: String {
+        case fine
+        /// It works, but worse than it could, or only for some.
+        case note
+        /// Mounting fails, or does not protect.
+        case problem
+    }
+
+    var level: Level
+    /// What was looked at.
+    var subject: String
+    /// How it is.
+    var state: String
+    /// What to do; nil: nothing.
+    var remedy: String?
+
+    static func fine(_ subject: String, _ state: String) -> Finding { Finding(level: .fine, subject: subject, state: state) }
+    static func note(_ subject: String, _ state: String, do remedy: String) -> Finding {
+        Finding(level: .note, subject: subject, state: state, remedy: remedy)
+    }
+    static func problem(_ subject: String, _ state: String, do remedy: String) -> Finding {
+        Finding(level: .problem, subject: subject, state: state, remedy: remedy)
+    }
+
+    var json: JSON {
+        .object(
+            [.init("level", .string(level.rawValue)), .init("subject", .string(subject)), .init("state", .string(state))]
+                + (remedy.map { [.init("remedy", .string($0))] } ?? []))
+    }
+
+    /// As text, without colour: the level is a word.
+    var lines: [String] {
+        let mark = [Level.fine: "ok      ", .note: "note    ", .problem: "problem "][level] ?? ""
+        return [mark + subject + ": " + state] + (remedy.map { ["        → " + $0] } ?? [])
+    }
+}

@@ -1,0 +1,58 @@
+import LinuxSystem
+import Mounting
+import ToolSupport
+
+/// `aclfs fstab-line [-o OPTIONS] [--automount] SOURCE MOUNTPOINT`: the line of fstab for a mount.
+package enum FstabLine {
+    /// - Parameters:
+    ///   - options: as for `aclfs mount`.
+    ///   - automounts: systemd mounts it when a program enters it.
+    /// - Returns: the exit status: 0, or 2 if `aclfs mount` would refuse the words.
+    package static func perform(source: String, mountpoint: String, options: [String], automounts: Bool) -> Int32 {
+        do throws(MountFailure) {
+            printLine(try line(source: source, mountpoint: mountpoint, options: options, automounts: automounts))
+            return 0
+        } catch {
+            printError("aclfs: \(error.message)")
+            return 2
+        }
+    }
+
+    private static func line(
+        source: String, mountpoint: String, options: [String], automounts: Bool
+    ) throws(MountFailure) -> String {
+        _ = try MountRequest.command(options.flatMap { ["-o", $0] } + ["--", source, mountpoint])
+        let from = try place(source, role: "source")
+        let to = try place(mountpoint, role: "mount point")
+        var words = options.isEmpty ? [] : [options.joined(separator: ",")]
+        if !options.contains(where: { $0.split(separator: ",").contains("nofail") }) { words.append("nofail") }
+        // Of a source inside the mount point, the mount would wait for itself.
+        if !MountPath.isInside(from, to), !from.contains(",") { words.append("x-systemd.requires-mounts-for=\(from)") }
+        if automounts { words += ["noauto", "x-systemd.automount"] }
+        if SharedFileSystem.holds(from) { words.append("_netdev") }
+        return [from, to, "aclfs", words.joined(separator: ",")].map(escaped).joined(separator: "  ") + "  0 0"
+    }
+
+    /// The real path; that of a directory which does not exist yet, as it is written.
+    private static func place(_ path: String, role: String) throws(MountFailure) -> String {
+        if let real = try? MountPath.resolved(path, role: role) { return real }
+        guard path.hasPrefix("/") else {
+            throw MountFailure(status: 2, message: "\(role) \(path): there is no such directory; name one, or its absolute path")
+        }
+        return path
+    }
+
+    /// A field as fstab(5) has it: blanks and backslashes as octal numbers.
+    static func escaped(_ field: String) -> String {
+        var text: [UInt8] = []
+        for byte in field.utf8 {
+            switch byte {
+            case 0x20, 0x09, 0x0A, 0x5C:
+                text += Array("\\0".utf8) + [0x30 + (byte >> 3 & 7), 0x30 + (byte & 7)]
+                if byte == 0x5C { text.replaceSubrange((text.count - 3)..., with: Array("134".utf8)) }
+            default: text.append(byte)
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

@@ -1,0 +1,26 @@
+import ACLFormats
+import ControlProtocol
+import LinuxSystem
+import ToolSupport
+
+/// The aclfs mounts of this mount namespace: whether each answers.
+enum MountChecks {
+    static func all() -> [Finding] {
+        let mounts = MountRound.mounts()
+        var round = MountRound(timeout: 2000)
+        return mounts.map { mount in
+            let place = escapedName(mount.path.utf8)
+            if MountServer.isDead(mount) {
+                return .problem(
+                    place, "its daemon has died, so each request fails with \"Transport endpoint is not connected\"",
+                    do: "mount \(place) heals it if fstab has it; aclfs unmount \(place) removes it")
+            }
+            do throws(ControlError) {
+                _ = try round.ask(mount) { (daemon) throws(ControlError) in try daemon.ask(StatusMessage()) }
+                return .fine(place, "an aclfs mount, which answers")
+            } catch {
+                return .note(place, "its daemon gives no status: \(error.message)", do: "aclfs status \(place) as the user who mounted")
+            }
+        }
+    }
+}

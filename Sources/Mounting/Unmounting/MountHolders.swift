@@ -1,0 +1,102 @@
+import ACLFormats
+import Glibc
+import Identity
+import LinuxSystem
+import ToolSupport
+
+/// The processes that keep a mount in use, as `fuser -m` finds them, and the mounts on it. The mount gets no request, because its daemon may
+/// hang: the kernel notes the mount of each open file. /proc shows the caller its own
+/// processes, and root nearly all.
+struct MountHolders {
+    private struct Process {
+        var pid: Int32
+        var user: UInt32
+        var command: String
+        var uses: [String]
+    }
+
+    private static let mostShown = 10
+    private var processes: [Process] = []
+    private var below: [String] = []
+    /// Processes into which the caller may not look.
+    private var closed = 0
+
+    init(of mount: MountEntry) {
+        below = MountTable.entries().filter { $0.parent == mount.id }.map(\.path)
+        guard let proc = try? Syscall.open("/proc", OpenFlag.readOnly | OpenFlag.directory),
+            let names = try? Syscall.names(proc.rawValue)
+        else { return }
+        for pid in names.compactMap({ Int32(String(decoding: $0, as: UTF8.self)) }).sorted() where pid != getpid() { look(at: pid, mount) }
+    }
+
+    /// One line for each process and each mount.
+    var lines: [String] {
+        var lines = processes.prefix(Self.mostShown).map { process in
+            let more = process.uses.count > 1 ? " and \(process.uses.count - 1) more" : ""
+            let user = (try? AccountDatabase.user(uid: process.user))?.name ?? "uid \(process.user)"
+            return "  process \(process.pid) (\(process.command), \(user)): \(process.uses.first ?? "")\(more)"
+        }
+        if processes.count > Self.mostShown { lines.append("  and \(processes.count - Self.mostShown) more processes") }
+        lines += below.map { "  another mount on it: \($0)" }
+        if closed > 0 { lines.append("  processes that could not be looked at: \(closed)\(geteuid() == 0 ? "" : "; root sees them")") }
+        return lines
+    }
+
+    private mutating func look(at pid: Int32, _ mount: MountEntry) {
+        let directory = "/proc/\(pid)"
+        var uses: [String] = []
+        for (link, word) in [("cwd", "working directory"), ("root", "root directory"), ("exe", "program")] {
+            let path = "\(directory)/\(link)"
+            // O_PATH: the object is not opened, and its server is not asked.
+            guard let object = try? Syscall.open(path, OpenFlag.path), (try? Syscall.mountID(of: object.rawValue)) == mount.id else {
+                continue
+            }
+            uses.append("\(word) \(target(path))")
+        }
+        do throws(Errno) {
+            let listing = try Syscall.open("\(directory)/fdinfo", OpenFlag.readOnly | OpenFlag.directory)
+            for name in try Syscall.names(listing.rawValue) {
+                let number = String(decoding: name, as: UTF8.self)
+                // The file may be closed by now.
+                guard let text = try? Syscall.readAll(path: "\(directory)/fdinfo/\(number)"),
+                    Syscall.descriptorNote("mnt_id:", in: text) == "\(mount.id)"
+                else { continue }
+                uses.append("open file \(target("\(directory)/fd/\(number)"))")
+            }
+        } catch {
+            // A process that has ended holds nothing. Until it is waited for it has no program any more.
+            if error == .acces || error == .perm, !Self.isMissing("\(directory)/exe") { closed += 1 }
+        }
+        uses += mappings(of: directory, mount)
+        if uses.isEmpty { return }
+        let command = (try? Syscall.readAll(path: "\(directory)/comm")) ?? []
+        let user = (try? Syscall.statxAt(Syscall.workingDirectory, directory))?.uid ?? .max
+        processes.append(Process(pid: pid, user: user, command: escapedName(command.dropLast()), uses: uses))
+    }
+
+    private static func isMissing(_ link: String) -> Bool {
+        do throws(Errno) {
+            _ = try Syscall.readlinkat(Syscall.workingDirectory, link)
+            return false
+        } catch { return error == .noent }
+    }
+
+    /// The files of the mount's device that a process has mapped: a mapping outlives the descriptor.
+    private func mappings(of directory: String, _ mount: MountEntry) -> [String] {
+        guard let text = try? Syscall.readAll(path: "\(directory)/maps"), let device = DeviceNumber.parse(mount.device) else { return [] }
+        var files: [String] = []
+        for line in text.split(separator: 0x0A) {
+            let fields = line.split(separator: 0x20, maxSplits: 5)
+            guard fields.count == 6 else { continue }
+            let numbers = fields[3].split(separator: 0x3A).compactMap { UInt64(String(decoding: $0, as: UTF8.self), radix: 16) }
+            guard numbers.count == 2, numbers[0] << 32 | numbers[1] == device else { continue }
+            let file = "mapped file \(escapedName(fields[5].drop { $0 == 0x20 }))"
+            if !files.contains(file) { files.append(file) }
+        }
+        return files
+    }
+
+    private func target(_ link: String) -> String {
+        escapedName((try? Syscall.readlinkat(Syscall.workingDirectory, link)) ?? Array("?".utf8))
+    }
+}

@@ -1,0 +1,132 @@
+import ACLFormats
+import Authorization
+import ControlProtocol
+import MountOptions
+import SandboxPolicy
+import SandboxProfiles
+import WireFormats
+
+/// A parser of bytes from outside, with what holds of everything that it accepts. Whatever the bytes are, it returns.
+public enum FuzzTarget: String, CaseIterable, Sendable {
+    /// `system.aclfs.acl`.
+    case list = "acl-list"
+    /// An entry of `chmod +a`, and the text of `chmod -E`.
+    case entry = "acl-entry"
+    /// `system.aclfs.flags`, and the words of chflags.
+    case flags = "file-flags"
+    /// The attribute of a backing object.
+    case record = "stored-record"
+    /// A POSIX ACL of a backing object.
+    case posixACL = "posix-acl"
+    /// `system.posix_acl_access` and `system.posix_acl_default`, as callers set them.
+    case posixAttribute = "posix-attribute"
+    /// The words of `-o`.
+    case options = "mount-options"
+    /// What a daemon receives.
+    case request = "control-request"
+    /// What a command receives.
+    case reply = "control-reply"
+    /// A profile.
+    case entitlements
+    /// The file of a user's grants.
+    case grants = "grant-file"
+
+    /// Stops the process if something does not hold.
+    public func run(_ bytes: [UInt8]) {
+        switch self {
+        case .list:
+            guard let list = try? ACLAttributeText.parse(bytes, names: NoNames()) else { return }
+            for isDirectory in [false, true] {
+                let written = ACLAttributeText.write(list, isDirectory: isDirectory, names: NoNames())
+                same(list, try? ACLAttributeText.parse(written, names: NoNames()))
+            }
+        case .entry:
+            _ = try? ACLTextParser.parse(String(decoding: bytes, as: UTF8.self), names: NoNames())
+        case .flags:
+            _ = try? FileFlagsText.parseChange(bytes)
+            guard let flags = try? FileFlagsText.parseAttribute(bytes) else { return }
+            same(flags, try? FileFlagsText.parseAttribute(Array(FileFlagsText.attribute(flags).utf8)))
+        case .record:
+            guard let record = decoded(bytes) else { return }
+            same(record, try? MetadataRecord(decoding: record.encoded()))
+        case .posixACL:
+            _ = PosixACL.decoding(Array(bytes.dropFirst()).span.bytes, groupBits: UInt16(bytes.first ?? 0) & 7)
+        case .posixAttribute: readPosixAttribute(bytes)
+        case .options: readOptions(String(decoding: bytes, as: UTF8.self))
+        case .request: readRequest(bytes)
+        case .reply: readReply(bytes)
+        case .entitlements: _ = try? EntitlementsFile.entitlements(bytes)
+        case .grants:
+            _ = try? GrantFile(bytes)
+            // No change of the text would get past its checksum.
+            let sum = JSONText.write(.object([.init("crc32c", .string(String(Checksum.crc32c(bytes), radix: 16)))]))
+            guard let file = try? GrantFile(bytes + sum + [0x0A]) else { return }
+            same(file, try? GrantFile(file.bytes))
+        }
+    }
+
+    /// A record whose checksum alone is wrong is read with the right one: no change would get past it.
+    private func decoded(_ bytes: [UInt8]) -> MetadataRecord? {
+        do throws(MetadataRecordError) { return try MetadataRecord(decoding: bytes) } catch {
+            guard case .badChecksum(_, let computed) = error else { return nil }
+            let offset = 8
+            var mended = bytes
+            for index in 0..<4 { mended[offset + index] = UInt8(truncatingIfNeeded: computed >> UInt32(8 * index)) }
+            return try? MetadataRecord(decoding: mended)
+        }
+    }
+
+    private func same<Value: Equatable>(_ value: Value, _ again: Value?) {
+        precondition(value == again, "\(rawValue): \(value) is read back as \(again.map { "\($0)" } ?? "an error")")
+    }
+
+    private func readPosixAttribute(_ bytes: [UInt8]) {
+        guard let entries = try? PosixWire.entries(bytes.span.bytes) else { return }
+        same(bytes, PosixWire.bytes(entries))
+        guard let list = try? PosixList(entries) else { return }
+        same(list, try? PosixList(list.wireEntries))
+        for use in [PosixTranslation.Use.file, .directory(isSticky: false), .directory(isSticky: true), .new] {
+            guard let translation = try? PosixTranslation(list, for: use), list.isExtended || use == .new else { continue }
+            let mode = FileMode(rawValue: list.owner << 6 | translation.groupBits << 3 | list.other)
+            same(list, PosixTranslation.list(of: translation.entries, mode: mode, for: use))
+        }
+    }
+
+    private func readOptions(_ text: String) {
+        var options = MountOptions()
+        _ = try? options.apply(text)
+        _ = try? options.checkTogether()
+        guard let words = try? MountOptionText.split(text) else { return }
+        same(words, try? MountOptionText.split(MountOptionText.join(words)))
+    }
+
+    private func readRequest(_ bytes: [UInt8]) {
+        if let json = try? JSONText.parse(bytes) { same(json, try? JSONText.parse(JSONText.write(json))) }
+        guard let request = try? ReceivedRequest(bytes) else { return }
+        switch request.command {
+        case .explain: _ = try? ExplainMessage(reading: request)
+        case .effective: _ = try? EffectiveMessage(reading: request)
+        case .last: _ = try? LastMessage(reading: request)
+        case .remount: _ = try? RemountMessage(reading: request)
+        case .grantAdd: _ = try? GrantAddMessage(reading: request, at: 1000)
+        case .grantRemove: _ = try? GrantRemoveMessage(reading: request)
+        case .grantList: _ = try? GrantListMessage(reading: request)
+        case .shows: _ = try? ShowsMessage(reading: request)
+        case .view: _ = try? ViewMessage(reading: request)
+        case .serve: _ = try? ServeMessage(reading: request)
+        case .version, .status, .places, .serves, nil: break
+        }
+    }
+
+    private func readReply(_ bytes: [UInt8]) {
+        guard case .result(let result)? = try? ReceivedReply(bytes) else { return }
+        let readers: [(JSON) -> any ControlAnswer] = [
+            { ExplainAnswer(reading: $0) }, { EffectiveAnswer(reading: $0) }, { LastAnswer(reading: $0) },
+            { VersionAnswer(reading: $0) }, { StatusAnswer(reading: $0) }, { PlacesAnswer(reading: $0) },
+            { ShowsAnswer(reading: $0) }, { ViewAnswer(reading: $0) }, { ServesAnswer(reading: $0) }, { RemountAnswer(reading: $0) },
+            { GrantAddAnswer(reading: $0) }, { GrantRemoveAnswer(reading: $0) }, { GrantListAnswer(reading: $0) },
+        ]
+        // What was understood can be sent on.
+        for read in readers { _ = JSONText.write(read(result).json) }
+    }
+}
