@@ -121,7 +121,7 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "ACLFormats", "WireFormats", "Authorization", "ControlProtocol", "MountOptions", "SandboxPolicy", "SandboxProfiles",
+                "ACLFormats", "Authorization", "ControlProtocol", "MountOptions", "SandboxPolicy", "SandboxProfiles", "WireFormats",
             ],
             path: "Tests/FuzzTargets", swiftSettings: strict),
         .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport"], exclude: ["Corpus"], swiftSettings: strict),

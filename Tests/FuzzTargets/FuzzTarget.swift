@@ -28,6 +28,12 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case reply = "control-reply"
     /// A profile.
     case entitlements
+    /// `system.nfs4_acl`.
+    case namedEntries = "nfs4-named"
+    /// `system.nfs4_acl_xdr`.
+    case numberedEntries = "nfs4-numbered"
+    /// `com.apple.acl.text`.
+    case copiedList = "copied-list"
     /// The file of a user's grants.
     case grants = "grant-file"
 
@@ -55,6 +61,11 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .options: readOptions(String(decoding: bytes, as: UTF8.self))
         case .request: readRequest(bytes)
         case .reply: readReply(bytes)
+        case .namedEntries: readEntries(bytes, as: .named)
+        case .numberedEntries: readEntries(bytes, as: .numbered)
+        case .copiedList:
+            guard let list = try? LongFormText.read(bytes, names: FewAccounts()) else { return }
+            same(list, try? LongFormText.read(LongFormText.write(list, names: FewAccounts()), names: FewAccounts()))
         case .entitlements: _ = try? EntitlementsFile.entitlements(bytes)
         case .grants:
             _ = try? GrantFile(bytes)
@@ -89,6 +100,21 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
             guard let translation = try? PosixTranslation(list, for: use), list.isExtended || use == .new else { continue }
             let mode = FileMode(rawValue: list.owner << 6 | translation.groupBits << 3 | list.other)
             same(list, PosixTranslation.list(of: translation.entries, mode: mode, for: use))
+        }
+    }
+
+    /// What is stored of a value is written to one from which the same is stored.
+    private func readEntries(_ bytes: [UInt8], as form: NFS4Form) {
+        guard let value = try? NFS4Value(bytes, as: form, names: FewAccounts()) else { return }
+        for isDirectory in [false, true] {
+            guard let (list, permissions) = try? value.divided(isDirectory: isDirectory) else { continue }
+            let mode = FileMode(rawValue: permissions ?? 0o640)
+            guard let written = try? NFS4Value.write(list, mode: mode, isDirectory: isDirectory, as: form, names: FewAccounts()) else {
+                continue
+            }
+            let again = try? NFS4Value(written, as: form, names: FewAccounts()).divided(isDirectory: isDirectory)
+            same(list, again?.acl)
+            same(mode.rawValue, again?.permissions)
         }
     }
 
@@ -128,5 +154,20 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         ]
         // What was understood can be sent on.
         for read in readers { _ = JSONText.write(read(result).json) }
+    }
+}
+
+/// Two accounts, so that names are resolved and given.
+private struct FewAccounts: WireNames {
+    func identity(named name: String, isGroup: Bool) throws(NameUnanswered) -> GUID? {
+        switch (name, isGroup) {
+        case ("alice", false): GUID(user: 501)
+        case ("staff", true): GUID(group: 20)
+        default: nil
+        }
+    }
+
+    func name(of identity: GUID) -> String? {
+        identity == GUID(user: 501) ? "alice" : identity == GUID(group: 20) ? "staff" : nil
     }
 }
