@@ -29,7 +29,7 @@ struct PosixForms: Sendable {
         return PosixTranslation.list(of: entries, mode: facts.mode, for: use(facts.kind, facts.mode))
     }
 
-    /// The default ACL of a directory, if its list has one.
+    /// The default ACL of a directory, if its list has an exact form.
     func new(_ facts: ObjectFacts) -> PosixList? {
         guard isOn, facts.kind == .directory, let acl = facts.acl else { return nil }
         var entries: [ACE] = []
@@ -41,11 +41,24 @@ struct PosixForms: Sendable {
         return entries.isEmpty ? nil : PosixTranslation.list(of: entries, mode: [], for: .new)
     }
 
-    /// The mode that callers read: its group bits are the mask, as with other file systems.
+    /// The default ACL that takes the place of the umask: one that was set as such. Other entries are inherited by their own rules.
+    func inherited(_ facts: ObjectFacts) -> PosixList? {
+        guard let acl = facts.acl, acl.entries.contains(where: { $0.isInheritable && $0.isMask }) else { return nil }
+        return new(facts)
+    }
+
+    /// The access ACL if it was set as such: chmod changes it with the mode.
+    private func translated(_ facts: ObjectFacts) -> PosixList? {
+        guard facts.posixACL == nil, let acl = facts.acl, acl.entries.contains(where: { !$0.flags.contains(.onlyInherit) && $0.isMask })
+        else { return nil }
+        return access(facts)
+    }
+
+    /// The mode that callers read: the group bits of a POSIX ACL that was set are its mask, as with other file systems.
     func shownMode(_ facts: ObjectFacts) -> FileMode {
         // Nearly no object has a list.
         if facts.acl == nil { return facts.mode }
-        guard facts.posixACL == nil, let list = access(facts) else { return facts.mode }
+        guard let list = translated(facts) else { return facts.mode }
         return FileMode(rawValue: facts.mode.rawValue & ~0o070 | list.classBits << 3)
     }
 
@@ -70,15 +83,15 @@ struct PosixForms: Sendable {
 
 // Changes.
 extension PosixForms {
-    /// Whether entries are in force that no POSIX ACL says, so that its programs do not see them.
+    /// Whether entries are in force that were not set as a POSIX ACL.
     private func hasOtherEntries(_ facts: ObjectFacts) -> Bool {
-        facts.acl?.entries.contains { !$0.flags.contains(.onlyInherit) } == true && access(facts) == nil
+        facts.acl?.entries.contains { !$0.flags.contains(.onlyInherit) } == true && translated(facts) == nil
     }
 
     /// Sets an access ACL.
     ///
     /// One that says no more than a mode is a chmod to programs that set it, such as `cp -p` and `install`: it removes what a POSIX ACL gave,
-    /// and leaves entries that they do not see.
+    /// and leaves all other entries, as chmod does.
     func setting(access list: PosixList, on facts: ObjectFacts) throws(PosixRefusal) -> PosixChange {
         if !list.isExtended, hasOtherEntries(facts) {
             return PosixChange(acl: facts.acl, mode: Self.mode(list, groupBits: list.group, facts.mode), dropsOwn: facts.posixACL != nil)
@@ -92,7 +105,7 @@ extension PosixForms {
     /// Removes the access ACL, if there is one. Owner, owning group and others keep what they have; other file systems leave the mask to the
     /// owning group.
     func removingAccess(on facts: ObjectFacts) throws(PosixRefusal) -> PosixChange? {
-        guard let list = access(facts) else { return nil }
+        guard !hasOtherEntries(facts), let list = access(facts) else { return nil }
         return PosixChange(
             acl: try Self.list([], Self.inheritedOnly(facts), like: facts.acl),
             mode: Self.mode(list, groupBits: list.group & list.classBits, facts.mode), dropsOwn: facts.posixACL != nil)
@@ -104,17 +117,17 @@ extension PosixForms {
         return PosixChange(acl: try Self.list(Self.effectiveOnly(facts), entries, like: facts.acl), mode: facts.mode, dropsOwnDefault: true)
     }
 
-    /// Removes the default ACL of a directory. Other inheritable entries stay.
+    /// Removes the default ACL of a directory. Other inheritable entries stay: programs that copy remove a default ACL that they did not find.
     func removingNew(on facts: ObjectFacts) throws(PosixRefusal) -> PosixChange {
-        let acl = new(facts) == nil ? facts.acl : try Self.list(Self.effectiveOnly(facts), [], like: facts.acl)
+        let acl = inherited(facts) == nil ? facts.acl : try Self.list(Self.effectiveOnly(facts), [], like: facts.acl)
         return PosixChange(acl: acl, mode: facts.mode, dropsOwnDefault: true)
     }
 
-    /// A chmod of an object whose entries are a POSIX ACL: the group's bits are the mask.
+    /// A chmod of an object with a POSIX ACL that was set as such: the group's bits are the mask.
     /// - Returns: nil for every other object.
     func changingMode(of facts: ObjectFacts, to mode: FileMode) throws(PosixRefusal) -> PosixChange? {
         if facts.acl == nil { return nil }
-        guard facts.posixACL == nil, var list = access(facts) else { return nil }
+        guard var list = translated(facts) else { return nil }
         list.owner = mode.rawValue >> 6 & 7
         list.mask = mode.rawValue >> 3 & 7
         list.other = mode.rawValue & 7
@@ -171,6 +184,9 @@ extension PosixForms {
 }
 
 extension ACE {
+    /// Whether the entry keeps the mask of a POSIX ACL.
+    fileprivate var isMask: Bool { Principal(guid) == .nobody }
+
     fileprivate var isInheritable: Bool { !flags.isDisjoint(with: [.fileInherit, .directoryInherit]) }
 
     fileprivate func flagged(_ flags: ACEFlags) -> ACE {

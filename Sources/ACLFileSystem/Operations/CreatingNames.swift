@@ -132,7 +132,7 @@ extension NameOperations {
     ) throws(Errno) -> ObjectFacts {
         try loader.requireOpenGate(of: parent.object)
         // A default ACL takes the place of the umask.
-        let posix = kind == .symlink ? nil : judge.posix.new(parent.facts)
+        let posix = kind == .symlink ? nil : judge.posix.inherited(parent.facts)
         let request = CreationRequest(
             kind: kind, mode: FileMode(rawValue: UInt16(truncatingIfNeeded: mode & 0o7777)),
             umask: posix == nil ? UInt16(truncatingIfNeeded: caller.umask & 0o777) : 0)

@@ -51,9 +51,7 @@ struct PosixListBuilder {
         addUsers()
         try addGroups()
         if saysAll { add(.everyone, .allow, rights(list.other)) }
-        if let mask = list.mask, mask != list.union || list.users.isEmpty && list.groups.isEmpty {
-            add(.nobody, .allow, rights(mask))
-        }
+        addMask()
         addOwner()
         if entries.count > ACL.maximumEntryCount { throw .tooMany(entries.count) }
     }
@@ -64,6 +62,15 @@ struct PosixListBuilder {
 
     /// What an entry grants. In a sticky directory none grants delete_child, which would be stronger than the sticky bit.
     private func granted(_ bits: UInt16) -> Rights { isSticky ? rights(bits).subtracting(.deleteChild) : rights(bits) }
+}
+
+// The mask.
+extension PosixListBuilder {
+    /// An entry that applies to no caller. It keeps the mask, and says that the list was set as a POSIX ACL: one without a mask says so by
+    /// an entry that denies nothing.
+    private mutating func addMask() {
+        if let mask = list.mask { add(.nobody, .allow, rights(mask)) } else { add(.nobody, .deny, []) }
+    }
 }
 
 // What has no entries.
@@ -223,7 +230,13 @@ extension PosixListBuilder {
         func bit(_ member: Int) -> Int {
             member == 0 ? 1 : 1 << ((values.firstIndex(of: members[member].effective) ?? 0) + 1)
         }
-        let numbered = steps.map { ($0, bit($0.member)) }
+        var numbered: [(Step, Int)] = []
+        for step in steps {
+            let number = bit(step.member)
+            // Groups with the same permissions have the same steps, one after the other.
+            if let (last, before) = numbered.last, before == number, last.isAllow == step.isAllow, last.bits == step.bits { continue }
+            numbered.append((step, number))
+        }
         for caller in 1..<(1 << (values.count + 1)) {
             let own = (caller & 1 != 0 ? [effectiveGroup] : []) + values.indices.filter { caller & 2 << $0 != 0 }.map { values[$0] }
             for request in UInt16(1)...7 {

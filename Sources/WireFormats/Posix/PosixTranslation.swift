@@ -55,7 +55,7 @@ public struct PosixTranslation: Hashable, Sendable {
         (entries, groupBits) = (builder.entries, builder.groupBits)
     }
 
-    /// The list that entries and a mode are the translation of.
+    /// The list that entries and a mode are the translation of, with or without the entry that keeps the mask.
     ///
     /// - Parameters:
     ///   - entries: without flags.
@@ -66,7 +66,9 @@ public struct PosixTranslation: Hashable, Sendable {
         guard let list = PosixList(reading: entries, mode: mode, use),
             list.isExtended || use == .new, let translation = try? PosixTranslation(list, for: use)
         else { return nil }
-        return translation.entries == entries && (use == .new || translation.groupBits == mode.rawValue >> 3 & 7) ? list : nil
+        // A list that was not set as a POSIX ACL has no entry for the mask.
+        let said = entries.contains { Principal($0.guid) == .nobody } ? translation.entries[...] : translation.entries.dropLast()
+        return said.elementsEqual(entries) && (use == .new || translation.groupBits == mode.rawValue >> 3 & 7) ? list : nil
     }
 }
 

@@ -231,7 +231,7 @@ struct PosixTranslationMountTests {
         for script in [
             "cp -a t a && cd a/.. && getfacl -nR a | sed 's,: a,: t,' >now", "mkdir a && cp -a t a/ && cd a && getfacl -nR t >../now",
             "tar --acls -cf x.tar t && mkdir a && tar --acls -C a -xf x.tar && cd a && getfacl -nR t >../now",
-            "bsdtar --acls -cf x.tar t && mkdir a && bsdtar --acls -C a -xpf x.tar && cd a && getfacl -nR t >../now",
+            "bsdtar --acls --no-xattrs -cf x.tar t && mkdir a && bsdtar --acls -C a -xpf x.tar && cd a && getfacl -nR t >../now",
             "mkdir a && rsync -aA t a/ && rsync -aAi t a/ && cd a && getfacl -nR t >../now",
             "cp -a t '\(other)/a' && (cd '\(other)' && getfacl -nR a | sed 's,: a,: t,') >now; cp -a '\(other)/a' a && getfacl -nR a | sed 's,: a,: t,' | cmp - now; rm -r '\(other)/a'",
             "rsync -aA t/ '\(other)/a/' && rsync -aAi t/ '\(other)/a/'; rsync -aA '\(other)/a/' a/ && rsync -aAi '\(other)/a/' a/; getfacl -nR a | sed 's,: a,: t,' >now; rm -r '\(other)/a'",
@@ -245,6 +245,62 @@ struct PosixTranslationMountTests {
     }
 
     // MARK: Lists of entries
+
+    /// Entries that nobody set as a POSIX ACL have no mask. chmod leaves them, stat shows the mode as it is, and they are inherited as all
+    /// entries are, also where they have an exact form.
+    @Test func onlyAPosixACLFollowsTheMode() throws {
+        try fixture.mount()
+        try makeHome()
+        let aclfs = MountTesting.program("aclfs")
+        func list(_ name: String) throws -> String {
+            try shell("getfattr --only-values -n system.aclfs.acl \(name)", on: fixture.mountpoint)
+        }
+        _ = try shell("touch f; chmod 640 f; \(aclfs) chmod +a 'user:502 allow read,readextattr' f", on: fixture.mountpoint)
+        let entries = try list("f")
+        #expect(entries.hasSuffix("AAAA000001F6 allow read,readextattr\nstatus 0"), "\(entries)")
+        #expect(try shell("getfacl -cn f", on: fixture.mountpoint).contains("user:502:r--"))
+        for mode in ["600", "640", "604", "777", "000", "4700"] {
+            let shown = try shell("chmod \(mode) f; stat -c %a f", on: fixture.mountpoint)
+            #expect(try shown == "\(mode == "000" ? "0" : mode)\nstatus 0" && list("f") == entries, "\(mode): \(shown)")
+        }
+        // setfacl sets nothing that getfacl shows already. A list that it sets follows the mode, with an empty mask too.
+        let set = try shell(
+            "chmod 600 f; setfacl -m u:502:rw f; stat -c %a f; chmod 600 f; stat -c %a f; getfacl -cn f", on: fixture.mountpoint)
+        #expect(set.hasPrefix("660\n600\n") && set.contains("mask::---"), "\(set)")
+        #expect(try shell("chmod 660 f; getfacl -cn f", on: fixture.mountpoint).contains("mask::rw-"))
+
+        // Entries that new objects inherit.
+        let text = """
+            ABCDEFAB-CDEF-ABCD-EFAB-CDEF0000000A allow list,readextattr,file_inherit,directory_inherit,only_inherit
+            user:502 allow list,readextattr,file_inherit,directory_inherit,only_inherit
+            ABCDEFAB-CDEF-ABCD-EFAB-CDEF00000010 allow list,readextattr,file_inherit,directory_inherit,only_inherit
+            group:everyone allow file_inherit,directory_inherit,only_inherit
+            """
+        let directory = try shell("mkdir d; \(aclfs) chmod -E d <<'END'\n\(text)\nEND\ngetfacl -cn d", on: fixture.mountpoint)
+        #expect(directory.contains("default:user:502:r--") && directory.contains("default:mask::r--"), "\(directory)")
+        _ = try shell("umask 077; touch d/f; mkdir -m 751 d/d; umask 0; (umask 0; : >d/g)", on: fixture.mountpoint)
+        #expect(try shell("cd d; stat -c %a f d g", on: fixture.mountpoint).hasPrefix("600\n751\n666\n"))
+        for name in ["d/f", "d/g"] {
+            let inherited = try list(name)
+            #expect(inherited.components(separatedBy: "inherited allow").count == 5, "\(inherited)")
+            #expect(inherited.contains("AAAA000001F6 inherited allow read,readextattr\n"), "\(inherited)")
+        }
+        // What programs mean as a chmod, or as no default ACL, leaves them.
+        #expect(try shell("setfacl -k d; getfacl -cn d", on: fixture.mountpoint).contains("default:user:502:r--"))
+        _ = try shell(
+            "mkdir x s; \(aclfs) chmod +a 'user:502 allow list,readextattr,file_inherit' x; cp -p /etc/passwd x/f; cp -a s/. d; cp -a d/f x/g",
+            on: fixture.mountpoint)
+        #expect(try shell("getfacl -cn x/f; setfacl -b x/f", on: fixture.mountpoint).contains("user:502:r--"))
+        for name in ["x/f", "x/g"] {
+            let kept = try list(name)
+            #expect(kept.contains("AAAA000001F6 inherited allow read,readextattr"), "\(name): \(kept)")
+        }
+        #expect(try shell("getfacl -cn d", on: fixture.mountpoint).contains("default:user:502:r--"))
+
+        // A default ACL takes the place of the umask.
+        _ = try shell("setfacl -d -m u:502:rw d; umask 077; : >d/h", on: fixture.mountpoint)
+        #expect(try shell("getfacl -cn d/h; stat -c %a d/h", on: fixture.mountpoint).contains("mask::rw-"))
+    }
 
     /// Entries that no POSIX ACL says are not seen, stay with what programs mean as a chmod, and go when an ACL is set.
     @Test func otherEntriesHaveNoForm() throws {
@@ -350,6 +406,7 @@ struct PosixTranslationMountTests {
             "touch a b; mkdir c d; setfacl -m u:502:r a; setfacl -m u:502:rx c; ls -l | tail -n +2 | cut -c1-11; setfacl -d -m o::- d; ls -l | tail -n +2 | cut -c1-11"
         )
         #expect(
-            try shell("getfattr -m - a; getfattr -m - b", on: fixture.mountpoint).contains("# file: a\nsystem.posix_acl_access\nstatus"))
+            try shell("getfattr -m ^system a; getfattr -m ^system b", on: fixture.mountpoint)
+                .contains("# file: a\nsystem.posix_acl_access\nstatus"))
     }
 }

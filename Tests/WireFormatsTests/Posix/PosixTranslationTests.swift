@@ -213,7 +213,8 @@ import Testing
     @Test func aNamedUserIsOneEntry() throws {
         let list = PosixList(owner: 6, users: [.init(502, 6)], group: 4, mask: 6, other: 0)
         let translation = try PosixTranslation(list, for: .file)
-        #expect(translation.entries == [ACE(GUID(user: 502), .allow, read.union(write))])
+        #expect(
+            translation.entries == [ACE(GUID(user: 502), .allow, read.union(write)), ACE(.nobody, .allow, read.union(write))])
         #expect(translation.groupBits == 4 && list.classBits == 6)
     }
 
@@ -223,10 +224,11 @@ import Testing
         #expect(
             try entries(list) == [
                 ACE(.owner, .allow, read.union(write)), ACE(GUID(user: 502), .deny, read.union(write).union(.execute)),
+                ACE(.nobody, .allow, read),
             ])
     }
 
-    /// A mask that takes something away is said by entries that deny, and one that gives more than is used by an entry for no caller.
+    /// A mask that takes something away is said by entries that deny. Each mask has an entry for no caller, also one without bits.
     @Test func theMaskIsKept() throws {
         let list = PosixList(owner: 6, users: [.init(502, 6)], group: 4, mask: 5, other: 0)
         #expect(
@@ -235,6 +237,10 @@ import Testing
         let alone = PosixList(owner: 6, group: 4, mask: 4, other: 0)
         #expect(try entries(alone) == [ACE(.nobody, .allow, read)])
         #expect(PosixTranslation.list(of: try entries(alone), mode: FileMode(rawValue: 0o640), for: .file) == alone)
+        let empty = PosixList(owner: 6, users: [.init(502, 6)], group: 4, mask: 0, other: 0)
+        let translation = try PosixTranslation(empty, for: .file)
+        #expect(translation.entries.last == ACE(.nobody, .allow, []) && translation.groupBits == 0)
+        #expect(PosixTranslation.list(of: translation.entries, mode: FileMode(rawValue: 0o600), for: .file)?.mask == 0)
     }
 
     /// A caller in both groups may read, or write, and not open for both.
@@ -256,7 +262,7 @@ import Testing
         let sticky = PosixList(owner: 7, group: 7, groups: [.init(600, 7)], mask: 7, other: 0)
         #expect(throws: PosixRefusal.sticky) { try PosixTranslation(sticky, for: .directory(isSticky: true)) }
         #expect(throws: Never.self) { try PosixTranslation(sticky, for: .directory(isSticky: false)) }
-        let many = PosixList(owner: 7, users: (0..<128).map { .init($0, 0) }, group: 7, mask: 7, other: 0)
+        let many = PosixList(owner: 7, users: (0..<127).map { .init($0, 0) }, group: 7, mask: 7, other: 0)
         #expect(throws: PosixRefusal.tooMany(129)) { try PosixTranslation(many, for: .file) }
     }
 
@@ -274,11 +280,11 @@ import Testing
         #expect(
             try entries(PosixList(owner: 7, group: 5, other: 0), .new) == [
                 ACE(.owner, .allow, read.union(write).union([.execute, .deleteChild])), ACE(.owningGroup, .allow, read.union(.execute)),
-                ACE(.everyone, .allow, []),
+                ACE(.everyone, .allow, []), ACE(.nobody, .deny, []),
             ])
     }
 
-    /// A list that a person made is one only if it is the translation, entry by entry.
+    /// A list that a person made is shown as one only if it is the translation, entry by entry, but for the mask.
     @Test func otherListsHaveNoForm() {
         let mode = FileMode(rawValue: 0o640)
         let bob = GUID(user: 502)
