@@ -42,6 +42,9 @@ let package = Package(
         .target(
             name: "LinuxSystem", dependencies: ["CLinux"],
             swiftSettings: strict + [.define(faults, .when(configuration: .debug))]),
+        // libacl behind our own types.
+        .systemLibrary(name: "CACL", pkgConfig: "libacl", providers: [.apt(["libacl1-dev"])]),
+        .target(name: "LibACL", dependencies: ["CACL", "WireFormats"], swiftSettings: strict),
         // 6: the words of `-o`.
         .target(
             name: "MountOptions", dependencies: ["Authorization", "ACLFormats", "SandboxPolicy", "LinuxSystem"],
@@ -51,7 +54,7 @@ let package = Package(
             name: "Identity", dependencies: ["Authorization", "ACLFormats", "WireFormats", "LinuxSystem"], swiftSettings: strict),
         // 8: objects of the backing directory and their metadata record.
         .target(
-            name: "BackingStore", dependencies: ["Authorization", "ACLFormats", "LinuxSystem"],
+            name: "BackingStore", dependencies: ["Authorization", "ACLFormats", "WireFormats", "LinuxSystem"],
             swiftSettings: strict),
         // 9: libfuse3 behind our own types.
         .systemLibrary(
@@ -64,8 +67,8 @@ let package = Package(
         .target(
             name: "ACLFileSystem",
             dependencies: [
-                "Authorization", "ACLFormats", "WireFormats", "SandboxPolicy", "ControlProtocol", "LinuxSystem", "MountOptions", "Identity",
-                "BackingStore", "FuseSession",
+                "Authorization", "ACLFormats", "WireFormats", "SandboxPolicy", "ControlProtocol", "LinuxSystem", "LibACL", "MountOptions",
+                "Identity", "BackingStore", "FuseSession",
             ], swiftSettings: strict),
         // 11: what the commands do, and the one executable. First what all of them share.
         .target(name: "ToolSupport", dependencies: ["ACLFormats", "ControlProtocol", "LinuxSystem"], swiftSettings: strict),
@@ -131,7 +134,8 @@ let package = Package(
         .testTarget(
             name: "ACLFormatsTests", dependencies: ["ACLFormats", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "WireFormatsTests", dependencies: ["WireFormats", "Authorization", "ACLFormats", "TestSupport"], swiftSettings: strict),
+            name: "WireFormatsTests", dependencies: ["WireFormats", "LibACL", "Authorization", "ACLFormats", "TestSupport"],
+            swiftSettings: strict + quick),
         .testTarget(
             name: "DifferentialTests", dependencies: ["Authorization", "ReferenceModel", "TestSupport"],
             swiftSettings: strict),
@@ -162,8 +166,7 @@ let package = Package(
             name: "ACLFileSystemTests",
             dependencies: [
                 "ACLFileSystem", "ACLFormats", "WireFormats", "Authorization", "SandboxPolicy", "ControlProtocol", "LinuxSystem",
-                "MountOptions",
-                "BackingStore", "FuseSession", "CFuseShim", "TestSupport",
+                "MountOptions", "BackingStore", "FuseSession", "CFuseShim", "TestSupport",
             ], swiftSettings: strict),
         .testTarget(
             name: "BackingStoreTests",

@@ -1,6 +1,7 @@
 import ACLFormats
 import Authorization
 import LinuxSystem
+import WireFormats
 
 // docs/authorization.md Q22: POSIX ACLs of backing objects, set on the backing directory or copied from a default ACL. They are
 // read and cached with the record.
@@ -46,6 +47,34 @@ extension BackingTree {
         } catch { gives = error != .nodata && error != .opnotsupp }
         cache.note(givesPosixACL: gives, directory, at: status.ctime)
         return gives
+    }
+
+    /// The value of a directory's own default ACL; nil if it has none.
+    public func defaultPosixACL(of directory: BackingObject, _ place: SharedDescriptor, _ status: FileStatus) throws(Errno) -> [UInt8]? {
+        guard givesPosixACL(directory, place, status) else { return nil }
+        do throws(Errno) { return try Syscall.getxattr(.directory(place.rawValue), defaultName) } catch {
+            if error == .nodata || error == .opnotsupp { return nil }
+            throw error
+        }
+    }
+
+    /// Removes the object's own access ACL or default ACL.
+    /// - Returns: its value; nil if there was none.
+    public func takePosixACL(from descriptor: Int32, isDefault: Bool) throws(Errno) -> [UInt8]? {
+        let name = isDefault ? defaultName : accessName
+        do throws(Errno) {
+            let value = try Syscall.getxattr(.any(descriptor), name)
+            try Syscall.removexattr(.any(descriptor), name)
+            return value
+        } catch {
+            if error == .nodata || error == .opnotsupp { return nil }
+            throw error
+        }
+    }
+
+    /// Sets the access ACL that `takePosixACL` removed. It also sets the mode's bits.
+    public func restorePosixACL(_ value: [UInt8], to descriptor: Int32) throws(Errno) {
+        try Syscall.setxattr(.any(descriptor), accessName, value)
     }
 
     private func posixACL(_ place: RecordPlace, groupBits: UInt16) -> PosixACL? {

@@ -18,6 +18,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case record = "stored-record"
     /// A POSIX ACL of a backing object.
     case posixACL = "posix-acl"
+    /// `system.posix_acl_access` and `system.posix_acl_default`, as callers set them.
+    case posixAttribute = "posix-attribute"
     /// The words of `-o`.
     case options = "mount-options"
     /// What a daemon receives.
@@ -55,6 +57,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
             same(record, try? MetadataRecord(decoding: record.encoded()))
         case .posixACL:
             _ = PosixACL.decoding(Array(bytes.dropFirst()).span.bytes, groupBits: UInt16(bytes.first ?? 0) & 7)
+        case .posixAttribute: readPosixAttribute(bytes)
         case .options: readOptions(String(decoding: bytes, as: UTF8.self))
         case .request: readRequest(bytes)
         case .reply: readReply(bytes)
@@ -86,6 +89,18 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
 
     private func same<Value: Equatable>(_ value: Value, _ again: Value?) {
         precondition(value == again, "\(rawValue): \(value) is read back as \(again.map { "\($0)" } ?? "an error")")
+    }
+
+    private func readPosixAttribute(_ bytes: [UInt8]) {
+        guard let entries = try? PosixWire.entries(bytes.span.bytes) else { return }
+        same(bytes, PosixWire.bytes(entries))
+        guard let list = try? PosixList(entries) else { return }
+        same(list, try? PosixList(list.wireEntries))
+        for use in [PosixTranslation.Use.file, .directory(isSticky: false), .directory(isSticky: true), .new] {
+            guard let translation = try? PosixTranslation(list, for: use), list.isExtended || use == .new else { continue }
+            let mode = FileMode(rawValue: list.owner << 6 | translation.groupBits << 3 | list.other)
+            same(list, PosixTranslation.list(of: translation.entries, mode: mode, for: use))
+        }
     }
 
     /// What is stored of a value is written to one from which the same is stored.

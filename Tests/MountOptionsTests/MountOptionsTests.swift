@@ -18,8 +18,8 @@ struct MountOptionsTests {
     @Test func theWordsInForceStandInTheirOrder() throws {
         let defaults = [
             "rw", "securelevel=0", "owners", "acl", "grpid", "suiddir", "groups=process", "groups_cache=100", "metadata=auto", "cache=auto",
-            "crossmounts", "xattr_names=linux", "portable_acl=on", "special=gate", "passthrough=auto", "transport=auto", "zerofill=write",
-            "zerofill_max=1G",
+            "crossmounts", "xattr_names=linux", "posixacl=translate", "portable_acl=on", "special=gate", "passthrough=auto",
+            "transport=auto", "zerofill=write", "zerofill_max=1G",
             "zerofill_budget=1G",
         ]
         #expect(MountOptions().words(volume: VolumeState()) == defaults)
@@ -27,11 +27,12 @@ struct MountOptionsTests {
         try options.apply(
             "kernel_features=-uring,-epoch,audit_user_limit=3,audit_log=/l,audit=all,layout=ios,home=/h,bundle=a.b,sandbox=strict,fsname=a\\,b,"
                 + "source_mode=require-private,allow_other,unknown99,zerofill_budget=off,zerofill_max=1536,zerofill=off,transport=dev,"
-                + "passthrough=off,special=open,portable_acl=off,xattr_names=both,nocrossmounts,cache=5,metadata=user,groups_cache=0,groups=directory,"
-                + "suiddir=all,sysvgroups,noacl,noowners,securelevel=2,noexec,ro,dirsync,context=u:object")
+                + "passthrough=off,special=open,portable_acl=off,posixacl=off,xattr_names=both,nocrossmounts,cache=5,metadata=user,groups_cache=0,"
+                + "groups=directory,suiddir=all,sysvgroups,noacl,noowners,securelevel=2,noexec,ro,dirsync,context=u:object")
         let all = [
             "ro", "securelevel=2", "noowners", "noacl", "nogrpid", "suiddir=all", "groups=directory", "groups_cache=0", "metadata=user",
-            "cache=5", "nocrossmounts", "xattr_names=both", "portable_acl=off", "special=open", "passthrough=off", "transport=dev",
+            "cache=5", "nocrossmounts", "xattr_names=both", "posixacl=off", "portable_acl=off", "special=open", "passthrough=off",
+            "transport=dev",
             "zerofill=off",
             "zerofill_max=1536", "zerofill_budget=off", "unknown99", "allow_other", "source_mode=require-private", "fsname=a,b",
             "sandbox=strict", "bundle=a.b", "home=/h", "layout=ios", "audit=all", "audit_log=/l", "audit_limit=1000", "audit_user_limit=3",
@@ -111,11 +112,8 @@ struct MountOptionsTests {
         ),
         ("export", "option 'export' is not available yet; leave it out"),
         ("identities=/x", "option 'identities=/x' is not available yet; leave it out"),
-        ("posixacl", "option 'posixacl' is not available yet; leave it out, or use posixacl=off, which is the present behaviour"),
-        (
-            "posixacl=translate",
-            "option 'posixacl=translate' is not available yet; leave it out, or use posixacl=off, which is the present behaviour"
-        ),
+        ("posixacl", "option 'posixacl' needs a value: posixacl=…"),
+        ("posixacl=on", "option 'posixacl=on': expected translate, off"),
         ("fsname=\"a", "unbalanced quote in options 'fsname=\"a'"),
         ("fsname=a\\", "options 'fsname=a\\' end in a lone backslash"),
     ]

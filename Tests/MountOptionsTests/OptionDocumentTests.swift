@@ -60,10 +60,7 @@ struct OptionDocumentTests {
         expectSame(words, rows.filter { $0.kind == .setting }.flatMap { texts($0) })
     }
 
-    private func texts(_ row: OptionRow) -> [String] {
-        guard case .unavailable(let present?) = row.kind else { return row.words.flatMap(\.texts) }
-        return row.words.flatMap { [$0.name, "\($0.name)=\(present)"] }
-    }
+    private func texts(_ row: OptionRow) -> [String] { row.words.flatMap(\.texts) }
 
     private func names(_ subject: OptionRow.Subject) -> Set<String> {
         Set(rows.filter { $0.subject == subject }.flatMap { $0.words.map(\.name) })

@@ -38,8 +38,14 @@ struct OptionTableTests {
         let rules: [(OptionRow.RemountRule, [String])] = [
             (.kernelAndDaemon, ["ro", "rw", "suid", "nosuid", "exec", "noexec"]), (.kernelSetsOnly, ["dev", "nodev"]),
             (.kernel, ["sync", "async", "noatime", "nodiratime", "relatime", "norelatime", "strictatime", "symfollow"]),
-            (.daemon, ["securelevel=1"]), (.nothing, ["remount", "posixacl=off"]),
-            (.fixed, ["dirsync", "context=x", "noowners", "cache=5", "suiddir=all", "kernel_features=-epoch", "-statx", "allow_other"]),
+            (.daemon, ["securelevel=1"]), (.nothing, ["remount", "nofail"]),
+            (
+                .fixed,
+                [
+                    "dirsync", "context=x", "noowners", "cache=5", "suiddir=all", "kernel_features=-epoch", "-statx", "allow_other",
+                    "posixacl=off",
+                ]
+            ),
         ]
         for (rule, words) in rules {
             for word in words { #expect(OptionTable.remountRule(of: word) == rule, "\(word)") }

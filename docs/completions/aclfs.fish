@@ -30,7 +30,7 @@ complete -c aclfs -n '__fish_seen_subcommand_from mount' -s d -d 'Show requests'
 complete -c aclfs -n '__fish_seen_subcommand_from mount' -s o -x -d 'Mount options' -a '
     ro rw securelevel= owners noowners acl noacl grpid nogrpid bsdgroups sysvgroups suiddir nosuiddir suiddir=all groups=process
     groups=directory groups_cache= metadata=auto metadata=trusted metadata=user cache=auto cache=strict cache=exclusive cache= crossmounts
-    nocrossmounts xattr_names=linux xattr_names=mac xattr_names=both portable_acl=on portable_acl=off special=gate
+    nocrossmounts xattr_names=linux xattr_names=mac xattr_names=both posixacl=translate posixacl=off portable_acl=on portable_acl=off special=gate
     special=open passthrough=auto passthrough=off
     transport=auto transport=uring transport=dev zerofill=write zerofill=allocate zerofill=off zerofill_max= zerofill_budget=off
     zerofill_budget= unknown99 allow_other source_mode=require-private fsname= sandbox= bundle= home= layout=macos layout=ios audit=off

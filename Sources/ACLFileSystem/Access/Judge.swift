@@ -20,6 +20,7 @@ public final class Judge: Sendable {
     /// Without `allow_other` the kernel admits one user alone; nil with it.
     private let soleUser: SoleUser?
     let gate: SpecialFileGate
+    let posix: PosixForms
     public let counters = Counters()
     let denials = DenialLog()
     /// The log of decisions; nil if there is none. A confined mount writes to that of its base.
@@ -45,6 +46,7 @@ public final class Judge: Sendable {
         groups = GroupCache(milliseconds: options.groupsCache, directory: options.directoryGroups)
         soleUser = options.allowOther ? nil : SoleUser(uid: geteuid(), gid: getegid())
         gate = SpecialFileGate(options)
+        posix = PosixForms(isOn: options.posixACL == .translate && !options.volume.ignoresACLs)
     }
 
     /// Ends the logs. The mount is gone.

@@ -1,6 +1,6 @@
 import LinuxSystem
 
-/// Writes a line for each value of an attribute that was refused because it cannot be read or written. A caller who repeats a call cannot
+/// Writes a line for each value of an attribute that was refused because it cannot be read, written or stored. A caller who repeats a call cannot
 /// fill the log: in one second it gets a limited number of lines, one user has a part of them, and a count follows for the others.
 final class ValueRefusals: Sendable {
     /// Chooses the refusals of one second that become lines.
@@ -38,10 +38,11 @@ final class ValueRefusals: Sendable {
     ///   - reason: what is wrong with the value.
     ///   - user: the uid of the caller.
     ///   - descriptor: of the object, any.
-    func note(_ action: String, _ reason: String, by user: UInt32, on descriptor: Int32?) {
+    ///   - error: what the caller gets.
+    func note(_ action: String, _ reason: String, by user: UInt32, on descriptor: Int32?, with error: StaticString = "EINVAL") {
         guard let omitted = limiter.withLock({ $0.admit(user, at: SystemTime.monotonic() / 1_000_000_000) }) else { return }
         let others = omitted == 0 ? "" : "; \(omitted) more such refusals before this line"
-        report("\(Self.path(of: descriptor)): \(action) by uid \(user) was refused (EINVAL): \(reason)\(others)")
+        report("\(Self.path(of: descriptor)): \(action) by uid \(user) was refused (\(error)): \(reason)\(others)")
     }
 
     private static func path(of descriptor: Int32?) -> String {

@@ -117,7 +117,10 @@ extension KernelView {
         // A reply with attributes may bring other sizes and times.
         let onlyEntries =
             !repliesWithAttributes
-            && after.map { $0.mode == object.facts.mode && $0.owner == object.facts.owner && $0.group == object.facts.group } ?? false
+            && after.map {
+                judge.posix.shownMode($0) == judge.posix.shownMode(object.facts) && $0.owner == object.facts.owner
+                    && $0.group == object.facts.group
+            } ?? false
         defer { invalidateElsewhere(object.object, onlyEntries: onlyEntries) }
         guard let node = object.node else { return }
         if isNoLongerUniversal(.search, object, after), node.isDirectory { cache.invalidateEntries(below: node) }

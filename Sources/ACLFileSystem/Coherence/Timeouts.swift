@@ -195,7 +195,8 @@ extension KernelView {
             object.object.kind == .file
             ? share.writableFiles.times.modification(of: object.object.key, status, object.descriptor.rawValue) : status.mtime
         return ObjectAttributes(
-            ino: loader.tree.shownInode(device: status.device, inode: status.inode), mode: status.mode,
+            ino: loader.tree.shownInode(device: status.device, inode: status.inode),
+            mode: status.mode & ~0o7777 | UInt32(judge.posix.shownMode(object.facts).rawValue),
             nlink: status.nlink, uid: status.uid, gid: status.gid, size: status.size, blocks: status.blocks,
             blksize: status.blksize, rdev: status.rdev, accessTime: Timestamp(status.atime),
             modificationTime: Timestamp(modification), changeTime: Timestamp(status.ctime),

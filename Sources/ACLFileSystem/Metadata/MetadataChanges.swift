@@ -22,11 +22,14 @@ final class MetadataChanges: Sendable {
     let share: Share
     let handles: HandleTable
     let options: MountOptions
+    let refusals: ValueRefusals
 
-    init(loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, handles: HandleTable, options: MountOptions)
-    {
-        (self.loader, self.judge, self.kernel, self.held, self.share, self.handles, self.options) = (
-            loader, judge, kernel, held, share, handles, options
+    init(
+        loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, handles: HandleTable, options: MountOptions,
+        refusals: ValueRefusals
+    ) {
+        (self.loader, self.judge, self.kernel, self.held, self.share, self.handles, self.options, self.refusals) = (
+            loader, judge, kernel, held, share, handles, options, refusals
         )
     }
 }

@@ -8,6 +8,8 @@ import WireFormats
 enum XattrName: Hashable {
     /// `system.aclfs.acl`: the list as text.
     case acl
+    /// `system.posix_acl_access` and `system.posix_acl_default`.
+    case posixACL(isDefault: Bool)
     /// `system.aclfs.flags`
     case flags
     /// `system.aclfs.owner`, `system.aclfs.group`
@@ -31,6 +33,9 @@ enum XattrName: Hashable {
     /// Too long once it is prefixed with `user.`.
     case tooLong
 
+    static let posixAccess: StaticString = "system.posix_acl_access"
+    static let posixDefault: StaticString = "system.posix_acl_default"
+
     init(_ name: [UInt8]) {
         if Self.hidden(name) {
             self = .protected
@@ -46,6 +51,10 @@ enum XattrName: Hashable {
                     .groupGUID
                 } else if name.isExactly("system.aclfs.effective") {
                     .effective
+                } else if name.isExactly(Self.posixAccess) {
+                    .posixACL(isDefault: false)
+                } else if name.isExactly(Self.posixDefault) {
+                    .posixACL(isDefault: true)
                 } else if name.isExactly("system.nfs4_acl") {
                     .nfs4(.named)
                 } else if name.isExactly("system.nfs4_acl_xdr") {

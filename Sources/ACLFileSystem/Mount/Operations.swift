@@ -26,14 +26,16 @@ struct Operations: Sendable {
             backingIDs: data.backingIDs)
         lookups = LookupOperations(
             loader: loader, judge: judge, kernel: kernel, held: held, share: share)
+        let refusals = ValueRefusals(report: report)
         let metadata = MetadataChanges(
-            loader: loader, judge: judge, kernel: kernel, held: held, share: share, handles: handles, options: options)
+            loader: loader, judge: judge, kernel: kernel, held: held, share: share, handles: handles, options: options,
+            refusals: refusals)
         attributes = AttributeOperations(
             loader: loader, judge: judge, kernel: kernel, held: held, share: share, gaps: gaps, metadata: metadata, handles: handles,
             accessTimes: data.accessTimes)
         xattrs = XattrOperations(
             loader: loader, judge: judge, kernel: kernel, held: held, share: share, gaps: gaps, metadata: metadata, options: options,
-            accounts: accounts, refusals: ValueRefusals(report: report))
+            accounts: accounts, refusals: refusals)
         ioctls = IoctlOperations(loader: loader, judge: judge, held: held, share: share, metadata: metadata, handles: handles)
         names = NameOperations(
             loader: loader, judge: judge, kernel: kernel, held: held, share: share, lookups: lookups, creationNotes: creationNotes)

@@ -4,6 +4,7 @@ import BackingStore
 import FuseSession
 import Glibc
 import LinuxSystem
+import WireFormats
 
 /// Requests about attributes: GETATTR, STATX, SETATTR; also ACCESS, READLINK, STATFS.
 final class AttributeOperations: Sendable {
@@ -98,13 +99,16 @@ extension AttributeOperations {
         if let size = changes.size, changes.mode == nil, changes.uid == nil, changes.gid == nil {
             return try resize(id, to: size, through: changes.handle, caller)
         }
-        return try metadata.withMetadataLocked(id, record: changes.uid != nil || changes.gid != nil) { () throws(Errno) in
+        let mayChangeRecord = changes.uid != nil || changes.gid != nil || changes.mode != nil && judge.posix.isOn
+        return try metadata.withMetadataLocked(id, record: mayChangeRecord) { () throws(Errno) in
             let object = try loader.load(id)
             try held.requireNoOtherChange(of: object)
             let operands = Operands(object: object)
             let times = requestedTimes(changes)
+            let posix = try changes.mode.flatMap { (mode) throws(Errno) in try posixChange(of: object, to: mode, caller) }
             if let mode = changes.mode, !isIssuedByKernel(mode, changes, object, caller) {
                 try judge.permit(.chmod(FileMode(rawValue: UInt16(mode & 0o7777))), operands, caller, about: object)
+                if let posix { try judge.permit(.setACL(posix.acl), operands, caller, about: object) }
             }
             if changes.uid != nil || changes.gid != nil {
                 try judge.permit(.chown(uid: changes.uid, gid: changes.gid), operands, caller, about: object)
@@ -117,8 +121,8 @@ extension AttributeOperations {
             // The kernel will revalidate this name without a lock, after any change of the mode (R10).
             if changes.mode != nil, object.facts.kind == .directory { object.node?.revalidation.mark() }
             do throws(Errno) {
-                try apply(changes, times, to: object, caller)
-                let after = try loader.reload(object, keepsRecord: changes.uid == nil && changes.gid == nil)
+                try apply(changes, times, posix, to: object, caller)
+                let after = try loader.reload(object, keepsRecord: changes.uid == nil && changes.gid == nil && posix == nil)
                 kernel.invalidate(object, after: after.facts, repliesWithAttributes: true)
                 return kernel.attributesAfterChange(of: after)
             } catch {
@@ -126,6 +130,19 @@ extension AttributeOperations {
                 if error != .mayBeHeld { kernel.invalidate(object, after: nil) }
                 throw error
             }
+        }
+    }
+
+    /// What a chmod of an object with a POSIX ACL changes (docs/posix-acl.md); nil of any other object.
+    private func posixChange(of object: ObjectState, to mode: UInt32, _ caller: Caller) throws(Errno) -> PosixChange? {
+        if judge.posix.areUnknown(object.facts), object.facts.acl != nil { throw .io }
+        do throws(PosixRefusal) {
+            return try judge.posix.changingMode(of: object.facts, to: FileMode(rawValue: UInt16(mode & 0o7777)))
+        } catch {
+            try judge.permit(.chmod(FileMode(rawValue: UInt16(mode & 0o7777))), Operands(object: object), caller, about: object)
+            metadata.refusals.note(
+                "chmod", error.message, by: caller.uid, on: object.descriptor.rawValue, with: "EOPNOTSUPP")
+            throw .opnotsupp
         }
     }
 
@@ -163,7 +180,7 @@ extension AttributeOperations {
         _ mode: UInt32, _ changes: SetAttributes, _ object: ObjectState, _ caller: Caller
     ) -> Bool {
         guard !kernel.leavesSetIDToDaemon, object.facts.kind == .file else { return false }
-        let current = UInt32(object.facts.mode.rawValue)
+        let current = UInt32(judge.posix.shownMode(object.facts).rawValue)
         guard mode & 0o7777 != current, (mode & 0o7777) | 0o6000 == current | 0o6000, mode & 0o6000 & ~current == 0 else {
             return false
         }
@@ -190,7 +207,7 @@ extension AttributeOperations {
     /// Makes the changes in an order that never leaves more access than the states before and after: set-id bits go before the owner
     /// changes, a new mode comes last.
     private func apply(
-        _ changes: SetAttributes, _ times: RequestedTimes?, to object: ObjectState, _ caller: Caller
+        _ changes: SetAttributes, _ times: RequestedTimes?, _ posix: PosixChange?, to object: ObjectState, _ caller: Caller
     ) throws(Errno) {
         let descriptor = object.descriptor.rawValue
         if changes.uid != nil || changes.gid != nil {
@@ -206,7 +223,9 @@ extension AttributeOperations {
             }
             share.writableFiles.times.discard(object.object.key)
         }
-        if let mode = changes.mode {
+        if let posix {
+            try metadata.apply(posix, to: object, caller)
+        } else if let mode = changes.mode {
             let stored = AttributeEffect.storedMode(FileMode(rawValue: UInt16(mode & 0o7777)), on: judge.volume)
             try held.makeCall(on: object) { () throws(Errno) in try Syscall.fchmod(descriptor, mode: UInt32(stored.rawValue)) }
         } else if changes.killSetID, caller.uid != 0, precedesWrite(changes, to: object, caller) {

@@ -131,14 +131,18 @@ extension NameOperations {
         _ kind: ObjectKind, _ name: UnsafePointer<CChar>?, in parent: ObjectState, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> ObjectFacts {
         try loader.requireOpenGate(of: parent.object)
+        // A default ACL takes the place of the umask.
+        let posix = kind == .symlink ? nil : judge.posix.inherited(parent.facts)
         let request = CreationRequest(
             kind: kind, mode: FileMode(rawValue: UInt16(truncatingIfNeeded: mode & 0o7777)),
-            umask: UInt16(truncatingIfNeeded: caller.umask & 0o777))
+            umask: posix == nil ? UInt16(truncatingIfNeeded: caller.umask & 0o777) : 0)
         try judge.permit(
             .create(request), Operands(creating: kind, name, in: parent), caller, about: parent, named: name,
             in: parent.object)
         if parent.isOvermounted { throw .rofs }
-        return try judge.newObject(request, in: parent.facts, caller)
+        let facts = try judge.newObject(request, in: parent.facts, caller)
+        guard let posix else { return facts }
+        do { return try judge.posix.inheriting(posix, by: facts) } catch { throw .opnotsupp }
     }
 
     private func openCreated(_ name: UnsafePointer<CChar>, in directory: Int32) throws(Errno) -> SharedDescriptor {

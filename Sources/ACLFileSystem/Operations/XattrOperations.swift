@@ -46,9 +46,10 @@ extension XattrOperations {
     func getXattr(_ id: NodeID, _ name: UnsafePointer<CChar>, _ caller: Caller) throws(Errno) -> [UInt8] {
         let kind = XattrName(name)
         if kind == .acl { return try aclText(of: id, caller) }
+        if case .posixACL(let isDefault) = kind { return try posixACL(isDefault: isDefault, of: id, caller) }
         if kind == .portableACL { return try portableText(of: id, caller) }
         if case .nfs4(let form) = kind { return try nfs4Value(of: id, form, caller) }
-        // No object has one, so there is nothing to read or to judge. `ls -l` asks for one (a POSIX ACL) of each object.
+        // No object has one, so there is nothing to read or to judge.
         if kind == .unsupported {
             _ = try loader.node(id)
             throw .opnotsupp
@@ -82,7 +83,7 @@ extension XattrOperations {
                     try judge.permit(.getXattr, operands, caller, about: object)
                     return try readUnlessAbsent(stored, object)
                 } catch { throw error == .acces || error == .perm || error == .nodata ? absent : error }
-            case .acl, .portableACL, .nfs4, .unsupported: throw .opnotsupp
+            case .acl, .posixACL, .portableACL, .nfs4, .unsupported: throw .opnotsupp
             case .tooLong: throw .range
             }
         }
@@ -128,6 +129,7 @@ extension XattrOperations {
     ) throws(Errno) {
         let kind = XattrName(name)
         if kind == .acl { return try setACL(of: id, to: value, flags: flags, caller) }
+        if case .posixACL(let isDefault) = kind { return try setPosixACL(isDefault: isDefault, of: id, to: value, caller) }
         if kind == .portableACL { return try setPortableACL(of: id, to: Array(value), flags: flags, caller) }
         if case .nfs4(let form) = kind { return try setNFS4(form, of: id, to: Array(value), flags: flags, caller) }
         try metadata.withMetadataLocked(id, record: kind.isOfRecord) { () throws(Errno) in
@@ -154,7 +156,7 @@ extension XattrOperations {
             case .groupGUID:
                 if flags == XattrFlag.create { throw .exist }
                 try metadata.changeGroup(of: object, to: OwningGroup(text: value), caller)
-            case .acl, .portableACL, .nfs4, .unsupported: throw .opnotsupp
+            case .acl, .posixACL, .portableACL, .nfs4, .unsupported: throw .opnotsupp
             case .tooLong: throw .range
             }
         }
@@ -168,6 +170,7 @@ extension XattrOperations {
     }
 
     private func performRemoveXattr(_ id: NodeID, _ kind: XattrName, _ caller: Caller) throws(Errno) {
+        if case .posixACL(let isDefault) = kind { return try changePosixACL(isDefault: isDefault, of: id, to: nil, caller) }
         try metadata.withMetadataLocked(id, record: kind.isOfRecord) { () throws(Errno) in
             let object = try loader.load(id)
             try held.requireNoOtherChange(of: object)
@@ -192,7 +195,7 @@ extension XattrOperations {
             case .protected, .effective: try judge.permit(.removeXattr(isProtected: true), operands, caller, about: object)
             case .ownerGUID: try metadata.removeOwnerGUID(of: object, caller)
             case .groupGUID: try metadata.removeGroupGUID(of: object, caller)
-            case .unsupported: throw .opnotsupp
+            case .posixACL, .unsupported: throw .opnotsupp
             case .tooLong: throw .range
             }
         }
@@ -207,6 +210,7 @@ extension XattrOperations {
             let names: [[UInt8]]
             var list: [UInt8] = []
             for shown in try metadata.listedBackupMarks(object) { list += shown + [0] }
+            for shown in try listedPosixACLs(object) { list += shown + [0] }
             for shown in listedPortableACL(object, caller) { list += shown + [0] }
             do throws(Errno) { names = try Syscall.listxattr(.any(object.descriptor.rawValue)) } catch {
                 if error == .opnotsupp { return list }

@@ -37,7 +37,7 @@ enum HandOver {
         for remark in request.remarks { Journal.note(.info, remark) }
         for remark in mount.remarks { Journal.record(.warning, remark) }
         mount.warnOfShortLists()
-        mount.warnOfPosixACLs()
+        mount.warnOfPosixACLs(request.options)
         mount.noteSharedSource(request.options)
         let attached = try mount.attach(request)
         defer { close(attached.descriptor) }

@@ -22,7 +22,7 @@ extension PreparedMount {
         let isRoot = geteuid() == 0
         try MountHost.blockSignals()
         warnOfShortLists()
-        warnOfPosixACLs()
+        warnOfPosixACLs(request.options)
         noteSharedSource(request.options)
         Syscall.umask(0)
         let control = try ControlDirectory.prepare(mountpoint: mountpoint)

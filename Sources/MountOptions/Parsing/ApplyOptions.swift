@@ -43,9 +43,7 @@ extension MountOptions {
         case .refused(let reason):
             if let value { throw .takesNoValue(name, value) }
             throw .refused(name, because: reason)
-        case .unavailable(let present):
-            if let value, value == present { return }
-            throw .unavailable(value.map { "\(name)=\($0)" } ?? name, of: name, present: present)
+        case .unavailable: throw .unavailable(value.map { "\(name)=\($0)" } ?? name)
         case .setting, .ignored: return
         }
     }

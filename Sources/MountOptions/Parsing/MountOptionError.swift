@@ -22,12 +22,9 @@ extension MountOptionError {
         MountOptionError(description: "\(name) is refused: \(reason); leave it out")
     }
 
-    /// - Parameters:
-    ///   - word: as it was said.
-    ///   - present: the value that says what happens now.
-    static func unavailable(_ word: String, of name: String, present: String?) -> MountOptionError {
-        let remedy = present.map { "leave it out, or use \(name)=\($0), which is the present behaviour" } ?? "leave it out"
-        return MountOptionError(description: "option '\(word)' is not available yet; \(remedy)")
+    /// - Parameter word: as it was said.
+    static func unavailable(_ word: String) -> MountOptionError {
+        MountOptionError(description: "option '\(word)' is not available yet; leave it out")
     }
 
     static func unknown(_ name: String) -> MountOptionError {

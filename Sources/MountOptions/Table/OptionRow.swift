@@ -17,8 +17,7 @@ package struct OptionRow: Sendable {
         /// A word of mount(8), systemd or libfuse that a mount does not depend on, with any value or none.
         case ignored
         /// To come.
-        /// - Parameter present: the one value that says what happens until then.
-        case unavailable(present: String?)
+        case unavailable
         case refused(reason: String)
     }
 

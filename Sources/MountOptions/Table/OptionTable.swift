@@ -34,6 +34,7 @@ package enum OptionTable {
             ["crossmounts": true, "nocrossmounts": false], \.crossMounts,
             "whether file systems mounted below SOURCE are part of the tree"),
         .value("xattr_names", \.xattrSpelling, .enumeration, "how the names of user.com.apple.* attributes are listed"),
+        .value("posixacl", \.posixACL, .enumeration, "whether POSIX ACLs are translated to entries, or refused"),
         .value("portable_acl", \.portableACL, .enumeration, "whether ACLs are listed as an attribute that programs copy"),
         .value(
             "special", \.special, .enumeration,
@@ -133,7 +134,6 @@ package enum OptionTable {
         .unavailable("export", "file handles that outlive a mount, for NFS servers"),
         .unavailable("identities", "GUIDs and the users and groups that they stand for, in a file"),
         .unavailable("rootsquash", "callers that are root are judged as an unprivileged user"),
-        .unavailable("posixacl", present: "off", "POSIX ACLs, translated to entries"),
         .refused(
             "default_permissions",
             because: "the kernel would AND the mode bits into every decision, so that no entry could grant anything",

@@ -114,10 +114,7 @@ extension OptionRow {
             meaning: meaning, subject: .mount, kernelFlag: nil, remount: .nothing, shown: .never, inForce: { _ in nil })
     }
 
-    /// - Parameter present: the one value that says what happens now.
-    static func unavailable(_ name: String, present: String? = nil, _ meaning: String) -> OptionRow {
-        withoutSetting(.unavailable(present: present), name, meaning)
-    }
+    static func unavailable(_ name: String, _ meaning: String) -> OptionRow { withoutSetting(.unavailable, name, meaning) }
 
     static func refused(_ name: String, because reason: String, _ meaning: String) -> OptionRow {
         withoutSetting(.refused(reason: reason), name, meaning)

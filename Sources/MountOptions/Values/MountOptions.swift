@@ -7,6 +7,7 @@ public struct MountOptions: Sendable {
     public var volume = VolumeState()
     public var metadata = MetadataPlace.auto
     public var xattrSpelling = XattrSpelling.linux
+    public var posixACL = PosixACLs.translate
     public var portableACL = PortableACL.on
     public var groupSource = GroupSource.process
     /// How long the groups of a thread or user may be kept, milliseconds.
@@ -51,6 +52,8 @@ extension MountOptions {
     public enum MetadataPlace: String, Sendable, CaseIterable { case auto, trusted, user }
     /// How listxattr(2) names attributes.
     public enum XattrSpelling: String, Sendable, CaseIterable { case linux, mac, both }
+    /// What becomes of `system.posix_acl_*` (docs/posix-acl.md).
+    public enum PosixACLs: String, Sendable, CaseIterable { case translate, off }
     /// Whether lists are listed as an attribute that programs copy (docs/copies.md).
     public enum PortableACL: String, Sendable, CaseIterable { case on, off }
     /// Who says what groups a caller is in.

@@ -81,6 +81,19 @@ extension FaultCase {
 extension FaultCase {
     private static let marks = Between.steps("docs/decisions/0011-one-mark-is-enough.md: excluded until the last mark is gone")
     private static let giving = Between.steps("docs/identity.md: the object is nobody's until its record names the new owner")
+    private static let posix = Between.steps("docs/posix-acl.md: less access than before and after, until both are stored")
+    /// Of a file of mode 0644: the user 502 may read and write.
+    private static let posixList = PosixWire.bytes([
+        PosixWireEntry(.owner, 6), .init(.user, 6, id: FaultTree.stranger.uid), .init(.owningGroup, 4), .init(.mask, 6), .init(.other, 4),
+    ])
+    /// The same, and the owning group as well: the mask that the file has already.
+    private static let posixListOfGroup = PosixWire.bytes([
+        PosixWireEntry(.owner, 6), .init(.user, 6, id: FaultTree.stranger.uid), .init(.owningGroup, 6), .init(.mask, 6), .init(.other, 4),
+    ])
+    private static var posixRecord: MetadataRecord {
+        let list = PosixList(owner: 6, users: [.init(FaultTree.stranger.uid, 6)], group: 4, mask: 6, other: 4)
+        return MetadataRecord(acl: (try? PosixTranslation(list, for: .file)).map { ACL($0.entries) })
+    }
     private static let noDump = MetadataRecord(flags: .noDump, acl: FaultScene.guarded.acl)
 
     private static let listAndMode = Between.steps("docs/nfs4.md: list and mode; meanwhile no more access than before or afterwards")
@@ -134,6 +147,40 @@ extension FaultCase {
         },
         FaultCase("setxattr of a directory's list", "setxattr", on: { try $0.directory().knows("directory") }) { (s) throws(Errno) in
             try s.set("directory", "system.aclfs.acl", Array("user:#502 deny list,search\n".utf8))
+        },
+        FaultCase("setxattr of a POSIX ACL", "setxattr", between: posix, on: { try $0.file(MetadataRecord()).knows("file") }) {
+            (s) throws(Errno) in try s.set("file", "system.posix_acl_access", posixList)
+        },
+        FaultCase(
+            "setxattr of a POSIX ACL in place of the backing object's", "setxattr", between: posix,
+            on: { scene in
+                try scene.file(MetadataRecord()).knows("file")
+                let own = [PosixWireEntry(.owner, 6), .init(.owningGroup, 6), .init(.group, 6, id: 600), .init(.mask, 6), .init(.other, 4)]
+                let file = try Syscall.open(scene.path + "/file", OpenFlag.readOnly)
+                try Syscall.setxattr(.open(file.rawValue), "system.posix_acl_access", PosixWire.bytes(own))
+            }
+        ) { (s) throws(Errno) in try s.set("file", "system.posix_acl_access", posixListOfGroup) },
+        FaultCase("setxattr of a default ACL", "setxattr", on: { try $0.directory().knows("directory") }) { (s) throws(Errno) in
+            try s.set("directory", "system.posix_acl_default", posixList)
+        },
+        FaultCase(
+            "removexattr of a default ACL", "removexattr",
+            on: { scene in
+                try scene.directory().knows("directory")
+                let directory = try Syscall.open(scene.path + "/directory", OpenFlag.readOnly)
+                try Syscall.setxattr(.open(directory.rawValue), "system.posix_acl_default", posixList)
+            }
+        ) { (s) throws(Errno) in
+            try s.fileSystem.operations.xattrs.removeXattr(s["directory"], "system.posix_acl_default", FaultTree.owner)
+        },
+        FaultCase("getxattr of a POSIX ACL", "getxattr", on: { try $0.file(posixRecord).knows("file") }) { (s) throws(Errno) in
+            try s.get("file", "system.posix_acl_access")
+        },
+        FaultCase("removexattr of a POSIX ACL", "removexattr", on: { try $0.file(posixRecord).knows("file") }) { (s) throws(Errno) in
+            try s.fileSystem.operations.xattrs.removeXattr(s["file"], "system.posix_acl_access", FaultTree.owner)
+        },
+        FaultCase("setattr of the mode of a POSIX ACL", "setattr", between: posix, on: { try $0.file(posixRecord).knows("file") }) {
+            (s) throws(Errno) in try s.set("file", FaultScene.changes(.mode) { $0.mode = S_IFREG | 0o600 })
         },
         FaultCase("setxattr of flags", "setxattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
             try s.set("file", "system.aclfs.flags", Array("uchg".utf8))

@@ -98,6 +98,7 @@ import WireFormats
         func word(_ kind: XattrName) -> String? {
             switch kind {
             case .acl: "a list"
+            case .posixACL(let isDefault): isDefault ? "a default ACL" : "a POSIX ACL"
             case .nfs4: "a list in a form of NFSv4"
             case .portableACL: "a list for copies"
             case .flags: "flags"
@@ -112,9 +113,8 @@ import WireFormats
             }
         }
         let kinds: [XattrName] = [
-            .acl, .nfs4(.named), .portableACL, .flags, .ownerGUID, .groupGUID, .effective, .backup(.robots), .user([]), .trusted([]),
-            .security([]),
-            .protected,
+            .acl, .posixACL(isDefault: false), .posixACL(isDefault: true), .nfs4(.named), .portableACL, .flags, .ownerGUID, .groupGUID,
+            .effective, .backup(.robots), .user([]), .trusted([]), .security([]), .protected,
             .unsupported, .tooLong,
         ]
         for kind in kinds.compactMap(word) {

@@ -93,14 +93,13 @@ struct MountRefusalTests {
                 relatime norelatime strictatime lazytime nolazytime iversion noiversion mand nomand user_id=0 \
                 group_id=0 rootmode=40000 blksize=4096 nonempty use_ino user=zed \
                 ro rw suid nosuid dev nodev exec noexec sync async dirsync noatime nodiratime nosymfollow \
-                allow_other zerofill=write zerofill=allocate zerofill=off zerofill_max=0 zerofill_max=1G zerofill_budget=off zerofill_budget=0 zerofill_budget=64M audit=off posixacl=off passthrough=auto passthrough=off transport=auto transport=dev \
+                allow_other zerofill=write zerofill=allocate zerofill=off zerofill_max=0 zerofill_max=1G zerofill_budget=off zerofill_budget=0 zerofill_budget=64M audit=off posixacl=translate posixacl=off passthrough=auto passthrough=off transport=auto transport=dev \
                 'fsname="a,b"' 'fsname=a\,b' 'noowners,,acl' suiddir=all 'noowners,suid,nosuid' 'noowners,suid,owners' ''
             do
                 said=$(mount.aclfs "$T/back" "$T/mnt" -f -o "$o" 2>&1) || echo "$o: $said"
             done
             wrong() { said=$("$A" mount -o "$1" "$T/back" "$T/mnt" 2>&1); is "$1" 1 $?; holds "$1" "$said" "$2"; }
             for o in export export= identities=/x identities= rootsquash rootsquash= rootsquash=99 \
-                posixacl=translate \
                 ; do wrong "$o" "option '$o' is not available yet"; done
             wrong noowner "unknown option 'noowner'; did you mean 'noowners'?"
             wrong secure_level=1 "did you mean 'securelevel'?"
@@ -119,6 +118,7 @@ struct MountRefusalTests {
             wrong securelevel "option 'securelevel' needs a value"
             wrong noacl=yes "option 'noacl' takes no value"
             wrong cache=never "expected auto, strict, exclusive, a number of seconds up to 3600"
+            wrong posixacl=on "expected translate, off"
             wrong transport=ring "expected auto, uring, dev"
             wrong metadata=xattr "expected auto, trusted, user"
             wrong kernel_features=-epochs "expected -epoch"

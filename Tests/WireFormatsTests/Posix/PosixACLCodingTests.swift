@@ -1,7 +1,7 @@
 import Authorization
 import Testing
 
-@testable import ACLFormats
+@testable import WireFormats
 
 /// The value of `system.posix_acl_access` (docs/authorization.md Q22).
 @Suite struct PosixACLCodingTests {
@@ -50,11 +50,5 @@ import Testing
         let bytes = value([(1, 6, none), (2, 6, 503), (4, 0, none), (16, 6, none), (32, 0, none)])
         for length in bytes.indices where length != 4 { #expect(decoded(Array(bytes.prefix(length))) == .unreadable, "\(length)") }
         #expect(decoded(value(version: 1, [(1, 6, 0), (4, 6, 0), (32, 0, 0)])) == .unreadable)
-    }
-
-    @Test func entriesAreWrittenAsGetfaclDoes() {
-        #expect(PosixACL.Entry(.user(503), 6).text(names: NoNames()) == "user:503:rw-")
-        #expect(PosixACL.Entry(.owningGroup, 0).text(names: NoNames()) == "group::---")
-        #expect(PosixACL.Entry(.group(600), 5).text(names: NoNames()) == "group:600:r-x")
     }
 }

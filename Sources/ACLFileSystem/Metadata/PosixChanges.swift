@@ -1,0 +1,78 @@
+import ACLFormats
+import Authorization
+import BackingStore
+import FuseSession
+import LinuxSystem
+import WireFormats
+
+// docs/posix-acl.md: list and mode of a POSIX ACL change together.
+extension MetadataChanges {
+    /// Judges both changes, makes them, and invalidates the kernel's caches.
+    func changePosix(_ object: ObjectState, to change: PosixChange, _ caller: Caller) throws(Errno) {
+        var change = change
+        let operands = Operands(object: object)
+        if change.mode != object.facts.mode || change.dropsOwn || change.dropsOwnDefault {
+            // Linux takes the set-gid bit from a caller outside the group, and so may this call.
+            let withoutSetGroup = change.mode.subtracting(.setGroup)
+            if withoutSetGroup != change.mode, !judge.decide(.chmod(change.mode), operands, caller).isAllowed {
+                change.mode = withoutSetGroup
+            }
+            try judge.permit(.chmod(change.mode), operands, caller, about: object)
+        }
+        try judge.permit(.setACL(change.acl), operands, caller, about: object)
+        var after = object.facts
+        (after.acl, after.mode) = (change.acl, change.mode)
+        if change.dropsOwn { after.posixACL = nil }
+        do throws(Errno) { try apply(change, to: object, caller) } catch {
+            if error != .mayBeHeld { kernel.invalidate(object, after: nil) }
+            throw error
+        }
+        kernel.invalidate(object, after: after)
+    }
+
+    /// Makes a change that has been judged. At each point there is no more access than before or after it.
+    func apply(_ change: PosixChange, to object: ObjectState, _ caller: Caller) throws(Errno) {
+        try held.makeCall(on: object) { () throws(Errno) in
+            try allocateBlocks(for: caller) { () throws(Errno) in try makeCalls(for: change, on: object) }
+        }
+    }
+
+    private func makeCalls(for change: PosixChange, on object: ObjectState) throws(Errno) {
+        let descriptor = object.descriptor.rawValue
+        let (old, new) = (object.facts.mode, AttributeEffect.storedMode(change.mode, on: judge.volume))
+        var least = old.intersection(new)
+        if change.dropsOwn {
+            // Without its own POSIX ACL, the mask would become the owning group's.
+            let own = object.facts.posixACL.flatMap { PosixList($0, mode: old) }
+            least.subtract(FileMode(rawValue: ~((own?.group ?? 0) << 3) & 0o070))
+        }
+        if least != old { try Syscall.fchmod(descriptor, mode: UInt32(least.rawValue)) }
+        do throws(Errno) {
+            let own = change.dropsOwn ? try loader.tree.takePosixACL(from: descriptor, isDefault: false) : nil
+            do throws(Errno) {
+                try storeList(change, on: object)
+                if new != least { try Syscall.fchmod(descriptor, mode: UInt32(new.rawValue)) }
+            } catch {
+                if let own { try? loader.tree.restorePosixACL(own, to: descriptor) }
+                throw error
+            }
+        } catch {
+            try? Syscall.fchmod(descriptor, mode: UInt32(old.rawValue))
+            throw error
+        }
+    }
+
+    /// Stores the list. The backing directory's own default ACL goes after it.
+    private func storeList(_ change: PosixChange, on object: ObjectState) throws(Errno) {
+        let descriptor = object.descriptor.rawValue
+        let before = try loader.tree.record(descriptor)
+        var record = before
+        record.acl = change.acl
+        if record != before { try loader.tree.write(record, to: descriptor) }
+        guard change.dropsOwnDefault else { return }
+        do throws(Errno) { _ = try loader.tree.takePosixACL(from: descriptor, isDefault: true) } catch {
+            if record != before { try? loader.tree.write(before, to: descriptor) }
+            throw error
+        }
+    }
+}

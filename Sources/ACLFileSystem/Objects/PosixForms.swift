@@ -1,0 +1,197 @@
+import Authorization
+import WireFormats
+
+/// A change of an object's list and mode together.
+struct PosixChange {
+    var acl: ACL?
+    var mode: FileMode
+    /// The POSIX ACL that the backing object has by itself goes (docs/authorization.md Q22).
+    var dropsOwn = false
+    /// The same of a directory's default ACL.
+    var dropsOwnDefault = false
+}
+
+/// POSIX ACLs as entries of lists (docs/posix-acl.md). An entry that no new object inherits belongs to the access ACL, an `only_inherit` entry
+/// to the default ACL, and any other inheritable entry to both.
+struct PosixForms: Sendable {
+    /// Whether the mount serves POSIX ACLs.
+    let isOn: Bool
+
+    /// What new objects of every kind inherit, and the directory itself does not obey.
+    private static let inheritable: ACEFlags = [.fileInherit, .directoryInherit, .onlyInherit]
+
+    /// The access ACL; nil if the object has none that says more than its mode, or a list without an exact form.
+    func access(_ facts: ObjectFacts) -> PosixList? {
+        guard isOn, facts.kind != .symlink else { return nil }
+        guard let entries = facts.acl.map(Self.effective) ?? [] else { return nil }
+        if entries.isEmpty { return facts.posixACL.flatMap { PosixList($0, mode: facts.mode) } }
+        if facts.posixACL != nil { return nil }
+        return PosixTranslation.list(of: entries, mode: facts.mode, for: use(facts.kind, facts.mode))
+    }
+
+    /// The default ACL of a directory, if its list has an exact form.
+    func new(_ facts: ObjectFacts) -> PosixList? {
+        guard isOn, facts.kind == .directory, let acl = facts.acl else { return nil }
+        var entries: [ACE] = []
+        for var entry in acl.entries where entry.isInheritable {
+            guard entry.flags.subtracting(.inherited) == Self.inheritable else { return nil }
+            entry.flags = []
+            entries.append(entry)
+        }
+        return entries.isEmpty ? nil : PosixTranslation.list(of: entries, mode: [], for: .new)
+    }
+
+    /// The default ACL that takes the place of the umask: one that was set as such. Other entries are inherited by their own rules.
+    func inherited(_ facts: ObjectFacts) -> PosixList? {
+        guard let acl = facts.acl, acl.entries.contains(where: { $0.isInheritable && $0.isMask }) else { return nil }
+        return new(facts)
+    }
+
+    /// The access ACL if it was set as such: chmod changes it with the mode.
+    private func translated(_ facts: ObjectFacts) -> PosixList? {
+        guard facts.posixACL == nil, let acl = facts.acl, acl.entries.contains(where: { !$0.flags.contains(.onlyInherit) && $0.isMask })
+        else { return nil }
+        return access(facts)
+    }
+
+    /// The mode that callers read: the group bits of a POSIX ACL that was set are its mask, as with other file systems.
+    func shownMode(_ facts: ObjectFacts) -> FileMode {
+        // Nearly no object has a list.
+        if facts.acl == nil { return facts.mode }
+        guard let list = translated(facts) else { return facts.mode }
+        return FileMode(rawValue: facts.mode.rawValue & ~0o070 | list.classBits << 3)
+    }
+
+    /// Whether the backing object's own ACL could not be read, so that the forms are unknown.
+    func areUnknown(_ facts: ObjectFacts) -> Bool { isOn && facts.posixACL?.isUnreadable ?? false }
+
+    private func use(_ kind: ObjectKind, _ mode: FileMode) -> PosixTranslation.Use {
+        kind == .directory ? .directory(isSticky: mode.contains(.sticky)) : .file
+    }
+
+    /// The entries that the object itself obeys; nil if they are not those of one ACL alone.
+    private static func effective(_ acl: ACL) -> [ACE]? {
+        var entries: [ACE] = []
+        for var entry in acl.entries where !entry.flags.contains(.onlyInherit) {
+            guard entry.flags.isSubset(of: .inherited) else { return nil }
+            entry.flags = []
+            entries.append(entry)
+        }
+        return entries
+    }
+}
+
+// Changes.
+extension PosixForms {
+    /// Whether entries are in force that were not set as a POSIX ACL.
+    private func hasOtherEntries(_ facts: ObjectFacts) -> Bool {
+        facts.acl?.entries.contains { !$0.flags.contains(.onlyInherit) } == true && translated(facts) == nil
+    }
+
+    /// Sets an access ACL.
+    ///
+    /// One that says no more than a mode is a chmod to programs that set it, such as `cp -p` and `install`: it removes what a POSIX ACL gave,
+    /// and leaves all other entries, as chmod does.
+    func setting(access list: PosixList, on facts: ObjectFacts) throws(PosixRefusal) -> PosixChange {
+        if !list.isExtended, hasOtherEntries(facts) {
+            return PosixChange(acl: facts.acl, mode: Self.mode(list, groupBits: list.group, facts.mode), dropsOwn: facts.posixACL != nil)
+        }
+        let translation = try PosixTranslation(list, for: use(facts.kind, facts.mode))
+        let acl = try Self.list(translation.entries, Self.inheritedOnly(facts), like: facts.acl)
+        return PosixChange(
+            acl: acl, mode: Self.mode(list, groupBits: translation.groupBits, facts.mode), dropsOwn: facts.posixACL != nil)
+    }
+
+    /// Removes the access ACL, if there is one. Owner, owning group and others keep what they have; other file systems leave the mask to the
+    /// owning group.
+    func removingAccess(on facts: ObjectFacts) throws(PosixRefusal) -> PosixChange? {
+        guard !hasOtherEntries(facts), let list = access(facts) else { return nil }
+        return PosixChange(
+            acl: try Self.list([], Self.inheritedOnly(facts), like: facts.acl),
+            mode: Self.mode(list, groupBits: list.group & list.classBits, facts.mode), dropsOwn: facts.posixACL != nil)
+    }
+
+    /// Sets the default ACL of a directory. It replaces all that new objects inherit.
+    func setting(new list: PosixList, on facts: ObjectFacts) throws(PosixRefusal) -> PosixChange {
+        let entries = try PosixTranslation(list, for: .new).entries.map { $0.flagged(Self.inheritable) }
+        return PosixChange(acl: try Self.list(Self.effectiveOnly(facts), entries, like: facts.acl), mode: facts.mode, dropsOwnDefault: true)
+    }
+
+    /// Removes the default ACL of a directory. Other inheritable entries stay: programs that copy remove a default ACL that they did not find.
+    func removingNew(on facts: ObjectFacts) throws(PosixRefusal) -> PosixChange {
+        let acl = inherited(facts) == nil ? facts.acl : try Self.list(Self.effectiveOnly(facts), [], like: facts.acl)
+        return PosixChange(acl: acl, mode: facts.mode, dropsOwnDefault: true)
+    }
+
+    /// A chmod of an object with a POSIX ACL that was set as such: the group's bits are the mask.
+    /// - Returns: nil for every other object.
+    func changingMode(of facts: ObjectFacts, to mode: FileMode) throws(PosixRefusal) -> PosixChange? {
+        if facts.acl == nil { return nil }
+        guard var list = translated(facts) else { return nil }
+        list.owner = mode.rawValue >> 6 & 7
+        list.mask = mode.rawValue >> 3 & 7
+        list.other = mode.rawValue & 7
+        let isInherited = facts.acl?.entries.contains { $0.flags == .inherited } == true
+        let translation = try PosixTranslation(list, for: use(facts.kind, mode))
+        let entries = translation.entries.map { isInherited ? $0.flagged(.inherited) : $0 }
+        return PosixChange(
+            acl: try Self.list(entries, Self.inheritedOnly(facts), like: facts.acl),
+            mode: Self.mode(list, groupBits: translation.groupBits, mode))
+    }
+
+    /// What a new object gets of a default ACL: the requested mode limits owner, mask and others; the umask does not.
+    /// - Parameters:
+    ///   - list: of the directory.
+    ///   - facts: the new object without it.
+    func inheriting(_ list: PosixList, by facts: ObjectFacts) throws(PosixRefusal) -> ObjectFacts {
+        let mode = facts.mode.rawValue
+        var access = list
+        access.owner &= mode >> 6
+        access.other &= mode
+        if list.mask != nil { access.mask = list.classBits & mode >> 3 } else { access.group &= mode >> 3 }
+        let translation = try PosixTranslation(access, for: use(facts.kind, facts.mode))
+        let entries = translation.entries.map { $0.flagged(.inherited) }
+        let below =
+            facts.kind == .directory
+            ? try PosixTranslation(list, for: .new).entries.map { $0.flagged(Self.inheritable.union(.inherited)) } : []
+        var made = facts
+        made.acl = try Self.list(entries, below, like: nil)
+        made.mode = Self.mode(access, groupBits: translation.groupBits, facts.mode)
+        return made
+    }
+
+    private static func mode(_ list: PosixList, groupBits: UInt16, _ before: FileMode) -> FileMode {
+        FileMode(rawValue: before.rawValue & 0o7000 | list.owner << 6 | groupBits << 3 | list.other)
+    }
+
+    private static func list(_ entries: [ACE], _ inherited: [ACE], like acl: ACL?) throws(PosixRefusal) -> ACL? {
+        let all = entries + inherited
+        if all.count > ACL.maximumEntryCount { throw .tooMany(all.count) }
+        let flags = acl?.listFlags ?? 0
+        return all.isEmpty && flags == 0 ? nil : ACL(all, listFlags: flags)
+    }
+
+    /// What new objects get, without effect on the directory.
+    private static func inheritedOnly(_ facts: ObjectFacts) -> [ACE] {
+        guard facts.kind == .directory else { return [] }
+        return (facts.acl?.entries ?? []).filter(\.isInheritable).map { $0.flagged($0.flags.union(.onlyInherit)) }
+    }
+
+    /// What the directory obeys, and no new object gets.
+    private static func effectiveOnly(_ facts: ObjectFacts) -> [ACE] {
+        (facts.acl?.entries ?? []).filter { !$0.flags.contains(.onlyInherit) }.map { $0.flagged($0.flags.subtracting(.inheritanceControl)) }
+    }
+}
+
+extension ACE {
+    /// Whether the entry keeps the mask of a POSIX ACL.
+    fileprivate var isMask: Bool { Principal(guid) == .nobody }
+
+    fileprivate var isInheritable: Bool { !flags.isDisjoint(with: [.fileInherit, .directoryInherit]) }
+
+    fileprivate func flagged(_ flags: ACEFlags) -> ACE {
+        var entry = self
+        entry.flags = flags
+        return entry
+    }
+}

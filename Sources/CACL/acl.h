@@ -1,0 +1,3 @@
+#pragma once
+#include <acl/libacl.h>
+#include <sys/acl.h>

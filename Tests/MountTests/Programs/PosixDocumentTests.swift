@@ -1,0 +1,47 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The commands of docs/posix-acl.md's look at it, one after the other as alice, with the output that stands there.
+@Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
+struct PosixDocumentTests {
+    @Test func theLookAtItIsTrue() throws {
+        let text = try String(contentsOf: Repository.top.appendingPathComponent("docs/posix-acl.md"), encoding: .utf8)
+        let section = try #require(text.components(separatedBy: "## A look at it\n").last?.components(separatedBy: "\n## ").first)
+        var examples: [(command: String, output: [String])] = []
+        for line in section.split(separator: "\n") where line.hasPrefix("    ") {
+            let line = String(line.dropFirst(4))
+            if line.hasPrefix("$ ") {
+                examples.append((String(line.dropFirst(2)), []))
+            } else {
+                examples[examples.count - 1].output.append(line)
+            }
+        }
+        #expect(examples.count >= 8)
+
+        let accounts = try PrivateAccounts(
+            users: ["alice": 501, "bob": 502, "carol": 503],
+            groups: [20: .init(name: "staff", members: ["alice", "bob"]), 30: .init(name: "interns", members: ["carol"])])
+        let fixture = try MountFixture(within: accounts.within)
+        let home = fixture.path("home")
+        #expect(try Spawn.run(accounts.within + ["install", "-d", "-o", "501", "-g", "20", home]).status == 0)
+        let alice = TestUser(uid: 501, gid: 20, groups: [20])
+        let programs = (MountTesting.program("aclfs") as NSString).deletingLastPathComponent
+        for example in examples {
+            let result = try Spawn.run(
+                accounts.within + alice.arguments + [
+                    "--", "sh", "-c", "cd '\(home)'; umask 022; export LC_ALL=C PATH=\(programs):$PATH; \(example.command)",
+                ])
+            let output = result.output.split(separator: "\n").map(String.init)
+            #expect(output.map(comparable) == example.output.map(comparable), "\(example.command): \(result)")
+        }
+    }
+
+    /// A date becomes one that stands for all; how wide a column is does not count.
+    private func comparable(_ line: String) -> String {
+        let words = line.split(whereSeparator: { $0 == " " || $0 == "\t" }).map(String.init)
+        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+        guard let month = words.firstIndex(where: months.contains), month + 3 <= words.count else { return words.joined(separator: " ") }
+        return (words[..<month] + ["TIME"] + words[(month + 3)...]).joined(separator: " ")
+    }
+}
