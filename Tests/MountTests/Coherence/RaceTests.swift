@@ -76,12 +76,16 @@ struct RaceTests {
             take: [RaceCall("chmod", directory, "0700")], give: [RaceCall("chmod", directory, "0755")],
             // The owner's own walks bring entries of the closed directory into the caches of all.
             then: [walk, walk, walk], agents: Self.agents(variant, directory))
-        let outcome = try script.run()
-        print("race, \(setting.testDescription), \(variant): \(outcome)")
-        // A race that hardly ran proves nothing. Few walks are judged while the owner hurries.
-        let isBusy =
-            outcome.numbers.count >= 4 && outcome.numbers[0] >= 20 * Self.seconds
-            && outcome.numbers[1] >= 500 * Self.seconds && outcome.numbers[2] + outcome.numbers[3] >= 20 * Self.seconds
-        #expect(outcome.status == 0 && isBusy, "\(outcome)")
+        // A race that hardly ran proves nothing. Few walks are judged while the owner hurries. Other tests may have the processors just then.
+        var isBusy = false
+        for _ in 0..<5 where !isBusy {
+            let outcome = try script.run()
+            print("race, \(setting.testDescription), \(variant): \(outcome)")
+            try #require(outcome.status == 0 && outcome.numbers.count >= 4, "\(outcome)")
+            isBusy =
+                outcome.numbers[0] >= 20 * Self.seconds && outcome.numbers[1] >= 500 * Self.seconds
+                && outcome.numbers[2] + outcome.numbers[3] >= 20 * Self.seconds
+        }
+        #expect(isBusy)
     }
 }
