@@ -68,6 +68,8 @@ struct HelpTests {
                 return nil
             }
             let example = line[line.index(start.lowerBound, offsetBy: 2)...]
+            // These look at all mounts of the system, and those of other tests may be dead.
+            if example.hasPrefix("aclfs doctor") || example.hasPrefix("aclfs sandbox list") { return nil }
             return example.contains("...") || example.contains("mount") || example.contains("SOURCE") || example.contains("/srv/back")
                 ? nil : String(example)
         }
@@ -83,7 +85,7 @@ struct HelpTests {
                 $0.replacingOccurrences(of: $1, with: "plans")
             }
         }
-        #expect(examples.count >= ["": 8, "chmod": 15, "chflags": 9, "ls": 6, "explain": 6][command] ?? 0, "\(examples)")
+        #expect(examples.count >= ["": 7, "chmod": 15, "chflags": 9, "ls": 6, "explain": 6][command] ?? 0, "\(examples)")
         // Each on files that are made anew; its output ends with its status.
         let script = #"""
             cd "$1"; A=$2; aclfs() { "$A" "$@"; }; shift 2
