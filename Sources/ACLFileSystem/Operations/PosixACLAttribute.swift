@@ -32,8 +32,9 @@ extension XattrOperations {
     }
 
     /// The names that listxattr(2) lists, as on other file systems: programs copy what is listed, and newer ones ask for nothing else.
-    func listedPosixACLs(_ object: ObjectState) throws(Errno) -> [[UInt8]] {
-        guard judge.posix.isOn else { return [] }
+    /// To a caller who may not read the ACL they would tell that there is one.
+    func listedPosixACLs(_ object: ObjectState, _ caller: Caller) throws(Errno) -> [[UInt8]] {
+        guard judge.posix.isOn, judge.decide(.readACL, Operands(object: object), caller).isAllowed else { return [] }
         var names: [[UInt8]] = []
         if judge.posix.access(object.facts) != nil { names.append(XattrName.posixAccess.bytes) }
         let isListed: Bool = if judge.posix.new(object.facts) != nil { true } else { try ownDefault(object) != nil }

@@ -210,7 +210,7 @@ extension XattrOperations {
             let names: [[UInt8]]
             var list: [UInt8] = []
             for shown in try metadata.listedBackupMarks(object) { list += shown + [0] }
-            for shown in try listedPosixACLs(object) { list += shown + [0] }
+            for shown in try listedPosixACLs(object, caller) { list += shown + [0] }
             for shown in listedPortableACL(object, caller) { list += shown + [0] }
             do throws(Errno) { names = try Syscall.listxattr(.any(object.descriptor.rawValue)) } catch {
                 if error == .opnotsupp { return list }
