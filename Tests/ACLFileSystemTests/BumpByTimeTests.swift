@@ -175,6 +175,21 @@ struct BumpByTimeTests {
         }
     }
 
+    /// A caller can let one name lead to any number of objects.
+    @Test func oneNameOfManyObjectsCostsAsManyNames() {
+        func duration(_ name: (Int) -> String) -> Duration {
+            var entries = ExposedEntries()
+            for number in 0..<10_000 { entries.append(name(number), NodeID(UInt64(100 + number)), in: NodeID(3)) }
+            return ContinuousClock().measure {
+                var count = 0
+                entries.compacted { _ in true }.forEach { _ in count += 1 }
+                #expect(count == 10_000)
+            }
+        }
+        let others = duration { "name\($0)" }
+        #expect(duration { _ in "name" } < others * 10)
+    }
+
     @Test func eachNameOfAnObjectIsKnown() {
         for name in ["a", "b", "a"] {
             _ = cache.expose(name, NamedChild(node: file, isOnOtherMount: false), below: directory, at: ctime) { $0 == .ctime }

@@ -219,7 +219,7 @@ def main(words):
     add("--aclfs", default=os.environ.get("ACLFS") or "aclfs", help="the program (ACLFS)")
     add("--load", default=os.environ.get("ACLFS_LOAD") or "aclfs-load", help="the program of the loops (ACLFS_LOAD)")
     add("--dir", default=os.environ.get("BENCH_DIR") or "/dev/shm", help="where; decides the backing file system")
-    add("--built", default="bindfs", help="peers that are mounted here, joined by commas")
+    add("--built", default="bindfs", help="peers that are mounted here, joined by commas; - for none")
     add("--only", default="", help="workloads, joined by commas")
     add("--lists", action="store_true", help="also below a directory with 8 inherited entries")
     add("--options", default=os.environ.get("BENCH_OPTIONS", ""), help="mount options of aclfs")
@@ -237,6 +237,11 @@ def main(words):
         if counts and not os.path.isdir(f"{TRACE}/fuse"):
             raise places.Failure("no trace points: mount -t tracefs none /sys/kernel/tracing, on a kernel that has those of fuse")
         settings.aclfs, settings.load = (os.path.abspath(shutil.which(each) or each) for each in (settings.aclfs, settings.load))
+        if settings.built == "-":
+            settings.built = ""
+        unknown = next((word for word in settings.built.split(",") if word and word not in peers.NAMES), None)
+        if unknown:
+            raise places.Failure(f"--built: there is no '{unknown}', only - and {', '.join(peers.NAMES)}")
         if "bindfs" in settings.built.split(",") and not shutil.which("bindfs"):
             print("costs: bindfs is not installed (apt install bindfs), so it is left out", file=sys.stderr)
             settings.built = ",".join(each for each in settings.built.split(",") if each != "bindfs")

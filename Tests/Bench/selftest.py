@@ -1,4 +1,5 @@
 """The arithmetic and the texts, without a mount: python3 Tests/Bench/selftest.py"""
+import io
 import os
 import subprocess
 import sys
@@ -101,6 +102,11 @@ class CommandRows(unittest.TestCase):
 
     def test_waiting_for_requests_is_no_call(self):
         self.assertEqual(costs.asking({"sys_enter": 10, "poll": 3, "read": 1, "statx": 6}), 6)
+
+    def test_an_unknown_peer_of_the_costs_is_named(self):
+        with unittest.mock.patch("sys.stderr", io.StringIO()) as errors, unittest.mock.patch("os.geteuid", return_value=0):
+            self.assertEqual(costs.main(["--instructions", "only", "--built", "bindfs,sshfs"]), 2)
+        self.assertIn("there is no 'sshfs'", errors.getvalue())
 
     def test_every_row_of_the_costs_can_be_asked_for(self):
         self.assertLessEqual(set(costs.ROWS), set(workloads.BY_NAME) | set(commands.ROWS))

@@ -106,6 +106,27 @@ struct ExposedEntries: Sendable {
 
     /// Finds an entry that repeats another one. It keeps the places of entries, and no copies.
     private struct EntryTable {
+        /// The last entry of each name, and the last of each name and object: one name can have led to any number of objects.
+        private var names: PlaceTable
+        private var children: PlaceTable
+        private let bytes: UnsafeRawBufferPointer
+
+        init(for bytes: UnsafeRawBufferPointer) {
+            self.bytes = bytes
+            names = PlaceTable(for: bytes)
+            children = PlaceTable(for: bytes)
+        }
+
+        /// Adds an entry. The absence of a name repeats any entry of that name.
+        /// - Returns: false if it repeats one.
+        mutating func insert(_ start: Int) -> Bool {
+            let isNew = names.insert(start, withChild: false)
+            let (_, child) = ExposedEntries.nodes(in: bytes, at: start)
+            return child == nil ? isNew : children.insert(start, withChild: true)
+        }
+    }
+
+    private struct PlaceTable {
         private let bytes: UnsafeRawBufferPointer
         /// A place plus one; 0 is free.
         private var places: [UInt32]
@@ -118,28 +139,30 @@ struct ExposedEntries: Sendable {
             places = Array(repeating: 0, count: count)
         }
 
-        /// Adds an entry. The absence of a name repeats any entry of that name.
-        /// - Returns: false if it repeats one.
-        mutating func insert(_ start: Int) -> Bool {
-            let (parent, child) = ExposedEntries.nodes(in: bytes, at: start)
-            let name = bytes[(start + ExposedEntries.nodesSize)..<ExposedEntries.end(in: bytes, from: start)]
+        /// - Parameter withChild: whether entries of one name that lead to two objects are two.
+        /// - Returns: false if an equal entry is there.
+        mutating func insert(_ start: Int, withChild: Bool) -> Bool {
+            let key = key(start, withChild)
             // With the key of this process: callers choose names, and may not choose places.
             var hasher = Hasher()
-            hasher.combine(parent.rawValue)
-            hasher.combine(bytes: UnsafeRawBufferPointer(rebasing: name))
+            hasher.combine(bytes: key.nodes)
+            hasher.combine(bytes: key.name)
             var index = hasher.finalize() & (places.count - 1)
             while places[index] != 0 {
-                let other = Int(places[index]) - 1
-                let (otherParent, otherChild) = ExposedEntries.nodes(in: bytes, at: other)
-                if otherParent == parent, child == nil || otherChild == child,
-                    bytes[(other + ExposedEntries.nodesSize)..<ExposedEntries.end(in: bytes, from: other)].elementsEqual(name)
-                {
-                    return false
-                }
+                let other = self.key(Int(places[index]) - 1, withChild)
+                if other.nodes.elementsEqual(key.nodes), other.name.elementsEqual(key.name) { return false }
                 index = (index + 1) & (places.count - 1)
             }
             places[index] = UInt32(start + 1)
             return true
+        }
+
+        private func key(_ start: Int, _ withChild: Bool) -> (nodes: UnsafeRawBufferPointer, name: UnsafeRawBufferPointer) {
+            let name = start + ExposedEntries.nodesSize
+            return (
+                UnsafeRawBufferPointer(rebasing: bytes[start..<(withChild ? name : name - 8)]),
+                UnsafeRawBufferPointer(rebasing: bytes[name..<ExposedEntries.end(in: bytes, from: start)])
+            )
         }
     }
 }

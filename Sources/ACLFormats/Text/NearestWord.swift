@@ -8,8 +8,11 @@ public func nearestWord(to word: some Collection<UInt8>, in candidates: some Seq
     let typed = word.map(lowercased)
     var best: (distance: Int, word: String)?
     for candidate in candidates {
+        let bound = best?.distance ?? (max(typed.count, candidate.utf8.count) / 3 + 1)
+        // Each byte that one word has more is an insertion.
+        if abs(typed.count - candidate.utf8.count) >= bound { continue }
         let distance = editDistance(typed, candidate.utf8.map(lowercased))
-        if distance < best?.distance ?? (max(typed.count, candidate.utf8.count) / 3 + 1) {
+        if distance < bound {
             best = (distance, candidate)
         }
     }
@@ -30,15 +33,16 @@ private func lowercased(_ byte: UInt8) -> UInt8 {
 private func editDistance(_ a: [UInt8], _ b: [UInt8]) -> Int {
     var beforeLast = [Int](repeating: 0, count: b.count + 1)
     var last = Array(0...b.count)
+    var row = beforeLast
     for i in a.indices {
-        var row = [i + 1] + [Int](repeating: 0, count: b.count)
+        row[0] = i + 1
         for j in b.indices {
             row[j + 1] = min(last[j] + (a[i] == b[j] ? 0 : 1), last[j + 1] + 1, row[j] + 1)
             if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] {
                 row[j + 1] = min(row[j + 1], beforeLast[j - 1] + 1)
             }
         }
-        (beforeLast, last) = (last, row)
+        (beforeLast, last, row) = (last, row, beforeLast)
     }
     return last[b.count]
 }
