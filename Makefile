@@ -19,8 +19,12 @@ release_flags := -c release --static-swift-stdlib
 
 bindir := $(DESTDIR)$(PREFIX)/bin
 sbindir := $(DESTDIR)$(PREFIX)/sbin
-man1dir := $(DESTDIR)$(PREFIX)/share/man/man1
-man8dir := $(DESTDIR)$(PREFIX)/share/man/man8
+mandir := $(DESTDIR)$(PREFIX)/share/man
+man8dir := $(mandir)/man8
+# By section of the manual.
+pages1 := $(notdir $(wildcard docs/man/*.1))
+pages5 := $(notdir $(wildcard docs/man/*.5))
+pages8 := $(notdir $(wildcard docs/man/*.8))
 bashdir := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 zshdir := $(DESTDIR)$(PREFIX)/share/zsh/vendor-completions
 fishdir := $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
@@ -32,7 +36,7 @@ docdir := $(DESTDIR)$(PREFIX)/share/doc/aclfs
 docs := $(wildcard README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE docs/*.md docs/decisions/*.md docs/results/*.md docs/results/*.svg)
 docdirs := docs/decisions docs/results docs
 
-.PHONY: help run test test-quick test-long test-paths test-threads bench bench-quick bench-felt bench-costs bench_programs layers citations types words checks lint format build release
+.PHONY: help run test test-quick test-long test-paths test-threads bench bench-quick bench-felt bench-costs bench_programs layers citations types words checks lint format man build release
 .PHONY: dependencies clients long_clients fuzz install uninstall deb test-deb clean
 
 help:
@@ -50,6 +54,7 @@ help:
 	@echo 'make bench-costs requests, calls and instructions of operations and whole commands; they do not depend on the load (as root)'
 	@echo 'make lint        layers, citations, words, file lengths, links, style'
 	@echo 'make format      let swift format mend the style'
+	@echo 'make man         the manual pages of all commands, from their help and docs/man/sources'
 	@echo 'make build       debug build of everything'
 	@echo 'make install     [PREFIX=/usr] [DESTDIR=] the program, helpers, manual pages, completions, unit'
 	@echo 'make deb         a Debian package of these in .build/deb, checked by lintian'
@@ -94,6 +99,10 @@ lint: checks
 	else \
 	    echo 'style: not looked at, this toolchain has no swift format'; \
 	fi
+
+# The pages aclfs* of docs/man from what the program says of itself and from docs/man/sources; mount.aclfs.8 is made by hand.
+man: build
+	@mount-helpers/make-man .build/debug/aclfs
 
 format:
 	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests
@@ -146,12 +155,13 @@ bench-costs: bench_programs
 
 install:
 	@[ -x $(release) ] || { echo 'make install: build first: make release' >&2; exit 1; }
-	install -d '$(bindir)' '$(sbindir)' '$(man1dir)' '$(man8dir)' '$(bashdir)' '$(zshdir)' '$(fishdir)' '$(unitdir)' '$(profiledir)' $(addprefix '$(docdir)'/,$(docdirs))
+	install -d '$(bindir)' '$(sbindir)' '$(mandir)/man1' '$(mandir)/man5' '$(man8dir)' '$(bashdir)' '$(zshdir)' '$(fishdir)' '$(unitdir)' '$(profiledir)' $(addprefix '$(docdir)'/,$(docdirs))
 	install -m 0755 $(release) '$(bindir)/aclfs'
 	ln -sfn ../bin/aclfs '$(sbindir)/mount.aclfs'
 	ln -sfn ../bin/aclfs '$(sbindir)/mount.fuse.aclfs'
-	install -m 0644 docs/man/aclfs.1 '$(man1dir)/aclfs.1'
-	install -m 0644 docs/man/mount.aclfs.8 '$(man8dir)/mount.aclfs.8'
+	install -m 0644 $(addprefix docs/man/,$(pages1)) '$(mandir)/man1'
+	install -m 0644 $(addprefix docs/man/,$(pages5)) '$(mandir)/man5'
+	install -m 0644 $(addprefix docs/man/,$(pages8)) '$(man8dir)'
 	ln -sfn mount.aclfs.8 '$(man8dir)/mount.fuse.aclfs.8'
 	install -m 0644 docs/completions/aclfs.bash '$(bashdir)/aclfs'
 	install -m 0644 docs/completions/_aclfs '$(zshdir)/_aclfs'
@@ -172,7 +182,7 @@ test-deb: deb
 
 uninstall:
 	rm -f '$(bindir)/aclfs' '$(sbindir)/mount.aclfs' '$(sbindir)/mount.fuse.aclfs'
-	rm -f '$(man1dir)/aclfs.1' '$(man8dir)/mount.aclfs.8' '$(man8dir)/mount.fuse.aclfs.8'
+	rm -f $(addprefix '$(mandir)'/man1/,$(pages1)) $(addprefix '$(mandir)'/man5/,$(pages5)) $(addprefix '$(man8dir)'/,$(pages8) mount.fuse.aclfs.8)
 	rm -f '$(bashdir)/aclfs' '$(zshdir)/_aclfs' '$(fishdir)/aclfs.fish' '$(unitdir)/aclfs@.service'
 	cd '$(docdir)' 2>/dev/null && rm -f $(docs) && rmdir --ignore-fail-on-non-empty $(docdirs) || :
 	rmdir --ignore-fail-on-non-empty '$(docdir)' 2>/dev/null || :

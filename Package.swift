@@ -102,7 +102,7 @@ let package = Package(
             name: "Commands",
             dependencies: [
                 "Mounting", "ToolSupport", "SandboxProfiles", "Authorization", "ACLFormats", "SandboxPolicy", "ControlProtocol",
-                "LinuxSystem", "MountOptions", "Identity",
+                "LinuxSystem", "MountOptions", "Identity", "WireFormats", "BackingStore",
             ], swiftSettings: strict),
         // Reads the words of the command line and calls the targets above.
         .executableTarget(

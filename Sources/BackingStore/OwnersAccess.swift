@@ -6,22 +6,27 @@ import LinuxSystem
 /// A caller needs read permission to read `user.*` attributes and write permission to write them, the owner too. So the list of a
 /// file of mode 0444 could never change, and that of mode 0 never be read. The owner may change the mode, and so does the daemon
 /// during the call. Only the owner gains by that (docs/decisions/0016-an-ordinary-users-daemon.md).
-final class OwnersAccess: Sendable {
-    static let reading: UInt32 = 0o400
-    static let writing: UInt32 = 0o200
+public final class OwnersAccess: Sendable {
+    public static let reading: UInt32 = 0o400
+    public static let writing: UInt32 = 0o200
 
     private let user: UInt32
     /// Two threads at once would restore each other's bits as the object's own.
     private let turn = Lock(())
 
     /// - Parameter user: as whom the daemon runs.
-    init(user: UInt32 = geteuid()) { self.user = user }
+    public init(user: UInt32 = geteuid()) { self.user = user }
 
     /// Whether the owner's read bit is missing on an object of the daemon's user.
     func isNeeded(toRead status: FileStatus) -> Bool { user != 0 && status.uid == user && status.mode & Self.reading == 0 }
 
     /// Calls `body`, and once more with these bits if it is refused and the object is the daemon's user's.
-    func with<Value>(_ bits: UInt32, on descriptor: Int32, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {
+    /// - Parameters:
+    ///   - bits: `reading` or `writing`.
+    ///   - descriptor: any descriptor of the object.
+    ///   - body: the calls.
+    /// - Throws: the error of `body`, or of a chmod.
+    public func with<Value>(_ bits: UInt32, on descriptor: Int32, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {
         do throws(Errno) { return try body() } catch {
             guard error == .acces, user != 0 else { throw error }
         }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/openat2.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -69,6 +70,13 @@ static inline int64_t answer(int64_t result) { return result < 0 ? -(int64_t)err
 
 int32_t aclfs_openat(int32_t dir, const char *name, int32_t flags, uint32_t mode) {
   return ANSWER(openat(dir, name, flags | O_CLOEXEC, mode));
+}
+int32_t aclfs_open_beneath(int32_t dir, const char *name, int32_t flags) {
+  struct open_how how = {
+      .flags = (uint32_t)flags | O_CLOEXEC,
+      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
+  };
+  return ANSWER(syscall(SYS_openat2, dir, name, &how, sizeof how));
 }
 int32_t aclfs_memory_file(const char *name) { return ANSWER(memfd_create(name, MFD_CLOEXEC)); }
 

@@ -10,6 +10,8 @@ enum Usage {
         ("ls", "list with entries, flags and attributes", "ls -le plans"),
         ("chflags", "change BSD file flags", "chflags uchg plans"),
         ("backup", "exclude objects from backups", "backup exclude build"),
+        ("acl", "turn POSIX ACLs of a directory into entries", "acl import --posix --dry-run /srv/back/share"),
+        ("restore", "undo an import", "restore /srv/back/import.undo"),
         ("explain", "whether an operation is allowed, and why", "explain --as bob open-write plans"),
         ("effective", "every right on an object, and its rule", "effective --as bob plans"),
         ("sandbox", "profiles, grants, confined commands", "sandbox list"),

@@ -34,6 +34,24 @@ struct ObjectTests {
         #expect(try Syscall.readAll(reading.rawValue) == [])
     }
 
+    @Test("a name beneath a directory leads out of it by no link, by no .. and by no mount")
+    func beneath() throws {
+        _ = try directory.file("f", "x", mode: 0o600)
+        try Syscall.mkdirat(directory.descriptor, "d", mode: 0o700)
+        try Syscall.symlinkat(target: "d", directory.descriptor, "l")
+        func open(_ name: String, _ flags: Int32 = OpenFlag.path | OpenFlag.noFollow) throws(Errno) -> FileStatus {
+            let object = try Syscall.openBeneath(directory.descriptor, name, flags)
+            return try Syscall.statx(object.rawValue)
+        }
+        #expect(try open("f").inode == Syscall.statxAt(directory.descriptor, "f").inode)
+        #expect(try open("l").isSymlink)
+        #expect(throws: Errno.loop) { try open("l/x") }
+        #expect(throws: Errno.loop) { try open("l", OpenFlag.readOnly) }
+        for name in ["..", "d/../..", "/etc"] { #expect(throws: Errno.xdev) { try open(name) } }
+        let root = try Syscall.open("/", OpenFlag.path)
+        #expect(throws: Errno.xdev) { _ = try Syscall.openBeneath(root.rawValue, "proc", OpenFlag.path) }
+    }
+
     @Test("status of a file by descriptor and by name is the same, and a symlink is not followed")
     func status() throws {
         let file = try directory.file("f", "hello", mode: 0o600)

@@ -53,7 +53,8 @@ struct OptionDocumentTests {
     }
 
     @Test(arguments: [
-        ("aclfs.bash", "local options='", "'"), ("_aclfs", "\noptions=(", ")"), ("aclfs.fish", "-d 'Mount options' -a '", "'"),
+        ("aclfs.bash", "local options='", "'"), ("_aclfs", "\noptions=(", ")"),
+        ("aclfs.fish", "function __aclfs_mount_words\n    string match -ra '\\S+' -- '", "'"),
     ])
     func completionsOfferEachSetting(_ file: String, _ start: String, _ end: String) throws {
         let words = try OptionDocument.words(of: file, from: start, to: end)

@@ -1,10 +1,114 @@
 # bash completion for aclfs(1)
 
-_aclfs_words() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "$2"); }
-_aclfs_files() { compopt -o filenames; mapfile -t COMPREPLY < <(compgen "${2:--f}" -- "$1"); }
+# The words of the line up to the cursor, without their quotes, to _aclfs_line. _aclfs_quote is the quote that is open, or empty.
+_aclfs_split() {
+    local text=${COMP_LINE:0:COMP_POINT} character word= begun= index
+    _aclfs_line=() _aclfs_quote=
+    for ((index = 0; index < ${#text}; index++)); do
+        character=${text:index:1}
+        if [[ $_aclfs_quote ]]; then
+            if [[ $character == "$_aclfs_quote" ]]; then _aclfs_quote=; else word+=$character; fi
+            continue
+        fi
+        case $character in
+        [\"\']) _aclfs_quote=$character begun=1 ;;
+        \\) index=$((index + 1)) word+=${text:index:1} begun=1 ;;
+        [[:blank:]])
+            [[ $begun ]] && _aclfs_line+=("$word")
+            word= begun= ;;
+        *) word+=$character begun=1 ;;
+        esac
+    done
+    _aclfs_line+=("$word")
+}
+
+# Offers those of the arguments behind the second that begin with the second, each behind the first, which stands there already.
+_aclfs_offer() {
+    local before=$1 start=$2 word
+    shift 2
+    for word; do [[ $word == "$start"* ]] && COMPREPLY+=("$before$word"); done
+}
+_aclfs_words() { # WORDS CURRENT
+    local -a words
+    read -ra words -d '' <<<"$1"
+    _aclfs_offer '' "$2" "${words[@]}"
+}
+# The same for a list with commas: words that stand in it already are not offered again.
+_aclfs_list() { # WORDS CURRENT BEFORE
+    local before= word
+    local -a words left=()
+    read -ra words -d '' <<<"$1"
+    [[ $2 == *,* ]] && before=${2%,*},
+    for word in "${words[@]}"; do [[ ,$before == *,$word,* ]] || left+=("$word"); done
+    _aclfs_offer "${3-}$before" "${2##*,}" "${left[@]}"
+    compopt -o nospace 2>/dev/null
+}
+_aclfs_files() { # CURRENT KIND
+    compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen "${2:--f}" -- "$1")
+}
+_aclfs_mounts() {
+    local -a mounts
+    mapfile -t mounts < <(awk '$3 == "fuse.aclfs" { print $2 }' /proc/self/mounts | sed 's/\\\([0-7][0-7][0-7]\)/\\0\1/g' | while read -r path; do printf '%b\n' "$path"; done)
+    _aclfs_offer '' "$1" "${mounts[@]}"
+}
+_aclfs_profiles() {
+    local -a profiles
+    mapfile -t profiles < <(aclfs sandbox list 2>/dev/null | awk '$1 !~ /^\// && $2 ~ /^\// { sub(/:$/, "", $1); print $1 }')
+    _aclfs_offer "${2-}" "$1" "${profiles[@]}"
+}
+_aclfs_users() { mapfile -t _aclfs_names < <(compgen -u); }
+_aclfs_groups() { mapfile -t _aclfs_names < <(compgen -g); }
+
+# USER[:GROUP,...]
+_aclfs_subject() {
+    local -a _aclfs_names
+    if [[ $1 == *:* ]]; then
+        _aclfs_groups
+        _aclfs_list "${_aclfs_names[*]}" "${1#*:}" "${1%%:*}:"
+    else
+        _aclfs_users
+        _aclfs_offer '' "$1" "${_aclfs_names[@]}"
+        compopt -o nospace 2>/dev/null
+    fi
+}
+
+# WHO [inherited] allow|deny WORD,WORD..., with blanks or colons between.
+_aclfs_entry() {
+    local -a _aclfs_names
+    local rights='read write execute delete append list search add_file add_subdirectory delete_child readattr writeattr
+        readextattr writeextattr readsecurity writesecurity chown full_control modify_set read_set write_set
+        file_inherit directory_inherit limit_inherit only_inherit inherited'
+    compopt -o nospace 2>/dev/null
+    if [[ $1 =~ ^(.*[\ :](allow|deny)[\ :])([^\ :]*)$ ]]; then
+        _aclfs_list "$rights" "${BASH_REMATCH[3]}" "${BASH_REMATCH[1]}"
+        return
+    fi
+    if [[ $1 =~ ^(user:)([^\ :]*)$ ]]; then
+        _aclfs_users
+        _aclfs_offer user: "${BASH_REMATCH[2]}" "${_aclfs_names[@]}"
+    elif [[ $1 =~ ^(group:)([^\ :]*)$ ]]; then
+        _aclfs_groups
+        _aclfs_offer group: "${BASH_REMATCH[2]}" "${_aclfs_names[@]}"
+    elif [[ $1 =~ ^(.*[\ :])([^\ :]*)$ ]]; then
+        _aclfs_offer "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" allow deny inherited
+    else
+        _aclfs_offer '' "$1" user: group: everyone everyone@ owner@ group@
+        if [[ $1 ]]; then
+            _aclfs_users
+            _aclfs_offer '' "$1" "${_aclfs_names[@]}"
+            _aclfs_groups
+            _aclfs_offer '' "$1" "${_aclfs_names[@]}"
+        fi
+    fi
+    # readline closes a quote behind the only word, but an entry goes on.
+    [[ $_aclfs_quote && ${#COMPREPLY[@]} -eq 1 ]] || return
+    local only=${COMPREPLY[0]}
+    COMPREPLY=()
+    if [[ $only == *: ]]; then _aclfs_entry "$only"; else _aclfs_entry "$only "; fi
+}
 
 _aclfs_mount_options() {
-    # The word after the last comma is completed; what stands before it is kept.
     local options='ro rw securelevel= owners noowners acl noacl grpid nogrpid bsdgroups sysvgroups suiddir nosuiddir suiddir=all
         groups=process groups=directory groups_cache= metadata=auto metadata=trusted metadata=user cache=auto cache=strict cache=exclusive
         cache= crossmounts nocrossmounts xattr_names=linux xattr_names=mac xattr_names=both posixacl=translate posixacl=off portable_acl=on
@@ -15,128 +119,169 @@ _aclfs_mount_options() {
         kernel_features=-passthrough kernel_features=-uring kernel_features=-statx kernel_features=-killpriv2 kernel_features=-expire
         kernel_features=-beneath kernel_features=-fanotify suid nosuid dev nodev exec noexec sync async dirsync atime noatime diratime nodiratime relatime
         norelatime symfollow nosymfollow strictatime nostrictatime context= fscontext= defcontext= rootcontext= remount'
-    local before=
+    local before= path
     [[ $1 == *,* ]] && before=${1%,*},
-    local words
-    mapfile -t words < <(compgen -W "$options" -- "${1##*,}")
-    COMPREPLY=("${words[@]/#/$before}")
-    compopt -o nospace
+    case ${1##*,} in
+    sandbox=*)
+        _aclfs_profiles "${1##*sandbox=}" "${before}sandbox="
+        compopt -o nospace 2>/dev/null ;;
+    audit_log=*)
+        while read -r path; do COMPREPLY+=("${before}audit_log=$path"); done < <(compgen -f -- "${1##*audit_log=}")
+        compopt -o nospace 2>/dev/null ;;
+    *) _aclfs_list "$options" "$1" ;;
+    esac
+}
+
+# The index of the first operand behind the command: options before it are of these letters, or long.
+_aclfs_first_operand() {
+    _aclfs_operand=2
+    while ((_aclfs_operand < ${#_aclfs_line[@]} - 1)) && [[ ${_aclfs_line[_aclfs_operand]} =~ ^(-[$1]+|--.*)$ ]]; do
+        _aclfs_operand=$((_aclfs_operand + 1))
+    done
+}
+
+_aclfs_chmod() {
+    local current=$1 last=$((${#_aclfs_line[@]} - 1)) _aclfs_operand verb
+    _aclfs_first_operand RHLPhfv
+    verb=${_aclfs_line[_aclfs_operand]}
+    case $verb:$((last - _aclfs_operand)) in
+    *:0) _aclfs_words '+a +ai +a# +ai# -a -a# =a# -E -C -i -I -N -R -H -L -P -h -f -v --recursive --no-dereference --quiet --verbose --help' \
+        "$current" ;;
+    +a:1 | +ai:1 | -a:1 | +a#:2 | +ai#:2 | =a#:2) _aclfs_entry "$current" ;;
+    +a#:1 | +ai#:1 | =a#:1 | -a#:1) _aclfs_words '0 1 2 3 4 5 6 7 8 9' "$current" ;;
+    *) _aclfs_files "$current" ;;
+    esac
+}
+
+_aclfs_chflags() {
+    local current=$1 last=$((${#_aclfs_line[@]} - 1)) _aclfs_operand
+    _aclfs_first_operand RHLPhfvx
+    if ((last > _aclfs_operand)); then
+        _aclfs_files "$current"
+    elif [[ $current == -* ]]; then
+        _aclfs_words '-R -H -L -P -h -f -v -x --recursive --no-dereference --quiet --verbose --help' "$current"
+    else
+        _aclfs_list 'nodump dump uchg nouchg uappnd nouappnd opaque noopaque hidden nohidden arch noarch schg noschg
+            sappnd nosappnd sunlnk nosunlnk' "$current"
+    fi
+}
+
+_aclfs_sandbox() {
+    local current=$1 previous=$2 last=$((${#_aclfs_line[@]} - 1))
+    case $last:${_aclfs_line[2]}:${_aclfs_line[3]}:$previous:$current in
+    2:*) _aclfs_words 'check list grant run --help' "$current" ;;
+    3:grant:*) _aclfs_words 'add list remove --help' "$current" ;;
+    *:--layout:*) _aclfs_words 'macos ios' "$current" ;;
+    *:--mount:*) _aclfs_mounts "$current" ;;
+    *:--expires:*) _aclfs_words '30m 12h 7d' "$current" ;;
+    *:--bundle:* | *:--home:*) ;;
+    *:check:*:-*) _aclfs_words '--json --bundle --home --layout --help' "$current" ;;
+    *:check:*)
+        _aclfs_profiles "$current"
+        [ "${#COMPREPLY[@]}" -gt 0 ] || _aclfs_files "$current" ;;
+    *:run:*:-*) _aclfs_words '--bundle --home --layout --mount --help --' "$current" ;;
+    3:run:*)
+        _aclfs_profiles "$current"
+        [ "${#COMPREPLY[@]}" -gt 0 ] || _aclfs_files "$current" ;;
+    *:run:*:--:*) mapfile -t COMPREPLY < <(compgen -c -- "$current") ;;
+    *:run:*) _aclfs_files "$current" ;;
+    *:grant:add:*:-*) _aclfs_words '--bundle --read-only --read-write --expires --help' "$current" ;;
+    *:grant:list:*:-*) _aclfs_words '--json --bundle --help' "$current" ;;
+    *:grant:remove:*:-*) _aclfs_words '--bundle --below --help' "$current" ;;
+    *:grant:list:*) _aclfs_mounts "$current" ;;
+    *:list:*) _aclfs_words '--json --help' "$current" ;;
+    *) _aclfs_files "$current" ;;
+    esac
+}
+
+_aclfs_options() { # OPTIONS CURRENT: or files
+    case $2 in
+    -*) _aclfs_words "$1" "$2" ;;
+    *) _aclfs_files "$2" "${3:--f}" ;;
+    esac
 }
 
 _aclfs() {
-    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-    local commands='mount unmount status chmod ls chflags backup sandbox explain effective doctor fstab-line help version'
+    local -a _aclfs_line
+    local _aclfs_quote
+    _aclfs_split
+    COMPREPLY=()
+    _aclfs_complete
+    # Without a quote, readline replaces what stands behind the last colon or equals sign, and a blank needs a backslash.
+    [[ $_aclfs_quote || ${#COMPREPLY[@]} -eq 0 ]] && return
+    local current=${_aclfs_line[-1]} index before=
+    [[ $current == *[:=]* && $COMP_WORDBREAKS == *[:=]* ]] && before=${current%"${current##*[:=]}"}
+    for index in "${!COMPREPLY[@]}"; do
+        COMPREPLY[index]=${COMPREPLY[index]#"$before"}
+        # What stands there already, such as `cache=`.
+        [[ ${COMPREPLY[index]} ]] || unset "COMPREPLY[index]"
+        [[ ! -v COMPREPLY[index] || $(compopt 2>/dev/null) == *'-o filenames'* ]] || COMPREPLY[index]=${COMPREPLY[index]// /\\ }
+    done
+}
+
+_aclfs_complete() {
+    local count=${#_aclfs_line[@]} current=${_aclfs_line[-1]} previous=${_aclfs_line[-2]} command=${_aclfs_line[1]}
+    local commands='mount unmount status chmod ls chflags backup acl restore sandbox explain effective doctor fstab-line help version'
     local operations='open-read open-write open-append exec create mkdir unlink rmdir rename link chmod chown chflags
         setxattr getxattr listxattr stat readlink truncate utimes setacl access-r access-w access-x read write execute delete append list search add_file add_subdirectory delete_child readattr writeattr
         readextattr writeextattr readsecurity writesecurity'
-    local flags='nodump dump uchg nouchg uappnd nouappnd opaque noopaque hidden nohidden arch noarch schg noschg
-        sappnd nosappnd sunlnk nosunlnk'
-    COMPREPLY=()
-    if [ "$COMP_CWORD" -eq 1 ]; then
+    if [ "$count" -eq 2 ]; then
         _aclfs_words "$commands --help --version" "$current"
         [ "${#COMPREPLY[@]}" -gt 0 ] || _aclfs_files "$current" -d
         return
     fi
-    case $command in
-    mount)
-        case $previous in
-        -o) _aclfs_mount_options "$current" ;;
-        *) case $current in
-            -*) _aclfs_words '-f -d -o --help' "$current" ;;
-            *) _aclfs_files "$current" -d ;;
-            esac ;;
-        esac ;;
-    unmount)
+    case $command:$previous in
+    mount:-o | fstab-line:-o | fstab-line:--options) _aclfs_mount_options "$current" ;;
+    mount:*) _aclfs_options '-f -d -o --help' "$current" -d ;;
+    fstab-line:*) _aclfs_options '-o --options --automount --help' "$current" -d ;;
+    unmount:*)
         case $current in
         -*) _aclfs_words '-f --help' "$current" ;;
-        *) mapfile -t COMPREPLY < <(compgen -W "$(awk '$3 == "fuse.aclfs" { print $2 }' /proc/self/mounts)" -- "$current") ;;
+        *) _aclfs_mounts "$current" ;;
         esac ;;
-    doctor)
+    status:*)
         case $current in
         -*) _aclfs_words '--json --help' "$current" ;;
-        *) _aclfs_files "$current" -d ;;
+        *) _aclfs_mounts "$current" ;;
         esac ;;
-    fstab-line)
-        case $previous in
-        -o) _aclfs_mount_options "$current" ;;
-        *) case $current in
-            -*) _aclfs_words '-o --automount --help' "$current" ;;
-            *) _aclfs_files "$current" -d ;;
-            esac ;;
-        esac ;;
-    status)
-        case $current in
-        -*) _aclfs_words '--json --help' "$current" ;;
-        *) mapfile -t COMPREPLY < <(compgen -W "$(awk '$3 == "fuse.aclfs" { print $2 }' /proc/self/mounts)" -- "$current") ;;
-        esac ;;
-    chmod)
-        if [ "$COMP_CWORD" -eq 2 ]; then
-            _aclfs_words '+a +ai +a# +ai# -a -a# =a# -E -C -i -I -N -R -H -L -P -h -f -v --recursive --help' "$current"
-        else
-            _aclfs_files "$current"
-        fi ;;
-    chflags)
-        case $current in
-        -*) _aclfs_words '-R -H -L -P -h -f -v -x --recursive --help' "$current" ;;
-        *) _aclfs_words "$flags" "$current"
-            [ "${#COMPREPLY[@]}" -gt 0 ] || _aclfs_files "$current" ;;
-        esac ;;
-    backup)
-        if [ "$COMP_CWORD" -eq 2 ]; then
-            _aclfs_words 'exclude include status list --help' "$current"
-        else
-            case ${COMP_WORDS[2]}:$current in
-            list:-*) _aclfs_words '-0 --format=null --format=lines --format=rsync --format=tar --format=restic --format=borg' \
-                "$current" ;;
-            status:-*) _aclfs_words '--json' "$current" ;;
-            *) _aclfs_files "$current" ;;
-            esac
-        fi ;;
-    sandbox)
-        case $COMP_CWORD:${COMP_WORDS[2]}:${COMP_WORDS[3]}:$current in
-        2:*) _aclfs_words 'check list grant run --help' "$current" ;;
-        3:grant:*) _aclfs_words 'add list remove --help' "$current" ;;
-        *:check:*:-*) _aclfs_words '--json --bundle --home --layout --help' "$current" ;;
-        *:check:*) case $previous in
-            --layout) _aclfs_words 'macos ios' "$current" ;;
-            *) _aclfs_words "$(aclfs sandbox list 2>/dev/null | awk '$1 !~ /^\// && $2 ~ /^\// { print $1 }')" "$current"
-                [ "${#COMPREPLY[@]}" -gt 0 ] || _aclfs_files "$current" ;;
-            esac ;;
-        *:run:*:-*) _aclfs_words '--bundle --home --layout --mount --help --' "$current" ;;
-        *:run:*) case $previous in
-            --layout) _aclfs_words 'macos ios' "$current" ;;
-            run) _aclfs_words "$(aclfs sandbox list 2>/dev/null | awk '$1 !~ /^\// && $2 ~ /^\// { print $1 }')" "$current" ;;
-            *) _aclfs_files "$current" ;;
-            esac ;;
-        *:list:*) _aclfs_words '--json --help' "$current" ;;
-        *:grant:add:-*) _aclfs_words '--bundle --read-only --read-write --expires --help' "$current" ;;
-        *:grant:list:-*) _aclfs_words '--json --bundle --help' "$current" ;;
-        *:grant:remove:-*) _aclfs_words '--bundle --below --help' "$current" ;;
-        *:grant:*) _aclfs_files "$current" ;;
-        esac ;;
-    ls)
-        case $current in
-        -*) _aclfs_words '-l -e -O -@ -d -a -R -n -h -t -S -r -le -leO --recursive --help' "$current" ;;
+    doctor:*) _aclfs_options '--json --help' "$current" -d ;;
+    chmod:*) _aclfs_chmod "$current" ;;
+    chflags:*) _aclfs_chflags "$current" ;;
+    backup:--format) _aclfs_words 'null lines rsync tar restic borg' "$current" ;;
+    backup:*)
+        case $count:${_aclfs_line[2]}:$current in
+        3:*) _aclfs_words 'exclude include status list --help' "$current" ;;
+        *:list:-*) _aclfs_words '-0 --null --format=null --format=lines --format=rsync --format=tar --format=restic --format=borg --help' "$current" ;;
+        *:status:-*) _aclfs_words '--json --help' "$current" ;;
         *) _aclfs_files "$current" ;;
         esac ;;
-    explain)
-        case $previous in
-        --as) mapfile -t COMPREPLY < <(compgen -u -- "$current") ;;
-        *) case $current in
-            -*) _aclfs_words '--as --json --who-can -R --recursive --last --help' "$current" ;;
-            *) _aclfs_words "$operations" "$current"
-                [ "${#COMPREPLY[@]}" -gt 0 ] || _aclfs_files "$current" ;;
-            esac ;;
+    acl:--metadata) _aclfs_words 'auto trusted user' "$current" ;;
+    acl:--undo-file) _aclfs_files "$current" ;;
+    acl:*)
+        case $count:$current in
+        3:*) _aclfs_words 'import --help' "$current" ;;
+        *) _aclfs_options '--posix --dry-run --undo-file --hard-links --metadata --verbose --json --help' "$current" -d ;;
         esac ;;
-    effective)
-        case $previous in
-        --as) mapfile -t COMPREPLY < <(compgen -u -- "$current") ;;
-        *) case $current in
-            -*) _aclfs_words '--as --json --help' "$current" ;;
-            *) _aclfs_files "$current" ;;
-            esac ;;
-        esac ;;
-    help) _aclfs_words "$commands" "$current" ;;
+    restore:*) _aclfs_options '--dry-run --force --hard-links --verbose --json --help' "$current" ;;
+    sandbox:*) _aclfs_sandbox "$current" "$previous" ;;
+    ls:*)
+        _aclfs_options '-l -e -O -@ -d -a -R -n -h -t -S -r -le -leO --all --directory --human-readable --reverse --recursive --dereference --help' \
+            "$current" ;;
+    explain:--as | effective:--as) _aclfs_subject "$current" ;;
+    explain:--last)
+        _aclfs_words '5 10 20 100' "$current"
+        _aclfs_mounts "$current" ;;
+    explain:*)
+        if [[ $current == -* ]]; then
+            _aclfs_words '--as --json --who-can -R --recursive --last --help' "$current"
+        elif [[ " ${_aclfs_line[*]} " == *' --last '* ]]; then
+            _aclfs_mounts "$current"
+        else
+            _aclfs_words "$operations" "$current"
+            [ "${#COMPREPLY[@]}" -gt 0 ] || _aclfs_files "$current"
+        fi ;;
+    effective:*) _aclfs_options '--as --json --help' "$current" ;;
+    help:*) [ "$count" -ne 3 ] || _aclfs_words "$commands" "$current" ;;
     esac
 }
 

@@ -1,10 +1,102 @@
 # fish completion for aclfs(1)
 
 function __aclfs_mounts
-    awk '$3 == "fuse.aclfs" { print $2 }' /proc/self/mounts
+    # Blanks and others are octal numbers there.
+    awk '$3 == "fuse.aclfs" { print $2 }' /proc/self/mounts | while read -l path
+        printf '%b\n' (string replace -ra '\\\\([0-7]{3})' '\\\\0$1' -- $path)
+    end
 end
 
-set -l commands mount unmount status chmod ls chflags backup sandbox explain effective doctor fstab-line help version
+function __aclfs_profiles
+    aclfs sandbox list 2>/dev/null | string match -rg '^([^:/ ]+)  /'
+end
+
+# The token at the cursor without its quote.
+function __aclfs_token
+    commandline -ct | string unescape --style=script -n 2>/dev/null
+    or commandline -ct | string trim -l -c '"\''
+end
+
+# Offers the arguments behind what stands before the last comma of the text, without those that stand there.
+function __aclfs_list -a before text
+    set -l head (string match -r '^.*,' -- $text)
+    for word in $argv[3..]
+        string match -q "*,$word,*" -- ",$head"; or echo "$before$head$word"
+    end
+end
+
+# USER[:GROUP,...]
+function __aclfs_subject
+    set -l token (__aclfs_token)
+    if set -l parts (string match -rg '^([^:]*:)(.*)$' -- $token)
+        __aclfs_list "$parts[1]" "$parts[2]" (__fish_complete_groups | string split -f1 \t)
+    else
+        __fish_complete_users
+    end
+end
+
+# WHO [inherited] allow|deny WORD,WORD..., with blanks or colons between.
+function __aclfs_entry
+    set -l token (__aclfs_token)
+    set -l rights read write execute delete append list search add_file add_subdirectory delete_child readattr writeattr readextattr \
+        writeextattr readsecurity writesecurity chown full_control modify_set read_set write_set \
+        file_inherit directory_inherit limit_inherit only_inherit inherited
+    if set -l parts (string match -rg '^(.*[ :](?:allow|deny)[ :])([^ :]*)$' -- $token)
+        __aclfs_list "$parts[1]" "$parts[2]" $rights
+    else if string match -qr '^user:[^ :]*$' -- $token
+        printf 'user:%s\n' (__fish_complete_users | string split -f1 \t)
+    else if string match -qr '^group:[^ :]*$' -- $token
+        printf 'group:%s\n' (__fish_complete_groups | string split -f1 \t)
+    else if set -l before (string match -rg '^(.*[ :])[^ :]*$' -- $token)
+        printf '%s%s\n' "$before" allow "$before" deny "$before" inherited
+    else
+        printf '%s\n' user: group: everyone everyone@ owner@ group@
+        __fish_complete_users
+        __fish_complete_groups
+    end
+end
+
+# The operands before the cursor, without the options before them.
+function __aclfs_operands
+    set -l words (commandline -opc)[3..]
+    while string match -qr '^(-[RHLPhfvx]+|--.*)$' -- $words[1]
+        set -e words[1]
+    end
+    set -q words[1]; and printf '%s\n' $words
+end
+function __aclfs_is_entry
+    set -l words (__aclfs_operands)
+    contains -- "$words[1]" +a +ai -a; and test (count $words) -eq 1
+    or begin
+        contains -- "$words[1]" +a# +ai# =a#; and test (count $words) -eq 2
+    end
+end
+function __aclfs_is_first
+    test (count (__aclfs_operands)) -eq 0
+end
+
+function __aclfs_mount_words
+    string match -ra '\S+' -- '
+    ro rw securelevel= owners noowners acl noacl grpid nogrpid bsdgroups sysvgroups suiddir nosuiddir suiddir=all groups=process
+    groups=directory groups_cache= metadata=auto metadata=trusted metadata=user cache=auto cache=strict cache=exclusive cache= crossmounts
+    nocrossmounts xattr_names=linux xattr_names=mac xattr_names=both posixacl=translate posixacl=off portable_acl=on portable_acl=off special=gate
+    special=open passthrough=auto passthrough=off
+    transport=auto transport=uring transport=dev zerofill=write zerofill=allocate zerofill=off zerofill_max= zerofill_budget=off
+    zerofill_budget= unknown99 allow_other source_mode=require-private fsname= sandbox= bundle= home= layout=macos layout=ios audit=off
+    audit=denied audit=all audit_log= audit_limit= audit_user_limit= kernel_features=-epoch kernel_features=-passthrough
+    kernel_features=-uring kernel_features=-statx kernel_features=-killpriv2 kernel_features=-expire kernel_features=-beneath
+    kernel_features=-fanotify suid nosuid
+    dev nodev exec noexec sync async dirsync atime noatime diratime nodiratime relatime norelatime symfollow nosymfollow strictatime
+    nostrictatime context= fscontext= defcontext= rootcontext= remount'
+end
+
+function __aclfs_flags
+    string match -ra '\S+' -- '
+    nodump dump uchg nouchg uappnd nouappnd opaque noopaque hidden nohidden arch noarch
+    schg noschg sappnd nosappnd sunlnk nosunlnk'
+end
+
+set -l commands mount unmount status chmod ls chflags backup acl restore sandbox explain effective doctor fstab-line help version
 set -l none "not __fish_seen_subcommand_from $commands"
 
 complete -c aclfs -n $none -f -a mount -d 'Serve a directory at a mount point'
@@ -19,38 +111,54 @@ complete -c aclfs -n $none -f -a chmod -d 'Change modes and ACL entries'
 complete -c aclfs -n $none -f -a ls -d 'List with entries and flags'
 complete -c aclfs -n $none -f -a chflags -d 'Change file flags'
 complete -c aclfs -n $none -f -a backup -d 'Exclude from backup, and list what is'
+complete -c aclfs -n $none -f -a acl -d 'Turn POSIX ACLs of a directory into entries'
+complete -c aclfs -n $none -f -a restore -d 'Undo an import'
 complete -c aclfs -n $none -f -a sandbox -d 'Check profiles, grant files to applications, run them'
 complete -c aclfs -n $none -f -a explain -d 'Say whether an operation is allowed, and why'
 complete -c aclfs -n $none -f -a effective -d 'List every right that a user has'
 complete -c aclfs -n $none -f -a help -d 'Show help'
 complete -c aclfs -n $none -f -a version -d 'Show the version'
+complete -c aclfs -n '__fish_seen_subcommand_from help' -f -a "$commands"
 
 complete -c aclfs -n '__fish_seen_subcommand_from mount' -s f -d 'Stay in the foreground'
 complete -c aclfs -n '__fish_seen_subcommand_from mount' -s d -d 'Show requests'
-complete -c aclfs -n '__fish_seen_subcommand_from mount' -s o -x -d 'Mount options' -a '
-    ro rw securelevel= owners noowners acl noacl grpid nogrpid bsdgroups sysvgroups suiddir nosuiddir suiddir=all groups=process
-    groups=directory groups_cache= metadata=auto metadata=trusted metadata=user cache=auto cache=strict cache=exclusive cache= crossmounts
-    nocrossmounts xattr_names=linux xattr_names=mac xattr_names=both posixacl=translate posixacl=off portable_acl=on portable_acl=off special=gate
-    special=open passthrough=auto passthrough=off
-    transport=auto transport=uring transport=dev zerofill=write zerofill=allocate zerofill=off zerofill_max= zerofill_budget=off
-    zerofill_budget= unknown99 allow_other source_mode=require-private fsname= sandbox= bundle= home= layout=macos layout=ios audit=off
-    audit=denied audit=all audit_log= audit_limit= audit_user_limit= kernel_features=-epoch kernel_features=-passthrough
-    kernel_features=-uring kernel_features=-statx kernel_features=-killpriv2 kernel_features=-expire kernel_features=-beneath
-    kernel_features=-fanotify suid nosuid
-    dev nodev exec noexec sync async dirsync atime noatime diratime nodiratime relatime norelatime symfollow nosymfollow strictatime
-    nostrictatime context= fscontext= defcontext= rootcontext= remount'
+complete -c aclfs -n '__fish_seen_subcommand_from mount fstab-line' -s o -x -d 'Mount options' \
+    -a '(__aclfs_list "" (__aclfs_token) (__aclfs_mount_words))'
+complete -c aclfs -n '__fish_seen_subcommand_from fstab-line' -l options -x -d 'Mount options' \
+    -a '(__aclfs_list "" (__aclfs_token) (__aclfs_mount_words))'
 complete -c aclfs -n '__fish_seen_subcommand_from unmount' -s f -d 'Even if the daemon hangs'
 complete -c aclfs -n '__fish_seen_subcommand_from unmount status' -f -a '(__aclfs_mounts)'
 complete -c aclfs -n '__fish_seen_subcommand_from status explain effective' -l json -d 'Print JSON'
 complete -c aclfs -n '__fish_seen_subcommand_from explain' -l who-can -d 'List the users to whom it is allowed'
 complete -c aclfs -n '__fish_seen_subcommand_from explain' -s R -l recursive -d 'With --who-can: also for all below'
 complete -c aclfs -n '__fish_seen_subcommand_from explain' -l last -d 'List the last denials'
-complete -c aclfs -n '__fish_seen_subcommand_from explain effective' -l as -x -a '(__fish_complete_users)' -d 'The user to decide for'
-complete -c aclfs -n '__fish_seen_subcommand_from chmod' -a '+a +ai +a# +ai# -a -a# =a# -E -C -i -I -N'
-complete -c aclfs -n '__fish_seen_subcommand_from chmod chflags ls' -l recursive -d 'All below'
-complete -c aclfs -n '__fish_seen_subcommand_from chflags' -a '
-    nodump dump uchg nouchg uappnd nouappnd opaque noopaque hidden nohidden arch noarch schg noschg sappnd nosappnd
-    sunlnk nosunlnk'
+complete -c aclfs -n '__fish_seen_subcommand_from explain effective' -l as -x -a '(__aclfs_subject)' -d 'The user to decide for'
+complete -c aclfs -n '__fish_seen_subcommand_from chmod; and __aclfs_is_first' -a '+a +ai +a# +ai# -a -a# =a# -E -C -i -I -N'
+complete -c aclfs -n '__fish_seen_subcommand_from chmod; and __aclfs_is_entry' -f -a '(__aclfs_entry)'
+complete -c aclfs -n '__fish_seen_subcommand_from chmod chflags ls' -s R -l recursive -d 'All below'
+complete -c aclfs -n '__fish_seen_subcommand_from chmod chflags' -s h -l no-dereference -d 'Change a link itself'
+complete -c aclfs -n '__fish_seen_subcommand_from chmod chflags' -s f -l quiet -d 'Silent about refusals'
+complete -c aclfs -n '__fish_seen_subcommand_from chmod chflags' -s v -l verbose -d 'Name what is changed'
+complete -c aclfs -n '__fish_seen_subcommand_from ls' -s a -l all -d 'Names with a dot too'
+complete -c aclfs -n '__fish_seen_subcommand_from ls' -s d -l directory -d 'A directory itself'
+complete -c aclfs -n '__fish_seen_subcommand_from ls' -s h -l human-readable -d 'Sizes with units'
+complete -c aclfs -n '__fish_seen_subcommand_from ls' -s r -l reverse -d 'The other way round'
+complete -c aclfs -n '__fish_seen_subcommand_from ls' -s L -l dereference -d 'What links lead to'
+complete -c aclfs -n '__fish_seen_subcommand_from ls' -s l -d 'Mode, owner, size and time'
+complete -c aclfs -n '__fish_seen_subcommand_from ls' -s e -d 'Entries, with -l'
+complete -c aclfs -n '__fish_seen_subcommand_from ls' -s O -d 'Flags, with -l'
+complete -c aclfs -n '__fish_seen_subcommand_from acl; and not __fish_seen_subcommand_from import' -f -a import
+complete -c aclfs -n '__fish_seen_subcommand_from import' -a '(__fish_complete_directories)'
+complete -c aclfs -n '__fish_seen_subcommand_from import' -l posix -d 'Import POSIX ACLs'
+complete -c aclfs -n '__fish_seen_subcommand_from import' -l undo-file -r -d 'A new file'
+complete -c aclfs -n '__fish_seen_subcommand_from import' -l metadata -x -a 'auto trusted user' -d 'Where entries are stored'
+complete -c aclfs -n '__fish_seen_subcommand_from import restore' -l dry-run -d 'Change nothing'
+complete -c aclfs -n '__fish_seen_subcommand_from import restore' -l hard-links -d 'Also objects with names outside'
+complete -c aclfs -n '__fish_seen_subcommand_from import restore' -s v -l verbose -d 'Print each object'
+complete -c aclfs -n '__fish_seen_subcommand_from import restore' -l json -d 'Print JSON'
+complete -c aclfs -n '__fish_seen_subcommand_from restore' -l force -d 'Also objects that were changed since'
+complete -c aclfs -n '__fish_seen_subcommand_from chflags; and __aclfs_is_first' -f \
+    -a '(__aclfs_list "" (__aclfs_token) (__aclfs_flags))'
 complete -c aclfs -n '__fish_seen_subcommand_from explain' -a '
     open-read open-write open-append exec create mkdir unlink rmdir rename link chmod chown chflags setxattr
     getxattr listxattr stat readlink truncate utimes setacl access-r access-w access-x read write execute delete append list
@@ -65,15 +173,17 @@ complete -c aclfs -n '__fish_seen_subcommand_from sandbox; and not __fish_seen_s
 complete -c aclfs -n '__fish_seen_subcommand_from grant; and not __fish_seen_subcommand_from add list remove' \
     -f -a 'add list remove'
 complete -c aclfs -n '__fish_seen_subcommand_from check; and __fish_seen_subcommand_from sandbox' \
-    -a '(aclfs sandbox list 2>/dev/null | string match -rg "^([^:/ ]+)  /")'
+    -a '(__aclfs_profiles)'
 complete -c aclfs -n '__fish_seen_subcommand_from sandbox' -l json -d 'Print JSON'
 complete -c aclfs -n '__fish_seen_subcommand_from sandbox' -l bundle -x -d 'The application'
 complete -c aclfs -n '__fish_seen_subcommand_from check; and __fish_seen_subcommand_from sandbox' -l home -r -d 'From the mount\'s top'
 complete -c aclfs -n '__fish_seen_subcommand_from check; and __fish_seen_subcommand_from sandbox' -l layout -x -a 'macos ios'
 complete -c aclfs -n '__fish_seen_subcommand_from run; and __fish_seen_subcommand_from sandbox' -l home -r -d 'From the mount\'s top'
 complete -c aclfs -n '__fish_seen_subcommand_from run; and __fish_seen_subcommand_from sandbox' -l layout -x -a 'macos ios'
-complete -c aclfs -n '__fish_seen_subcommand_from run; and __fish_seen_subcommand_from sandbox' -l mount -r -d 'The share'
+complete -c aclfs -n '__fish_seen_subcommand_from run; and __fish_seen_subcommand_from sandbox' -l mount -x -a '(__aclfs_mounts)' -d 'The share'
+complete -c aclfs -n '__fish_seen_subcommand_from run; and __fish_seen_subcommand_from sandbox' -a '(__aclfs_profiles)'
+complete -c aclfs -n '__fish_seen_subcommand_from grant; and __fish_seen_subcommand_from list' -f -a '(__aclfs_mounts)'
 complete -c aclfs -n '__fish_seen_subcommand_from grant; and __fish_seen_subcommand_from add' -l read-only -d 'Read and execute'
 complete -c aclfs -n '__fish_seen_subcommand_from grant; and __fish_seen_subcommand_from add' -l read-write -d 'Read, write and execute'
-complete -c aclfs -n '__fish_seen_subcommand_from grant; and __fish_seen_subcommand_from add' -l expires -x -d 'When the grant ends'
+complete -c aclfs -n '__fish_seen_subcommand_from grant; and __fish_seen_subcommand_from add' -l expires -x -a '30m 12h 7d' -d 'When the grant ends'
 complete -c aclfs -n '__fish_seen_subcommand_from grant; and __fish_seen_subcommand_from remove' -l below -d 'Also for paths below'

@@ -6,6 +6,7 @@ import Identity
 import LinuxSystem
 import MountOptions
 import SandboxPolicy
+import WireFormats
 
 /// Decides the requests of the callers of one mount, and records each denial. Requests ask the authorizer through it alone, and through
 /// `SpecialFileGate`, which it asks. `ExplainRun` asks both by itself, for questions about decisions.

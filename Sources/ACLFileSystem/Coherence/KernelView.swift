@@ -3,6 +3,7 @@ import BackingStore
 import FuseSession
 import LinuxSystem
 import MountOptions
+import WireFormats
 
 /// What the kernel of one mount may answer from its caches (docs/coherence.md). Timeouts are chosen and
 /// notifications are sent only here and in the types it owns.

@@ -3,6 +3,7 @@ import BackingStore
 import FuseSession
 import LinuxSystem
 import Synchronization
+import WireFormats
 
 // Entries and attributes with their timeouts (docs/coherence.md). Every timeout is asked for in this file; `KernelCache.expose` and
 // `KernelCacheState.timeouts` may still answer 0. Whether the kernel may cache a listing is decided by `DirectoryOperations.listingFlags`.

@@ -34,8 +34,12 @@ extension ControlServer {
             return try grants(request, peer)
         // A view only removes rights, so every user may ask for one.
         case .places, .shows, .view: return try askDaemon(request, descriptors, peer, &handed)
+        // Root changes backing directories of all users with `aclfs acl import`, and none that is served.
+        case .serves:
+            guard isPrivileged(peer) else { throw Self.unknownCommand }
+            return try askDaemon(request, descriptors, peer, &handed)
         // Only the user who mounted may make this daemon serve further mounts.
-        case .serves, .serve:
+        case .serve:
             guard peer.uid == owner else { throw Self.unknownCommand }
             return try askDaemon(request, descriptors, peer, &handed)
         case nil: throw Self.unknownCommand

@@ -3,6 +3,7 @@ import Authorization
 import BackingStore
 import FuseSession
 import LinuxSystem
+import WireFormats
 
 /// A new object, without its mode.
 enum NewObject {

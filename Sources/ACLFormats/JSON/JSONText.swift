@@ -268,10 +268,10 @@ private struct Reader {
 }
 
 /// RFC 4648 with padding; anything else is an error.
-enum Base64 {
+public enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
-    static func encode(_ bytes: some Collection<UInt8>) -> String {
+    public static func encode(_ bytes: some Collection<UInt8>) -> String {
         let bytes = Array(bytes)
         var out: [UInt8] = []
         for start in stride(from: 0, to: bytes.count, by: 3) {
@@ -284,7 +284,8 @@ enum Base64 {
         return String(decoding: out, as: UTF8.self)
     }
 
-    static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+    /// - Returns: nil if the text is no such encoding.
+    public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         let text = Array(text)
         guard text.count % 4 == 0 else { return nil }
         let digits = text.prefix { $0 != UInt8(ascii: "=") }

@@ -118,6 +118,8 @@ struct aclfs_status {
 };
 
 int32_t aclfs_openat(int32_t dir, const char *name, int32_t flags, uint32_t mode);
+/* Follows no symlink, no `..` and no mount point. */
+int32_t aclfs_open_beneath(int32_t dir, const char *name, int32_t flags);
 /* Opens the object of any descriptor again. The name in /proc is built on the stack. */
 int32_t aclfs_reopen(int32_t fd, int32_t flags);
 int32_t aclfs_dup(int32_t fd);

@@ -5,8 +5,11 @@ import LinuxSystem
 /// and unreadable files.
 package struct LinuxFiles: ToolFiles {
     let refusals = Refusals()
+    /// Whether a name in a directory may lead through a symlink, `..` or a mount.
+    private let staysBeneath: Bool
 
-    package init() {}
+    /// - Parameter staysBeneath: true for a tree that other users write to: no name leads out of its directory.
+    package init(staysBeneath: Bool = false) { self.staysBeneath = staysBeneath }
 
     package func open(_ path: [UInt8], followsLink: Bool) throws(Errno) -> SharedDescriptor {
         try open(path, at: Syscall.workingDirectory, followsLink: followsLink)
@@ -14,7 +17,11 @@ package struct LinuxFiles: ToolFiles {
     package func open(
         _ name: [UInt8], in directory: SharedDescriptor, followsLink: Bool
     ) throws(Errno) -> SharedDescriptor {
-        try open(name, at: directory.rawValue, followsLink: followsLink)
+        guard staysBeneath else { return try open(name, at: directory.rawValue, followsLink: followsLink) }
+        return SharedDescriptor(
+            rawValue: try name.withCString { (name) throws(Errno) in
+                try Syscall.openBeneath(directory.rawValue, name, OpenFlag.path | OpenFlag.noFollow).release()
+            })
     }
 
     package func status(of node: SharedDescriptor) throws(Errno) -> ObjectStatus {

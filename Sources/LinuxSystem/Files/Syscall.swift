@@ -28,6 +28,17 @@ extension Syscall {
         OwnedDescriptor(rawValue: try repeating { aclfs_openat(directory, name, flags, mode) })
     }
 
+    /// Opens a name in a directory, or a path below it, without following a symlink, a `..` or a mount point (openat2(2), Linux 5.6).
+    /// - Parameters:
+    ///   - directory: any descriptor of the directory.
+    ///   - name: the name or path.
+    ///   - flags: of `OpenFlag`, none that creates.
+    /// - Throws: xdev for `..`, an absolute path and a mount point; loop for a symlink, unless it comes last and `flags` has `path` and
+    ///   `noFollow`.
+    public static func openBeneath(_ directory: Int32, _ name: UnsafePointer<CChar>, _ flags: Int32) throws(Errno) -> OwnedDescriptor {
+        OwnedDescriptor(rawValue: try repeating { aclfs_open_beneath(directory, name, flags) })
+    }
+
     /// Opens a path for a command.
     public static func open(
         _ path: UnsafePointer<CChar>, _ flags: Int32, mode: UInt32 = 0

@@ -4,6 +4,7 @@ import ControlProtocol
 import Glibc
 import LinuxSystem
 import MountOptions
+import Mounting
 import SandboxPolicy
 import ToolSupport
 
@@ -29,19 +30,8 @@ extension MountHost {
             let root = "\(entry.tree.root.key.device):\(entry.tree.root.key.inode)"
             if ancestors.contains(root) { return true }
             guard let descriptor = try? entry.tree.descriptor(of: entry.tree.root) else { return false }
-            return Self.ancestors(descriptor.rawValue).contains(asked)
+            return ServedDirectory.ancestors(descriptor.rawValue).contains(asked)
         }
-    }
-
-    /// - Returns: the directory and its ancestors, each as device and inode number.
-    static func ancestors(_ directory: Int32) -> [String] {
-        var found: [String] = []
-        // As far as the caller may search them.
-        try? Syscall.visitAncestors(of: directory) { status in
-            found.append("\(status.device):\(status.inode)")
-            return found.count < 4096
-        }
-        return found
     }
 
     private func takeOver(_ request: ReceivedRequest, _ descriptors: [SharedDescriptor]) throws(MountFailure) {

@@ -39,6 +39,22 @@ struct UnitTests {
         #expect(!text.contains("\nAssert") && !text.contains("\nCondition"))
     }
 
+    @Test(.enabled(if: isInstalled("systemd-analyze"), "no systemd-analyze (apt install systemd)"))
+    func systemdUnderstandsEachLine() throws {
+        let scratch = try ScratchDirectory("unit")
+        let text = try String(contentsOfFile: Self.unit, encoding: .utf8)
+        func verify(_ text: String) throws -> CommandResult {
+            // The program of its commands need not be installed.
+            let unit = text.replacingOccurrences(of: "/usr/bin/aclfs", with: MountTesting.program("aclfs"))
+            try Data(unit.utf8).write(to: URL(fileURLWithPath: scratch.path + "/aclfs@.service"))
+            return try Spawn.run(["systemd-analyze", "verify", "--man=no", scratch.path + "/aclfs@.service"])
+        }
+        let result = try verify(text)
+        #expect(result.status == 0 && result.output.isEmpty, "\(result)")
+        // It says so of a line that it ignores.
+        #expect(try verify(text.replacingOccurrences(of: "Restart=on-failure", with: "Restart=onfailure")).output.contains("onfailure"))
+    }
+
     @Test func aCrashLeavesADeadMountThatStartingHeals() throws {
         let result = try run(
             #"""

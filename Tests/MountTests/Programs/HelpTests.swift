@@ -8,7 +8,8 @@ struct HelpTests {
     private static let commands = [
         "", "mount", "unmount", "status", "doctor", "fstab-line", "chmod", "ls", "chflags", "backup", "backup list", "sandbox",
         "sandbox check", "sandbox list",
-        "sandbox run", "sandbox grant", "sandbox grant add", "sandbox grant list", "sandbox grant remove", "explain", "effective",
+        "sandbox run", "sandbox grant", "sandbox grant add", "sandbox grant list", "sandbox grant remove", "acl", "acl import", "restore",
+        "explain", "effective",
         "doctor", "fstab-line",
     ]
 

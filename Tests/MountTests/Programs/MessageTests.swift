@@ -52,6 +52,8 @@ struct MessageTests {
             #""$A" chflags "$E" /tmp"#,
             #""$A" chflags hidden "$E""#, #""$A" chflags "-$E" x /tmp"#, #""$A" ls "$E""#, #""$A" ls "--$E""#, #""$A" backup "$E""#,
             #""$A" backup status "$E""#, #""$A" backup exclude "$E""#, #""$A" backup list "--format=$E" /tmp"#, #""$A" backup list "$E""#,
+            #""$A" acl "$E""#, #""$A" acl import --posix --dry-run "$E""#, #""$A" acl import --posix --undo-file "/$E/x" /tmp"#,
+            #""$A" acl import --posix --dry-run --metadata "$E" /tmp"#, #""$A" restore "$E""#, #""$A" restore "--$E" x"#,
             #""$A" doctor "$E""#, #""$A" doctor --json "$E""#, #""$A" fstab-line "$E" /tmp"#, #""$A" fstab-line -o "$E" /tmp /mnt"#,
             #""$A" sandbox "$E""#, #""$A" sandbox check "$E""#, #""$A" sandbox check "/$E""#, #""$A" sandbox check --layout "$E" x"#,
             #""$A" sandbox check --bundle "$E" x"#, #""$A" sandbox list "--$E""#, #""$A" sandbox grant "$E""#,

@@ -1,27 +1,28 @@
 import Authorization
-import WireFormats
 
 /// A change of an object's list and mode together.
-struct PosixChange {
-    var acl: ACL?
-    var mode: FileMode
+public struct PosixChange: Sendable {
+    public var acl: ACL?
+    public var mode: FileMode
     /// The POSIX ACL that the backing object has by itself goes (docs/authorization.md Q22).
-    var dropsOwn = false
+    public var dropsOwn = false
     /// The same of a directory's default ACL.
-    var dropsOwnDefault = false
+    public var dropsOwnDefault = false
 }
 
 /// POSIX ACLs as entries of lists (docs/posix-acl.md). An entry that no new object inherits belongs to the access ACL, an `only_inherit` entry
 /// to the default ACL, and any other inheritable entry to both.
-struct PosixForms: Sendable {
+public struct PosixForms: Sendable {
     /// Whether the mount serves POSIX ACLs.
-    let isOn: Bool
+    public let isOn: Bool
+
+    public init(isOn: Bool) { self.isOn = isOn }
 
     /// What new objects of every kind inherit, and the directory itself does not obey.
     private static let inheritable: ACEFlags = [.fileInherit, .directoryInherit, .onlyInherit]
 
     /// The access ACL; nil if the object has none that says more than its mode, or a list without an exact form.
-    func access(_ facts: ObjectFacts) -> PosixList? {
+    public func access(_ facts: ObjectFacts) -> PosixList? {
         guard isOn, facts.kind != .symlink else { return nil }
         guard let entries = facts.acl.map(Self.effective) ?? [] else { return nil }
         if entries.isEmpty { return facts.posixACL.flatMap { PosixList($0, mode: facts.mode) } }
@@ -30,7 +31,7 @@ struct PosixForms: Sendable {
     }
 
     /// The default ACL of a directory, if its list has an exact form.
-    func new(_ facts: ObjectFacts) -> PosixList? {
+    public func new(_ facts: ObjectFacts) -> PosixList? {
         guard isOn, facts.kind == .directory, let acl = facts.acl else { return nil }
         var entries: [ACE] = []
         for var entry in acl.entries where entry.isInheritable {
@@ -42,7 +43,7 @@ struct PosixForms: Sendable {
     }
 
     /// The default ACL that takes the place of the umask: one that was set as such. Other entries are inherited by their own rules.
-    func inherited(_ facts: ObjectFacts) -> PosixList? {
+    public func inherited(_ facts: ObjectFacts) -> PosixList? {
         guard let acl = facts.acl, acl.entries.contains(where: { $0.isInheritable && $0.isMask }) else { return nil }
         return new(facts)
     }
@@ -55,15 +56,19 @@ struct PosixForms: Sendable {
     }
 
     /// The mode that callers read: the group bits of a POSIX ACL that was set are its mask, as with other file systems.
-    func shownMode(_ facts: ObjectFacts) -> FileMode {
+    @inlinable public func shownMode(_ facts: ObjectFacts) -> FileMode {
         // Nearly no object has a list.
         if facts.acl == nil { return facts.mode }
+        return shownModeWithList(facts)
+    }
+
+    @usableFromInline func shownModeWithList(_ facts: ObjectFacts) -> FileMode {
         guard let list = translated(facts) else { return facts.mode }
         return FileMode(rawValue: facts.mode.rawValue & ~0o070 | list.classBits << 3)
     }
 
     /// Whether the backing object's own ACL could not be read, so that the forms are unknown.
-    func areUnknown(_ facts: ObjectFacts) -> Bool { isOn && facts.posixACL?.isUnreadable ?? false }
+    public func areUnknown(_ facts: ObjectFacts) -> Bool { isOn && facts.posixACL?.isUnreadable ?? false }
 
     private func use(_ kind: ObjectKind, _ mode: FileMode) -> PosixTranslation.Use {
         kind == .directory ? .directory(isSticky: mode.contains(.sticky)) : .file
@@ -92,7 +97,7 @@ extension PosixForms {
     ///
     /// One that says no more than a mode is a chmod to programs that set it, such as `cp -p` and `install`: it removes what a POSIX ACL gave,
     /// and leaves all other entries, as chmod does.
-    func setting(access list: PosixList, on facts: ObjectFacts) throws(PosixRefusal) -> PosixChange {
+    public func setting(access list: PosixList, on facts: ObjectFacts) throws(PosixRefusal) -> PosixChange {
         if !list.isExtended, hasOtherEntries(facts) {
             return PosixChange(acl: facts.acl, mode: Self.mode(list, groupBits: list.group, facts.mode), dropsOwn: facts.posixACL != nil)
         }
@@ -104,7 +109,7 @@ extension PosixForms {
 
     /// Removes the access ACL, if there is one. Owner, owning group and others keep what they have; other file systems leave the mask to the
     /// owning group.
-    func removingAccess(on facts: ObjectFacts) throws(PosixRefusal) -> PosixChange? {
+    public func removingAccess(on facts: ObjectFacts) throws(PosixRefusal) -> PosixChange? {
         guard !hasOtherEntries(facts), let list = access(facts) else { return nil }
         return PosixChange(
             acl: try Self.list([], Self.inheritedOnly(facts), like: facts.acl),
@@ -112,20 +117,20 @@ extension PosixForms {
     }
 
     /// Sets the default ACL of a directory. It replaces all that new objects inherit.
-    func setting(new list: PosixList, on facts: ObjectFacts) throws(PosixRefusal) -> PosixChange {
+    public func setting(new list: PosixList, on facts: ObjectFacts) throws(PosixRefusal) -> PosixChange {
         let entries = try PosixTranslation(list, for: .new).entries.map { $0.flagged(Self.inheritable) }
         return PosixChange(acl: try Self.list(Self.effectiveOnly(facts), entries, like: facts.acl), mode: facts.mode, dropsOwnDefault: true)
     }
 
     /// Removes the default ACL of a directory. Other inheritable entries stay: programs that copy remove a default ACL that they did not find.
-    func removingNew(on facts: ObjectFacts) throws(PosixRefusal) -> PosixChange {
+    public func removingNew(on facts: ObjectFacts) throws(PosixRefusal) -> PosixChange {
         let acl = inherited(facts) == nil ? facts.acl : try Self.list(Self.effectiveOnly(facts), [], like: facts.acl)
         return PosixChange(acl: acl, mode: facts.mode, dropsOwnDefault: true)
     }
 
     /// A chmod of an object with a POSIX ACL that was set as such: the group's bits are the mask.
     /// - Returns: nil for every other object.
-    func changingMode(of facts: ObjectFacts, to mode: FileMode) throws(PosixRefusal) -> PosixChange? {
+    public func changingMode(of facts: ObjectFacts, to mode: FileMode) throws(PosixRefusal) -> PosixChange? {
         if facts.acl == nil { return nil }
         guard var list = translated(facts) else { return nil }
         list.owner = mode.rawValue >> 6 & 7
@@ -143,7 +148,7 @@ extension PosixForms {
     /// - Parameters:
     ///   - list: of the directory.
     ///   - facts: the new object without it.
-    func inheriting(_ list: PosixList, by facts: ObjectFacts) throws(PosixRefusal) -> ObjectFacts {
+    public func inheriting(_ list: PosixList, by facts: ObjectFacts) throws(PosixRefusal) -> ObjectFacts {
         let mode = facts.mode.rawValue
         var access = list
         access.owner &= mode >> 6

@@ -1,0 +1,93 @@
+import ACLFormats
+import Authorization
+import BackingStore
+import LinuxSystem
+import WireFormats
+
+/// Why a POSIX ACL is left as it is.
+enum PosixImportRefusal: Error {
+    /// No entries mean the same.
+    case translation(PosixRefusal, isDefault: Bool)
+    case unreadable(isDefault: Bool)
+    case record(String)
+    case otherRecord(String)
+    case noRecord(String)
+    case hasEntries
+    case hasInheritableEntries
+    case emptyMask
+
+    var message: String {
+        switch self {
+        case .translation(let refusal, let isDefault): "\(Self.which(isDefault)): \(refusal.message)"
+        case .unreadable(let isDefault): "\(Self.which(isDefault)) cannot be read as one"
+        case .record(let problem): "its record cannot be read: \(problem)"
+        case .otherRecord(let name): "it has a record in \(name); --metadata says which of the two the mount uses"
+        case .noRecord(let name): "only files and directories can have \(name)"
+        case .hasEntries: "the access ACL: entries of its own are in force before it, and together they mean what no list means"
+        case .hasInheritableEntries: "the default ACL: new objects inherit entries of the directory as well; remove the one or the others"
+        case .emptyMask:
+            "the access ACL: its mask is empty, and Linux gives those it names what others have; set a mask (setfacl -m m::r) or remove it (setfacl -b)"
+        }
+    }
+
+    private static func which(_ isDefault: Bool) -> String { isDefault ? "the default ACL" : "the access ACL" }
+}
+
+/// What an import makes of one object.
+struct PosixImportPlan {
+    let after: OfflineState
+    /// The entries in the new record.
+    let acl: ACL?
+
+    /// - Parameters:
+    ///   - state: of the object.
+    ///   - status: its status.
+    /// - Returns: nil if the object has no POSIX ACL that says more than its mode.
+    /// - Throws: why it stays as it is.
+    init?(_ state: OfflineState, _ status: FileStatus, recordName: String) throws(PosixImportRefusal) {
+        let mode = FileMode(rawValue: UInt16(truncatingIfNeeded: status.mode & 0o7777))
+        let own = state.access.flatMap { PosixACL.decoding($0.span.bytes, groupBits: mode.rawValue >> 3 & 7) }
+        if own == nil, state.standard == nil { return nil }
+        let kind = ObjectKind(typeBits: status.mode)
+        if recordName == "user.aclfs", kind != .file, kind != .directory { throw .noRecord(recordName) }
+        var record = try Self.record(state)
+        var facts = ObjectFacts(
+            kind: kind, owner: status.uid, group: status.gid, mode: mode, flags: record.flags, acl: record.acl,
+            ownerGUID: record.ownerGUID, groupGUID: record.groupGUID, posixACL: own)
+        let forms = PosixForms(isOn: true)
+        if let own {
+            guard let list = PosixList(own, mode: mode) else { throw .unreadable(isDefault: false) }
+            if facts.acl?.entries.contains(where: { !$0.flags.contains(.onlyInherit) }) == true { throw .hasEntries }
+            if list.mask == 0, list.other != 0, !list.users.isEmpty || !list.groups.isEmpty { throw .emptyMask }
+            do throws(PosixRefusal) {
+                let change = try forms.setting(access: list, on: facts)
+                (facts.acl, facts.mode, facts.posixACL) = (change.acl, change.mode, nil)
+            } catch { throw .translation(error, isDefault: false) }
+        }
+        if let value = state.standard {
+            let list = try Self.list(value)
+            if facts.acl?.entries.contains(where: { !$0.flags.isDisjoint(with: [.fileInherit, .directoryInherit]) }) == true {
+                throw .hasInheritableEntries
+            }
+            do throws(PosixRefusal) { facts.acl = try forms.setting(new: list, on: facts).acl } catch {
+                throw .translation(error, isDefault: true)
+            }
+        }
+        record.acl = facts.acl
+        acl = facts.acl
+        let bytes: [UInt8]?
+        do { bytes = try record.isEmpty ? nil : record.encoded() } catch { throw .record(error.message) }
+        // A value that says no more than the mode stays.
+        after = OfflineState(
+            mode: facts.mode.rawValue & OfflineState.modeBits, record: bytes, access: own == nil ? state.access : nil, standard: nil)
+    }
+
+    private static func record(_ state: OfflineState) throws(PosixImportRefusal) -> MetadataRecord {
+        guard let bytes = state.record else { return MetadataRecord() }
+        do { return try MetadataRecord(decoding: bytes) } catch { throw .record(error.message) }
+    }
+
+    private static func list(_ value: [UInt8]) throws(PosixImportRefusal) -> PosixList {
+        do { return try PosixList(PosixWire.entries(value.span.bytes)) } catch { throw .unreadable(isDefault: true) }
+    }
+}

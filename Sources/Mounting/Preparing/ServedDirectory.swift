@@ -1,0 +1,80 @@
+import ControlProtocol
+import Glibc
+import LinuxSystem
+import ToolSupport
+
+/// Whether a daemon serves a directory, or one inside or around it.
+package final class ServedDirectory {
+    private let path: String
+    private let question: ServesMessage
+    private let warn: (String) -> Void
+    /// Daemons that did not answer: each is waited for once.
+    private var silent: Set<String> = []
+
+    /// - Parameters:
+    ///   - directory: a descriptor of it.
+    ///   - path: its real path.
+    ///   - warn: called for each daemon that does not answer.
+    package init(_ directory: Int32, path: String, warn: @escaping (String) -> Void) {
+        (self.path, self.warn) = (path, warn)
+        question = ServesMessage(ancestors: Self.ancestors(directory))
+    }
+
+    /// - Returns: the directory and its ancestors, each as device and inode number.
+    package static func ancestors(_ directory: Int32) -> [String] {
+        var found: [String] = []
+        // As far as the caller may search them.
+        try? Syscall.visitAncestors(of: directory) { status in
+            found.append("\(status.device):\(status.inode)")
+            return found.count < 4096
+        }
+        return found
+    }
+
+    /// Asks the daemons of the caller; for root, those of all users with a mount.
+    /// - Returns: why the directory cannot be changed without a daemon; nil if none serves it.
+    package func obstacle() -> String? {
+        let mounts = MountTable.entries().filter { $0.type == "fuse.aclfs" }
+        // Of a mount of another user too, as far as this mount namespace shows it.
+        if let mount = mounts.first(where: { isRelated($0.source) }) { return "it is mounted at \(mount.path); \(Self.remedy)" }
+        var owners = [geteuid()]
+        if geteuid() == 0 { owners += Set(mounts.compactMap(\.userID)).subtracting(owners).sorted() }
+        for owner in owners {
+            for device in ControlPlace.devices(of: owner) where !silent.contains(device) {
+                do throws(ControlError) {
+                    if try serves(device, owner) { return "a daemon serves it, or a directory inside or around it; \(Self.remedy)" }
+                } catch {
+                    // No process listens at a socket that an ended daemon left.
+                    guard error.isReached else { continue }
+                    silent.insert(device)
+                    // One user's daemon that hangs must not keep others from their trees. What its mount shows is examined above.
+                    let places = mounts.filter { $0.device == device }.map(\.path)
+                    if places.isEmpty {
+                        warn("a daemon of user \(owner) does not say whether it serves \(path): \(error.message)")
+                    }
+                }
+            }
+        }
+        return nil
+    }
+
+    private static let remedy = "unmount it first (aclfs status has the mounts)"
+
+    /// A daemon whose last mount has just ended answers until it ends itself: it has this long, in milliseconds.
+    private static let ending: UInt32 = 2000
+
+    private func serves(_ device: String, _ owner: UInt32) throws(ControlError) -> Bool {
+        for _ in 0..<Self.ending / 50 {
+            let client = try ControlClient(device: device, owner: owner, timeout: 1000)
+            guard try client.ask(question).serves else { return false }
+            if MountTable.entries().contains(where: { $0.device == device }) { return true }
+            SystemTime.sleep(milliseconds: 50)
+        }
+        // Mounted in another mount namespace.
+        return true
+    }
+
+    private func isRelated(_ source: String) -> Bool {
+        source.hasPrefix("/") && (MountPath.isInside(source, path) || MountPath.isInside(path, source))
+    }
+}
