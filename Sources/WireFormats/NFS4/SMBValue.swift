@@ -11,7 +11,9 @@ public struct SMBValue: Sendable, Hashable {
     /// Whether nothing shall be inherited; the only one of the value's flags that is stored.
     public var isProtected: Bool
 
-    /// Flags of the value. That a list takes part in inheritance is always written, because Samba marks inherited entries only then.
+    /// Whether entries are marked as inherited; Samba marks what it makes below a directory only if the directory has this flag.
+    private var isAutoInherited: Bool
+
     private enum Flag {
         static let autoInherit: UInt32 = 0x1
         static let protected: UInt32 = 0x2
@@ -29,6 +31,7 @@ public struct SMBValue: Sendable, Hashable {
         do throws(NFS4Error.Problem) { flags = try reader.word() } catch { throw NFS4Error(error) }
         if flags & ~Flag.all != 0 { throw NFS4Error(.unknownListFlags(flags & ~Flag.all)) }
         isProtected = flags & Flag.protected != 0
+        isAutoInherited = flags & Flag.autoInherit != 0
         entries = try NamedForm.read(Array(value.dropFirst(4)), names: names)
     }
 
@@ -40,17 +43,19 @@ public struct SMBValue: Sendable, Hashable {
     public init(_ acl: ACL?, mode: FileMode, isDirectory: Bool) {
         isProtected = (acl?.listFlags ?? 0) & ACL.noInherit != 0
         entries = (acl?.entries ?? []).filter(Self.hasForm).map { Self.shown($0, isDirectory) }
-        let ofMode = ModeEntries.entriesWithOwner(for: mode, isDirectory: isDirectory)
+        isAutoInherited = isDirectory || entries.contains { $0.flags.contains(.inherited) }
+        let ofMode = Self.entries(of: mode, isDirectory, besides: entries)
         // Explicit entries before inherited ones is the order of Windows. Only entries that allow may change places.
-        let movable = ofMode.contains { $0.kind == .deny } ? 0 : entries.reversed().prefix { $0.kind == .allow && $0.flags.contains(.inherited) }.count
-        entries.insert(contentsOf: ofMode, at: entries.count - movable)
+        let movable = entries.reversed().prefix { $0.kind == .allow && $0.flags.contains(.inherited) }.count
+        let place = ofMode.contains { $0.kind == .deny } ? entries.count : entries.count - movable
+        entries.insert(contentsOf: ofMode, at: place)
         if isDirectory, needsInheritable { entries.append(Self.inheritable) }
     }
 
     /// The bytes of the value.
     public func bytes() throws(NFS4Error) -> [UInt8] {
         var writer = XDRWriter()
-        writer.add(Flag.autoInherit | (isProtected ? Flag.protected : 0))
+        writer.add((isAutoInherited ? Flag.autoInherit : 0) | (isProtected ? Flag.protected : 0))
         return writer.bytes + (try NamedForm.write(entries, names: NoAccounts()))
     }
 
@@ -77,16 +82,17 @@ public struct SMBValue: Sendable, Hashable {
         return (ACL(stored, listFlags: listFlags), permissions)
     }
 
-    /// Takes the entries out that a mode can express. A class has the bits that its entries and those of EVERYONE@ allow; the owner, if
-    /// nothing is said about it, keeps its own, because a list that is only inherited says nothing.
+    /// Takes the entries out that a mode can express. A class has the bits that its entries and those of EVERYONE@ allow. If all entries are
+    /// inherited, as in the list that Samba gives to a new object, nothing is said about the owner, who keeps its bits.
     private func withoutClasses(ownerBefore: UInt16, _ isDirectory: Bool) -> (stored: [ACE], permissions: UInt16) {
         func said(_ identity: GUID) -> Rights? {
             let entries = entries.filter { $0.guid == identity && Self.isPlainAllow($0) }
             return entries.isEmpty ? nil : entries.reduce(Rights()) { $0.union($1.rights) }
         }
+        let ownerUnsaid = entries.allSatisfy { $0.flags.contains(.inherited) } ? ownerBefore : 0
         let others = ModeEntries.bits(in: said(.everyone) ?? [], isDirectory)
         let group = ModeEntries.bits(in: said(.owningGroup) ?? [], isDirectory) | others
-        let owner = (said(.owner).map { ModeEntries.bits(in: $0.union(ModeEntries.ofOwner), isDirectory) } ?? ownerBefore) | others
+        let owner = (said(.owner).map { ModeEntries.bits(in: $0, isDirectory) } ?? ownerUnsaid) | others
         let expressed: [GUID: Rights] = [
             .owner: ModeEntries.rights(of: owner, isDirectory).union(ModeEntries.ofOwner),
             .owningGroup: ModeEntries.rights(of: group, isDirectory).union(ModeEntries.always),
@@ -96,10 +102,24 @@ public struct SMBValue: Sendable, Hashable {
         let lastDeny = entries.lastIndex { $0.kind == .deny } ?? -1
         let stored = entries.enumerated().filter { place, entry in
             if entry == Self.inheritable { return false }
-            guard place > lastDeny, Self.isPlainAllow(entry), let rights = expressed[entry.guid] else { return true }
-            return !rights.isSuperset(of: entry.rights)
+            return place < lastDeny || !Self.isPlainAllow(entry) || entry.rights != expressed[entry.guid]
         }
         return (stored.map(\.element), owner << 6 | group << 3 | others)
+    }
+
+    /// The entries of a mode without those that allow nothing more: to a class without bits, to a group that has no more than everyone, to a class
+    /// with an entry of its own. Then a client reads what it set.
+    private static func entries(of mode: FileMode, _ isDirectory: Bool, besides stored: [ACE]) -> [ACE] {
+        let others = ModeEntries.rights(of: mode.rawValue, isDirectory)
+        let rights: [GUID: Rights] = [
+            .owner: ModeEntries.rights(of: mode.rawValue >> 6, isDirectory),
+            .owningGroup: ModeEntries.rights(of: mode.rawValue >> 3, isDirectory), .everyone: others,
+        ]
+        return ModeEntries.entriesWithOwner(for: mode, isDirectory: isDirectory).filter { entry in
+            guard entry.kind == .allow, let rights = rights[entry.guid] else { return true }
+            if rights.isEmpty || entry.guid == .owningGroup && others.isSuperset(of: rights) { return false }
+            return !stored.contains { $0.guid == entry.guid && isPlainAllow($0) && $0.rights.isSuperset(of: rights) }
+        }
     }
 
     private static func isPlainAllow(_ entry: ACE) -> Bool { entry.kind == .allow && entry.flags.isEmpty }
@@ -123,12 +143,14 @@ public struct SMBValue: Sendable, Hashable {
         } catch { return false }
     }
 
-    /// Clients open a file with all rights of Windows' Read or Write. An entry that allows to read or to write its data is shown with them;
-    /// what they ask for afterwards is decided by the entry as it is stored.
+    /// Clients open an object with all rights of Windows' Read, Write or Execute. An entry that allows to read, write or execute is shown with
+    /// them; what they ask for afterwards is decided by the entry as it is stored.
     private static func shown(_ entry: ACE, _ isDirectory: Bool) -> ACE {
         var shown = entry
         shown.rights = entry.rights.expandingGenericRights
-        if isDirectory || entry.kind != .allow { return shown }
+        if entry.kind != .allow || shown.rights.isDisjoint(with: [.read, .write, .execute]) { return shown }
+        shown.rights.formUnion(ModeEntries.always)
+        if isDirectory { return shown }
         if shown.rights.contains(.read) { shown.rights.insert(.readExtendedAttributes) }
         if shown.rights.contains(.write) { shown.rights.formUnion([.append, .writeAttributes, .writeExtendedAttributes]) }
         return shown

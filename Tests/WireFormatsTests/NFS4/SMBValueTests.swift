@@ -35,16 +35,36 @@ import Testing
     /// As Samba's `nfsacl41`: flags, then the entries. The owner may change owner and group, in the words of SMB.
     @Test func theBytesOfAMode() throws {
         let got = try SMBValue(nil, mode: mode(0o640), isDirectory: false).bytes()
-        let entries = entry(0, 0, 0x1E_019F, "OWNER@") + entry(0, 0x40, 0x12_0089, "GROUP@") + entry(0, 0, 0x12_0080, "EVERYONE@")
-        #expect(got == words(1, 3) + entries)
+        let entries = entry(0, 0, 0x1E_019F, "OWNER@") + entry(0, 0x40, 0x12_0089, "GROUP@")
+        #expect(got == words(0, 2) + entries)
         let protected = try SMBValue(ACL([], listFlags: ACL.noInherit), mode: mode(0o640), isDirectory: false).bytes()
-        #expect(protected == words(3, 3) + entries)
+        #expect(protected == words(2, 2) + entries)
         #expect(try SMBValue(protected, names: names).isProtected)
+        // What is inherited from a directory shall be marked, and is.
+        #expect(Array(try SMBValue(nil, mode: mode(0o700), isDirectory: true).bytes().prefix(8)) == words(1, 1))
+        let inherited = ACL([ACE(bob, .allow, readAll, flags: .inherited)])
+        #expect(Array(try SMBValue(inherited, mode: mode(0), isDirectory: false).bytes().prefix(8)) == words(1, 1))
+    }
+
+    @Test func entriesThatAllowNothingMoreAreLeftOut() throws {
+        func shown(_ bits: UInt16, _ entries: ACE...) -> [GUID] { self.shown(entries, bits).map(\.guid) }
+        #expect(shown(0) == [])
+        #expect(shown(0o600) == [.owner])
+        #expect(shown(0o644) == [.owner, .everyone])
+        #expect(shown(0o664) == [.owner, .owningGroup, .everyone])
+        #expect(shown(0o640) == [.owner, .owningGroup])
+        // Its own entries say as much.
+        #expect(shown(0o777, ACE(.everyone, .allow, .all)) == [.everyone, .owner])
+        #expect(shown(0o400, ACE(.owner, .allow, readAll)) == [.owner])
+        #expect(shown(0o600, ACE(.owner, .allow, readAll)) == [.owner, .owner])
+        #expect(shown(0o400, ACE(.owner, .allow, readAll, flags: .inherited)) == [.owner, .owner])
+        // A class with less than a later one needs a deny.
+        #expect(self.shown([], 0o604).map(\.kind) == [.allow, .deny, .allow])
     }
 
     @Test func identitiesAreNumbersAndNamesAreRead() throws {
         let got = try SMBValue(ACL([ACE(bob, .deny, .write)]), mode: mode(0), isDirectory: false).bytes()
-        #expect(Array(got.prefix(28)) == words(1, 4) + entry(1, 0, 2, "502"))
+        #expect(got == words(0, 1) + entry(1, 0, 2, "502"))
         #expect(try SMBValue(words(0) + value(entry(1, 0, 2, "bob")), names: names).entries == [ACE(bob, .deny, .write)])
     }
 
@@ -63,12 +83,14 @@ import Testing
     // MARK: What is shown
 
     @Test func readingAndWritingAreShownWithTheRightsThatClientsAskFor() throws {
-        #expect(shown([ACE(bob, .allow, .read)], 0)[0].rights == [.read, .readExtendedAttributes])
-        #expect(
-            shown([ACE(bob, .allow, .write)], 0)[0].rights == [.write, .append, .writeAttributes, .writeExtendedAttributes])
-        #expect(shown([ACE(bob, .allow, .execute)], 0)[0].rights == .execute)
+        #expect(shown([ACE(bob, .allow, .read)], 0)[0].rights == readAll)
+        let writing: Rights = [.write, .append, .writeAttributes, .writeExtendedAttributes]
+        #expect(shown([ACE(bob, .allow, .write)], 0)[0].rights == writing.union(Self.always))
+        #expect(shown([ACE(bob, .allow, .execute)], 0)[0].rights == Self.always.union(.execute))
+        #expect(shown([ACE(bob, .allow, .genericRead)], 0)[0].rights == readAll)
+        #expect(shown([ACE(bob, .allow, .delete)], 0)[0].rights == .delete)
         #expect(shown([ACE(bob, .deny, .read)], 0)[0].rights == .read)
-        #expect(shown([ACE(bob, .allow, .read)], 0, isDirectory: true)[0].rights == .read)
+        #expect(shown([ACE(bob, .allow, .list)], 0, isDirectory: true)[0].rights == Self.always.union(.list))
         // Set again beside another entry, it is what it was; changed, it is what the client says.
         let stored = [ACE(bob, .allow, .read)]
         let other = ACE(GUID(user: 503), .deny, .read)
@@ -80,7 +102,7 @@ import Testing
         let explicit = ACE(bob, .allow, .read)
         let allowed = ACE(GUID(user: 503), .allow, readAll, flags: .inherited)
         let denied = ACE(GUID(user: 503), .deny, .write, flags: .inherited)
-        let ofMode = ModeEntries.entriesWithOwner(for: mode(0o644), isDirectory: false)
+        let ofMode = shown([], 0o644)
         #expect(Array(shown([explicit, allowed], 0o644)[1...]) == ofMode + [allowed])
         // A deny keeps its place, because it binds before the mode.
         #expect(Array(shown([explicit, denied, allowed], 0o644)[1...]) == [denied] + ofMode + [allowed])
@@ -97,7 +119,8 @@ import Testing
         for entries in [ofDirectories, ofFiles] {
             let value = shown(entries, 0o755, isDirectory: true)
             #expect(value.last == none)
-            #expect(try set([ACE(bob, .deny, .list)] + value, over: ACL(entries), isDirectory: true).entries == [ACE(bob, .deny, .list)] + entries)
+            let deny = ACE(bob, .deny, .list)
+            #expect(try set([deny] + value, over: ACL(entries), isDirectory: true).entries == [deny] + entries)
         }
         #expect(!shown([ACE(bob, .allow, .list, flags: [.fileInherit, .directoryInherit])], 0o755, isDirectory: true).contains(none))
         #expect(!shown([ACE(bob, .allow, .list)], 0o755, isDirectory: true).contains(none))
@@ -107,7 +130,7 @@ import Testing
 
     @Test func entriesOfClassesBecomeTheMode() throws {
         let read = readAll
-        let owner: Rights = [.read, .write, .append, .readExtendedAttributes, .writeExtendedAttributes]
+        let owner = ModeEntries.rights(of: 6, false).union(ModeEntries.ofOwner)
         let change = Rights.all.subtracting([.writeSecurity, .changeOwner])
         typealias Case = (entries: [ACE], stored: [ACE], mode: UInt16)
         let ofBob = ACE(bob, .allow, read)
@@ -118,23 +141,25 @@ import Testing
             ([ACE(.owner, .allow, owner), ACE(.owningGroup, .allow, read)], [], 0o640),
             ([ACE(.owner, .allow, owner), ofBob], [ofBob], 0o600),
             // EVERYONE@ has the group and the owner in it.
-            ([ACE(.everyone, .allow, read)], [], 0o644),
-            ([ACE(.owner, .allow, [.execute]), ACE(.everyone, .allow, read)], [], 0o544),
-            // Without OWNER@ the owner keeps its bits.
-            ([ofBob], [ofBob], 0o600),
+            ([ACE(.everyone, .allow, read)], [], 0o444),
+            ([ACE(.owner, .allow, .execute), ACE(.everyone, .allow, read)], [ACE(.owner, .allow, .execute)], 0o544),
+            // A list that is only inherited says nothing of the owner, any other one does.
+            ([ofBob], [ofBob], 0),
+            ([ACE(bob, .allow, read, flags: .inherited)], [ACE(bob, .allow, read, flags: .inherited)], 0o600),
             ([], [], 0o600),
             // What bits cannot say is stored, and the bits say what they can.
             ([ACE(.everyone, .allow, change)], [ACE(.everyone, .allow, change)], 0o777),
-            ([ACE(.owningGroup, .allow, [.delete, .read])], [ACE(.owningGroup, .allow, [.delete, .read])], 0o600),
+            ([ACE(.owningGroup, .allow, [.delete, .read])], [ACE(.owningGroup, .allow, [.delete, .read])], 0),
+            ([ACE(.owner, .allow, read)], [ACE(.owner, .allow, read)], 0o400),
             // Inherited and inheritable entries are no mode.
             (
                 [ACE(.everyone, .allow, read, flags: .inherited)], [ACE(.everyone, .allow, read, flags: .inherited)], 0o600
             ),
             // A deny behind it: its place counts.
             (
-                [ACE(.everyone, .allow, read), ACE(bob, .deny, .read)], [ACE(.everyone, .allow, read), ACE(bob, .deny, .read)], 0o644
+                [ACE(.everyone, .allow, read), ACE(bob, .deny, .read)], [ACE(.everyone, .allow, read), ACE(bob, .deny, .read)], 0o444
             ),
-            ([ACE(bob, .deny, .read), ACE(.everyone, .allow, read)], [ACE(bob, .deny, .read)], 0o644),
+            ([ACE(bob, .deny, .read), ACE(.everyone, .allow, read)], [ACE(bob, .deny, .read)], 0o444),
         ]
         for (number, test) in cases.enumerated() {
             let got = try set(test.entries)
@@ -150,8 +175,9 @@ import Testing
             ACE(bob, .allow, Rights(rawValue: 1 << 30)),
         ]
         let current = ACL([hidden[1], ACE(bob, .allow, readAll), hidden[0], hidden[2], hidden[3]], listFlags: 1)
-        #expect(shown(current.entries, 0o600).map(\.guid) == [bob, .owner, .owningGroup, .everyone])
-        #expect(try set([ACE(bob, .deny, .read)], over: current).entries == [hidden[0], ACE(bob, .deny, .read), hidden[1], hidden[2], hidden[3]])
+        #expect(shown(current.entries, 0o600).map(\.guid) == [bob, .owner])
+        let deny = ACE(bob, .deny, .read)
+        #expect(try set([deny], over: current).entries == [hidden[0], deny, hidden[1], hidden[2], hidden[3]])
         let (same, permissions) = try SMBValue(current, mode: mode(0o600), isDirectory: false).divided(
             over: current, mode: mode(0o600), isDirectory: false)
         #expect(same == current && permissions == 0o600)
@@ -183,7 +209,8 @@ import Testing
             let isDirectory = random.chance(50)
             let entries = random.valueOfClasses()
             let got = try set(entries, 0o750, isDirectory: isDirectory)
-            for caller in Caller.all where caller != .owner || entries.contains(where: { $0.guid == .owner && $0.kind == .allow && $0.flags.isEmpty }) {
+            let saysNothing = entries.allSatisfy { $0.flags.contains(.inherited) }
+            for caller in Caller.all where caller != .owner || !saysNothing {
                 for right in [Rights.read, .write, .execute, .append, .writeExtendedAttributes] {
                     let expected = caller.scan(entries, right) == .allow
                     let found: Bool
@@ -200,6 +227,25 @@ import Testing
             }
         }
         #expect(allowed > 10_000 && refused > 10_000)
+    }
+
+    /// What is shown of a directory decides as its list and its mode.
+    @Test func whatIsShownDecidesAsListAndMode() throws {
+        var random = SplitMix64(seed: Self.seed &+ 2)
+        for number in 0..<50_000 {
+            let (stored, mode) = (random.valueOfClasses(), random.mode())
+            let value = shown(stored, mode.rawValue, isDirectory: true)
+            for caller in Caller.all {
+                for right in [Rights.list, .addFile, .search, .addSubdirectory, .deleteChild] {
+                    let bits = mode.rawValue >> caller.shift & 7
+                    let expected = caller.scan(stored, right).map { $0 == .allow } ?? ModeEntries.rights(of: bits, true).contains(right)
+                    if (caller.scan(value, right) == .allow) != expected {
+                        Issue.record("seed \(Self.seed), list \(number): \(caller) \(right) of \(stored) with \(mode), shown \(value)")
+                        return
+                    }
+                }
+            }
+        }
     }
 }
 
