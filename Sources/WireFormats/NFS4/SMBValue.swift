@@ -42,14 +42,15 @@ public struct SMBValue: Sendable, Hashable {
     ///   - isDirectory: whether the object is a directory.
     public init(_ acl: ACL?, mode: FileMode, isDirectory: Bool) {
         isProtected = (acl?.listFlags ?? 0) & ACL.noInherit != 0
-        entries = (acl?.entries ?? []).filter(Self.hasForm).map { Self.shown($0, isDirectory) }
+        var entries = (acl?.entries ?? []).filter(Self.hasForm).map { Self.shown($0, isDirectory) }
         isAutoInherited = isDirectory || entries.contains { $0.flags.contains(.inherited) }
         let ofMode = Self.entries(of: mode, isDirectory, besides: entries)
         // Explicit entries before inherited ones is the order of Windows. Only entries that allow may change places.
         let movable = entries.reversed().prefix { $0.kind == .allow && $0.flags.contains(.inherited) }.count
         let place = ofMode.contains { $0.kind == .deny } ? entries.count : entries.count - movable
         entries.insert(contentsOf: ofMode, at: place)
-        if isDirectory, needsInheritable { entries.append(Self.inheritable) }
+        if isDirectory, Self.needsInheritable(entries) { entries.append(Self.inheritable) }
+        self.entries = entries
     }
 
     /// The bytes of the value.
@@ -160,7 +161,7 @@ public struct SMBValue: Sendable, Hashable {
     /// object. This entry is for both and allows nothing, so that a list is always set.
     private static let inheritable = ACE(.everyone, .allow, [], flags: [.inherited, .fileInherit, .directoryInherit, .onlyInherit])
 
-    private var needsInheritable: Bool {
+    private static func needsInheritable(_ entries: [ACE]) -> Bool {
         let both: ACEFlags = [.fileInherit, .directoryInherit]
         return entries.contains { !$0.flags.isDisjoint(with: both) } && !entries.contains { $0.flags.isSuperset(of: both) }
     }
