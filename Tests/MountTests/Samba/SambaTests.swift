@@ -16,6 +16,30 @@ struct SambaTests {
         #expect(result.output == "done", "\(result)")
     }
 
+    @Test func theExamplesOfTheDocument() throws {
+        let section = try #require(DocumentExamples("docs/samba.md").sections.first { $0.heading == "A look at it" })
+        #expect(section.examples.count == 5)
+        let commands = section.examples.map { example in
+            example.command.replacingOccurrences(of: "//server/", with: "-s \"$conf\" //127.0.0.1/")
+                .replacingOccurrences(of: "-U alice", with: "-U alice%pw")
+        }
+        let shares = [try SambaServer.share("share", of: server.fixture.mountpoint)]
+        let result = try server.run(
+            shares,
+            """
+            make notes 644; echo milk >"$mnt/notes"; cd "$mnt"; aclfs() { "$aclfs" "$@"; }
+            { \(commands.joined(separator: "\n")); } 2>&1
+            """)
+        func comparable(_ lines: [String]) -> [String] {
+            lines.map {
+                $0.split(separator: " ").joined(separator: " ")
+                    .replacingOccurrences(of: "[A-Z][a-z][a-z] [0-9]+ [0-9]+:[0-9]+", with: "TIME", options: .regularExpression)
+            }
+        }
+        let expected = section.examples.flatMap(\.output) + ["done"]
+        #expect(comparable(result.output.components(separatedBy: "\n")) == comparable(expected), "\(result)")
+    }
+
     @Test func entriesAllowBeyondTheMode() throws {
         try run(
             #"""
