@@ -125,13 +125,13 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     private func readSMBEntries(_ bytes: [UInt8]) {
         guard let value = try? SMBValue(bytes, names: FewAccounts()) else { return }
         for isDirectory in [false, true] {
-            let before = FileMode(rawValue: 0o640)
-            guard let (list, permissions) = try? value.divided(over: nil, mode: before, isDirectory: isDirectory) else { continue }
-            let mode = FileMode(rawValue: permissions)
-            guard let written = try? SMBValue(list, mode: mode, isDirectory: isDirectory).bytes() else { continue }
-            let again = try? SMBValue(written, names: FewAccounts()).divided(over: list, mode: mode, isDirectory: isDirectory)
+            var facts = ObjectFacts(kind: isDirectory ? .directory : .file, owner: 501, group: 20, mode: FileMode(rawValue: 0o640))
+            guard let (list, permissions) = try? value.divided(over: facts) else { continue }
+            (facts.acl, facts.mode) = (list, FileMode(rawValue: permissions))
+            guard let written = try? SMBValue(facts).bytes() else { continue }
+            let again = try? SMBValue(written, names: FewAccounts()).divided(over: facts)
             same(list, again?.acl)
-            same(mode.rawValue, again?.permissions)
+            same(permissions, again?.permissions)
         }
     }
 

@@ -63,9 +63,7 @@ extension XattrOperations {
             try judge.permit(.readACL, Operands(object: object), caller, about: object)
             return object.facts
         }
-        do throws(NFS4Error) {
-            return try SMBValue(facts.acl, mode: facts.mode, isDirectory: facts.kind == .directory).bytes()
-        } catch { throw refuse("reading", Self.smbName, error, id, caller) }
+        do throws(NFS4Error) { return try SMBValue(facts).bytes() } catch { throw refuse("reading", Self.smbName, error, id, caller) }
     }
 
     func setSMB(of id: NodeID, to bytes: [UInt8], flags: Int32, _ caller: Caller) throws(Errno) {
@@ -78,9 +76,7 @@ extension XattrOperations {
             try held.requireNoOtherChange(of: object)
             let facts = object.facts
             let list: (acl: ACL, permissions: UInt16)
-            do throws(NFS4Error) {
-                list = try value.divided(over: facts.acl, mode: facts.mode, isDirectory: facts.kind == .directory)
-            } catch { return error }
+            do throws(NFS4Error) { list = try value.divided(over: facts) } catch { return error }
             let isNone = list.acl.entries.isEmpty && list.acl.listFlags == 0 && facts.acl?.entries.isEmpty != true
             let acl = isNone ? nil : list.acl
             if flags == XattrFlag.create {

@@ -36,15 +36,12 @@ public struct SMBValue: Sendable, Hashable {
     }
 
     /// What reading the attribute of an object shows.
-    /// - Parameters:
-    ///   - acl: the list; nil = none.
-    ///   - mode: the mode.
-    ///   - isDirectory: whether the object is a directory.
-    public init(_ acl: ACL?, mode: FileMode, isDirectory: Bool) {
-        isProtected = (acl?.listFlags ?? 0) & ACL.noInherit != 0
-        var entries = (acl?.entries ?? []).filter(Self.hasForm).map { Self.shown($0, isDirectory) }
+    public init(_ facts: ObjectFacts) {
+        let isDirectory = facts.kind == .directory
+        isProtected = (facts.acl?.listFlags ?? 0) & ACL.noInherit != 0
+        var entries = (facts.acl?.entries ?? []).filter(Self.hasForm).map { Self.shown($0, isDirectory) }
         isAutoInherited = isDirectory || entries.contains { $0.flags.contains(.inherited) }
-        let ofMode = Self.entries(of: mode, isDirectory, besides: entries)
+        let ofMode = Self.entriesOfMode(facts, besides: entries)
         // Explicit entries before inherited ones is the order of Windows. Only entries that allow may change places.
         let movable = entries.reversed().prefix { $0.kind == .allow && $0.flags.contains(.inherited) }.count
         let place = ofMode.contains { $0.kind == .deny } ? entries.count : entries.count - movable
@@ -63,19 +60,15 @@ public struct SMBValue: Sendable, Hashable {
     // MARK: What is stored
 
     /// The list to store, and the mode to set.
-    /// - Parameters:
-    ///   - current: the list that the object has. Its entries that no value can have stay.
-    ///   - mode: the mode that the object has.
-    ///   - isDirectory: whether the object is a directory.
+    /// - Parameter facts: of the object. Entries of its list that no value can have stay.
     /// - Returns: the list; the bits 0777 of the mode.
     /// - Throws: if there are too many entries.
-    public func divided(over current: ACL?, mode: FileMode, isDirectory: Bool) throws(NFS4Error) -> (acl: ACL, permissions: UInt16) {
-        let listFlags = (current?.listFlags ?? 0) & ~ACL.noInherit | (isProtected ? ACL.noInherit : 0)
-        let before = current?.entries ?? []
-        if entries == SMBValue(current, mode: mode, isDirectory: isDirectory).entries {
-            return (ACL(before, listFlags: listFlags), mode.rawValue & 0o777)
-        }
-        var (stored, permissions) = withoutClasses(ownerBefore: mode.rawValue >> 6 & 7, isDirectory)
+    public func divided(over facts: ObjectFacts) throws(NFS4Error) -> (acl: ACL, permissions: UInt16) {
+        let isDirectory = facts.kind == .directory
+        let listFlags = (facts.acl?.listFlags ?? 0) & ~ACL.noInherit | (isProtected ? ACL.noInherit : 0)
+        let before = facts.acl?.entries ?? []
+        if entries == SMBValue(facts).entries { return (ACL(before, listFlags: listFlags), facts.mode.rawValue & 0o777) }
+        var (stored, permissions) = withoutClasses(of: facts)
         stored = stored.map { entry in before.first { Self.hasForm($0) && Self.shown($0, isDirectory) == entry } ?? entry }
         let hidden = before.filter { !Self.hasForm($0) }
         stored = hidden.filter { $0.kind == .deny } + stored + hidden.filter { $0.kind != .deny }
@@ -84,16 +77,17 @@ public struct SMBValue: Sendable, Hashable {
     }
 
     /// Takes the entries out that a mode can express. A class has the bits that its entries and those of EVERYONE@ allow. If all entries are
-    /// inherited, as in the list that Samba gives to a new object, nothing is said about the owner, who keeps its bits.
-    private func withoutClasses(ownerBefore: UInt16, _ isDirectory: Bool) -> (stored: [ACE], permissions: UInt16) {
-        func said(_ identity: GUID) -> Rights? {
-            let entries = entries.filter { $0.guid == identity && Self.isPlainAllow($0) }
-            return entries.isEmpty ? nil : entries.reduce(Rights()) { $0.union($1.rights) }
+    /// inherited, as in the list that Samba gives to a new object, the owner keeps its bits besides.
+    private func withoutClasses(of facts: ObjectFacts) -> (stored: [ACE], permissions: UInt16) {
+        let isDirectory = facts.kind == .directory
+        func bits(_ identities: [GUID]) -> UInt16 {
+            let allowed = entries.filter { Self.allows($0, identities) }.reduce(Rights()) { $0.union($1.rights) }
+            return ModeEntries.bits(in: allowed, isDirectory)
         }
-        let ownerUnsaid = entries.allSatisfy { $0.flags.contains(.inherited) } ? ownerBefore : 0
-        let others = ModeEntries.bits(in: said(.everyone) ?? [], isDirectory)
-        let group = ModeEntries.bits(in: said(.owningGroup) ?? [], isDirectory) | others
-        let owner = (said(.owner).map { ModeEntries.bits(in: $0, isDirectory) } ?? ownerUnsaid) | others
+        let others = bits([.everyone])
+        let group = bits(facts.groupIdentities) | others
+        let kept = entries.allSatisfy { $0.flags.contains(.inherited) } ? facts.mode.rawValue >> 6 & 7 : 0
+        let owner = bits(facts.ownerIdentities) | others | kept
         let expressed: [GUID: Rights] = [
             .owner: ModeEntries.rights(of: owner, isDirectory).union(ModeEntries.ofOwner),
             .owningGroup: ModeEntries.rights(of: group, isDirectory).union(ModeEntries.always),
@@ -103,27 +97,34 @@ public struct SMBValue: Sendable, Hashable {
         let lastDeny = entries.lastIndex { $0.kind == .deny } ?? -1
         let stored = entries.enumerated().filter { place, entry in
             if entry == Self.inheritable { return false }
-            return place < lastDeny || !Self.isPlainAllow(entry) || entry.rights != expressed[entry.guid]
+            return place < lastDeny || entry.kind != .allow || !entry.flags.isEmpty || entry.rights != expressed[entry.guid]
         }
         return (stored.map(\.element), owner << 6 | group << 3 | others)
     }
 
-    /// The entries of a mode without those that allow nothing more: to a class without bits, to a group that has no more than everyone, to a class
+    /// The entries of the mode without those that allow nothing more: to a class without bits, to a group that has no more than everyone, to a class
     /// with an entry of its own. Then a client reads what it set.
-    private static func entries(of mode: FileMode, _ isDirectory: Bool, besides stored: [ACE]) -> [ACE] {
-        let others = ModeEntries.rights(of: mode.rawValue, isDirectory)
-        let rights: [GUID: Rights] = [
-            .owner: ModeEntries.rights(of: mode.rawValue >> 6, isDirectory),
-            .owningGroup: ModeEntries.rights(of: mode.rawValue >> 3, isDirectory), .everyone: others,
-        ]
-        return ModeEntries.entriesWithOwner(for: mode, isDirectory: isDirectory).filter { entry in
-            guard entry.kind == .allow, let rights = rights[entry.guid] else { return true }
-            if rights.isEmpty || entry.guid == .owningGroup && others.isSuperset(of: rights) { return false }
-            return !stored.contains { $0.guid == entry.guid && isPlainAllow($0) && $0.rights.isSuperset(of: rights) }
+    private static func entriesOfMode(_ facts: ObjectFacts, besides stored: [ACE]) -> [ACE] {
+        let isDirectory = facts.kind == .directory
+        func rights(_ shift: UInt16) -> Rights { ModeEntries.rights(of: facts.mode.rawValue >> shift, isDirectory) }
+        let others = rights(0)
+        return ModeEntries.entriesWithOwner(for: facts.mode, isDirectory: isDirectory).filter { entry in
+            if entry.kind == .deny { return true }
+            let (bits, identities): (Rights, [GUID]) =
+                switch entry.guid {
+                case .owner: (rights(6), facts.ownerIdentities)
+                case .owningGroup: (rights(3), facts.groupIdentities)
+                default: (others, [.everyone])
+                }
+            if bits.isEmpty || entry.guid == .owningGroup && others.isSuperset(of: bits) { return false }
+            return !stored.contains { allows($0, identities) && $0.rights.isSuperset(of: bits) }
         }
     }
 
-    private static func isPlainAllow(_ entry: ACE) -> Bool { entry.kind == .allow && entry.flags.isEmpty }
+    /// Whether an entry allows something on the object itself to one of some identities.
+    private static func allows(_ entry: ACE, _ identities: [GUID]) -> Bool {
+        entry.kind == .allow && !entry.flags.contains(.onlyInherit) && identities.contains(entry.guid)
+    }
 
     // MARK: Entries
 
@@ -165,6 +166,11 @@ public struct SMBValue: Sendable, Hashable {
         let both: ACEFlags = [.fileInherit, .directoryInherit]
         return entries.contains { !$0.flags.isDisjoint(with: both) } && !entries.contains { $0.flags.isSuperset(of: both) }
     }
+}
+
+extension ObjectFacts {
+    fileprivate var ownerIdentities: [GUID] { [.owner, ownerGUID ?? GUID(user: owner)] }
+    fileprivate var groupIdentities: [GUID] { [.owningGroup, groupGUID ?? GUID(group: group)] }
 }
 
 /// Samba resolves numbers itself, and no account database is asked.

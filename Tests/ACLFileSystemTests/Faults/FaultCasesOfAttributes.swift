@@ -115,7 +115,9 @@ extension FaultCase {
     /// The same in the form for Samba.
     private static func smb(_ mode: UInt16) throws(Errno) -> [UInt8] {
         let acl = ACL([ACE(GUID(user: FaultTree.stranger.uid), .deny, [.write])])
-        do throws(NFS4Error) { return try SMBValue(acl, mode: FileMode(rawValue: mode), isDirectory: false).bytes() } catch { throw .inval }
+        let facts = ObjectFacts(
+            kind: .file, owner: FaultTree.owner.uid, group: FaultTree.owner.gid, mode: FileMode(rawValue: mode), acl: acl)
+        do throws(NFS4Error) { return try SMBValue(facts).bytes() } catch { throw .inval }
     }
 
     static let extended: [FaultCase] = [

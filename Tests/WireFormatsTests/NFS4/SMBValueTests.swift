@@ -14,19 +14,22 @@ import Testing
     private let bob = GUID(user: 502)
     private let readAll: Rights = [.read, .readAttributes, .readExtendedAttributes, .readSecurity, .synchronize]
 
-    private func mode(_ bits: UInt16) -> FileMode { FileMode(rawValue: bits) }
+    /// An object of alice and the group staff.
+    private func facts(_ acl: ACL?, _ bits: UInt16, isDirectory: Bool = false) -> ObjectFacts {
+        ObjectFacts(kind: isDirectory ? .directory : .file, owner: 501, group: 20, mode: FileMode(rawValue: bits), acl: acl)
+    }
 
     private func shown(_ entries: [ACE], _ bits: UInt16, isDirectory: Bool = false) -> [ACE] {
-        SMBValue(ACL(entries), mode: mode(bits), isDirectory: isDirectory).entries
+        SMBValue(facts(ACL(entries), bits, isDirectory: isDirectory)).entries
     }
 
     /// What is stored of a value that Samba sets on an object with other entries.
     private func set(
         _ entries: [ACE], over current: ACL? = nil, _ bits: UInt16 = 0o644, isDirectory: Bool = false
     ) throws -> (entries: [ACE], mode: UInt16) {
-        var value = SMBValue(nil, mode: mode(0), isDirectory: isDirectory)
+        var value = SMBValue(facts(nil, 0))
         value.entries = entries
-        let (acl, permissions) = try value.divided(over: current, mode: mode(bits), isDirectory: isDirectory)
+        let (acl, permissions) = try value.divided(over: facts(current, bits, isDirectory: isDirectory))
         return (acl.entries, permissions)
     }
 
@@ -34,16 +37,16 @@ import Testing
 
     /// As Samba's `nfsacl41`: flags, then the entries. The owner may change owner and group, in the words of SMB.
     @Test func theBytesOfAMode() throws {
-        let got = try SMBValue(nil, mode: mode(0o640), isDirectory: false).bytes()
+        let got = try SMBValue(facts(nil, 0o640)).bytes()
         let entries = entry(0, 0, 0x1E_019F, "OWNER@") + entry(0, 0x40, 0x12_0089, "GROUP@")
         #expect(got == words(0, 2) + entries)
-        let protected = try SMBValue(ACL([], listFlags: ACL.noInherit), mode: mode(0o640), isDirectory: false).bytes()
+        let protected = try SMBValue(facts(ACL([], listFlags: ACL.noInherit), 0o640)).bytes()
         #expect(protected == words(2, 2) + entries)
         #expect(try SMBValue(protected, names: names).isProtected)
         // What is inherited from a directory shall be marked, and is.
-        #expect(Array(try SMBValue(nil, mode: mode(0o700), isDirectory: true).bytes().prefix(8)) == words(1, 1))
+        #expect(Array(try SMBValue(facts(nil, 0o700, isDirectory: true)).bytes().prefix(8)) == words(1, 1))
         let inherited = ACL([ACE(bob, .allow, readAll, flags: .inherited)])
-        #expect(Array(try SMBValue(inherited, mode: mode(0), isDirectory: false).bytes().prefix(8)) == words(1, 1))
+        #expect(Array(try SMBValue(facts(inherited, 0)).bytes().prefix(8)) == words(1, 1))
     }
 
     @Test func entriesThatAllowNothingMoreAreLeftOut() throws {
@@ -57,13 +60,14 @@ import Testing
         #expect(shown(0o777, ACE(.everyone, .allow, .all)) == [.everyone, .owner])
         #expect(shown(0o400, ACE(.owner, .allow, readAll)) == [.owner])
         #expect(shown(0o600, ACE(.owner, .allow, readAll)) == [.owner, .owner])
-        #expect(shown(0o400, ACE(.owner, .allow, readAll, flags: .inherited)) == [.owner, .owner])
+        #expect(shown(0o400, ACE(GUID(user: 501), .allow, readAll, flags: [.inherited, .fileInherit])) == [GUID(user: 501)])
+        #expect(shown(0o400, ACE(.owner, .allow, readAll, flags: .onlyInherit)) == [.owner, .owner])
         // A class with less than a later one needs a deny.
         #expect(self.shown([], 0o604).map(\.kind) == [.allow, .deny, .allow])
     }
 
     @Test func identitiesAreNumbersAndNamesAreRead() throws {
-        let got = try SMBValue(ACL([ACE(bob, .deny, .write)]), mode: mode(0), isDirectory: false).bytes()
+        let got = try SMBValue(facts(ACL([ACE(bob, .deny, .write)]), 0)).bytes()
         #expect(got == words(0, 1) + entry(1, 0, 2, "502"))
         #expect(try SMBValue(words(0) + value(entry(1, 0, 2, "bob")), names: names).entries == [ACE(bob, .deny, .write)])
     }
@@ -151,10 +155,15 @@ import Testing
             ([ACE(.everyone, .allow, change)], [ACE(.everyone, .allow, change)], 0o777),
             ([ACE(.owningGroup, .allow, [.delete, .read])], [ACE(.owningGroup, .allow, [.delete, .read])], 0),
             ([ACE(.owner, .allow, read)], [ACE(.owner, .allow, read)], 0o400),
-            // Inherited and inheritable entries are no mode.
+            // Inherited and inheritable entries stay, and count for the bits if they count here, as those that name owner and group.
             (
-                [ACE(.everyone, .allow, read, flags: .inherited)], [ACE(.everyone, .allow, read, flags: .inherited)], 0o600
+                [ACE(.everyone, .allow, read, flags: .inherited)], [ACE(.everyone, .allow, read, flags: .inherited)], 0o644
             ),
+            (
+                [ACE(GUID(user: 501), .allow, .all, flags: .fileInherit), ACE(GUID(group: 20), .allow, read, flags: .onlyInherit)],
+                [ACE(GUID(user: 501), .allow, .all, flags: .fileInherit), ACE(GUID(group: 20), .allow, read, flags: .onlyInherit)], 0o700
+            ),
+            ([ACE(GUID(group: 20), .allow, read)], [ACE(GUID(group: 20), .allow, read)], 0o040),
             // A deny behind it: its place counts.
             (
                 [ACE(.everyone, .allow, read), ACE(bob, .deny, .read)], [ACE(.everyone, .allow, read), ACE(bob, .deny, .read)], 0o444
@@ -178,8 +187,8 @@ import Testing
         #expect(shown(current.entries, 0o600).map(\.guid) == [bob, .owner])
         let deny = ACE(bob, .deny, .read)
         #expect(try set([deny], over: current).entries == [hidden[0], deny, hidden[1], hidden[2], hidden[3]])
-        let (same, permissions) = try SMBValue(current, mode: mode(0o600), isDirectory: false).divided(
-            over: current, mode: mode(0o600), isDirectory: false)
+        let object = facts(current, 0o600)
+        let (same, permissions) = try SMBValue(object).divided(over: object)
         #expect(same == current && permissions == 0o600)
     }
 
@@ -191,8 +200,8 @@ import Testing
             let isDirectory = random.chance(50)
             let acl = ACL(random.list(hasNumber: false), listFlags: random.chance(10) ? ACL.noInherit : 0)
             let mode = random.mode()
-            let got = try SMBValue(acl, mode: mode, isDirectory: isDirectory).bytes()
-            let set = try SMBValue(got, names: names).divided(over: acl, mode: mode, isDirectory: isDirectory)
+            let object = facts(acl, mode.rawValue, isDirectory: isDirectory)
+            let set = try SMBValue(try SMBValue(object).bytes(), names: names).divided(over: object)
             guard set.acl == acl, set.permissions == mode.rawValue & 0o777 else {
                 Issue.record("seed \(Self.seed), list \(number): \(acl) with \(mode) became \(set)")
                 return
