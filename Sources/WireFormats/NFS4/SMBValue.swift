@@ -81,12 +81,15 @@ public struct SMBValue: Sendable, Hashable {
     private func withoutClasses(of facts: ObjectFacts) -> (stored: [ACE], permissions: UInt16) {
         let isDirectory = facts.kind == .directory
         func bits(_ identities: [GUID]) -> UInt16 {
-            let allowed = entries.filter { Self.allows($0, identities) }.reduce(Rights()) { $0.union($1.rights) }
-            return ModeEntries.bits(in: allowed, isDirectory)
+            let allowing = entries.filter { Self.allows($0, identities) }
+            let bits = ModeEntries.bits(in: allowing.reduce(Rights()) { $0.union($1.rights) }, isDirectory)
+            // A new file is no program because all rights are inherited.
+            return isDirectory || allowing.contains { !$0.flags.contains(.inherited) } ? bits : bits & 6
         }
         let others = bits([.everyone])
         let group = bits(facts.groupIdentities) | others
-        let kept = entries.allSatisfy { $0.flags.contains(.inherited) } ? facts.mode.rawValue >> 6 & 7 : 0
+        let isOnlyInherited = !entries.isEmpty && entries.allSatisfy { $0.flags.contains(.inherited) }
+        let kept = isOnlyInherited ? facts.mode.rawValue >> 6 & 7 : 0
         let owner = bits(facts.ownerIdentities) | others | kept
         let expressed: [GUID: Rights] = [
             .owner: ModeEntries.rights(of: owner, isDirectory).union(ModeEntries.ofOwner),
@@ -96,7 +99,7 @@ public struct SMBValue: Sendable, Hashable {
         // The mode is evaluated after the list: what a deny follows stays in its place.
         let lastDeny = entries.lastIndex { $0.kind == .deny } ?? -1
         let stored = entries.enumerated().filter { place, entry in
-            if entry == Self.inheritable { return false }
+            if entry.guid == .everyone && entry.kind == .allow && entry.rights.isEmpty { return false }
             return place < lastDeny || entry.kind != .allow || !entry.flags.isEmpty || entry.rights != expressed[entry.guid]
         }
         return (stored.map(\.element), owner << 6 | group << 3 | others)
@@ -146,11 +149,12 @@ public struct SMBValue: Sendable, Hashable {
     }
 
     /// Clients open an object with all rights of Windows' Read, Write or Execute. An entry that allows to read, write or execute is shown with
-    /// them; what they ask for afterwards is decided by the entry as it is stored.
+    /// them; what they ask for afterwards is decided by the entry as it is stored. Entries of clients, which have `synchronize`, are shown as they are.
     private static func shown(_ entry: ACE, _ isDirectory: Bool) -> ACE {
         var shown = entry
         shown.rights = entry.rights.expandingGenericRights
-        if entry.kind != .allow || shown.rights.isDisjoint(with: [.read, .write, .execute]) { return shown }
+        let isComplete = shown.rights.contains(.synchronize) || shown.rights.isDisjoint(with: [.read, .write, .execute])
+        if entry.kind != .allow || isComplete { return shown }
         shown.rights.formUnion(ModeEntries.always)
         if isDirectory { return shown }
         if shown.rights.contains(.read) { shown.rights.insert(.readExtendedAttributes) }

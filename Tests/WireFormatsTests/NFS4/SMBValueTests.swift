@@ -93,6 +93,7 @@ import Testing
         #expect(shown([ACE(bob, .allow, .execute)], 0)[0].rights == Self.always.union(.execute))
         #expect(shown([ACE(bob, .allow, .genericRead)], 0)[0].rights == readAll)
         #expect(shown([ACE(bob, .allow, .delete)], 0)[0].rights == .delete)
+        #expect(shown([ACE(bob, .allow, [.write, .synchronize])], 0)[0].rights == [.write, .synchronize])
         #expect(shown([ACE(bob, .deny, .read)], 0)[0].rights == .read)
         #expect(shown([ACE(bob, .allow, .list)], 0, isDirectory: true)[0].rights == Self.always.union(.list))
         // Set again beside another entry, it is what it was; changed, it is what the client says.
@@ -150,7 +151,9 @@ import Testing
             // A list that is only inherited says nothing of the owner, any other one does.
             ([ofBob], [ofBob], 0),
             ([ACE(bob, .allow, read, flags: .inherited)], [ACE(bob, .allow, read, flags: .inherited)], 0o600),
-            ([], [], 0o600),
+            ([], [], 0),
+            ([ACE(.everyone, .allow, [], flags: .inherited)], [], 0o600),
+            ([ACE(.owner, .allow, .all, flags: .inherited)], [ACE(.owner, .allow, .all, flags: .inherited)], 0o600),
             // What bits cannot say is stored, and the bits say what they can.
             ([ACE(.everyone, .allow, change)], [ACE(.everyone, .allow, change)], 0o777),
             ([ACE(.owningGroup, .allow, [.delete, .read])], [ACE(.owningGroup, .allow, [.delete, .read])], 0),
@@ -218,7 +221,7 @@ import Testing
             let isDirectory = random.chance(50)
             let entries = random.valueOfClasses()
             let got = try set(entries, 0o750, isDirectory: isDirectory)
-            let saysNothing = entries.allSatisfy { $0.flags.contains(.inherited) }
+            let saysNothing = !entries.isEmpty && entries.allSatisfy { $0.flags.contains(.inherited) }
             for caller in Caller.all where caller != .owner || !saysNothing {
                 for right in [Rights.read, .write, .execute, .append, .writeExtendedAttributes] {
                     let expected = caller.scan(entries, right) == .allow
