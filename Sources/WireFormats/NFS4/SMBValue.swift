@@ -69,7 +69,10 @@ public struct SMBValue: Sendable, Hashable {
         let before = facts.acl?.entries ?? []
         if entries == SMBValue(facts).entries { return (ACL(before, listFlags: listFlags), facts.mode.rawValue & 0o777) }
         var (stored, permissions) = withoutClasses(of: facts)
-        stored = stored.map { entry in before.first { Self.hasForm($0) && Self.shown($0, isDirectory) == entry } ?? entry }
+        // Samba inherits entries as its directory shows them.
+        stored = stored.map { entry in
+            before.first { Self.hasForm($0) && (Self.shown($0, isDirectory) == entry || Self.shown($0, true) == entry) } ?? entry
+        }
         let hidden = before.filter { !Self.hasForm($0) }
         stored = hidden.filter { $0.kind == .deny } + stored + hidden.filter { $0.kind != .deny }
         if stored.count > ACL.maximumEntryCount { throw NFS4Error(.tooManyEntries(UInt32(stored.count))) }

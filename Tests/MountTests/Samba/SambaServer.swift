@@ -113,14 +113,15 @@ struct SambaServer {
         stop() {
             kill $server
             for i in $(seq 100); do
-                left=$(grep -lsF -- "$conf" /proc/[0-9]*/cmdline) || return 0
+                left=$(grep -lsF -- "$conf" /proc/[0-9]*/cmdline)
+                [ -n "$left" ] || return 0
                 for file in $left; do file=${file#/proc/}; kill "${file%/cmdline}" 2>/dev/null; done
                 sleep 0.1
             done
             echo "still there: $left"
         }
         trap stop EXIT
-        for i in $(seq 100); do [ "$(client alice ls)" = ok ] && break; sleep 0.1; done
+        for i in $(seq 100); do (: >/dev/tcp/127.0.0.1/445) 2>/dev/null && break; sleep 0.1; done
 
         """#
 }

@@ -25,7 +25,7 @@ struct SambaTortureTests {
         #expect(table.count == 15)
         let below = try results { server in
             { name in
-                "[\(name)]\npath = \(server.plain)\nread only = no\nvfs objects = acl_xattr\nacl flag inherited canonicalization = no"
+                "[\(name)]\npath = \(server.plain)\nread only = no\nvfs objects = acl_xattr"
             }
         }
         let mount = try results { server in { name in try SambaServer.share("share", as: name, of: server.fixture.mountpoint) } }
@@ -37,12 +37,15 @@ struct SambaTortureTests {
     private func results(_ share: (SambaServer) -> (String) throws -> String) throws -> [String: Bool] {
         let server = try SambaServer()
         let share = share(server)
-        let shares = try [share("share"), share("hideunread") + "\nhide unreadable = yes"]
+        let shares = try [
+            share("acls"), share("hideunread") + "\nhide unreadable = yes",
+            share("acls_non_canonical") + "\nacl flag inherited canonicalization = no",
+        ]
         let result = try server.run(
             shares,
             #"""
             for test in smb2.acls smb2.acls_non_canonical; do
-                timeout 60 smbtorture -s "$conf" -U alice%pw //127.0.0.1/share $test 2>&1 | tee -a "$1/torture" |
+                timeout 60 smbtorture -s "$conf" -U alice%pw "//127.0.0.1/${test#smb2.}" $test 2>&1 | tee -a "$1/torture" |
                     sed -nE "s/^(success|failure|error|skip): ([A-Za-z0-9_-]+).*/\1 $test.\2/p"
             done
             """#)

@@ -100,7 +100,12 @@ import Testing
         let stored = [ACE(bob, .allow, .read)]
         let other = ACE(GUID(user: 503), .deny, .read)
         #expect(try set([other] + shown(stored, 0o600), over: ACL(stored), 0o600).entries == [other] + stored)
-        #expect(try set([ACE(bob, .allow, readAll)], over: ACL(stored)).entries == [ACE(bob, .allow, readAll)])
+        let more = ACE(bob, .allow, readAll.union(.execute))
+        #expect(try set([more], over: ACL(stored)).entries == [more])
+        // As a new file inherits it through Samba from a directory.
+        let inherited = ACE(bob, .allow, .read, flags: .inherited)
+        let shown = ACE(bob, .allow, Self.always.union(.read), flags: .inherited)
+        #expect(try set([shown], over: ACL([inherited])).entries == [inherited])
     }
 
     @Test func inheritedEntriesComeLast() {
