@@ -89,7 +89,7 @@ struct SambaServer {
 
     private static let prelude = #"""
         export LC_ALL=C.UTF-8
-        conf=$1/smb.conf; mnt=$1/mnt; act=$2; aclfs=$3; share=share
+        top=$1; conf=$1/smb.conf; mnt=$1/mnt; act=$2; aclfs=$3; share=share
         is() { [ "$2" = "$3" ] || echo "$1: expected <$2>, got <$3>"; }
         # With a user's name: a command here, one of smbclient, and smbcacls. `share` names the share.
         as() { user=$1; shift; case $user in alice) set -- 501 20 "$@" ;; bob) set -- 502 20 "$@" ;; carol) set -- 503 30 "$@" ;; esac
@@ -112,8 +112,10 @@ struct SambaServer {
         # Helpers of smbd outlive it. Each has the path of the settings on its command line, which is nobody else's.
         stop() {
             kill $server
+            # In a file: a search for it shall not find itself.
+            printf %s "$conf" >"$top/pattern"
             for i in $(seq 100); do
-                left=$(grep -lsF -- "$conf" /proc/[0-9]*/cmdline)
+                left=$(grep -lsFf "$top/pattern" /proc/[0-9]*/cmdline)
                 [ -n "$left" ] || return 0
                 for file in $left; do file=${file#/proc/}; kill "${file%/cmdline}" 2>/dev/null; done
                 sleep 0.1
@@ -121,7 +123,9 @@ struct SambaServer {
             echo "still there: $left"
         }
         trap stop EXIT
-        for i in $(seq 100); do (: >/dev/tcp/127.0.0.1/445) 2>/dev/null && break; sleep 0.1; done
+        ready() { smbclient -s "$conf" -U alice%pw '//127.0.0.1/IPC$' -c exit >/dev/null 2>&1; }
+        for i in $(seq 100); do ready && break; sleep 0.1; done
+        ready || { echo "smbd does not answer"; tail -n 5 "$1/smb/out" "$1/smb/log"; }
 
         """#
 }
