@@ -33,6 +33,27 @@ struct SambaTortureTests {
         for row in table { #expect([below[row.test], mount[row.test]] == row.passes, "\(row.test)") }
     }
 
+    /// What fruit does of what Macs need is the same on a mount: streams, resource forks, listings.
+    @Test func fruitDoesTheSameAsBelow() throws {
+        let server = try SambaServer()
+        let module = "vfs objects = catia fruit streams_xattr acl_xattr\nfruit:metadata = stream\nfruit:encoding = native"
+        let shares = [
+            // The first line belongs to the general settings: some tests need it.
+            "fruit:copyfile = yes", "[plain]\npath = \(server.plain)\nread only = no\n\(module)",
+            try SambaServer.share("mac", of: server.fixture.mountpoint),
+        ]
+        let result = try server.run(
+            shares,
+            #"""
+            $aclfs chmod +a 'user:alice allow full_control,file_inherit,directory_inherit' "$mnt"
+            for share in plain mac; do
+                timeout 120 smbtorture -s "$conf" -U alice%pw //127.0.0.1/$share vfs.fruit 2>&1 | sed -nE 's/^(success|failure|error|skip): ([^[]+).*/\1 \2/p' >"$1/$share.said"
+            done
+            is 'the same' '' "$(diff "$1/plain.said" "$1/mac.said")"; is 'tests' 32 "$(wc -l <"$1/mac.said")"; is 'of which succeed' 28 "$(grep -c ^success "$1/mac.said")"
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
     /// - Parameter share: a share by its name, with the directory of a server.
     private func results(_ share: (SambaServer) -> (String) throws -> String) throws -> [String: Bool] {
         let server = try SambaServer()
