@@ -32,6 +32,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case namedEntries = "nfs4-named"
     /// `system.nfs4_acl_xdr`.
     case numberedEntries = "nfs4-numbered"
+    /// `system.nfs4_acl_smb`.
+    case smbEntries = "nfs4-smb"
     /// `com.apple.acl.text`.
     case copiedList = "copied-list"
     /// The file of a user's grants.
@@ -63,6 +65,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .reply: readReply(bytes)
         case .namedEntries: readEntries(bytes, as: .named)
         case .numberedEntries: readEntries(bytes, as: .numbered)
+        case .smbEntries: readSMBEntries(bytes)
         case .copiedList:
             guard let list = try? LongFormText.read(bytes, names: FewAccounts()) else { return }
             same(list, try? LongFormText.read(LongFormText.write(list, names: FewAccounts()), names: FewAccounts()))
@@ -115,6 +118,20 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
             let again = try? NFS4Value(written, as: form, names: FewAccounts()).divided(isDirectory: isDirectory)
             same(list, again?.acl)
             same(mode.rawValue, again?.permissions)
+        }
+    }
+
+    /// What is stored of a value is read as one that changes nothing.
+    private func readSMBEntries(_ bytes: [UInt8]) {
+        guard let value = try? SMBValue(bytes, names: FewAccounts()) else { return }
+        for isDirectory in [false, true] {
+            var facts = ObjectFacts(kind: isDirectory ? .directory : .file, owner: 501, group: 20, mode: FileMode(rawValue: 0o640))
+            guard let (list, permissions) = try? value.divided(over: facts) else { continue }
+            (facts.acl, facts.mode) = (list, FileMode(rawValue: permissions))
+            guard let written = try? SMBValue(facts).bytes() else { continue }
+            let again = try? SMBValue(written, names: FewAccounts()).divided(over: facts)
+            same(list, again?.acl)
+            same(permissions, again?.permissions)
         }
     }
 

@@ -18,6 +18,8 @@ enum XattrName: Hashable {
     case effective
     /// `system.nfs4_acl`, `system.nfs4_acl_xdr`: list and mode in a form of NFSv4.
     case nfs4(NFS4Form)
+    /// `system.nfs4_acl_smb`: list and mode for Samba.
+    case smbACL
     /// `com.apple.acl.text`: the list for copies and backups.
     case portableACL
     /// The record itself and `com.apple.system.*`: refused, never listed.
@@ -59,6 +61,8 @@ enum XattrName: Hashable {
                     .nfs4(.named)
                 } else if name.isExactly("system.nfs4_acl_xdr") {
                     .nfs4(.numbered)
+                } else if name.isExactly("system.nfs4_acl_smb") {
+                    .smbACL
                 } else {
                     .unsupported
                 }

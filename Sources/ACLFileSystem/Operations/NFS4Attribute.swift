@@ -42,10 +42,50 @@ extension XattrOperations {
     }
 
     private func refuse(_ action: String, _ form: NFS4Form, _ error: NFS4Error, _ id: NodeID, _ caller: Caller) -> Errno {
-        let name = form == .named ? "system.nfs4_acl" : "system.nfs4_acl_xdr"
+        refuse(action, form == .named ? "system.nfs4_acl" : "system.nfs4_acl_xdr", error, id, caller)
+    }
+
+    private func refuse(_ action: String, _ name: String, _ error: NFS4Error, _ id: NodeID, _ caller: Caller) -> Errno {
         var descriptor: SharedDescriptor?
         if let node = try? loader.node(id) { descriptor = try? loader.tree.descriptor(of: node.object) }
         refusals.note("\(action) \(name)", error.message, by: caller.uid, on: descriptor?.rawValue)
         return .inval
+    }
+}
+
+// `system.nfs4_acl_smb`: the same for Samba (docs/samba.md).
+extension XattrOperations {
+    private static let smbName = "system.nfs4_acl_smb"
+
+    func smbValue(of id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
+        let facts = try share.lock.withReadLock { () throws(Errno) in
+            let object = try loader.load(id)
+            try judge.permit(.readACL, Operands(object: object), caller, about: object)
+            return object.facts
+        }
+        do throws(NFS4Error) { return try SMBValue(facts).bytes() } catch { throw refuse("reading", Self.smbName, error, id, caller) }
+    }
+
+    func setSMB(of id: NodeID, to bytes: [UInt8], flags: Int32, _ caller: Caller) throws(Errno) {
+        let value: SMBValue
+        do throws(NFS4Error) { value = try SMBValue(bytes, names: WireAccountNames(accounts)) } catch {
+            throw refuse("setting", Self.smbName, error, id, caller)
+        }
+        let wrong = try metadata.withMetadataLocked(id) { () throws(Errno) -> NFS4Error? in
+            let object = try loader.load(id)
+            try held.requireNoOtherChange(of: object)
+            let facts = object.facts
+            let list: (acl: ACL, permissions: UInt16)
+            do throws(NFS4Error) { list = try value.divided(over: facts) } catch { return error }
+            let isNone = list.acl.entries.isEmpty && list.acl.listFlags == 0 && facts.acl?.entries.isEmpty != true
+            let acl = isNone ? nil : list.acl
+            if flags == XattrFlag.create {
+                try judge.permit(.setACL(acl), Operands(object: object), caller, about: object)
+                throw .exist
+            }
+            try metadata.changeACL(object, to: acl, permissions: list.permissions, caller)
+            return nil
+        }
+        if let wrong { throw refuse("setting", Self.smbName, wrong, id, caller) }
     }
 }

@@ -49,6 +49,7 @@ extension XattrOperations {
         if case .posixACL(let isDefault) = kind { return try posixACL(isDefault: isDefault, of: id, caller) }
         if kind == .portableACL { return try portableText(of: id, caller) }
         if case .nfs4(let form) = kind { return try nfs4Value(of: id, form, caller) }
+        if kind == .smbACL { return try smbValue(of: id, caller) }
         // No object has one, so there is nothing to read or to judge.
         if kind == .unsupported {
             _ = try loader.node(id)
@@ -83,7 +84,7 @@ extension XattrOperations {
                     try judge.permit(.getXattr, operands, caller, about: object)
                     return try readUnlessAbsent(stored, object)
                 } catch { throw error == .acces || error == .perm || error == .nodata ? absent : error }
-            case .acl, .posixACL, .portableACL, .nfs4, .unsupported: throw .opnotsupp
+            case .acl, .posixACL, .portableACL, .nfs4, .smbACL, .unsupported: throw .opnotsupp
             case .tooLong: throw .range
             }
         }
@@ -132,6 +133,7 @@ extension XattrOperations {
         if case .posixACL(let isDefault) = kind { return try setPosixACL(isDefault: isDefault, of: id, to: value, caller) }
         if kind == .portableACL { return try setPortableACL(of: id, to: Array(value), flags: flags, caller) }
         if case .nfs4(let form) = kind { return try setNFS4(form, of: id, to: Array(value), flags: flags, caller) }
+        if kind == .smbACL { return try setSMB(of: id, to: Array(value), flags: flags, caller) }
         try metadata.withMetadataLocked(id, record: kind.isOfRecord) { () throws(Errno) in
             let object = try loader.load(id)
             try held.requireNoOtherChange(of: object)
@@ -156,7 +158,7 @@ extension XattrOperations {
             case .groupGUID:
                 if flags == XattrFlag.create { throw .exist }
                 try metadata.changeGroup(of: object, to: OwningGroup(text: value), caller)
-            case .acl, .posixACL, .portableACL, .nfs4, .unsupported: throw .opnotsupp
+            case .acl, .posixACL, .portableACL, .nfs4, .smbACL, .unsupported: throw .opnotsupp
             case .tooLong: throw .range
             }
         }
@@ -182,7 +184,7 @@ extension XattrOperations {
                 try metadata.changeACL(object, to: nil, caller)
             case .portableACL: try removePortableACL(object, caller)
             // The mode always has a value, so removing the list is never an error.
-            case .nfs4: try metadata.changeACL(object, to: nil, caller)
+            case .nfs4, .smbACL: try metadata.changeACL(object, to: nil, caller)
             case .flags: try metadata.changeFlags(object, to: [], caller)
             case .backup(let mark): try metadata.removeBackupMark(mark, of: object, caller)
             case .user(let stored):

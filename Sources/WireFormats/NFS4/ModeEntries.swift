@@ -12,15 +12,18 @@ public enum ModeEntries {
     static let most = 5
     private static let least = 3
 
-    private static let always: Rights = [.readAttributes, .readSecurity, .synchronize]
+    /// What everyone may do whatever the mode is (docs/authorization.md 3.9).
+    static let always: Rights = [.readAttributes, .readSecurity, .synchronize]
     /// What the owner of an object may do whatever the mode is (docs/authorization.md 3.6, 3.9).
-    private static let ofOwner: Rights = [.writeAttributes, .writeSecurity]
+    private static let changesOfOwner: Rights = [.writeAttributes, .writeSecurity]
+    /// What the owner may do in the words of SMB, whose right to change the owner is also asked for changing the group.
+    static let ofOwner = always.union(changesOfOwner).union(.changeOwner)
 
     /// - Parameters:
     ///   - mode: the mode; its set-id and sticky bits have no entry.
     ///   - isDirectory: whether the object contains names, which write permits to delete.
     public static func entries(for mode: FileMode, isDirectory: Bool) -> [ACE] {
-        let owner = rights(of: mode.rawValue >> 6, isDirectory).union(always).union(ofOwner)
+        let owner = rights(of: mode.rawValue >> 6, isDirectory).union(always).union(changesOfOwner)
         let group = rights(of: mode.rawValue >> 3, isDirectory).union(always)
         let others = rights(of: mode.rawValue, isDirectory).union(always)
         var entries = [ACE(.owner, .allow, owner)]
@@ -30,6 +33,13 @@ public enum ModeEntries {
         let deniedToGroup = others.subtracting(group)
         if !deniedToGroup.isEmpty { entries.append(ACE(.owningGroup, .deny, deniedToGroup)) }
         entries.append(ACE(.everyone, .allow, others))
+        return entries
+    }
+
+    /// The same for a client of SMB.
+    static func entriesWithOwner(for mode: FileMode, isDirectory: Bool) -> [ACE] {
+        var entries = entries(for: mode, isDirectory: isDirectory)
+        entries[0].rights.insert(.changeOwner)
         return entries
     }
 
@@ -53,7 +63,7 @@ public enum ModeEntries {
     }
 
     /// The rights that three bits of a mode give to a class (docs/authorization.md 3.9).
-    private static func rights(of bits: UInt16, _ isDirectory: Bool) -> Rights {
+    static func rights(of bits: UInt16, _ isDirectory: Bool) -> Rights {
         var rights: Rights = []
         if bits & 4 != 0 { rights.formUnion([.read, .readExtendedAttributes]) }
         if bits & 2 != 0 {
@@ -63,6 +73,11 @@ public enum ModeEntries {
         }
         if bits & 1 != 0 { rights.insert(.execute) }
         return rights
+    }
+
+    /// The bits of a mode whose rights are all among some rights.
+    static func bits(in rights: Rights, _ isDirectory: Bool) -> UInt16 {
+        [4, 2, 1].filter { rights.isSuperset(of: Self.rights(of: $0, isDirectory)) }.reduce(0, |)
     }
 
     private static func bits(of rights: Rights) -> UInt16 {

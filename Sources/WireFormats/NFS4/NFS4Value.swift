@@ -1,8 +1,8 @@
 import Authorization
 
-/// The two attributes that hold a list in a form of NFSv4.
+/// The two attributes that hold a list in a form of NFSv4. Samba has a third one, `SMBValue`.
 public enum NFS4Form: Sendable, Hashable, CaseIterable {
-    /// `system.nfs4_acl`, as nfs4-acl-tools and Samba (`nfs4acl_xattr:encoding=nfs`) read and write it: identities are strings.
+    /// `system.nfs4_acl`, as nfs4-acl-tools read and write it: identities are strings.
     case named
     /// `system.nfs4_acl_xdr`, as TrueNAS has it: identities are numbers.
     case numbered

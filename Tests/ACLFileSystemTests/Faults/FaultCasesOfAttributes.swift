@@ -112,6 +112,14 @@ extension FaultCase {
         } catch { throw .inval }
     }
 
+    /// The same in the form for Samba.
+    private static func smb(_ mode: UInt16) throws(Errno) -> [UInt8] {
+        let acl = ACL([ACE(GUID(user: FaultTree.stranger.uid), .deny, [.write])])
+        let facts = ObjectFacts(
+            kind: .file, owner: FaultTree.owner.uid, group: FaultTree.owner.gid, mode: FileMode(rawValue: mode), acl: acl)
+        do throws(NFS4Error) { return try SMBValue(facts).bytes() } catch { throw .inval }
+    }
+
     static let extended: [FaultCase] = [
         FaultCase("setxattr of a list for copies", "setxattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
             try s.set("file", "user.com.apple.acl.text", Array("!#acl 1\nuser:::502:deny:write\n".utf8))
@@ -141,6 +149,16 @@ extension FaultCase {
         },
         FaultCase("removexattr of a list in a form of NFSv4", "removexattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
             try s.fileSystem.operations.xattrs.removeXattr(s["file"], "system.nfs4_acl", FaultTree.owner)
+        },
+        FaultCase("setxattr of a list for Samba", "setxattr", between: listAndMode, on: { try $0.file().knows("file") }) {
+            (s) throws(Errno) in
+            try s.set("file", "system.nfs4_acl_smb", smb(0o666))
+        },
+        FaultCase("getxattr of a list for Samba", "getxattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
+            try s.get("file", "system.nfs4_acl_smb")
+        },
+        FaultCase("removexattr of a list for Samba", "removexattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
+            try s.fileSystem.operations.xattrs.removeXattr(s["file"], "system.nfs4_acl_smb", FaultTree.owner)
         },
         FaultCase("setxattr of a list", "setxattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
             try s.set("file", "system.aclfs.acl", Array("user:#502 deny read,write\n".utf8))

@@ -100,6 +100,7 @@ import WireFormats
             case .acl: "a list"
             case .posixACL(let isDefault): isDefault ? "a default ACL" : "a POSIX ACL"
             case .nfs4: "a list in a form of NFSv4"
+            case .smbACL: "a list for Samba"
             case .portableACL: "a list for copies"
             case .flags: "flags"
             case .ownerGUID: "the owner"
@@ -113,8 +114,8 @@ import WireFormats
             }
         }
         let kinds: [XattrName] = [
-            .acl, .posixACL(isDefault: false), .posixACL(isDefault: true), .nfs4(.named), .portableACL, .flags, .ownerGUID, .groupGUID,
-            .effective, .backup(.robots), .user([]), .trusted([]), .security([]), .protected,
+            .acl, .posixACL(isDefault: false), .posixACL(isDefault: true), .nfs4(.named), .smbACL, .portableACL, .flags, .ownerGUID,
+            .groupGUID, .effective, .backup(.robots), .user([]), .trusted([]), .security([]), .protected,
             .unsupported, .tooLong,
         ]
         for kind in kinds.compactMap(word) {

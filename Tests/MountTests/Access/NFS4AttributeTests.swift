@@ -287,6 +287,8 @@ struct NFS4AttributeTests {
             Malformed(name: Self.numbered, bytes: words(0, .max), said: "4294967295 entries"),
             Malformed(name: Self.numbered, bytes: words(1, 0), said: "list flags 0x1 are unknown"),
             Malformed(name: Self.numbered, bytes: words(0, 1) + words(0, 0, 7, 1, 1), said: "the mark of a special identity is 7"),
+            Malformed(name: "system.nfs4_acl_smb", bytes: words(0x10, 0), said: "list flags 0x10 are unknown"),
+            Malformed(name: "system.nfs4_acl_smb", bytes: words(0, 1), said: "entry 0: 4 bytes are needed, 0 are left"),
         ]
     }
 

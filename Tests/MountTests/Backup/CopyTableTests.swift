@@ -9,12 +9,12 @@ struct CopyTableTests {
         (try? String(contentsOf: Repository.top.appendingPathComponent("docs/copies.md"), encoding: .utf8)) ?? ""
 
     /// The command of a program: the line begins with its name.
-    private static func command(_ program: String) -> String? {
+    static func command(_ program: String) -> String? {
         document.split(separator: "\n").first { $0.hasPrefix("    \(program) ") }?.components(separatedBy: " $ ").last
     }
 
     /// The rows of the table, with whether the program carries them.
-    private static func table(_ program: String) -> [String: Bool] {
+    static func table(_ program: String) -> [String: Bool] {
         let rows = document.split(separator: "\n").filter { $0.hasPrefix("|") }
             .map { $0.split(separator: "|", omittingEmptySubsequences: false).map { $0.trimmingCharacters(in: .whitespaces) } }
         guard let column = rows.first?.firstIndex(of: program) else { return [:] }
@@ -22,7 +22,7 @@ struct CopyTableTests {
     }
 
     /// `scene` makes a tree on the first mount and a directory with inheritable entries on the second; `state` prints what the copy has.
-    private static let prelude = #"""
+    static let prelude = #"""
         A=$1; aclfs() { "$A" "$@"; }
         export RESTIC_PASSWORD=secret BORG_PASSPHRASE=secret HOME=/srv/home LC_ALL=C
         mount -t tmpfs -o mode=755 tmpfs /srv && cd /srv && install -d -m 0700 back && mkdir back/a back/b a b plain home && mkdir back/b/in
