@@ -25,7 +25,7 @@ _aclfs_mount_options() {
 
 _aclfs() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-    local commands='mount unmount status chmod ls chflags backup sandbox explain effective doctor fstab-line help version'
+    local commands='mount unmount status chmod ls chflags backup sandbox explain effective doctor fstab-line conformance help version'
     local operations='open-read open-write open-append exec create mkdir unlink rmdir rename link chmod chown chflags
         setxattr getxattr listxattr stat readlink truncate utimes setacl access-r access-w access-x read write execute delete append list search add_file add_subdirectory delete_child readattr writeattr
         readextattr writeextattr readsecurity writesecurity'
@@ -55,6 +55,11 @@ _aclfs() {
         case $current in
         -*) _aclfs_words '--json --help' "$current" ;;
         *) _aclfs_files "$current" -d ;;
+        esac ;;
+    conformance)
+        case $current in
+        -*) _aclfs_words '--json --users --help' "$current" ;;
+        *) mapfile -t COMPREPLY < <(compgen -W "$(awk '$3 == "fuse.aclfs" { print $2 }' /proc/self/mounts)" -- "$current") ;;
         esac ;;
     fstab-line)
         case $previous in
