@@ -62,6 +62,9 @@ public struct Step: Sendable {
 
     /// The call for people: a long value is cut.
     public var shown: String {
-        words.map { word in escapedName(word.prefix(60)) + (word.count > 60 ? "…" : "") }.joined(separator: " ")
+        words.map { word in
+            let text = escapedName(word)
+            return text.count > 60 ? text.prefix(60) + "…" : text
+        }.joined(separator: " ")
     }
 }

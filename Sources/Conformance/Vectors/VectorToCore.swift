@@ -3,6 +3,7 @@ import Authorization
 /// A word of a vector that the core has no value for.
 public struct UnknownWord: Error, CustomStringConvertible {
     public var word: String
+    public init(word: String) { self.word = word }
     public var description: String { "unknown word \(word)" }
 }
 
