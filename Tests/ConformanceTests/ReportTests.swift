@@ -11,7 +11,7 @@ struct ReportTests {
     }
 
     @Test func linesHaveRuleAndSource() throws {
-        let name = "12 - S18 S19 V003 group member is refused by 0604 although other bits would allow [docs/authorization.md 3.10, 1.4]"
+        let name = "12 - S18 S19 S53 V003 group member is refused by 0604 although other bits would allow [docs/authorization.md 3.10, 1.4]"
         #expect(try TAP.lines(result(.ok)) == ["ok \(name)"])
         #expect(try TAP.lines(result(.notOK(["a", "b"]))) == ["not ok \(name)", "#   a", "#   b"])
         #expect(try TAP.lines(result(.skipped("no # here"))) == ["ok \(name) # SKIP no \\# here"])
