@@ -168,7 +168,7 @@ struct ConformanceRunTests {
         let mounted = try Spawn.run(["bindfs", source, mountpoint])
         #expect(mounted.status == 0, "\(mounted)")
         defer { _ = try? Spawn.run(["umount", mountpoint]) }
-        // It punches no holes, and applies no default ACL and no mask of one.
+        // It knows no fallocate; the kernel judges by its mode bits, and applies the umask.
         compare(try run(mountpoint), ["S61", "S76", "S77"])
         #expect(names(in: source).isEmpty)
     }
@@ -254,6 +254,30 @@ struct ConformanceRunTests {
             if status != 0 { #expect(text.contains("Bail out! ")) }
             #expect(names(in: fixture.mountpoint).isEmpty && names(in: fixture.backing).isEmpty)
         }
+    }
+
+    /// A process that changes the directory of the run: what it made is left, and the results do not count.
+    @Test func anotherProcessInTheDirectoryEndsTheRun() throws {
+        let fixture = try MountFixture()
+        let said = try Spawn.pipe()
+        let process = try Spawn.start([Self.program, "conformance", fixture.mountpoint], descriptors: [-1, said.writing, -1])
+        close(said.writing)
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        // The first line is printed when the directory is there.
+        #expect(read(said.reading, &chunk, 1) == 1)
+        let name = try #require(names(in: fixture.mountpoint).first { $0.hasPrefix(".aclfs-conformance-") })
+        close(open(fixture.path(name) + "/foreign", O_CREAT | O_WRONLY, 0o600))
+        var text = ""
+        while true {
+            let size = chunk.count
+            let count = read(said.reading, &chunk, size)
+            if count <= 0 { break }
+            text += String(decoding: chunk.prefix(count), as: UTF8.self)
+        }
+        close(said.reading)
+        #expect(Spawn.wait(process) == 2)
+        #expect(text.contains("Bail out! ") && text.contains("another process made \(name)/foreign"), "\(text)")
+        #expect(names(in: fixture.path(name)) == ["foreign"])
     }
 
     /// Output that a reader no longer takes must not leave the directory of the run behind.
