@@ -75,19 +75,29 @@ struct ConformanceRunTests {
         #expect(names(in: fixture.mountpoint).isEmpty && names(in: fixture.backing).isEmpty)
     }
 
+    /// The commands and the output of docs/conformance.md.
     @Test(.enabled(if: isInstalled("prove"), "no prove (apt install perl)"))
-    func itWorksUnderProve() throws {
+    func itWorksUnderProveAsDocumented() throws {
+        let document = try String(contentsOf: Repository.top.appendingPathComponent("docs/conformance.md"), encoding: .utf8)
+        let examples = document.split(separator: "\n").filter { $0.hasPrefix("    ") }.map { String($0.dropFirst(4)) }
         let fixture = try MountFixture()
-        let script = fixture.top + "/conformance.t"
-        try "#!/bin/sh\nexec \(Self.program) conformance \"${MOUNTPOINT:?}\"\n".write(toFile: script, atomically: false, encoding: .utf8)
-        chmod(script, 0o755)
-        let good = try Spawn.run(["env", "MOUNTPOINT=\(fixture.mountpoint)", "prove", script])
+        let output = try run(fixture.mountpoint).text.split(separator: "\n").map(String.init)
+        let shown = examples.filter { $0.hasPrefix("1..") || $0.hasPrefix("ok ") || $0.hasPrefix("# ok ") }
+        #expect(shown.count == 5)
+        for line in shown { #expect(output.contains(line), "\(line)") }
+        let commands = examples.filter { $0.contains("conformance.t") }
+        #expect(commands.count == 2)
+        func prove(_ place: String) throws -> CommandResult {
+            let script = commands.joined(separator: "\n").replacingOccurrences(of: "/srv/share", with: place)
+                .replacingOccurrences(of: "exec aclfs", with: "exec \(Self.program)")
+            return try Spawn.run(["sh", "-c", "cd \"$1\"\n" + script, "sh", fixture.top])
+        }
+        let good = try prove(fixture.mountpoint)
         #expect(good.status == 0 && good.output.contains("Result: PASS"), "\(good)")
-        let plain = fixture.top + "/plain"
-        mkdir(plain, 0o755)
-        let bad = try Spawn.run(["env", "MOUNTPOINT=\(plain)", "prove", script])
+        mkdir(fixture.top + "/plain", 0o755)
+        let bad = try prove(fixture.top + "/plain")
         #expect(bad.status == 1 && bad.output.contains("Result: FAIL"), "\(bad)")
-        let none = try Spawn.run(["env", "MOUNTPOINT=\(fixture.top)/nothing", "prove", script])
+        let none = try prove(fixture.top + "/nothing")
         #expect(none.status != 0 && none.output.contains("Bailout called"), "\(none)")
     }
 
