@@ -52,3 +52,9 @@ int32_t aclfs_keep_capabilities(void) {
 uint32_t aclfs_setfsuid(uint32_t uid) { return (uint32_t)syscall(SYS_setfsuid, uid); }
 
 int32_t aclfs_leave_groups(void) { return syscall(SYS_setgroups, 0, NULL) < 0 ? -errno : 0; }
+
+int32_t aclfs_become(uint32_t uid, uint32_t gid, uint32_t real_uid, uint32_t real_gid, const uint32_t *groups, uint32_t count) {
+  if (syscall(SYS_setgroups, (size_t)count, groups) < 0) return -errno;
+  if (syscall(SYS_setresgid, real_gid, gid, gid) < 0) return -errno;
+  return syscall(SYS_setresuid, real_uid, uid, uid) < 0 ? -errno : 0;
+}

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Conformance
 
 // The arguments of the commands. chmod, ls, chflags and the mount helpers have the grammar of another program, which the argument parser
 // cannot read (docs/decisions/0010-command-lines.md).
@@ -64,6 +65,29 @@ struct DoctorArguments: ParsableCommand {
     @Flag(help: "JSON instead of text.") var json = false
     @Argument(help: ArgumentHelp(valueName: "SOURCE")) var source: String?
     @Argument(help: ArgumentHelp(valueName: "MOUNTPOINT")) var mountpoint: String?
+}
+
+struct ConformanceArguments: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs conformance", abstract: "Whether a mount behaves as documented.",
+        usage: "aclfs conformance [--json] [--users NUMBER] MOUNTPOINT",
+        discussion: """
+            Plays the rules of docs/semantics.md and the test vectors on a mount that is in use by no other process, as several users \
+            for whom no accounts are needed, and prints TAP: a line for each case with the rule and the document that states it. It \
+            needs root, works in a directory of its own, and removes that.
+
+            Exit status: 0 if no case was "not ok", 1 if one was, 2 if the run could not begin or ended early.
+
+            Example: aclfs conformance /srv/share
+            """)
+
+    @Flag(help: "JSON instead of TAP.") var json = false
+    @Option(
+        help: ArgumentHelp(
+            "The first of the \(Numbers.count) numbers that stand for users and groups; no account may have one. By default from 60001 on.",
+            valueName: "NUMBER"))
+    var users: UInt32?
+    @Argument(help: ArgumentHelp("The mount, or any directory.", valueName: "MOUNTPOINT")) var mountpoint: ByteWord
 }
 
 struct UnmountArguments: ParsableCommand {

@@ -1,4 +1,5 @@
 import Commands
+import Conformance
 import Glibc
 import LinuxSystem
 import ToolSupport
@@ -37,6 +38,9 @@ enum Program {
         case "sandbox": return SandboxCommand.run(byteArguments(after: 2))
         case "fstab-line": return FstabLineCommand.run(byteArguments(after: 2))
         case "doctor": return DoctorCommand.run(byteArguments(after: 2))
+        case "conformance": return ConformanceCheckCommand.run(byteArguments(after: 2))
+        // Started by the command above, never by a user.
+        case SubjectProgram.word: return SubjectProgram.run(rest)
         case "status": return StatusCommand.run(byteArguments(after: 2))
         case "help" where Usage.isCommand(rest.first): return help(rest)
         case "help", "--help", "-h":

@@ -6,6 +6,7 @@ enum Usage {
         ("status", "options in force, kernel features, decisions", "status /srv/share"),
         ("doctor", "what stands in the way of a mount", "doctor /srv/back/share /srv/share"),
         ("fstab-line", "the line of /etc/fstab for a mount", "fstab-line /srv/back/share /srv/share"),
+        ("conformance", "whether a mount behaves as documented", "conformance /srv/share"),
         ("chmod", "change modes and lists of entries", "chmod +a \"bob allow read\" plans"),
         ("ls", "list with entries, flags and attributes", "ls -le plans"),
         ("chflags", "change BSD file flags", "chflags uchg plans"),
@@ -20,12 +21,12 @@ enum Usage {
     static var text: String {
         var lines = ["usage: aclfs COMMAND ...", "       aclfs SOURCE MOUNTPOINT [-o OPTIONS]", "", "Commands, each with an example:", ""]
         for command in commands {
-            lines.append("  \(command.name)\(String(repeating: " ", count: 11 - command.name.count))\(command.summary)")
-            lines.append("\(String(repeating: " ", count: 13))aclfs \(command.example)")
+            lines.append("  \(command.name)\(String(repeating: " ", count: 13 - command.name.count))\(command.summary)")
+            lines.append("\(String(repeating: " ", count: 15))aclfs \(command.example)")
         }
         lines += [
-            "  help       what one command takes, with its words and examples", "             aclfs help chmod",
-            "  version    the version of aclfs", "", "The manual pages are aclfs(1) and mount.aclfs(8).",
+            "  help         what one command takes, with its words and examples", "               aclfs help chmod",
+            "  version      the version of aclfs", "", "The manual pages are aclfs(1) and mount.aclfs(8).",
         ]
         return lines.joined(separator: "\n")
     }

@@ -1,3 +1,5 @@
+import Conformance
+
 /// Makes cases in the form of the vectors, without expectation, so that both evaluators can take them.
 /// The caller, the objects and the entries are drawn from a few identities and the rights that matter
 /// to the call, so that rules meet each other often.

@@ -1,3 +1,5 @@
+import Conformance
+
 /// Makes a failing case smaller for as long as it still fails.
 public func shrink(_ vector: Vector, whileFailing fails: (Vector) -> Bool) -> Vector {
     var current = vector

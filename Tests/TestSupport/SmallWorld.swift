@@ -1,3 +1,5 @@
+import Conformance
+
 /// All cases of a world small enough to be gone through completely. Cases are made one by one from
 /// their number, so a world can be walked lazily, in parts, or reached by index.
 public struct SmallWorld: Sendable {

@@ -1,10 +1,5 @@
+@_exported import Conformance
 import Foundation
-
-public struct VectorGroup: Codable, Sendable, Hashable {
-    public var name: String
-    public var users: Set<UInt32>
-    public var groups: Set<UInt32>
-}
 
 /// A case of random-inheritance.jsonl.
 public struct InheritanceVector: Codable, Sendable, Hashable {

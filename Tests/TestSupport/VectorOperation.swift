@@ -1,4 +1,5 @@
 import Authorization
+import Conformance
 
 extension VectorOp {
     /// The core's question for this call. `object` is what it is put to: a list that differs from the

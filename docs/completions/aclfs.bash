@@ -221,7 +221,7 @@ _aclfs() {
 
 _aclfs_complete() {
     local count=${#_aclfs_line[@]} current=${_aclfs_line[-1]} previous=${_aclfs_line[-2]} command=${_aclfs_line[1]}
-    local commands='mount unmount status chmod ls chflags backup acl restore sandbox explain effective doctor fstab-line help version'
+    local commands='mount unmount status chmod ls chflags backup acl restore sandbox explain effective doctor fstab-line conformance help version'
     local operations='open-read open-write open-append exec create mkdir unlink rmdir rename link chmod chown chflags
         setxattr getxattr listxattr stat readlink truncate utimes setacl access-r access-w access-x read write execute delete append list search add_file add_subdirectory delete_child readattr writeattr
         readextattr writeextattr readsecurity writesecurity'
@@ -242,6 +242,12 @@ _aclfs_complete() {
     status:*)
         case $current in
         -*) _aclfs_words '--json --help' "$current" ;;
+        *) _aclfs_mounts "$current" ;;
+        esac ;;
+    conformance:--users) ;;
+    conformance:*)
+        case $current in
+        -*) _aclfs_words '--json --users --help' "$current" ;;
         *) _aclfs_mounts "$current" ;;
         esac ;;
     doctor:*) _aclfs_options '--json --help' "$current" -d ;;

@@ -96,7 +96,7 @@ function __aclfs_flags
     schg noschg sappnd nosappnd sunlnk nosunlnk'
 end
 
-set -l commands mount unmount status chmod ls chflags backup acl restore sandbox explain effective doctor fstab-line help version
+set -l commands mount unmount status chmod ls chflags backup acl restore sandbox explain effective doctor fstab-line conformance help version
 set -l none "not __fish_seen_subcommand_from $commands"
 
 complete -c aclfs -n $none -f -a mount -d 'Serve a directory at a mount point'
@@ -104,6 +104,10 @@ complete -c aclfs -n $none -f -a unmount -d 'End a mount, also a dead one'
 complete -c aclfs -n $none -f -a status -d 'Show mounts, options and counters'
 complete -c aclfs -n $none -f -a doctor -d 'What stands in the way of a mount, and what to do'
 complete -c aclfs -n $none -f -a fstab-line -d 'The line of /etc/fstab for a mount'
+complete -c aclfs -n $none -f -a conformance -d 'Whether a mount behaves as documented'
+complete -c aclfs -n '__fish_seen_subcommand_from conformance' -f -a '(__aclfs_mounts)'
+complete -c aclfs -n '__fish_seen_subcommand_from conformance' -l json -d 'Print JSON'
+complete -c aclfs -n '__fish_seen_subcommand_from conformance' -l users -x -d 'The first uid and gid of the users'
 complete -c aclfs -n '__fish_seen_subcommand_from doctor fstab-line' -a '(__fish_complete_directories)'
 complete -c aclfs -n '__fish_seen_subcommand_from doctor' -l json -d 'Print JSON'
 complete -c aclfs -n '__fish_seen_subcommand_from fstab-line' -l automount -d 'Mount it when it is entered'

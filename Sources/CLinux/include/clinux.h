@@ -318,6 +318,8 @@ int32_t aclfs_keep_capabilities(void);
 uint32_t aclfs_setfsuid(uint32_t uid);
 /* Leaves all supplementary groups. */
 int32_t aclfs_leave_groups(void);
+/* Takes on another identity: supplementary groups, then group ids, then user ids; the saved ids are the effective ones. */
+int32_t aclfs_become(uint32_t uid, uint32_t gid, uint32_t real_uid, uint32_t real_gid, const uint32_t *groups, uint32_t count);
 
 /* --- Confinement of a command (confine.c) --- */
 

@@ -7,7 +7,7 @@ import ToolSupport
 /// The processes that keep a mount in use, as `fuser -m` finds them, and the mounts on it. The mount gets no request, because its daemon may
 /// hang: the kernel notes the mount of each open file. /proc shows the caller its own
 /// processes, and root nearly all.
-struct MountHolders {
+package struct MountHolders {
     private struct Process {
         var pid: Int32
         var user: UInt32
@@ -21,24 +21,32 @@ struct MountHolders {
     /// Processes into which the caller may not look.
     private var closed = 0
 
-    init(of mount: MountEntry) {
+    /// - Parameter others: processes that do not count, besides this one.
+    package init(of mount: MountEntry, besides others: Set<Int32> = []) {
         below = MountTable.entries().filter { $0.parent == mount.id }.map(\.path)
         guard let proc = try? Syscall.open("/proc", OpenFlag.readOnly | OpenFlag.directory),
             let names = try? Syscall.names(proc.rawValue)
         else { return }
-        for pid in names.compactMap({ Int32(String(decoding: $0, as: UTF8.self)) }).sorted() where pid != getpid() { look(at: pid, mount) }
+        let pids = names.compactMap { Int32(String(decoding: $0, as: UTF8.self)) }.sorted()
+        for pid in pids where pid != getpid() && !others.contains(pid) { look(at: pid, mount) }
     }
 
     /// One line for each process and each mount.
     var lines: [String] {
+        var lines = processLines
+        lines += below.map { "  another mount on it: \($0)" }
+        if closed > 0 { lines.append("  processes that could not be looked at: \(closed)\(geteuid() == 0 ? "" : "; root sees them")") }
+        return lines
+    }
+
+    /// One line for each process.
+    package var processLines: [String] {
         var lines = processes.prefix(Self.mostShown).map { process in
             let more = process.uses.count > 1 ? " and \(process.uses.count - 1) more" : ""
             let user = (try? AccountDatabase.user(uid: process.user))?.name ?? "uid \(process.user)"
             return "  process \(process.pid) (\(process.command), \(user)): \(process.uses.first ?? "")\(more)"
         }
         if processes.count > Self.mostShown { lines.append("  and \(processes.count - Self.mostShown) more processes") }
-        lines += below.map { "  another mount on it: \($0)" }
-        if closed > 0 { lines.append("  processes that could not be looked at: \(closed)\(geteuid() == 0 ? "" : "; root sees them")") }
         return lines
     }
 

@@ -6,7 +6,8 @@ import Testing
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct HelpTests {
     private static let commands = [
-        "", "mount", "unmount", "status", "doctor", "fstab-line", "chmod", "ls", "chflags", "backup", "backup list", "sandbox",
+        "", "mount", "unmount", "status", "doctor", "fstab-line", "conformance", "chmod", "ls", "chflags", "backup", "backup list",
+        "sandbox",
         "sandbox check", "sandbox list",
         "sandbox run", "sandbox grant", "sandbox grant add", "sandbox grant list", "sandbox grant remove", "acl", "acl import", "restore",
         "explain", "effective",

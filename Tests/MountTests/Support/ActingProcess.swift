@@ -83,7 +83,10 @@ final class ActingProcess {
 
     /// As `call`, for a step that must succeed before the test means anything.
     @discardableResult
-    func must(_ words: String...) throws -> String {
+    func must(_ words: String...) throws -> String { try must(words) }
+
+    @discardableResult
+    func must(_ words: [String]) throws -> String {
         let result = try call(words)
         guard result.isOK else { throw FixtureError("\(words.joined(separator: " ")): \(result)") }
         return result.value

@@ -1,5 +1,6 @@
 import ACLFormats
 import Authorization
+import Conformance
 import Foundation
 import TestSupport
 import Testing
@@ -53,7 +54,7 @@ struct VectorMountTests {
             if let reason = expectation.reason { reasons[reason, default: 0] += 1 }
             guard let word = expectation.word else { continue }
             let world = VectorWorld(vector: vector, path: fixture.path(vector.id))
-            do { try world.build(root) } catch { throw FixtureError("\(vector.id): \(error)") }
+            do { for words in try world.steps() { try root.must(words) } } catch { throw FixtureError("\(vector.id): \(error)") }
             groups[options(of: vector), default: []].append(
                 Case(world: world, expectation: expectation, word: word))
         }
@@ -62,10 +63,11 @@ struct VectorMountTests {
             #expect(try fixture.unmount().status == 0)
             try fixture.mount(options + (isConfined ? ",sandbox=\(profile)" : ""))
             for item in cases {
-                let user = item.world.user
+                let user = TestUser(item.world.vector.cred)
                 let actor = try actors[user] ?? ActingProcess(user, within: accounts.within)
                 actors[user] = actor
-                let word = try VectorCall.run(item.world, actor)
+                let call = try VectorCall(item.world)
+                let word = call.word(of: try call.calls.map { try actor.call($0).word })
                 #expect(word == item.word, "\(describe(item.world.vector))")
                 if word == "ok", item.word == "ok", let effects = item.expectation.effects {
                     try compare(effects, item.world, root, accounts)
@@ -107,5 +109,12 @@ struct VectorMountTests {
             let text = unescaped(try root.must("getxattr", path, "system.aclfs.acl"))
             #expect(try ACLAttributeText.parse(text, names: accounts) == ACL(vector: entries), told)
         }
+    }
+}
+
+extension TestUser {
+    /// The user of a vector with the groups of the process; what the directory service adds is aclfs's to find.
+    fileprivate init(_ cred: VectorCred) {
+        self.init(uid: cred.uid, gid: cred.gid, groups: cred.groups.sorted(), ruid: cred.ruid, rgid: cred.rgid)
     }
 }

@@ -1,5 +1,3 @@
-import Foundation
-
 /// An octal number written as a string, as modes are in the vectors.
 public struct Octal: Codable, Sendable, Hashable {
     public var value: UInt16
@@ -77,6 +75,7 @@ public struct VectorVolume: Codable, Sendable, Hashable {
     }
 }
 
+/// A call with its arguments: its stored properties are the members of `op` in the schema of vectors.json.
 public struct VectorOp: Codable, Sendable, Hashable {
     public var call: String
     public var flags: [String]?
@@ -201,7 +200,7 @@ public struct VectorExpect: Codable, Sendable, Hashable {
     public var effects: VectorEffects?
 }
 
-/// One case: from a file, or made by a generator (then without `expect`).
+/// One case: of `StatedVectors`, from a file of Tests/Vectors, or made by a generator (then without `expect`).
 public struct Vector: Codable, Sendable, Hashable {
     public var id: String
     public var title: String
@@ -224,16 +223,11 @@ public struct Vector: Codable, Sendable, Hashable {
         case sandboxDeny = "sandbox_deny"
         case targetParent = "target_parent"
     }
+}
 
-    public init(json: String) throws {
-        self = try JSONDecoder().decode(Vector.self, from: Data(json.utf8))
-    }
-
-    /// One line of JSON, to be pasted into a file of vectors.
-    public var json: String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let data = try? encoder.encode(self) else { return "\(self)" }
-        return String(decoding: data, as: UTF8.self)
-    }
+/// A group of the vectors' directory service, as `directory` of vectors.json describes it.
+public struct VectorGroup: Codable, Sendable, Hashable {
+    public var name: String
+    public var users: Set<UInt32>
+    public var groups: Set<UInt32>
 }
