@@ -93,16 +93,45 @@ extension PosixForms {
         facts.acl?.entries.contains { !$0.flags.contains(.onlyInherit) } == true && translated(facts) == nil
     }
 
+    /// The explicit entries in force of a list without an exact form, where these alone have one: inherited entries of other kinds stand
+    /// beside them.
+    private func explicitPart(_ facts: ObjectFacts) -> (list: PosixList, wasSet: Bool)? {
+        guard facts.posixACL == nil, let acl = facts.acl, access(facts) == nil else { return nil }
+        let entries = acl.entries.filter { $0.flags.isDisjoint(with: [.onlyInherit, .inherited]) }
+        guard !entries.isEmpty, entries.allSatisfy({ $0.flags == [] }),
+            let list = PosixTranslation.list(of: entries, mode: facts.mode, for: use(facts.kind, facts.mode))
+        else { return nil }
+        return (list, entries.contains(where: \.isMask))
+    }
+
+    /// Whether inherited entries stay in force beside an access ACL that is set. Those that getfacl(1) shows are part of the ACL that is
+    /// replaced. Others belong to the place of the object: a copy has them besides what the original had.
+    /// - Throws: explicit entries would be lost that getfacl did not show.
+    private func keepsInherited(beside list: PosixList, _ facts: ObjectFacts) throws(PosixRefusal) -> Bool {
+        guard let acl = facts.acl, access(facts) == nil else { return false }
+        let present = acl.entries.filter { !$0.flags.contains(.onlyInherit) }
+        if present.isEmpty { return false }
+        if facts.posixACL == nil, present.allSatisfy({ $0.flags.contains(.inherited) }) { return true }
+        // The same copy comes again.
+        guard let own = explicitPart(facts)?.list, list.names(allOf: own) else { throw .otherEntries }
+        return true
+    }
+
     /// Sets an access ACL.
     ///
     /// One that says no more than a mode is a chmod to programs that set it, such as `cp -p` and `install`: it removes what a POSIX ACL gave,
     /// and leaves all other entries, as chmod does.
     public func setting(access list: PosixList, on facts: ObjectFacts) throws(PosixRefusal) -> PosixChange {
         if !list.isExtended, hasOtherEntries(facts) {
-            return PosixChange(acl: facts.acl, mode: Self.mode(list, groupBits: list.group, facts.mode), dropsOwn: facts.posixACL != nil)
+            let mode = Self.mode(list, groupBits: list.group, facts.mode)
+            guard explicitPart(facts)?.wasSet == true else {
+                return PosixChange(acl: facts.acl, mode: mode, dropsOwn: facts.posixACL != nil)
+            }
+            return PosixChange(acl: try Self.list([], Self.rest(facts, keepsInherited: true), like: facts.acl), mode: mode)
         }
+        let keepsInherited = try keepsInherited(beside: list, facts)
         let translation = try PosixTranslation(list, for: use(facts.kind, facts.mode))
-        let acl = try Self.list(translation.entries, Self.inheritedOnly(facts), like: facts.acl)
+        let acl = try Self.list(translation.entries, Self.rest(facts, keepsInherited: keepsInherited), like: facts.acl)
         return PosixChange(
             acl: acl, mode: Self.mode(list, groupBits: translation.groupBits, facts.mode), dropsOwn: facts.posixACL != nil)
     }
@@ -110,14 +139,18 @@ extension PosixForms {
     /// Removes the access ACL, if there is one. Owner, owning group and others keep what they have; other file systems leave the mask to the
     /// owning group.
     public func removingAccess(on facts: ObjectFacts) throws(PosixRefusal) -> PosixChange? {
-        guard !hasOtherEntries(facts), let list = access(facts) else { return nil }
+        let part = explicitPart(facts)
+        let isPart = part?.wasSet == true
+        guard let list = isPart ? part?.list : hasOtherEntries(facts) ? nil : access(facts) else { return nil }
         return PosixChange(
-            acl: try Self.list([], Self.inheritedOnly(facts), like: facts.acl),
+            acl: try Self.list([], Self.rest(facts, keepsInherited: isPart), like: facts.acl),
             mode: Self.mode(list, groupBits: list.group & list.classBits, facts.mode), dropsOwn: facts.posixACL != nil)
     }
 
-    /// Sets the default ACL of a directory. It replaces all that new objects inherit.
+    /// Sets the default ACL of a directory. It replaces the one that getfacl(1) shows.
+    /// - Throws: new objects inherit other entries, which would be lost.
     public func setting(new list: PosixList, on facts: ObjectFacts) throws(PosixRefusal) -> PosixChange {
+        if new(facts) == nil, facts.acl?.entries.contains(where: \.isInheritable) == true { throw .otherInheritableEntries }
         let entries = try PosixTranslation(list, for: .new).entries.map { $0.flagged(Self.inheritable) }
         return PosixChange(acl: try Self.list(Self.effectiveOnly(facts), entries, like: facts.acl), mode: facts.mode, dropsOwnDefault: true)
     }
@@ -140,7 +173,7 @@ extension PosixForms {
         let translation = try PosixTranslation(list, for: use(facts.kind, mode))
         let entries = translation.entries.map { isInherited ? $0.flagged(.inherited) : $0 }
         return PosixChange(
-            acl: try Self.list(entries, Self.inheritedOnly(facts), like: facts.acl),
+            acl: try Self.list(entries, Self.rest(facts, keepsInherited: false), like: facts.acl),
             mode: Self.mode(list, groupBits: translation.groupBits, mode))
     }
 
@@ -176,10 +209,12 @@ extension PosixForms {
         return all.isEmpty && flags == 0 ? nil : ACL(all, listFlags: flags)
     }
 
-    /// What new objects get, without effect on the directory.
-    private static func inheritedOnly(_ facts: ObjectFacts) -> [ACE] {
-        guard facts.kind == .directory else { return [] }
-        return (facts.acl?.entries ?? []).filter(\.isInheritable).map { $0.flagged($0.flags.union(.onlyInherit)) }
+    /// What stays of a list whose entries in force are replaced: what new objects get, and inherited entries if these are kept.
+    private static func rest(_ facts: ObjectFacts, keepsInherited: Bool) -> [ACE] {
+        (facts.acl?.entries ?? []).compactMap { entry in
+            if keepsInherited, entry.flags.contains(.inherited) { return entry }
+            return facts.kind == .directory && entry.isInheritable ? entry.flagged(entry.flags.union(.onlyInherit)) : nil
+        }
     }
 
     /// What the directory obeys, and no new object gets.

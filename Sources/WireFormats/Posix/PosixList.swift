@@ -39,6 +39,10 @@ public struct PosixList: Hashable, Sendable {
     public var isExtended: Bool { mask != nil }
     /// The mask, or what a list without one leaves to the owning group.
     public var classBits: UInt16 { mask ?? group }
+    /// Whether each user and group that another list names has an entry in this one.
+    public func names(allOf other: PosixList) -> Bool {
+        Set(users.map(\.id)).isSuperset(of: other.users.map(\.id)) && Set(groups.map(\.id)).isSuperset(of: other.groups.map(\.id))
+    }
     /// The owning group and the named entries, put together: the mask that setfacl(1) computes.
     public var union: UInt16 { (users + groups).reduce(group) { $0 | $1.permissions } }
 }

@@ -15,6 +15,10 @@ public enum PosixRefusal: Error, Hashable, Sendable {
     case dividedGroups
     /// More than 128 entries.
     case tooMany(Int)
+    /// Entries would be lost that no POSIX ACL says, so that getfacl(1) did not show them.
+    case otherEntries
+    /// The same of what new objects inherit.
+    case otherInheritableEntries
 
     /// What is wrong and what is right.
     public var message: String {
@@ -27,6 +31,12 @@ public enum PosixRefusal: Error, Hashable, Sendable {
         case .dividedGroups:
             "three groups have two of r, w and x each, and no entries mean that; give one of them all three, or one of them less"
         case .tooMany(let count): "the list needs \(count) entries; 128 can be stored"
+        case .otherEntries:
+            "the object has entries that a POSIX ACL cannot say, and they would be lost; aclfs ls -le shows them, aclfs chmod +a adds one "
+                + "beside them, and aclfs chmod -N removes them"
+        case .otherInheritableEntries:
+            "new objects in the directory inherit entries that a default ACL cannot say, and they would be lost; aclfs ls -le shows them, and "
+                + "aclfs chmod -a removes them"
         }
     }
 }

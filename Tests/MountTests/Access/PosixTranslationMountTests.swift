@@ -302,7 +302,7 @@ struct PosixTranslationMountTests {
         #expect(try shell("getfacl -cn d/h; stat -c %a d/h", on: fixture.mountpoint).contains("mask::rw-"))
     }
 
-    /// Entries that no POSIX ACL says are not seen, stay with what programs mean as a chmod, and go when an ACL is set.
+    /// Entries that no POSIX ACL says are not seen, stay with what programs mean as a chmod, and are not lost when an ACL is set.
     @Test func otherEntriesHaveNoForm() throws {
         try fixture.mount()
         try makeHome()
@@ -321,17 +321,53 @@ struct PosixTranslationMountTests {
             try shell("cp -p /etc/passwd new; cat new >f; setfacl -m u::rwx,g::-,o::r f; stat -c %a f; \(entries)", on: fixture.mountpoint)
                 == "704\n" + before)
         #expect(try shell("setfacl -b f; \(entries)", on: fixture.mountpoint) == before)
-        // An ACL that names a user replaces them.
-        let set = try shell("setfacl -m u:502:r f; getfacl -cn f; \(entries)", on: fixture.mountpoint)
-        #expect(set.contains("user:502:r--") && !set.contains("deny write") && !set.contains("delete"), "\(set)")
-        // What a directory's children inherit is no part of its access ACL.
-        let directory = """
-            mkdir d; \(aclfs) chmod +a 'user:503 allow list,file_inherit,directory_inherit' d; setfacl -m u:502:rx d; getfacl -cn d; touch d/f
-            \(aclfs) ls -len d/f
-            """
-        let inherited = try shell(directory, on: fixture.mountpoint)
-        #expect(inherited.contains("user:502:r-x") && !inherited.contains("default:") && !inherited.contains("user:503"), "\(inherited)")
-        #expect(inherited.contains("inherited allow read"), "\(inherited)")
+        // An ACL that names a user would lose them.
+        let set = try shell("setfacl -m u:502:r f; stat -c %a f; \(entries)", on: fixture.mountpoint)
+        #expect(set == "setfacl: f: Operation not supported\n704\n" + before, "\(set)")
+        #expect(try shell("\(aclfs) chmod -N f; setfacl -m u:502:r f; getfacl -cn f", on: fixture.mountpoint).contains("user:502:r--"))
+        // So would one of a directory, and a default ACL.
+        let inheritable = "user:503 allow list,file_inherit,directory_inherit"
+        let directory = try shell(
+            "mkdir d; \(aclfs) chmod +a '\(inheritable)' d; setfacl -m u:502:rx d; setfacl -d -m u:502:rx d; \(aclfs) ls -lden d",
+            on: fixture.mountpoint)
+        #expect(directory.components(separatedBy: "Operation not supported").count == 3, "\(directory)")
+        #expect(directory.contains("0: user:503 allow list,file_inherit,directory_inherit\nstatus"), "\(directory)")
+        // What only children inherit is no part of its access ACL.
+        let inherited = try shell(
+            "\(aclfs) chmod -N d; \(aclfs) chmod +a '\(inheritable),only_inherit' d; setfacl -m u:502:rx d; getfacl -cn d; touch d/f; "
+                + "\(aclfs) ls -len d/f", on: fixture.mountpoint)
+        #expect(inherited.contains("user:502:r-x") && !inherited.contains("default:") && !inherited.contains("user:503:"), "\(inherited)")
+        #expect(inherited.contains("user:503 inherited allow read"), "\(inherited)")
+    }
+
+    /// A copy has the inherited entries of its new place besides the ACL that the original had.
+    @Test(arguments: [
+        "cp -a q p/f", "cp q p/f; setfacl -m u:502:r,u:503:- p/f", "rsync -aXA q p/f",
+        "tar --acls -cf - q | tar --acls -C p -xf -; mv p/q p/f",
+    ])
+    func inheritedEntriesStayBesideAnACL(copy: String) throws {
+        try fixture.mount()
+        try makeHome()
+        let aclfs = MountTesting.program("aclfs")
+        let place = "mkdir p; \(aclfs) chmod +a 'user:504 deny read,file_inherit' p"
+        let source = "echo text >q; chmod 644 q; setfacl -m u:502:r,u:503:- q"
+        #expect(try shell("\(place); \(source)", on: fixture.mountpoint) == "\nstatus 0")
+        let list = "\(aclfs) ls -len p/f | tail -n +2"
+        // Twice: the same copy comes again.
+        for _ in 0..<2 {
+            let said = try shell(copy, on: fixture.mountpoint)
+            #expect(said == "\nstatus 0", "\(said)")
+            let entries = try shell(list, on: fixture.mountpoint)
+            #expect(entries.contains("user:502 allow read") && entries.contains("user:504 inherited deny read\n"), "\(entries)")
+            let readers = try [501, 502, 503, 504].map {
+                try TestUser(uid: $0, gid: 20, groups: [20]).shell("cat '\(fixture.mountpoint)/home/p/f'").status
+            }
+            #expect(readers == [0, 0, 1, 1])
+        }
+        // One that would lose an entry which getfacl does not show is refused; what programs mean as a chmod removes what was set.
+        #expect(try shell("setfacl -m u:502:rw p/f", on: fixture.mountpoint).contains("Operation not supported"))
+        let left = try shell("setfacl -b p/f; \(list)", on: fixture.mountpoint)
+        #expect(left.hasPrefix(" 0: user:504 inherited deny read\nstatus"), "\(left)")
     }
 
     /// The list that a backing object has by itself is shown, and replaced by entries.
