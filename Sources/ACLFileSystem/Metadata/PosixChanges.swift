@@ -11,7 +11,9 @@ extension MetadataChanges {
     func changePosix(_ object: ObjectState, to change: PosixChange, _ caller: Caller) throws(Errno) {
         var change = change
         let operands = Operands(object: object)
-        if change.mode != object.facts.mode || change.dropsOwn || change.dropsOwnDefault {
+        // Linux takes it also where the mode stays as it is.
+        let losesSetGroup = change.mode.contains(.setGroup) && change.acl != object.facts.acl
+        if change.mode != object.facts.mode || change.dropsOwn || change.dropsOwnDefault || losesSetGroup {
             // Linux takes the set-gid bit from a caller outside the group, and so may this call.
             let withoutSetGroup = change.mode.subtracting(.setGroup)
             if withoutSetGroup != change.mode, !judge.decide(.chmod(change.mode), operands, caller).isAllowed {
@@ -41,25 +43,40 @@ extension MetadataChanges {
         let descriptor = object.descriptor.rawValue
         let (old, new) = (object.facts.mode, AttributeEffect.storedMode(change.mode, on: judge.volume))
         var least = old.intersection(new)
-        if change.dropsOwn {
-            // Without its own POSIX ACL, the mask would become the owning group's.
-            let own = object.facts.posixACL.flatMap { PosixList($0, mode: old) }
-            least.subtract(FileMode(rawValue: ~((own?.group ?? 0) << 3) & 0o070))
-        }
+        // Without its own POSIX ACL the object has neither mask nor denies for those it names until the list is stored.
+        if change.dropsOwn { least.formIntersection(Self.modeWithout(object.facts.posixACL.flatMap { PosixList($0, mode: old) })) }
         if least != old { try Syscall.fchmod(descriptor, mode: UInt32(least.rawValue)) }
+        var isAsBefore = true
         do throws(Errno) {
             let own = change.dropsOwn ? try loader.tree.takePosixACL(from: descriptor, isDefault: false) : nil
             do throws(Errno) {
                 try storeList(change, on: object)
                 if new != least { try Syscall.fchmod(descriptor, mode: UInt32(new.rawValue)) }
             } catch {
-                if let own { try? loader.tree.restorePosixACL(own, to: descriptor) }
+                if let own { isAsBefore = (try? loader.tree.restorePosixACL(own, to: descriptor)) != nil }
                 throw error
             }
         } catch {
-            try? Syscall.fchmod(descriptor, mode: UInt32(old.rawValue))
+            // Without its POSIX ACL the old mode would give more than before.
+            if isAsBefore { restore(old, of: object) }
             throw error
         }
+    }
+
+    /// The bits with which nobody has more without a POSIX ACL than with it: whoever it names counts as the owning group or as others then.
+    private static func modeWithout(_ list: PosixList?) -> FileMode {
+        guard let list else { return FileMode(rawValue: 0o7700) }
+        let named = (list.users + list.groups).reduce(7) { $0 & $1.permissions & list.classBits }
+        return FileMode(rawValue: 0o7700 | (list.group & list.classBits & named) << 3 | list.other & named)
+    }
+
+    /// Restores a mode. A new owner does not get set-id bits of the old one.
+    private func restore(_ mode: FileMode, of object: ObjectState) {
+        let descriptor = object.descriptor.rawValue
+        guard let status = try? Syscall.statx(descriptor) else { return }
+        let isOwned = (status.uid, status.gid) == (object.status.uid, object.status.gid)
+        let restored = isOwned ? mode : mode.subtracting([.setUser, .setGroup])
+        try? Syscall.fchmod(descriptor, mode: UInt32(restored.rawValue))
     }
 
     /// Stores the list. The backing directory's own default ACL goes after it.

@@ -30,7 +30,10 @@ extension XattrOperations {
             let object = try loader.load(id)
             try held.requireNoOtherChange(of: object)
             let acl = copied.asCopy(onto: object.facts.acl)
-            if flags != 0 { try judge.permit(.setACL(acl), Operands(object: object), caller, about: object) }
+            // A caller who may set nothing learns nothing of the entries that are there.
+            if flags != 0 || acl.entries.count > ACL.maximumEntryCount {
+                try judge.permit(.setACL(acl), Operands(object: object), caller, about: object)
+            }
             if flags == XattrFlag.create, object.facts.acl != nil { throw .exist }
             if flags == XattrFlag.replace, object.facts.acl == nil { throw .nodata }
             if acl.entries.count > ACL.maximumEntryCount { return true }

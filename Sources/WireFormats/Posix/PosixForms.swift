@@ -151,6 +151,7 @@ extension PosixForms {
     /// - Throws: new objects inherit other entries, which would be lost.
     public func setting(new list: PosixList, on facts: ObjectFacts) throws(PosixRefusal) -> PosixChange {
         if new(facts) == nil, facts.acl?.entries.contains(where: \.isInheritable) == true { throw .otherInheritableEntries }
+        try requireInheritance(list)
         let entries = try PosixTranslation(list, for: .new).entries.map { $0.flagged(Self.inheritable) }
         return PosixChange(acl: try Self.list(Self.effectiveOnly(facts), entries, like: facts.acl), mode: facts.mode, dropsOwnDefault: true)
     }
@@ -169,8 +170,16 @@ extension PosixForms {
         list.owner = mode.rawValue >> 6 & 7
         list.mask = mode.rawValue >> 3 & 7
         list.other = mode.rawValue & 7
-        let isInherited = facts.acl?.entries.contains { $0.flags == .inherited } == true
+        do { return try replacing(list, of: facts, mode) } catch {
+            // A chmod that takes rights away must succeed, also where there are too many entries to keep what the mask takes.
+            guard case .tooMany = error, let change = try? replacing(list.masked, of: facts, mode) else { throw error }
+            return change
+        }
+    }
+
+    private func replacing(_ list: PosixList, of facts: ObjectFacts, _ mode: FileMode) throws(PosixRefusal) -> PosixChange {
         let translation = try PosixTranslation(list, for: use(facts.kind, mode))
+        let isInherited = facts.acl?.entries.allSatisfy { !$0.flags.isDisjoint(with: [.inherited, .onlyInherit]) } == true
         let entries = translation.entries.map { isInherited ? $0.flagged(.inherited) : $0 }
         return PosixChange(
             acl: try Self.list(entries, Self.rest(facts, keepsInherited: false), like: facts.acl),
@@ -187,15 +196,27 @@ extension PosixForms {
         access.owner &= mode >> 6
         access.other &= mode
         if list.mask != nil { access.mask = list.classBits & mode >> 3 } else { access.group &= mode >> 3 }
-        let translation = try PosixTranslation(access, for: use(facts.kind, facts.mode))
-        let entries = translation.entries.map { $0.flagged(.inherited) }
         let below =
             facts.kind == .directory
             ? try PosixTranslation(list, for: .new).entries.map { $0.flagged(Self.inheritable.union(.inherited)) } : []
-        var made = facts
-        made.acl = try Self.list(entries, below, like: nil)
-        made.mode = Self.mode(access, groupBits: translation.groupBits, facts.mode)
-        return made
+        func made(with access: PosixList) throws(PosixRefusal) -> ObjectFacts {
+            let translation = try PosixTranslation(access, for: use(facts.kind, facts.mode))
+            var made = facts
+            made.acl = try Self.list(translation.entries.map { $0.flagged(.inherited) }, below, like: nil)
+            made.mode = Self.mode(access, groupBits: translation.groupBits, facts.mode)
+            return made
+        }
+        do { return try made(with: access) } catch {
+            guard case .tooMany = error, let made = try? made(with: access.masked) else { throw error }
+            return made
+        }
+    }
+
+    /// A new directory has the entries twice: those in force, of which the requested mode can take, and those that it gives on.
+    private func requireInheritance(_ list: PosixList) throws(PosixRefusal) {
+        for mode: UInt16 in [0o777, 0o755, 0o700, 0] {
+            _ = try inheriting(list, by: ObjectFacts(kind: .directory, owner: 0, group: 0, mode: FileMode(rawValue: mode)))
+        }
     }
 
     private static func mode(_ list: PosixList, groupBits: UInt16, _ before: FileMode) -> FileMode {
@@ -220,6 +241,18 @@ extension PosixForms {
     /// What the directory obeys, and no new object gets.
     private static func effectiveOnly(_ facts: ObjectFacts) -> [ACE] {
         (facts.acl?.entries ?? []).filter { !$0.flags.contains(.onlyInherit) }.map { $0.flagged($0.flags.subtracting(.inheritanceControl)) }
+    }
+}
+
+extension PosixList {
+    /// The list that grants the same, and has forgotten what the mask takes.
+    fileprivate var masked: PosixList {
+        var list = self
+        for index in users.indices { list.users[index].permissions &= classBits }
+        for index in groups.indices { list.groups[index].permissions &= classBits }
+        list.group &= classBits
+        list.mask = list.union
+        return list
     }
 }
 

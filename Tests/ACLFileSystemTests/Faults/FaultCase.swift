@@ -178,12 +178,14 @@ extension FaultSnapshot {
             let isWithoutSetID = neighbours.contains { $0.mode & ~0o6000 == object.mode }
             // With a list that changes, a mode has what both have until the list is stored.
             let isCommon = neighbours.map(\.mode).reduce(.max, &) == object.mode
-            guard isOne(\.mode) || isWithoutSetID || isCommon else { return false }
+            // While a POSIX ACL of its own is replaced, an object that it closes to somebody is the owner's alone.
+            let isOwners = neighbours.contains { $0.mode & ~0o077 == object.mode }
+            guard isOne(\.mode) || isWithoutSetID || isCommon || isOwners else { return false }
             guard isOne(\.uid), isOne(\.gid), isOne(\.links), isOne(\.device), isOne(\.modified) else {
                 return false
             }
             for attribute in Set(neighbours.flatMap(\.attributes.keys)).union(object.attributes.keys) {
-                guard isOne({ $0.attributes[attribute] }) else { return false }
+                guard isOne({ $0.attributes[attribute] }) || isOwners && attribute == "system.posix_acl_access" else { return false }
             }
             if contentIsWhole {
                 guard isOne(\.content), isOne(\.size) else { return false }

@@ -90,6 +90,10 @@ extension FaultCase {
     private static let posixListOfGroup = PosixWire.bytes([
         PosixWireEntry(.owner, 6), .init(.user, 6, id: FaultTree.stranger.uid), .init(.owningGroup, 6), .init(.mask, 6), .init(.other, 4),
     ])
+    private static let posixListThatDenies = PosixWire.bytes([
+        PosixWireEntry(.owner, 6), .init(.user, 0, id: FaultTree.stranger.uid), .init(.user, 4, id: 503), .init(.owningGroup, 4),
+        .init(.mask, 4), .init(.other, 4),
+    ])
     private static var posixRecord: MetadataRecord {
         let list = PosixList(owner: 6, users: [.init(FaultTree.stranger.uid, 6)], group: 4, mask: 6, other: 4)
         return MetadataRecord(acl: (try? PosixTranslation(list, for: .file)).map { ACL($0.entries) })
@@ -178,9 +182,21 @@ extension FaultCase {
                 try Syscall.setxattr(.open(file.rawValue), "system.posix_acl_access", PosixWire.bytes(own))
             }
         ) { (s) throws(Errno) in try s.set("file", "system.posix_acl_access", posixListOfGroup) },
-        FaultCase("setxattr of a default ACL", "setxattr", on: { try $0.directory().knows("directory") }) { (s) throws(Errno) in
-            try s.set("directory", "system.posix_acl_default", posixList)
-        },
+        FaultCase(
+            "setxattr of a POSIX ACL in place of one that denies", "setxattr", between: posix,
+            on: { scene in
+                try scene.file(MetadataRecord()).knows("file")
+                let own = [
+                    PosixWireEntry(.owner, 6), .init(.user, 0, id: FaultTree.stranger.uid), .init(.owningGroup, 4), .init(.mask, 4),
+                    .init(.other, 4),
+                ]
+                let file = try Syscall.open(scene.path + "/file", OpenFlag.readOnly)
+                try Syscall.setxattr(.open(file.rawValue), "system.posix_acl_access", PosixWire.bytes(own))
+            }
+        ) { (s) throws(Errno) in try s.set("file", "system.posix_acl_access", posixListThatDenies) },
+        FaultCase(
+            "setxattr of a default ACL", "setxattr", on: { try $0.directory("directory", MetadataRecord()).knows("directory") }
+        ) { (s) throws(Errno) in try s.set("directory", "system.posix_acl_default", posixList) },
         FaultCase(
             "removexattr of a default ACL", "removexattr",
             on: { scene in

@@ -64,9 +64,9 @@ final class FaultScene {
     func file(_ record: MetadataRecord) throws -> FaultScene { try file("file", "content", record) }
 
     @discardableResult
-    func directory(_ name: String = "directory") throws -> FaultScene {
+    func directory(_ name: String = "directory", _ record: MetadataRecord = FaultScene.inheritable) throws -> FaultScene {
         try Syscall.mkdirat(Syscall.workingDirectory, path + "/" + name, mode: 0o755)
-        try own(name, FaultScene.inheritable, mode: 0o755)
+        try own(name, record, mode: 0o755)
         return self
     }
 

@@ -40,6 +40,15 @@ struct PortableACLTests {
 
     // MARK: The attribute
 
+    /// How many entries fit beside those that are there would tell a caller who may not read them.
+    @Test func aStrangerLearnsNoNumberOfEntries() throws {
+        let file = try make("f")
+        try alice.must("setxattr", file, Self.entries, "user:#4502 inherited allow read\ngroup:everyone deny readsecurity")
+        let value = "!#acl 1\n" + (0..<128).map { "user:::\(5000 + $0):allow:read\n" }.joined()
+        #expect(try set(file, value, as: bob) == "EPERM")
+        #expect(try set(file, value) == "EINVAL")
+    }
+
     @Test func readingSettingAndRemoving() throws {
         let file = try make("f")
         #expect(try get(file, Self.text) == "ENODATA")
