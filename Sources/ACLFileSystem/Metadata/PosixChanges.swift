@@ -63,7 +63,7 @@ extension MetadataChanges {
         }
     }
 
-    /// The bits with which nobody has more without a POSIX ACL than with it: whoever it names counts as the owning group or as others then.
+    /// The bits with which no caller has more without a POSIX ACL than with it: a caller that it names counts as the owning group or others then.
     private static func modeWithout(_ list: PosixList?) -> FileMode {
         guard let list else { return FileMode(rawValue: 0o7700) }
         let named = (list.users + list.groups).reduce(7) { $0 & $1.permissions & list.classBits }

@@ -77,5 +77,7 @@ extension Rule {
         Rule(74, .document("copies.md")),
         Rule(76, .document("posix-acl.md")),
         Rule(77, .document("posix-acl.md")),
+        Rule(78, .document("posix-acl.md")),
+        Rule(79, .document("samba.md")),
     ]
 }

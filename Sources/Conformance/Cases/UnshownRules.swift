@@ -13,6 +13,8 @@ enum UnshownRules {
             68, "where ownership is ignored no set-id bit is stored", "needs a mount with noowners, on which most other rules do not hold"),
         rule(70, "the sandbox refuses before everything else", "needs a mount with sandbox="),
         rule(71, "the effective location decides what is permitted", "needs a mount with sandbox="),
+        rule(78, "an import of POSIX ACLs changes no decision", "needs the backing directory, which a mount does not show"),
+        rule(79, "a list of a client of Samba means the same here", "needs the values of smbd"),
     ]
 
     private static func rule(_ number: Int, _ title: String, _ reason: String) -> ConformanceCase {
