@@ -57,8 +57,13 @@ struct DocumentExamples {
         func run(_ user: TestUser, _ command: String) throws -> CommandResult {
             try Spawn.run(accounts.within + user.arguments + ["--", "sh", "-c", command])
         }
+        let profiles = Repository.top.appendingPathComponent("mount-helpers/sandbox").path
         let prepared = try run(
-            .root, "mount -t tmpfs -o mode=755 tmpfs /srv && mkdir /srv/bin && ln -s \(MountTesting.program("aclfs")) /srv/bin/")
+            .root,
+            """
+            mount -t tmpfs -o mode=755 tmpfs /srv && mkdir /srv/bin && ln -s \(MountTesting.program("aclfs")) /srv/bin/ &&
+            mount -t tmpfs tmpfs /usr/local/share && mkdir /usr/local/share/aclfs && ln -s '\(profiles)' /usr/local/share/aclfs/sandbox
+            """)
         #expect(prepared.status == 0, "\(prepared)")
         defer {
             for place in mountpoints { _ = try? run(.root, "/srv/bin/aclfs unmount \(place)") }
