@@ -98,6 +98,29 @@ struct ACLTextParserTests {
         }
     }
 
+    @Test(
+        "words that are not separated by commas alone, and names of one kind",
+        arguments: [
+            (
+                "bob allow read write",
+                "column 11: 'read write' is neither a right nor a flag; expected commas, and no blanks, between words"
+            ),
+            (
+                "bob allow read;write",
+                "column 11: 'read;write' is neither a right nor a flag; expected commas, and no blanks, between words"
+            ),
+            (
+                "bob allow read, write",
+                "column 16: ' write' is neither a right nor a flag; did you mean 'write'? Write commas, and no blanks, between words"
+            ),
+            ("group:nosuch allow read", "column 7: no group 'nosuch'; expected a group or a UUID"),
+            ("user:nosuch allow read", "column 6: no user 'nosuch'; expected a user or a UUID"),
+            ("nosuch allow read", "column 1: no user or group 'nosuch'; expected a user, a group or a UUID"),
+        ])
+    func separatorsAndKinds(text: String, message: String) {
+        #expect { try ACLTextParser.parse(text, names: ExampleNames()) } throws: { ($0 as? ACLTextError)?.message == message }
+    }
+
     @Test("every word sets its bit, on whatever object")
     func words() throws {
         for name in RightName.all {

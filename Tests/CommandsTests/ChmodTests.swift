@@ -301,6 +301,25 @@ struct ChmodTests {
         #expect(files.chmod("644", "a").error == "aclfs: a: Read-only file system\n")
     }
 
+    /// The owner may always change the list, and may be denied readattr.
+    @Test("-N needs no stat of an operand, everything else does")
+    func removingWithoutStat() throws {
+        for path in ["a", "d"] {
+            files.add(path, path == "d" ? .directory : .file)
+            try files.setACL(path, "everyone deny readattr")
+            files.objects[path]?.refusesStatus = .acces
+        }
+        for change in [["600"], ["+a", "bob allow read"], ["-I"], ["-a#", "0"]] {
+            #expect(files.chmod(change + ["a"]).error == "aclfs: a: Permission denied\n")
+        }
+        #expect(files.chmod("-RN", "d").error == "aclfs: d: Permission denied\n")
+        #expect(files.chmod("-Nv", "a", "d") == (0, "a\nd\n", ""))
+        #expect(try files.acl("a") == nil && files.acl("d") == nil)
+        // Another error than a refusal is one.
+        files.objects["a"]?.refusesStatus = .io
+        #expect(files.chmod("-N", "a").status == 1)
+    }
+
     @Test("elsewhere than on aclfs the reason is said")
     func elsewhere() {
         files.add("a")

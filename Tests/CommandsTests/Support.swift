@@ -31,6 +31,8 @@ final class FakeFiles: ToolFiles {
         var target: String?
         var attributes: [String: [UInt8]] = [:]
         var refuses: Errno?
+        /// Of stat alone.
+        var refusesStatus: Errno?
     }
     var objects: [String: Object] = [:]
     var supportsAttributes = true
@@ -82,6 +84,7 @@ final class FakeFiles: ToolFiles {
     }
     func status(of node: String) throws(Errno) -> ObjectStatus {
         guard var object = objects[node] else { throw .noent }
+        if let errno = object.refusesStatus { throw errno }
         if let looks = changing[node] {
             changing[node] = looks - 1
             if looks <= 0 { object.status.inode = 99_999 }

@@ -23,9 +23,13 @@ public struct ACLTextError: Error, Sendable, Hashable {
     /// The word that was probably meant.
     public var suggestion: String?
 
+    /// Whose name `found` would have to be; nil: a user's or a group's.
+    public var identityKind: IdentityKind?
+
     public init(
-        _ code: Code, line: Int, column: Int, found: String, expected: String, suggestion: String? = nil
+        _ code: Code, line: Int, column: Int, found: String, expected: String, suggestion: String? = nil, identityKind: IdentityKind? = nil
     ) {
+        self.identityKind = identityKind
         self.code = code
         self.line = line
         self.column = column
@@ -40,7 +44,7 @@ public struct ACLTextError: Error, Sendable, Hashable {
         let problem =
             switch code {
             case .noName: "no user or group is named"
-            case .identity: "no user or group '\(found)'"
+            case .identity: "no \(identityKind?.rawValue ?? "user or group") '\(found)'"
             case .noKind: "'allow' or 'deny' is missing"
             case .badKind: "'\(found)' is neither 'allow' nor 'deny'"
             case .badWord where found.isEmpty: "a right or flag is missing"
@@ -50,8 +54,10 @@ public struct ACLTextError: Error, Sendable, Hashable {
             case .tooLong: "the text is too long"
             case .badList: "'\(found)' is not a list flag"
             }
-        var message = "\(place): \(problem)"
-        if let suggestion { message += "; did you mean '\(suggestion)'?" } else { message += "; expected \(expected)" }
-        return message
+        let isSeparatedOtherwise = code == .badWord && found.contains { $0 == " " || $0 == ";" }
+        let separator = "commas, and no blanks, between words"
+        let message = "\(place): \(problem)"
+        guard let suggestion else { return "\(message); expected \(isSeparatedOtherwise ? separator : expected)" }
+        return "\(message); did you mean '\(suggestion)'?" + (isSeparatedOtherwise ? " Write \(separator)" : "")
     }
 }

@@ -102,7 +102,7 @@ struct EntryReader {
             } else {
                 throw error(
                     .badWord, at: word, expected: "a right or an inheritance flag",
-                    suggestion: nearestWord(to: trimmed(word), in: vocabulary))
+                    suggestion: isSeveral(word) ? nil : nearestWord(to: trimmed(word), in: vocabulary))
             }
         }
         if !sawWord {
@@ -152,7 +152,8 @@ struct EntryReader {
         if isTyped, prefix == nil, let guid = GUID(nfsWord: name) { return guid }
         if let guid = ACLFormats.identity(written: name, kind: prefix, names: names) { return guid }
         throw error(
-            .identity, at: name, expected: "a user, a group or a UUID", suggestion: prefix == nil ? meantIdentity(name) : nil)
+            .identity, at: name, expected: "\(prefix.map { "a \($0.rawValue)" } ?? "a user, a group") or a UUID",
+            suggestion: prefix == nil ? meantIdentity(name) : nil, identityKind: prefix)
     }
 
     /// The identity that a number without a prefix, or a word of NFSv4, probably meant. Never root's: a slip must not lead to more than was
@@ -189,6 +190,11 @@ struct EntryReader {
             + (isTyped ? RightSet.all.map(\.word) : RightName.storedOnly.map(\.directoryWord))
     }
 
+    /// Whether the text between two commas seems to be several words.
+    private func isSeveral(_ word: ArraySlice<UInt8>) -> Bool {
+        trimmed(word).contains { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: ";") }
+    }
+
     private func trimmed(_ word: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         let blank = UInt8(ascii: " ")
         guard let last = word.lastIndex(where: { $0 != blank }) else { return word }
@@ -196,11 +202,13 @@ struct EntryReader {
     }
 
     private func error(
-        _ code: ACLTextError.Code, at word: ArraySlice<UInt8>, expected: String, suggestion: String? = nil
+        _ code: ACLTextError.Code, at word: ArraySlice<UInt8>, expected: String, suggestion: String? = nil,
+        identityKind: IdentityKind? = nil
     ) -> ACLTextError {
         // Continuation bytes are not characters of their own.
         let column = line[..<word.startIndex].count { $0 & 0xC0 != 0x80 } + 1
         return ACLTextError(
-            code, line: number, column: column, found: escapedName(word), expected: expected, suggestion: suggestion)
+            code, line: number, column: column, found: escapedName(word), expected: expected, suggestion: suggestion,
+            identityKind: identityKind)
     }
 }

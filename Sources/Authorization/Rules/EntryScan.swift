@@ -31,7 +31,9 @@ extension Inquiry {
             let named = entry.rights.expandingGenericRights
             let relevant = named.intersection(kind == .allow ? outstanding : requested)
             if relevant.isEmpty {
-                observer.entryConsidered(role, index, entry, applied: .irrelevant)
+                // An entry about others says nothing of the caller, whatever it names.
+                let isOfOthers = O.wantsExactStages && !applies(entry.guid, kind, object)
+                observer.entryConsidered(role, index, entry, applied: isOfOthers ? .notCovered : .irrelevant)
                 continue
             }
             guard applies(entry.guid, kind, object) else {

@@ -1,5 +1,7 @@
 import ACLFormats
 import Authorization
+import Glibc
+import LinuxSystem
 import ToolSupport
 
 /// A command line of chflags.
@@ -42,6 +44,14 @@ package func runChflags(arguments: [[UInt8]], sink: OutputSink = .standard) -> I
     return runChflags(arguments: arguments, sink: sink, files: LinuxFiles())
 }
 
+/// `explain` asks about no values, so its answer does not have this rule (docs/authorization.md 6.6).
+/// - Returns: which of the flags only root changes, as a sentence; nil: none, or the caller is root.
+private func rootsFlags(in changed: FileFlags) -> String? {
+    let words = FileFlagName.all.filter { changed.contains($0.flag) && !FileFlags.userSettable.contains($0.flag) }.compactMap(\.words.first)
+    guard geteuid() != 0, !words.isEmpty else { return nil }
+    return "\(words.joined(separator: ",")) is set and cleared by root only"
+}
+
 /// The same with other files, for tests.
 package func runChflags<Files: ToolFiles>(arguments: [[UInt8]], sink: OutputSink, files: Files) -> Int32 {
     let parsed: ChflagsArguments
@@ -62,21 +72,25 @@ package func runChflags<Files: ToolFiles>(arguments: [[UInt8]], sink: OutputSink
         status = 1
         sink.complain(path, reason())
     }
-    func change(_ node: Files.Node, _ path: [UInt8]) {
+    func change(_ node: Files.Node, _ path: [UInt8], _ kind: ObjectKind) {
         let before: FileFlags
         do { before = try files.flags(of: node) } catch { return refuse(path, files.message(error, of: .stat, on: node, path)) }
         let after = parsed.change.applied(to: before)
         // Without a change there is no request, and so no refusal.
         if after.symmetricDifference(before).subtracting(.synthetic).isEmpty { return }
-        do { try files.setFlags(of: node, to: after) } catch { return refuse(path, files.message(error, of: .chflags, on: node, path)) }
+        do { try files.setFlags(of: node, to: after) } catch {
+            let text = files.message(error, of: .chflags, on: node, path, storedOn: kind)
+            let changed = after.symmetricDifference(before).subtracting(.synthetic)
+            return refuse(path, text == Errno.perm.text ? text + (rootsFlags(in: changed).map { ": \($0)" } ?? "") : text)
+        }
         switch parsed.verbosity {
         case 0: break
         case 1: sink.line(escapedName(path))
         default: sink.line("\(escapedName(path)): 0\(octal(before.rawValue)) -> 0\(octal(after.rawValue))")
         }
     }
-    TreeWalk(files: files, options: parsed.walk, fail: { refuse($0, $1) }) { node, path, _ in
-        change(node, path)
+    TreeWalk(files: files, options: parsed.walk, fail: { refuse($0, $1) }) { node, path, object in
+        change(node, path, object.kind)
         return true
     }.run(parsed.paths)
     return status

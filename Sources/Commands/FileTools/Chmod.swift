@@ -68,7 +68,8 @@ private final class Chmod<Files: ToolFiles> {
         }
         TreeWalk(
             files: files, options: arguments.walk, fail: { self.refused($0, $1) },
-            visit: { self.perform($2.isDirectory ? onDirectories : onOthers, on: $0, $1, $2, names: names) }
+            visit: { self.perform($2.isDirectory ? onDirectories : onOthers, on: $0, $1, $2, names: names) },
+            needsStatus: arguments.change != .whole(.removeList)
         ).run(arguments.paths)
         return status
     }
@@ -133,7 +134,7 @@ private final class Chmod<Files: ToolFiles> {
         case .mode(let change):
             setMode(change, of: node, path, object)
             return true
-        case .edit(let edit): return self.edit(edit, node, path, names: names)
+        case .edit(let edit): return self.edit(edit, node, path, object.kind, names: names)
         case .replaceWithoutIndex(let entry):
             do throws(AttributeFailure) {
                 if let acl = try files.acl(of: node, names: names), !acl.entries.isEmpty {
@@ -144,7 +145,7 @@ private final class Chmod<Files: ToolFiles> {
                 refused(path, files.message(error, of: .stat, on: node, path))
                 return true
             }
-            return self.edit(.replace(entry, at: 0), node, path, names: names)
+            return self.edit(.replace(entry, at: 0), node, path, object.kind, names: names)
         }
     }
 
@@ -167,7 +168,7 @@ private final class Chmod<Files: ToolFiles> {
     }
 
     private func edit(
-        _ edit: ACLEdit, _ node: Files.Node, _ path: [UInt8], names: some IdentityNames
+        _ edit: ACLEdit, _ node: Files.Node, _ path: [UInt8], _ kind: ObjectKind, names: some IdentityNames
     ) -> Bool {
         var isRead = false
         do throws(AttributeFailure) {
@@ -195,7 +196,7 @@ private final class Chmod<Files: ToolFiles> {
                 report(path)
             }
         } catch {
-            refused(path, files.message(error, of: isRead ? .setacl : .stat, on: node, path))
+            refused(path, files.message(error, of: isRead ? .setacl : .stat, on: node, path, storedOn: isRead ? kind : nil))
         }
         return true
     }

@@ -13,6 +13,7 @@ package enum Doctor {
     package static func perform(source: String?, mountpoint: String?, json: Bool) -> Int32 {
         var findings = SystemChecks.all() + MountChecks.all()
         if let source { findings += SourceChecks.all(source, mountpoint) }
+        if let mountpoint { findings += MountpointChecks.all(mountpoint) }
         if json {
             printJSON(.array(findings.map(\.json)))
         } else {

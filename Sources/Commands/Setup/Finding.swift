@@ -1,4 +1,7 @@
 import ACLFormats
+import Glibc
+import Mounting
+import ToolSupport
 
 /// What `aclfs doctor` has found about one thing.
 struct Finding {
@@ -24,6 +27,22 @@ struct Finding {
     }
     static func problem(_ subject: String, _ state: String, do remedy: String) -> Finding {
         Finding(level: .problem, subject: subject, state: state, remedy: remedy)
+    }
+    /// A path that cannot be resolved.
+    /// - Parameters:
+    ///   - path: as the user wrote it.
+    ///   - failure: of `MountPath.resolved`.
+    ///   - missing: what to do if nothing has that name.
+    static func unresolved(_ path: String, role: String, _ failure: MountFailure, missing: String) -> Finding {
+        let name = escapedName(path.utf8)
+        if let closed = MountPlace.closedDirectory(on: path) {
+            return .problem(
+                name, "this user may not search \(escapedName(closed.utf8))",
+                do: "its owner has to allow this user to search it, or name another directory")
+        }
+        let state = String(failure.message.dropFirst("\(role) \(path): ".count))
+        let isMissing = access(path, F_OK) != 0 && errno == ENOENT
+        return .problem(name, state, do: isMissing ? missing : "name a directory that this user may search")
     }
 
     var json: JSON {

@@ -1,3 +1,4 @@
+import ACLFormats
 import LinuxSystem
 import Mounting
 import ToolSupport
@@ -21,23 +22,40 @@ package enum FstabLine {
     private static func line(
         source: String, mountpoint: String, options: [String], automounts: Bool
     ) throws(MountFailure) -> String {
-        _ = try MountRequest.command(options.flatMap { ["-o", $0] } + ["--", source, mountpoint])
+        let request = try MountRequest.command(options.flatMap { ["-o", $0] } + ["--", source, mountpoint])
+        if let obstacle = request.obstacleInFstab { throw refusal(obstacle) }
         let from = try place(source, role: "source")
         let to = try place(mountpoint, role: "mount point")
         var words = options.isEmpty ? [] : [options.joined(separator: ",")]
         if !options.contains(where: { $0.split(separator: ",").contains("nofail") }) { words.append("nofail") }
         // Of a source inside the mount point, the mount would wait for itself.
-        if !MountPath.isInside(from, to), !from.contains(",") { words.append("x-systemd.requires-mounts-for=\(from)") }
+        if !MountPath.isInside(from, to), let word = waiting(for: from) { words.append(word) }
         if automounts { words += ["noauto", "x-systemd.automount"] }
         if SharedFileSystem.holds(from) { words.append("_netdev") }
         return [from, to, "aclfs", words.joined(separator: ",")].map(escaped).joined(separator: "  ") + "  0 0"
     }
 
+    /// The word by which systemd waits for the file system of a source. In quotes mount(8) takes commas and blanks for a part of it, and
+    /// systemd blanks; for systemd a comma needs a backslash as well.
+    /// - Returns: nil, with a warning, if the word cannot name the source.
+    private static func waiting(for source: String) -> String? {
+        if source.utf8.contains(where: { [0x22, 0x27, 0x5C, 0x0A].contains($0) }) {
+            printError(
+                "aclfs: warning: x-systemd.requires-mounts-for= cannot name \(escapedName(source.utf8)), so systemd does not wait for its "
+                    + "file system; add x-systemd.requires-mounts-for= with the mount point of that file system")
+            return nil
+        }
+        let path = source.split(separator: ",", omittingEmptySubsequences: false).joined(separator: "\\,")
+        return "x-systemd.requires-mounts-for=" + (path.utf8.contains { [0x20, 0x09, 0x2C].contains($0) } ? "\"\(path)\"" : path)
+    }
+
+    private static func refusal(_ message: String) -> MountFailure { MountFailure(status: 2, message: message) }
+
     /// The real path; that of a directory which does not exist yet, as it is written.
     private static func place(_ path: String, role: String) throws(MountFailure) -> String {
         if let real = try? MountPath.resolved(path, role: role) { return real }
         guard path.hasPrefix("/") else {
-            throw MountFailure(status: 2, message: "\(role) \(path): there is no such directory; name one, or its absolute path")
+            throw refusal("\(role) \(path): there is no such directory; name one, or its absolute path")
         }
         return path
     }

@@ -10,13 +10,15 @@ enum SourceChecks {
     static func all(_ source: String, _ mountpoint: String?) -> [Finding] {
         let path: String
         do throws(MountFailure) { path = try MountPath.resolved(source, role: "source") } catch {
-            let name = escapedName(source.utf8)
-            return [.problem(name, String(error.message.dropFirst("source \(source): ".count)), do: "install -d -m 0700 \(name)")]
+            return [.unresolved(source, role: "source", error, missing: making(source))]
         }
         let shown = escapedName(path.utf8)
         let directory: SharedDescriptor
         do throws(Errno) { directory = SharedDescriptor(try Syscall.open(path, OpenFlag.readOnly | OpenFlag.directory)) } catch {
             return [.problem(shown, "cannot be opened: \(error)", do: "name a directory that this user may list")]
+        }
+        do throws(PlaceObstacle) { try MountPlace.refuseNesting(directory.rawValue, path) } catch {
+            return [.problem(shown, escapedText(error.state), do: escapedText(error.remedy ?? ""))]
         }
         return [reach(path, shown, mountpoint), attributes(directory, shown), shared(path, shown)].compactMap { $0 }
     }
@@ -27,7 +29,32 @@ enum SourceChecks {
         if !reach.isOpenToOthers { return .fine(shown, "reachable past the mount by \(reach.description)") }
         return .note(
             shown, "reachable past the mount by \(reach.description): these are not judged there",
-            do: "chmod 0700 \(shown), or mount over itself: mount -t aclfs \(shown) \(shown)")
+            do: "\(hiding(path)), or mount it over itself: aclfs mount \(shown) \(shown)")
+    }
+
+    /// How to keep others out. Not by the mode of the source, which is the mode of the share's top.
+    private static func hiding(_ path: String) -> String {
+        let parent = MountPath.directory(of: path)
+        if isMade(parent, for: path) { return "chmod 0700 \(escapedName(parent.utf8)), in which nothing else is" }
+        return "put it into a directory of mode 0700 (install -d -m 0700)"
+    }
+
+    /// Whether a directory seems to exist for the source alone: no part of the system, and empty otherwise.
+    private static func isMade(_ parent: String, for source: String) -> Bool {
+        var (above, own) = (stat(), stat())
+        guard parent.split(separator: "/").count > 1, stat(parent, &above) == 0, stat(source, &own) == 0,
+            above.st_mode & S_ISVTX == 0, above.st_uid == 0 || above.st_uid == own.st_uid,
+            let directory = try? Syscall.open(parent, OpenFlag.readOnly | OpenFlag.directory),
+            let names = try? Syscall.names(directory.rawValue)
+        else { return false }
+        return names.count == 1
+    }
+
+    /// How to make a source, below a directory that keeps others out.
+    private static func making(_ source: String) -> String {
+        let parent = MountPath.directory(of: source)
+        let above = access(parent, F_OK) == 0 ? "" : "install -d -m 0700 \(escapedName(parent.utf8)); "
+        return "\(above)install -d \(escapedName(source.utf8)), with the owner and the mode of the share's top"
     }
 
     /// Where lists and flags are stored.

@@ -1,4 +1,5 @@
 import ACLFormats
+import Authorization
 import ControlProtocol
 import LinuxSystem
 import ToolSupport
@@ -65,9 +66,15 @@ extension ToolFiles {
     }
 
     /// As above, for a list or flags.
-    func message(_ failure: AttributeFailure, of operation: OperationWord, on node: Node?, _ path: [UInt8]) -> String {
-        if case .system(let error) = failure, error == .perm || error == .acces { return message(error, of: operation, on: node, path) }
-        return failure.message
+    /// - Parameter kind: of the object whose list or flags were to be stored; nil: they were read.
+    func message(
+        _ failure: AttributeFailure, of operation: OperationWord, on node: Node?, _ path: [UInt8], storedOn kind: ObjectKind? = nil
+    ) -> String {
+        guard case .system(let error) = failure, error == .perm || error == .acces else { return failure.message }
+        let text = message(error, of: operation, on: node, path)
+        // No rule: the backing file system refuses the record.
+        guard text == Errno.perm.text, let kind, kind != .file, kind != .directory else { return text }
+        return "\(text): links and special files hold no user.aclfs, in which a mount of an ordinary user stores lists and flags"
     }
 }
 

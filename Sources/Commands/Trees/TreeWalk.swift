@@ -35,6 +35,9 @@ struct TreeWalk<Files: ToolFiles> {
     let fail: ([UInt8], String) -> Void
     /// Called with each object. Returns whether to go on.
     let visit: (Files.Node, [UInt8], ObjectStatus) -> Bool
+    /// Whether the change depends on the object's status. If not, an operand whose stat is refused is visited without -R, as a file: its
+    /// owner may be denied readattr, and never writesecurity.
+    var needsStatus = true
 
     func run(_ operands: [[UInt8]]) {
         for operand in operands where !walk(operand) { return }
@@ -42,7 +45,7 @@ struct TreeWalk<Files: ToolFiles> {
 
     private func walk(_ operand: [UInt8]) -> Bool {
         guard let node = attempt(operand, { () throws(Errno) in try files.open(operand, followsLink: options.followsOperands) }),
-            let status = attempt(operand, { () throws(Errno) in try files.status(of: node) })
+            let status = attempt(operand, { () throws(Errno) in try status(ofOperand: node) })
         else { return true }
         if status.kind == .symlink, !options.actsOnLinks { return true }
         if !visit(node, operand, status) { return false }
@@ -55,6 +58,13 @@ struct TreeWalk<Files: ToolFiles> {
             return goesOn
         }
         return goesOn
+    }
+
+    private func status(ofOperand node: Files.Node) throws(Errno) -> ObjectStatus {
+        do throws(Errno) { return try files.status(of: node) } catch {
+            guard error == .acces, !needsStatus, !options.isRecursive else { throw error }
+            return ObjectStatus(kind: .file, mode: 0)
+        }
     }
 
     private func meet(

@@ -37,21 +37,7 @@ package struct PreparedMount {
         }
         (self.dead, self.remarks) = (dead, remarks)
         if let hidden { source = hidden.path } else { source = try MountPath.resolved(request.source, role: "source") }
-        if dead == nil, MountServer.isDead(mountpoint) {
-            throw MountFailure(
-                status: MountExit.failed,
-                message:
-                    "mount point \(mountpoint): \(Errno.notconn); a \(MountTable.entry(at: mountpoint)?.type ?? "mount") is "
-                    + "there whose server died; unmount it first (umount \(mountpoint))")
-        }
-        _ = try Self.openDirectory(mountpoint, role: "mount point")
-        let directory = try Self.directory(source, hidden?.directory)
-        try Self.refuseNesting(directory.rawValue, source)
-        if dead == nil, let entry = MountTable.entry(at: mountpoint), entry.type == "fuse.aclfs" {
-            throw MountFailure(
-                status: MountExit.failed,
-                message: "mount point \(mountpoint) is in use: \(entry.source) is mounted there")
-        }
+        let directory = try Self.checkedSource(source, hidden?.directory, mountpoint, replacesMount: dead != nil)
         try Privileges.checkDevice()
         try TransportChoice.check(request.options)
         profile = try MountProfile.read(request, mountpoint: mountpoint)
@@ -73,33 +59,28 @@ package struct PreparedMount {
         }
     }
 
-    private static func directory(_ source: String, _ opened: SharedDescriptor?) throws(MountFailure) -> OwnedDescriptor {
-        guard let opened else { return try openDirectory(source, role: "source") }
+    /// Opens the source, after the checks of both places.
+    /// - Parameters:
+    ///   - opened: the source if a mount hides it.
+    ///   - replacesMount: whether a dead mount on the mount point will be replaced.
+    private static func checkedSource(
+        _ source: String, _ opened: SharedDescriptor?, _ mountpoint: String, replacesMount: Bool
+    ) throws(MountFailure) -> OwnedDescriptor {
+        do throws(PlaceObstacle) {
+            if !replacesMount { try MountPlace.refuseDead(mountpoint) }
+            _ = try MountPlace.open(mountpoint, .mountpoint)
+            let directory = try Self.directory(source, opened)
+            try MountPlace.refuseNesting(directory.rawValue, source)
+            if !replacesMount { try MountPlace.refuseUsed(mountpoint) }
+            return directory
+        } catch { throw error.failure }
+    }
+
+    private static func directory(_ source: String, _ opened: SharedDescriptor?) throws(PlaceObstacle) -> OwnedDescriptor {
+        guard let opened else { return try MountPlace.open(source, .source) }
         do throws(Errno) { return try Syscall.dup(opened.rawValue) } catch {
-            throw MountFailure(status: MountExit.systemError, message: "source \(source): \(error)")
+            throw PlaceObstacle(.source, source, ": \(error)", status: MountExit.systemError)
         }
-    }
-
-    private static func openDirectory(_ path: String, role: String) throws(MountFailure) -> OwnedDescriptor {
-        // The kernel decides later whether the caller may mount on it.
-        let access = role == "source" ? OpenFlag.readOnly : OpenFlag.path
-        do { return try Syscall.open(path, access | OpenFlag.directory) } catch {
-            throw MountFailure(status: MountExit.failed, message: "\(role) \(path): \(error)")
-        }
-    }
-
-    /// Refuses a source on an aclfs mount: it would be judged twice, and the daemon could wait for itself.
-    private static func refuseNesting(_ directory: Int32, _ source: String) throws(MountFailure) {
-        guard let status = try? Syscall.statx(directory) else { return }
-        let device = "\(status.device >> 32):\(status.device & 0xFFFF_FFFF)"
-        guard let entry = MountTable.entries().last(where: { $0.device == device && $0.type == "fuse.aclfs" }) else {
-            return
-        }
-        throw MountFailure(
-            status: MountExit.failed,
-            message:
-                "source \(source) lies in the aclfs mount \(entry.path); name the directory that it serves (\(entry.source))"
-        )
     }
 
     private static func metadataName(

@@ -23,6 +23,13 @@ package struct MountRequest {
 }
 
 extension MountRequest {
+    /// Why the options are not for a line of fstab; nil: they are.
+    package var obstacleInFstab: String? {
+        if options.isRemount { return "'remount' changes a mount that is there: mount -o remount,… MOUNTPOINT; leave it out" }
+        guard options.fsname != nil else { return nil }
+        return "fsname= hides the source from mount(8), which would mount a second time on mount -a; leave it out"
+    }
+
     /// `[-f] [-d] [-o OPTIONS] SOURCE MOUNTPOINT`, options anywhere.
     package static func command(_ arguments: [String]) throws(MountFailure) -> MountRequest {
         var request = MountRequest()
@@ -115,7 +122,9 @@ extension MountRequest {
                 throw Self.usage("unknown flag '\(word)'")
             }
         }
-        guard words.count == 2 else { throw Self.usage("expected SOURCE and MOUNTPOINT, got \(words.count) words") }
+        guard words.count == 2 else {
+            throw Self.usage("expected SOURCE and MOUNTPOINT, got \(words.count) word\(words.count == 1 ? "" : "s")")
+        }
         (source, mountpoint) = (words[0], words[1])
         if !options.isRemount {
             do { try options.checkTogether() } catch { throw Self.usage(error.description) }

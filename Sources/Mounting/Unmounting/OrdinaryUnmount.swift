@@ -1,4 +1,5 @@
 import Glibc
+import Identity
 import LinuxSystem
 import ToolSupport
 
@@ -41,8 +42,17 @@ package enum OrdinaryUnmount {
         case .noent where geteuid() != 0:
             return MountFailure(
                 status: MountExit.systemError, message: "fusermount3 cannot be started; install the package fuse3")
+        case .perm where geteuid() != 0:
+            let who = mounter(of: mount)
+            let message = "\(path): \(error); mounted by \(who), and only \(who == "root" ? who : "\(who) or root") may unmount it"
+            return MountFailure(status: MountExit.failed, message: message)
         default: return MountFailure(status: MountExit.failed, message: "\(path): \(error)")
         }
+    }
+
+    private static func mounter(of mount: MountEntry) -> String {
+        let uid = mount.userID ?? 0
+        do throws(Errno) { return try AccountDatabase.user(uid: uid)?.name ?? "user \(uid)" } catch { return "user \(uid)" }
     }
 
     /// Waits for the daemon after a successful unmount. A daemon that still holds the source is only reported.

@@ -16,7 +16,7 @@ struct MountRefusalTests {
             refused 32 "source $T/file: Not a directory (ENOTDIR)" "$A" mount "$T/file" "$T/mnt"
             refused 32 "mount point $T/none: No such file or directory (ENOENT)" "$A" mount "$T/back" "$T/none"
             refused 32 "mount point $T/file: Not a directory (ENOTDIR)" "$A" mount "$T/back" "$T/file"
-            refused 1 'expected SOURCE and MOUNTPOINT, got 1 words' "$A" mount "$T/back"
+            refused 1 'expected SOURCE and MOUNTPOINT, got 1 word' "$A" mount "$T/back"
             refused 1 '-o needs a value' "$A" mount "$T/back" "$T/mnt" -o
             refused 2 'namespace /none: No such file or directory (ENOENT)' mount.aclfs "$T/back" "$T/mnt" -N /none
             refused 1 "unknown flag '-q'" mount.aclfs "$T/back" "$T/mnt" -q

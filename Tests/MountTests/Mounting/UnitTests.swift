@@ -36,6 +36,8 @@ struct UnitTests {
         let sections = text.components(separatedBy: "[Service]")
         for line in ["StartLimitIntervalSec=60", "StartLimitBurst=5"] { #expect(sections[0].contains("\n\(line)\n")) }
         for line in ["Restart=on-failure", "RestartSec=500ms"] { #expect(sections[1].contains("\n\(line)\n")) }
+        // ACLFS_SOURCE may lie on any file system of fstab.
+        #expect(sections[0].contains("\nAfter=local-fs.target remote-fs.target "))
         #expect(!text.contains("\nAssert") && !text.contains("\nCondition"))
     }
 
@@ -90,7 +92,9 @@ struct UnitTests {
             mkdir "$T/unit"; sed "s,/usr/bin/aclfs,$A,g" "$UNIT" >"$T/unit/aclfs@.service"
             cp "$T/unit/aclfs@.service" "$T/unit/aclfs@srv-share.service"
             # Of other units, and of manual pages that are not installed, it may say what it likes.
-            systemd-analyze verify --man=no "$T/unit/aclfs@srv-share.service" 2>&1 | grep aclfs@
+            systemd-analyze verify --man=no "$T/unit/aclfs@srv-share.service" 2>&1 | grep 'aclfs@\|ordering cycle'
+            sed -i 's/^After=/Before=local-fs.target\n&/' "$T/unit/aclfs@srv-share.service"
+            holds 'a cycle is found' "$(systemd-analyze verify --man=no "$T/unit/aclfs@srv-share.service" 2>&1)" 'ordering cycle'
             """#)
         #expect(result.output == "done", "\(result)")
     }

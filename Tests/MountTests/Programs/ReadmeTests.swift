@@ -18,6 +18,22 @@ struct ReadmeTests {
         try DocumentExamples.run(examples, mountpoints: ["/srv/team"])
     }
 
+    /// Its commands that make users, in a copy of /etc.
+    @Test func theUsersOfTheTutorialCanBeMade() throws {
+        let text = try String(contentsOf: Repository.top.appendingPathComponent("docs/tutorial.md"), encoding: .utf8)
+        let commands = text.split(separator: "\n").filter { $0.hasPrefix("    sudo ") }.map { $0.dropFirst("    sudo ".count) }
+        #expect(commands.count == 5)
+        let scratch = try ScratchDirectory("users")
+        let script = """
+            cp -a /etc \(scratch.path)/etc; mount --bind \(scratch.path)/etc /etc; mount -t tmpfs tmpfs /home
+            sed -i '/^staff:/d; /^\\(alice\\|bob\\|carol\\|interns\\):/d' /etc/passwd /etc/group /etc/shadow /etc/gshadow
+            \(commands.joined(separator: "\n"))
+            for user in alice bob carol; do id -nG $user; done
+            """
+        let result = try Spawn.run(["unshare", "--mount", "--propagation", "private", "sh", "-ec", script])
+        #expect(result.status == 0 && result.output == "alice staff\nbob staff\ncarol interns", "\(result)")
+    }
+
     /// Each section on a mount of its own, made by the commands of the first one.
     @Test(arguments: ["docs/recipes.md", "docs/troubleshooting.md"])
     func eachSectionIsTrue(_ document: String) throws {

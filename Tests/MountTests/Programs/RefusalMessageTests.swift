@@ -74,6 +74,29 @@ struct RefusalMessageTests {
         #expect(try said(.bob, "ls closed").hasPrefix("aclfs: closed: Permission denied: list is denied: no entry decides it"))
     }
 
+    /// `explain` asks about no values, so it does not have this rule.
+    @Test func flagsOfRootAreNamed() throws {
+        for (flags, words) in [("schg", "schg"), ("schg,uchg,sunlnk", "schg,sunlnk"), ("arch", "arch")] {
+            #expect(
+                try said(.alice, "chflags \(flags) plain")
+                    == "aclfs: plain: Operation not permitted: \(words) is set and cleared by root only")
+        }
+    }
+
+    /// The way out for an owner who has shut itself out of reading.
+    @Test func theOwnerRemovesAListThatDeniesReading() throws {
+        let script = """
+            cd \(fixture.mountpoint); \(program) chmod +a 'everyone deny readattr' plain; \(program) chmod +a 'user:501 allow read' plain
+            stat plain; \(program) chmod -N plain && stat -c %a plain
+            """
+        let result = try TestUser.alice.shell(script)
+        #expect(result.status == 0 && result.output.hasSuffix("\n644"), "\(result)")
+        #expect(result.output.contains("readattr,readsecurity is denied by the entry"), "\(result)")
+        // Nobody else can.
+        #expect(try TestUser.alice.shell("cd \(fixture.mountpoint); \(program) chmod +a 'everyone deny readattr' plain").status == 0)
+        #expect(try said(.bob, "chmod -N plain").contains("writesecurity is denied"))
+    }
+
     /// The rule is of the link's target, which is what was changed.
     @Test func theTargetOfALink() throws {
         #expect(try Spawn.run(["ln", "-s", "\(fixture.mountpoint)/flagged", "\(fixture.top)/link"]).status == 0)

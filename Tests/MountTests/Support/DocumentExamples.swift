@@ -61,10 +61,14 @@ struct DocumentExamples {
         let hidden = """
             awk '$3 == "fuse.aclfs" { print $2 }' /proc/self/mounts | while read -r m; do umount -lc "$(printf "$m")" 2>/dev/null; done
             """
+        let profiles = Repository.top.appendingPathComponent("mount-helpers/sandbox").path
         let prepared = try run(
             .root,
-            "mount --make-rprivate / && { \(hidden); } && mount -t tmpfs -o mode=755 tmpfs /srv && mkdir /srv/bin "
-                + "&& ln -s \(MountTesting.program("aclfs")) /srv/bin/")
+            """
+            mount --make-rprivate / && { \(hidden); } &&
+            mount -t tmpfs -o mode=755 tmpfs /srv && mkdir /srv/bin && ln -s \(MountTesting.program("aclfs")) /srv/bin/ &&
+            mount -t tmpfs tmpfs /usr/local/share && mkdir /usr/local/share/aclfs && ln -s '\(profiles)' /usr/local/share/aclfs/sandbox
+            """)
         #expect(prepared.status == 0, "\(prepared)")
         defer {
             for place in mountpoints { _ = try? run(.root, "/srv/bin/aclfs unmount \(place)") }
