@@ -8,22 +8,26 @@ import ToolSupport
 enum MountChecks {
     static func all() -> [Finding] {
         let mounts = MountRound.mounts()
-        var round = MountRound(timeout: 2000)
+        var round = MountRound(timeout: 2000, ownTimeout: 5000)
         return mounts.compactMap { mount in
             let isOfOthers = geteuid() != 0 && mount.userID != geteuid()
-            let place = escapedName(mount.path.utf8)
-            if MountServer.isDead(mount) {
-                return .problem(
-                    place, "its daemon has died, so each request fails with \"Transport endpoint is not connected\"",
-                    do: "mount \(place) heals it if fstab has it; aclfs unmount \(place) removes it")
-            }
+            let (place, word) = (escapedName(mount.path.utf8), shellWord(mount.path))
             do throws(ControlError) {
                 _ = try round.ask(mount) { (daemon) throws(ControlError) in try daemon.ask(StatusMessage()) }
                 return isOfOthers ? nil : .fine(place, "an aclfs mount, which answers")
             } catch {
+                // A daemon that is stopped would answer no request to the mount either.
+                if error.isTimeout, !mount.isOfAnotherUser {
+                    return .problem(place, "its daemon does not answer", do: "aclfs unmount -f \(word) ends it, and its callers get errors")
+                }
+                if !error.isTimeout, MountServer.isDead(mount) {
+                    return .problem(
+                        place, "its daemon has died, so each request fails with \"Transport endpoint is not connected\"",
+                        do: "mount \(word) heals it if fstab has it; aclfs unmount \(word) removes it")
+                }
                 // The daemon tells others nothing, which is no fault.
                 if isOfOthers, !error.isTimeout { return nil }
-                return .note(place, "its daemon gives no status: \(error.message)", do: "aclfs status \(place) as the user who mounted")
+                return .note(place, "its daemon gives no status: \(error.message)", do: "aclfs status \(word) as the user who mounted")
             }
         }
     }

@@ -29,13 +29,13 @@ enum SourceChecks {
         if !reach.isOpenToOthers { return .fine(shown, "reachable past the mount by \(reach.description)") }
         return .note(
             shown, "reachable past the mount by \(reach.description): these are not judged there",
-            do: "\(hiding(path)), or mount it over itself: aclfs mount \(shown) \(shown)")
+            do: "\(hiding(path)), or mount it over itself: aclfs mount \(shellWord(path)) \(shellWord(path))")
     }
 
     /// How to keep others out. Not by the mode of the source, which is the mode of the share's top.
     private static func hiding(_ path: String) -> String {
         let parent = MountPath.directory(of: path)
-        if isMade(parent, for: path) { return "chmod 0700 \(escapedName(parent.utf8)), in which nothing else is" }
+        if isMade(parent, for: path) { return "chmod 0700 \(shellWord(parent)), in which nothing else is" }
         return "put it into a directory of mode 0700 (install -d -m 0700)"
     }
 
@@ -53,8 +53,8 @@ enum SourceChecks {
     /// How to make a source, below a directory that keeps others out.
     private static func making(_ source: String) -> String {
         let parent = MountPath.directory(of: source)
-        let above = access(parent, F_OK) == 0 ? "" : "install -d -m 0700 \(escapedName(parent.utf8)); "
-        return "\(above)install -d \(escapedName(source.utf8)), with the owner and the mode of the share's top"
+        let above = access(parent, F_OK) == 0 ? "" : "install -d -m 0700 \(shellWord(parent)); "
+        return "\(above)install -d \(shellWord(source)), with the owner and the mode of the share's top"
     }
 
     /// Where lists and flags are stored.

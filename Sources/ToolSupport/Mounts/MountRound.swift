@@ -7,9 +7,12 @@ package struct MountRound {
     /// The nanoseconds that remain, by user.
     private var time: [UInt32: UInt64] = [:]
     private let timeout: UInt32
+    private let ownTimeout: UInt32
 
-    /// - Parameter timeout: of each other user, in milliseconds.
-    package init(timeout: UInt32 = 2000) { self.timeout = timeout }
+    /// - Parameters:
+    ///   - timeout: of each other user, in milliseconds.
+    ///   - ownTimeout: of each mount of the caller and of root, in milliseconds. The daemon may query account databases on the network.
+    package init(timeout: UInt32 = 2000, ownTimeout: UInt32 = 30_000) { (self.timeout, self.ownTimeout) = (timeout, ownTimeout) }
 
     /// - Returns: the mounts to ask if the command line names none: the caller's and root's; for root, all. Each device and path occurs
     ///   once: a sandbox mounts the view several times.
@@ -27,7 +30,9 @@ package struct MountRound {
         _ mount: MountEntry, _ body: (ControlClient) throws(ControlError) -> Value
     ) throws(ControlError) -> Value {
         let owner = mount.userID ?? 0
-        guard mount.isOfAnotherUser else { return try body(try ControlClient(device: mount.device, owner: owner)) }
+        guard mount.isOfAnotherUser else {
+            return try body(try ControlClient(device: mount.device, owner: owner, timeout: ownTimeout))
+        }
         let left = time[owner] ?? UInt64(timeout) * 1_000_000
         guard left > 0 else {
             var failure = ControlError("not asked: the mounts of user \(owner) have taken too long to answer already")

@@ -91,6 +91,11 @@ struct SetupTests {
             holds 'and what is above' "$("$A" doctor "$T/none/x")" "→ install -d -m 0700 $T/none; install -d $T/none/x"
             chmod 700 "$T/back"; "$A" mount "$T/back" "$T/mnt"
             holds 'a mount that answers' "$("$A" doctor)" "ok      $T/mnt: "
+            p=$(daemon "$T/mnt"); kill -STOP $p; said=$(timeout 30 "$A" doctor); is 'a stopped daemon' 1 $?; kill -CONT $p
+            holds 'it does not answer' "$said" "problem $T/mnt: its daemon does not answer"
+            mkdir "$T/m;touch x" "$T/other"; chmod 700 "$T/other"; "$A" mount "$T/other" "$T/m;touch x"; kill_daemon "$T/m;touch x"
+            holds 'a word of a shell' "$("$A" doctor)" "aclfs unmount '$T/m;touch x' removes it"
+            "$A" unmount "$T/m;touch x"
             kill_daemon "$T/mnt"
             said=$("$A" doctor); is 'a dead mount' 1 $?
             holds 'its remedy' "$said" "aclfs unmount $T/mnt removes it"
