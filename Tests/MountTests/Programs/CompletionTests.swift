@@ -56,8 +56,9 @@ struct CompletionTests {
         mkdir(programs, 0o755)
         let fake =
             "#!/bin/sh\ncase \"$*\" in 'sandbox list') echo 'plain-profile  /usr/share/aclfs/sandbox/plain-profile.entitlements' ;; esac\n"
-        try Data(fake.utf8).write(to: URL(fileURLWithPath: programs + "/aclfs"))
-        chmod(programs + "/aclfs", 0o755)
+        // By another process: a child of another test could have it open for writing, and then it cannot be executed.
+        let made = try Spawn.run(["sh", "-c", "printf %s \"$1\" >\"$2\" && chmod 755 \"$2\"", "sh", fake, programs + "/aclfs"])
+        #expect(made.status == 0, "\(made)")
         let whole =
             "cd '\(place)'; export PATH='\(programs)':$PATH HOME='\(fixture.top)' COMPLETIONS='\(Self.directory)' LC_ALL=C.UTF-8\n\(script)"
         let result = try Spawn.run(accounts.within + shell + [whole, "shell"] + lines, isTrimmed: false)
