@@ -37,6 +37,8 @@ struct CompletionTests {
         ("aclfs sandbox check --layout ", ["ios", "macos"], ["plans"]), ("aclfs sandbox run ", ["plain-profile"], []),
         ("aclfs backup ", ["exclude", "list"], []), ("aclfs backup list --format=r", ["rsync", "restic"], ["borg"]),
         ("aclfs acl ", ["import"], []), ("aclfs acl import --metadata ", ["trusted", "user"], ["ro"]), ("aclfs restore pl", ["plans"], []),
+        ("aclfs propagate --metadata ", ["trusted", "user"], ["ro"]), ("aclfs strip pl", ["plans"], []),
+        ("aclfs volume . no", ["noacl", "noowners"], ["acl"]),
         ("aclfs help ", ["chmod", "doctor"], ["plans"]), ("aclfs status ", ["MOUNTPOINT"], []), ("aclfs unmount ", ["MOUNTPOINT"], []),
     ]
 

@@ -10,7 +10,7 @@ struct HelpTests {
         "sandbox",
         "sandbox check", "sandbox list",
         "sandbox run", "sandbox grant", "sandbox grant add", "sandbox grant list", "sandbox grant remove", "acl", "acl import", "restore",
-        "explain", "effective",
+        "explain", "effective", "propagate", "inherit", "explicit", "strip", "copy-mode", "volume",
         "doctor", "fstab-line",
     ]
 
