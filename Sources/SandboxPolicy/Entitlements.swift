@@ -52,6 +52,8 @@ public struct Entitlements: Sendable, Hashable {
     /// The most that grants of the user may allow; nil = the profile accepts no grants.
     public private(set) var userSelected: EntitledAccess?
     public private(set) var applicationGroups: [String] = []
+    /// Containers that a Mac keeps in iCloud.
+    public private(set) var cloudContainers: [String] = []
     public private(set) var warnings: [EntitlementProblem] = []
     /// The values, as in the list.
     public let values: [String: EntitlementValue]
@@ -60,6 +62,7 @@ public struct Entitlements: Sendable, Hashable {
     private var absolute: [(path: String, access: EntitledAccess, key: String)] = []
 
     private static let prefix = "com.apple.security."
+    private static let cloudKey = "com.apple.developer.ubiquity-container-identifiers"
     private static let folderKeys: [(word: String, folder: String)] = [
         ("files.downloads", "Downloads"), ("assets.pictures", "Pictures"), ("assets.music", "Music"),
         ("assets.movies", "Movies"),
@@ -81,6 +84,10 @@ public struct Entitlements: Sendable, Hashable {
         self.values = values
         for key in values.keys.sorted() {
             guard let value = values[key] else { continue }
+            if key == Self.cloudKey {
+                cloudContainers = try names(key, value, of: "a container")
+                continue
+            }
             guard key.hasPrefix(Self.prefix) else {
                 warnings.append(EntitlementProblem(key: key, message: "not a key about files; ignored"))
                 continue
@@ -105,13 +112,7 @@ public struct Entitlements: Sendable, Hashable {
                         + "of its own; name that program's profile, or take the key out")
             }
         case "application-groups":
-            for name in try texts(key, value) {
-                guard !name.isEmpty, !name.contains("/"), name != ".", name != "..", name.utf8.count <= PlaceName.longestName
-                else {
-                    throw EntitlementProblem(key: key, message: "'\(name)' is not the name of a group")
-                }
-                applicationGroups.append(name)
-            }
+            applicationGroups = try names(key, value, of: "a group")
         default:
             for (ending, access) in Self.accessWords where word.hasSuffix("." + ending) {
                 let stem = String(word.dropLast(ending.count + 1))
@@ -165,6 +166,17 @@ public struct Entitlements: Sendable, Hashable {
         return found
     }
 
+    /// - Parameter what: has the names, for messages.
+    private func names(_ key: String, _ value: EntitlementValue, of what: String) throws(EntitlementProblem) -> [String] {
+        let names = try texts(key, value)
+        for name in names {
+            guard !name.isEmpty, !name.contains("/"), name != ".", name != "..", name.utf8.count <= PlaceName.longestName else {
+                throw EntitlementProblem(key: key, message: "'\(name)' is not the name of \(what)")
+            }
+        }
+        return names
+    }
+
     private func paths(_ key: String, _ value: EntitlementValue) throws(EntitlementProblem) -> [String] {
         let found = try texts(key, value)
         for path in found {
@@ -196,6 +208,7 @@ public struct Entitlements: Sendable, Hashable {
             place(
                 "Library/Group Containers/\(group)/", below: home, .readWrite, Self.prefix + "application-groups")
         }
+        places += cloudContainers.map { place("Library/Mobile Documents/\($0)/", below: home, .readWrite, Self.cloudKey) }
         return places
     }
 

@@ -125,6 +125,7 @@ import Testing
             "com.apple.security.files.downloads.read-write": .flag(true),
             "com.apple.security.assets.music.read-only": .flag(true),
             "com.apple.security.application-groups": .list([.text("group.one")]),
+            "com.apple.developer.ubiquity-container-identifiers": .list([.text("iCloud.org.example.App")]),
             "com.apple.security.temporary-exception.files.absolute-path.read-only": .list([.text("/opt/data/")]),
             "com.apple.security.temporary-exception.files.home-relative-path.read-write": .list([.text("/notes.txt")]),
         ])
@@ -133,6 +134,9 @@ import Testing
         #expect(song.rights.contains(.read) && !song.rights.contains(.write))
         #expect(song.source == "com.apple.security.assets.music.read-only")
         #expect(zone("Users/ann/Library/Group Containers/group.one/x", in: table).rights.contains(.write))
+        let cloud = zone("Users/ann/Library/Mobile Documents/iCloud.org.example.App/Documents/x", in: table)
+        #expect(cloud.rights.contains(.write) && cloud.source == "com.apple.developer.ubiquity-container-identifiers")
+        #expect(zone("Users/ann/Library/Mobile Documents/iCloud.org.example.Other/x", in: table).rights.isEmpty)
         #expect(zone("opt/data/deep/x", in: table).rights.contains(.read))
         #expect(zone("opt/other", in: table).rights.isEmpty)
         #expect(zone("Users/ann/notes.txt", in: table).rights.contains(.write))
@@ -145,6 +149,8 @@ import Testing
             sandboxed.merging(["com.apple.security.files.downloads.read-write": .text("true")]) { $1 },
             sandboxed.merging(["com.apple.security.application-groups": .text("group")]) { $1 },
             sandboxed.merging(["com.apple.security.application-groups": .list([.text("../..")])]) { $1 },
+            sandboxed.merging(["com.apple.developer.ubiquity-container-identifiers": .text("iCloud")]) { $1 },
+            sandboxed.merging(["com.apple.developer.ubiquity-container-identifiers": .list([.text("a/b")])]) { $1 },
             sandboxed.merging([
                 "com.apple.security.temporary-exception.files.absolute-path.read-write": .list([.text("etc/")])
             ]) { $1 },
