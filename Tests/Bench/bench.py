@@ -21,6 +21,7 @@ import places
 import plot
 import scale
 import tables
+import trees
 import workloads
 from rounds import Rounds
 
@@ -41,7 +42,7 @@ def arguments(words):
     add("--rounds", type=int, default=variable("rounds", 3 if quick else 5, int), help="interleaved rounds")
     add("--seconds", type=float, default=variable("seconds", 0.07 if quick else 0.5, float), help="of each loop")
     add("--data-mib", type=int, default=variable("data_mib", 64 if quick else 256, int), help="size of the data file")
-    add("--objects", type=int, default=variable("objects", 0 if quick else 1_000_000, int), help="for the scale rows; 0 = none")
+    add("--objects", type=int, default=variable("objects", 0 if quick else 1_000_000, int), help="for the rows of scale and of commands on trees; 0 = none")
     add("--tiny", action="store_true", help="small fixtures, for a test of this program: the figures mean nothing")
     add("--starts", type=int, default=variable("starts", 5 if quick else 10, int), help="how often the start is timed; 0 = not")
     add("--only", default=variable("only", ""), help="workloads, joined by commas")
@@ -163,6 +164,7 @@ def measure(settings, chosen):
             result["start"] = scale.starts(scratch, settings.aclfs, settings.options, settings.starts)
         if settings.objects and not done:
             result["scale"] = scale.measure(scratch, settings.aclfs, settings.options, settings.load, settings)
+            result["trees"] = trees.measure(scratch, settings.aclfs, settings.options, settings.load, settings)
     finally:
         if scratch.end():
             raise places.Failure("could not clean up; see above")

@@ -124,6 +124,7 @@ class Texts(unittest.TestCase):
                                                      "aclfs-home": [1], "b": [5]}}}},
         "micro": [{"name": "n", "ns": 41.0, "low": 1, "high": 50, "allocations": 0, "limit_ns": 40}],
         "scale": {"objects": 1000, "few": 10, "bytes_each": 401, "rows": {"open": {"native": [10], "aclfs": [5]}}},
+        "trees": {"objects": 1000, "memory": 2**20, "rows": {"propagate, every list changes": 19_999, "restore": 5}},
     }
 
     def test_one_reason_is_told_once_and_without_places(self):
@@ -186,7 +187,7 @@ class WholeCommands(unittest.TestCase):
              "identities": {"user 1000": identity}, "missing": ["passthrough_hp: does not build here"],
              "paths": {"uring": {"used": True}}}
     result = {**Texts.result, "felt": whole}
-    alone = {**result, "identities": {}, "start": None, "scale": None, "micro": None}
+    alone = {**result, "identities": {}, "start": None, "scale": None, "trees": None, "micro": None}
 
     def test_less_is_better_and_native_is_the_measure(self):
         def held(name):

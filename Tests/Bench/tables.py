@@ -3,6 +3,7 @@ import felt
 from figures import (at_most, best_of_others, duration, figure, number, ratio, share, shown, verdict, verdict_at_home,
                      verdict_flat, verdict_whole, verdict_with_entries)
 from scale import AS_FLAT_AS, BYTES_EACH, START_MS
+from trees import MIB, OBJECTS_A_SECOND
 from workloads import BY_NAME
 
 
@@ -72,7 +73,7 @@ def whole_of(result):
 
 def has_others(result):
     """Whether anything but whole commands was measured."""
-    return any(result.get(name) for name in ("identities", "start", "scale", "micro"))
+    return any(result.get(name) for name in ("identities", "start", "scale", "trees", "micro"))
 
 
 def of_home(identity):
@@ -106,6 +107,17 @@ def of_scale(scale):
     each = scale["bytes_each"]
     rows.append(["memory of the daemon per remembered object", "-", f"{each:.0f} bytes", "-", f"{BYTES_EACH} bytes",
                  "met" if each <= BYTES_EACH else "missed"])
+    return rows
+
+
+def of_trees(trees):
+    rows = [[f"commands on {trees['objects']:,} objects", "objects a second", "target", "verdict"]]
+    for name, rate in trees["rows"].items():
+        held = name == "propagate, every list changes"
+        rows.append([name, number(rate), number(OBJECTS_A_SECOND) if held else "none",
+                     ("met" if rate >= OBJECTS_A_SECOND else "missed") if held else "-"])
+    memory = trees["memory"] / 2**20
+    rows.append(["most memory of the command", f"{memory:.0f} MiB", f"{MIB} MiB", "met" if memory <= MIB else "missed"])
     return rows
 
 
@@ -151,6 +163,8 @@ def all_of(result):
         yield "Start", of_start(result["start"])
     if result.get("scale"):
         yield "Scale", of_scale(result["scale"])
+    if result.get("trees"):
+        yield "Commands on trees", of_trees(result["trees"])
     if result.get("micro"):
         yield "Microbenchmarks", of_micro(result["micro"])
 
