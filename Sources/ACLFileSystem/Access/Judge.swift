@@ -18,6 +18,8 @@ public final class Judge: Sendable {
     private let base: Judge?
     private let volumeState: Lock<VolumeState>
     let groups: GroupCache
+    /// What stands for root as a caller; nil: root is root.
+    let squashedRoot: SquashedRoot?
     /// Without `allow_other` the kernel admits one user alone; nil with it.
     private let soleUser: SoleUser?
     let gate: SpecialFileGate
@@ -35,16 +37,20 @@ public final class Judge: Sendable {
     ///   - options: of the mount.
     ///   - tree: gives the inode numbers in denials.
     ///   - base: the judge of the mount that a confined mount belongs to.
+    ///   - identities: those that a file translates; ignored if there is a base.
     ///   - audit: the log of decisions; ignored if there is a base.
     ///   - profile: the name of the profile that confines the mount; nil if none does.
     ///   - number: of the mount, for the base's log of denials.
     init(
-        _ options: MountOptions, _ tree: BackingTree, base: Judge?, audit: AuditLog?, profile: String?, number: UInt64
+        _ options: MountOptions, _ tree: BackingTree, base: Judge?, identities: IdentityMap?, audit: AuditLog?, profile: String?,
+        number: UInt64
     ) {
         (self.tree, self.base, self.profile, self.number) = (tree, base, profile, number)
         self.audit = base.map { $0.audit } ?? audit
         volumeState = Lock(options.volume)
-        groups = GroupCache(milliseconds: options.groupsCache, directory: options.directoryGroups)
+        groups = GroupCache(
+            milliseconds: options.groupsCache, directory: options.directoryGroups, identities: base?.identities ?? identities)
+        squashedRoot = options.squashedRoot
         soleUser = options.allowOther ? nil : SoleUser(uid: geteuid(), gid: getegid())
         gate = SpecialFileGate(options)
         posix = PosixForms(isOn: options.posixACL == .translate && !options.volume.ignoresACLs)
@@ -76,7 +82,21 @@ public final class Judge: Sendable {
     private func credential(_ caller: Caller, realIDsCount: Bool = false) -> RequestCredential {
         RequestCredential(
             uid: caller.uid, gid: caller.gid, tid: Int32(bitPattern: caller.tid), request: caller.request, cache: groups,
-            realIDsCount: realIDsCount)
+            realIDsCount: realIDsCount, isSquashed: caller.isSquashed)
+    }
+
+    /// Identities from elsewhere; nil if nothing translates them.
+    var identities: IdentityMap? { groups.identities }
+
+    /// A caller that no request has, as this mount would judge it.
+    func judged(_ known: DirectoryCredential) -> DirectoryCredential {
+        var judged = known
+        if known.uid == 0, let squashedRoot {
+            judged = DirectoryCredential(uid: squashedRoot.uid, gid: squashedRoot.gid, groups: [])
+            judged.standsForRoot = true
+        }
+        judged.identities = identities
+        return judged
     }
 
     // MARK: Deciding
