@@ -31,7 +31,8 @@ extension Caller {
 let dispatchTable = aclfs_fuse_handlers(
     initialized: { handler($0).initialized(Negotiated($1.pointee)) },
     lookup: { user, request, caller, parent, name in
-        handler(user, for: caller).lookup(name, in: NodeID(parent), caller: judged(user, caller, request.unique), reply: EntryReply(request))
+        handler(user, for: caller).lookup(
+            name, in: NodeID(parent), caller: judged(user, caller, request.unique), reply: EntryReply(request))
     },
     forget: { user, node, count in
         handler(user).forget(NodeID(node), count: count)
@@ -62,7 +63,8 @@ let dispatchTable = aclfs_fuse_handlers(
             name, in: NodeID(parent), mode: mode, caller: judged(user, caller, request.unique), reply: EntryReply(request))
     },
     unlink: { user, request, caller, parent, name in
-        handler(user, for: caller).unlink(name, in: NodeID(parent), caller: judged(user, caller, request.unique), reply: EmptyReply(request))
+        handler(user, for: caller).unlink(
+            name, in: NodeID(parent), caller: judged(user, caller, request.unique), reply: EmptyReply(request))
     },
     rmdir: { user, request, caller, parent, name in
         handler(user, for: caller).rmdir(name, in: NodeID(parent), caller: judged(user, caller, request.unique), reply: EmptyReply(request))
@@ -111,7 +113,8 @@ let dispatchTable = aclfs_fuse_handlers(
             reply: EmptyReply(request))
     },
     opendir: { user, request, caller, node, flags in
-        handler(user, for: caller).opendir(NodeID(node), flags: flags, caller: judged(user, caller, request.unique), reply: OpenReply(request))
+        handler(user, for: caller).opendir(
+            NodeID(node), flags: flags, caller: judged(user, caller, request.unique), reply: OpenReply(request))
     },
     readdir: { user, request, caller, node, handle, offset, size in
         handler(user, for: caller).readdir(
@@ -158,7 +161,8 @@ let dispatchTable = aclfs_fuse_handlers(
             NodeID(node), name: name, caller: judged(user, caller, request.unique), reply: EmptyReply(request))
     },
     access: { user, request, caller, node, mask in
-        handler(user, for: caller).access(NodeID(node), mask: mask, caller: judged(user, caller, request.unique), reply: EmptyReply(request))
+        handler(user, for: caller).access(
+            NodeID(node), mask: mask, caller: judged(user, caller, request.unique), reply: EmptyReply(request))
     },
     create: { user, request, caller, parent, name, flags, mode, killSetID in
         handler(user, for: caller).create(

@@ -17,7 +17,9 @@ public struct AccountIdentityNames<Source: AccountSource>: IdentityNames {
     }
 
     public func name(of identity: GUID) -> IdentityName? {
-        AccountNames.name(for: identities?.canonical(identity) ?? identity, from: source).map { IdentityName($0.isGroup ? .group : .user, $0.name) }
+        AccountNames.name(for: identities?.canonical(identity) ?? identity, from: source).map {
+            IdentityName($0.isGroup ? .group : .user, $0.name)
+        }
     }
 }
 

@@ -84,7 +84,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (["--user", "alice"], "no path is given"), (["--user", "nosuch", "a"], "no user 'nosuch'"), (["--group", "alice", "a"], "no group 'alice'"),
+        (["--user", "alice"], "no path is given"), (["--user", "nosuch", "a"], "no user 'nosuch'"),
+        (["--group", "alice", "a"], "no group 'alice'"),
         (["--group", "everyone", "a"], "everyone is no group that can own"), (["--uuid", "alice", "a"], "'alice' is no UUID"),
         (["--uuid", "ABCDEFAB-CDEF-ABCD-EFAB-CDEF0000000A", "a"], "stands for no single user or group"),
         (["--uuid", "FFFFEEEE-DDDD-CCCC-BBBB-AAAAFFFFFFFF", "a"], "stands for no user and no group"),

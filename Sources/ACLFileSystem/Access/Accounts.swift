@@ -12,7 +12,7 @@ extension AccountService {
 
 extension MountOptions {
     /// What stands for root as a caller; nil without `rootsquash`. The group is one that no account of the system has.
-    var squashedRoot: SquashedRoot? { rootSquash.map { SquashedRoot(uid: $0, gid: Self.nobody) } }
+    var squashedRoot: SquashedRoot? { rootSquash.map { SquashedRoot(uid: $0, gid: Self.unprivilegedID) } }
 
     /// The source of membership besides the group list of the calling process; nil if that list decides alone.
     var directoryGroups: DirectoryGroups? {

@@ -18,8 +18,6 @@ public final class Judge: Sendable {
     private let base: Judge?
     private let volumeState: Lock<VolumeState>
     let groups: GroupCache
-    /// What stands for root as a caller; nil: root is root.
-    let squashedRoot: SquashedRoot?
     /// Without `allow_other` the kernel admits one user alone; nil with it.
     private let soleUser: SoleUser?
     let gate: SpecialFileGate
@@ -50,7 +48,6 @@ public final class Judge: Sendable {
         volumeState = Lock(options.volume)
         groups = GroupCache(
             milliseconds: options.groupsCache, directory: options.directoryGroups, identities: base?.identities ?? identities)
-        squashedRoot = options.squashedRoot
         soleUser = options.allowOther ? nil : SoleUser(uid: geteuid(), gid: getegid())
         gate = SpecialFileGate(options)
         posix = PosixForms(isOn: options.posixACL == .translate && !options.volume.ignoresACLs)
@@ -87,17 +84,6 @@ public final class Judge: Sendable {
 
     /// Identities from elsewhere; nil if nothing translates them.
     var identities: IdentityMap? { groups.identities }
-
-    /// A caller that no request has, as this mount would judge it.
-    func judged(_ known: DirectoryCredential) -> DirectoryCredential {
-        var judged = known
-        if known.uid == 0, let squashedRoot {
-            judged = DirectoryCredential(uid: squashedRoot.uid, gid: squashedRoot.gid, groups: [])
-            judged.standsForRoot = true
-        }
-        judged.identities = identities
-        return judged
-    }
 
     // MARK: Deciding
 

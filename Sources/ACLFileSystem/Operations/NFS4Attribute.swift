@@ -16,7 +16,8 @@ extension XattrOperations {
         }
         do throws(NFS4Error) {
             return try NFS4Value.write(
-                facts.acl, mode: facts.mode, isDirectory: facts.kind == .directory, as: form, names: WireAccountNames(accounts, judge.identities))
+                facts.acl, mode: facts.mode, isDirectory: facts.kind == .directory, as: form,
+                names: WireAccountNames(accounts, judge.identities))
         } catch { throw refuse("reading", form, error, id, caller) }
     }
 

@@ -50,7 +50,8 @@ package func runOwner<Files: ToolFiles>(
             }
         } catch {
             status = 1
-            let reason = error == .opnotsupp ? "not on an aclfs mount" : files.message(error, of: owner == nil ? .stat : .chown, on: node, path)
+            let reason =
+                error == .opnotsupp ? "not on an aclfs mount" : files.message(error, of: owner == nil ? .stat : .chown, on: node, path)
             sink.complain(path, reason)
         }
     }

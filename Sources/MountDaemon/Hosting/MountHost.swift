@@ -69,7 +69,8 @@ final class MountHost: Sendable {
         let profile = try confiningProfile(mount, tree)
         let fileSystem = FileSystem(
             tree: tree, options: mount.options, mounts: treeMounts, profile: profile, base: mount.view?.base,
-            identities: try identities(mount), audit: try audit(mount), creationNotes: creationNotes(mount, tree), report: { Journal.note(.warning, $0) })
+            identities: try identities(mount), audit: try audit(mount), creationNotes: creationNotes(mount, tree),
+            report: { Journal.note(.warning, $0) })
         let negotiated = NegotiatedFeatures(mount.options)
         let dispatch = RequestDispatch(fileSystem) { agreed in
             negotiated.set(agreed, watchObstacle: fileSystem.obstacleToWatching)
@@ -91,10 +92,13 @@ final class MountHost: Sendable {
         }
         let watch: MountWatch
         let server: ControlServer?
-        var identities: IdentityWatch?
+        let identities: IdentityWatch?
+        do throws(Errno) { identities = try mount.identities.map { (file) throws(Errno) in try IdentityWatch(file) } } catch {
+            fileSystem.disconnect()
+            throw Self.failure("cannot watch the file of identities", error)
+        }
         do throws(Errno) {
             watch = try MountWatch(device: mount.device, mountpoint: mount.mountpoint)
-            identities = try mount.identities.map { (file) throws(Errno) in try IdentityWatch(file) }
             try fileSystem.connect(session.notifier, device: mount.deviceNumber)
             // A view has no control socket: a confined command may ask nothing.
             try watch.start(fileSystem)

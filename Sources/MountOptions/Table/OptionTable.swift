@@ -28,9 +28,10 @@ package enum OptionTable {
         .value(
             "groups", \.groupSource, .enumeration, "group membership is that of the calling thread, or that of the directory service"),
         .value("groups_cache", \.groupsCache, .number(0...60_000), "for how many milliseconds the groups of a thread may be cached"),
-        .optional("identities", \.identities, .absoluteFile, "the file that says for which users and groups identities from elsewhere stand"),
         .optional(
-            "rootsquash", \.rootSquash, .number(1...(.max - 1), called: "a uid"), alone: MountOptions.nobody,
+            "identities", \.identities, .absoluteFile, "the file that says for which users and groups identities from elsewhere stand"),
+        .optional(
+            "rootsquash", \.rootSquash, .number(1...(.max - 1), called: "a uid"), alone: MountOptions.unprivilegedID,
             "root as a caller is judged as this unprivileged user"),
         .value("metadata", \.metadata, .enumeration, "the extended attribute that stores ACLs and flags: trusted.aclfs, or user.aclfs"),
         .value("cache", \.cache, .cacheMode, "how long the kernel may answer from its caches"),

@@ -70,8 +70,8 @@ extension MountOptions {
     /// What becomes of gaps that a program leaves (docs/zerofill.md).
     public enum ZeroFill: String, Sendable, CaseIterable { case write, allocate, off }
 
-    /// The uid and gid of nobody: no object of a person has them.
-    public static let nobody: UInt32 = 65534
+    /// The uid and gid that network file systems give to root: those of no person.
+    public static let unprivilegedID: UInt32 = 65534
 
     /// What `kernel_features` can hide, each with a minus before it.
     static let kernelFeatures = ["epoch", "passthrough", "uring", "statx", "killpriv2", "expire", "beneath", "fanotify"]

@@ -48,7 +48,7 @@ package final class IdentityFile: Sendable {
     }
 
     /// Whether there is a file of the name.
-    package var exists: Bool { (try? Syscall.statx(directory.rawValue, name, flags: AtFlag.noFollow)) != nil }
+    package var exists: Bool { (try? Syscall.statxAt(directory.rawValue, name)) != nil }
 
     private static func name(in path: String) -> String { path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path }
 
@@ -60,11 +60,12 @@ package final class IdentityFile: Sendable {
     /// Reads the file.
     /// - Throws: it cannot be read, may not be trusted, or is no table.
     package func read() throws(Problem) -> IdentityTable {
-        let text: Result<[UInt8], Problem>
-        do throws(Errno) { text = try FileSystemUser.asRoot { () throws(Errno) in try trustedText() } } catch {
+        let read: Result<[UInt8], Problem>
+        do throws(Errno) { read = try FileSystemUser.asRoot { () throws(Errno) in try trustedText() } } catch {
             throw Problem(message: error == .loop ? " is a symbolic link; name the file that it leads to" : ": \(error.text)")
         }
-        do throws(IdentityTable.Problem) { return try IdentityTable(try text.get()) } catch {
+        let text = try read.get()
+        do throws(IdentityTable.Problem) { return try IdentityTable(text) } catch {
             throw Problem(message: ": line \(error.line): \(error.message)")
         }
     }
@@ -74,7 +75,7 @@ package final class IdentityFile: Sendable {
         let owner = FileSystemUser.owner
         let whose = owner == 0 ? "root" : "root or user \(owner)"
         let place = try Syscall.statx(directory.rawValue)
-        // Whoever writes to the directory exchanges the file.
+        // A user who may write to the directory may exchange the file.
         guard place.uid == 0 || place.uid == owner, place.mode & 0o022 == 0 || place.mode & UInt32(S_ISVTX) != 0 else {
             return refused(" lies in a directory that others may write to; it has to belong to \(whose), and no one else may write to it")
         }
@@ -83,7 +84,9 @@ package final class IdentityFile: Sendable {
         let before = try Syscall.statx(file.rawValue)
         guard before.type == FileType.regular else { return refused(" is no regular file") }
         guard before.uid == 0 || before.uid == owner else { return refused(" belongs to user \(before.uid); it has to belong to \(whose)") }
-        guard before.mode & 0o022 == 0 else { return refused(" is writable for others (mode \(String(before.mode & 0o7777, radix: 8))); chmod 644 it") }
+        guard before.mode & 0o022 == 0 else {
+            return refused(" is writable for others (mode \(String(before.mode & 0o7777, radix: 8))); chmod 644 it")
+        }
         let text = try Syscall.readAll(file.rawValue, limit: IdentityTable.longest + 1)
         if text.count > IdentityTable.longest { return refused(" has more than \(IdentityTable.longest) bytes") }
         let after = try Syscall.statx(file.rawValue)

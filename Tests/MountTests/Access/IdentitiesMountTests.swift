@@ -124,7 +124,9 @@ struct IdentitiesMountTests {
         try root.must("setxattr", directory, "system.aclfs.acl", "\(bobElsewhere) allow search,list")
         let path = try make("d/f", "0644", by: root)
         func words() throws -> [String] {
-            try [alice, bob].flatMap { try [$0.call("stat", path).word, $0.call("names", directory).word, $0.call("open", path, "0").word] }
+            try [alice, bob].flatMap {
+                try [$0.call("stat", path).word, $0.call("names", directory).word, $0.call("open", path, "0").word]
+            }
         }
         let (yes, no) = ([String](repeating: "ok", count: 3), [String](repeating: "EACCES", count: 3))
         #expect(try words() == no + yes)
@@ -218,7 +220,8 @@ struct IdentitiesMountTests {
         #expect(try refusal(within).hasPrefix("aclfs: identities=\(within) lies in the source \(fixture.backing); keep it elsewhere"))
         let hidden = fixture.mountpoint + "/ids"
         try Self.write(lines, to: hidden)
-        #expect(try refusal(hidden).hasPrefix("aclfs: identities=\(hidden) lies in the mount point \(fixture.mountpoint); keep it elsewhere"))
+        #expect(
+            try refusal(hidden).hasPrefix("aclfs: identities=\(hidden) lies in the mount point \(fixture.mountpoint); keep it elsewhere"))
         #expect(chmod(outside, 0o777) == 0)
         #expect(try refusal(two).contains(" lies in a directory that others may write to; it has to belong to root"))
         #expect(chmod(outside, 0o1777) == 0)

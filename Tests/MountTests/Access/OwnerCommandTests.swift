@@ -74,7 +74,8 @@ struct OwnerCommandTests {
     @Test func whoMayGiveAndTake() throws {
         #expect(try owner("--group", "crew", path).status == 0)
         func asDora(_ words: String...) throws -> CommandResult {
-            try Spawn.run(accounts.within + TestUser(uid: 5501, gid: 5501, groups: [5501, 5600]).arguments + ["--", aclfs, "owner"] + words)
+            try Spawn.run(
+                accounts.within + TestUser(uid: 5501, gid: 5501, groups: [5501, 5600]).arguments + ["--", aclfs, "owner"] + words)
         }
         let given = try asDora("--user", "emil", path)
         #expect(given.status == 1 && given.output.hasPrefix("aclfs: \(path): Operation not permitted"), "\(given)")

@@ -34,7 +34,9 @@ struct RootSquashTests {
         unescaped(try user.must("stat", path)).split(separator: 0x20).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test(arguments: ["rootsquash", "rootsquash,transport=dev", "rootsquash,passthrough=off", "rootsquash,cache=strict", "rootsquash,cache=exclusive"])
+    @Test(arguments: [
+        "rootsquash", "rootsquash,transport=dev", "rootsquash,passthrough=off", "rootsquash,cache=strict", "rootsquash,cache=exclusive",
+    ])
     func rootHasTheRightsOfAStranger(_ options: String) throws {
         let (fixture, root, alice, bob) = try mount(options)
         let mine = try make(fixture.path("mine"), "0600", by: alice)
@@ -52,7 +54,8 @@ struct RootSquashTests {
             for process in [root, bob] { #expect(try process.call("open", inside, "0").word == "EACCES") }
             #expect(try root.call("names", closed).word == "EACCES" && root.call("chdir", closed).word == "EACCES")
         }
-        #expect(try [mine, open, group, denied, named].map { try root.call("open", $0, "0").word } == ["EACCES", "ok", "EACCES", "ok", "ok"])
+        #expect(
+            try [mine, open, group, denied, named].map { try root.call("open", $0, "0").word } == ["EACCES", "ok", "EACCES", "ok", "ok"])
         #expect(try root.call("open", open, "1").word == "EACCES")
         #expect(try root.call("access", mine, "4", "0").word == "EACCES" && root.call("access", open, "4", "0").word == "ok")
         #expect(try root.call("exec", open).word == "EACCES")
