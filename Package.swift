@@ -95,7 +95,7 @@ let package = Package(
             name: "MountDaemon",
             dependencies: [
                 "Mounting", "ToolSupport", "Authorization", "ACLFormats", "SandboxPolicy", "ControlProtocol", "LinuxSystem",
-                "MountOptions", "BackingStore", "FuseSession", "ACLFileSystem",
+                "MountOptions", "Identity", "BackingStore", "FuseSession", "ACLFileSystem",
             ], swiftSettings: strict),
         // The documented behaviour as calls of several users. Optimised in debug builds too: tests convert its vectors by the thousand.
         .target(
@@ -187,7 +187,7 @@ let package = Package(
         .testTarget(
             name: "FuseSessionTests", dependencies: ["FuseSession", "LinuxSystem", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "CommandsTests", dependencies: ["Commands", "ToolSupport", "Authorization", "ACLFormats", "LinuxSystem"],
+            name: "CommandsTests", dependencies: ["Commands", "ToolSupport", "Identity", "Authorization", "ACLFormats", "LinuxSystem"],
             swiftSettings: strict),
         .testTarget(
             name: "SandboxProfilesTests", dependencies: ["SandboxProfiles", "SandboxPolicy", "Authorization"],

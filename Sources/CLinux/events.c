@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/fanotify.h>
+#include <sys/inotify.h>
 #include <unistd.h>
 
 #include "procfd.h"
@@ -72,4 +73,38 @@ uint64_t aclfs_event_at(const uint8_t *bytes, uint64_t size, struct aclfs_event 
     at += info.len;
   }
   return head.event_len;
+}
+
+/* Not when it is created or truncated: what is not written to the end must not be read. */
+int32_t aclfs_names_open(int32_t directory) {
+  int events = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+  if (events < 0) return -errno;
+  struct proc_path path = aclfs_proc_path(directory);
+  const uint32_t mask = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ONLYDIR;
+  if (inotify_add_watch(events, path.text, mask) >= 0) return events;
+  int error = errno;
+  close(events);
+  return -error;
+}
+
+int32_t aclfs_names_take(int32_t events, const char *name) {
+  union {
+    struct inotify_event first;
+    char bytes[4096];
+  } room;
+  int32_t said = 0;
+  for (ssize_t count; (count = read(events, room.bytes, sizeof room)) > 0;) {
+    for (ssize_t at = 0; at + (ssize_t)sizeof room.first <= count;) {
+      struct inotify_event event;
+      memcpy(&event, room.bytes + at, sizeof event);
+      const char *found = room.bytes + at + sizeof event;
+      at += (ssize_t)(sizeof event + event.len);
+      if (event.mask & IN_IGNORED) said |= aclfs_NAMES_ENDED;
+      /* After lost events anything may have been written. */
+      if (event.mask & IN_Q_OVERFLOW) said |= aclfs_NAME_WRITTEN;
+      if (event.len == 0 || strcmp(found, name) != 0) continue;
+      said |= event.mask & (IN_CLOSE_WRITE | IN_MOVED_TO) ? aclfs_NAME_WRITTEN : aclfs_NAME_LOST;
+    }
+  }
+  return said;
 }

@@ -33,6 +33,8 @@ public struct Caller: Equatable, Sendable {
     public var umask: UInt32
     /// The number of the request, unique on one connection; 0 = none.
     public var request: UInt64
+    /// Whether the ids stand for root's, as the handler says. The kernel knows the thread as root, and the thread's groups do not count.
+    public var isSquashed = false
 
     public init(uid: UInt32, gid: UInt32, tid: UInt32, umask: UInt32 = 0, request: UInt64 = 0) {
         self.uid = uid
@@ -41,4 +43,11 @@ public struct Caller: Equatable, Sendable {
         self.umask = umask
         self.request = request
     }
+}
+
+/// The ids that stand for root on a mount.
+public struct SquashedRoot: Equatable, Sendable {
+    public var uid: UInt32
+    public var gid: UInt32
+    public init(uid: UInt32, gid: UInt32) { (self.uid, self.gid) = (uid, gid) }
 }

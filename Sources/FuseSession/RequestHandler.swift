@@ -6,7 +6,10 @@ import Glibc
 /// overridden is denied with EPERM. Names are bytes, valid during the call only. The conformance is unchecked,
 /// because subclasses have the state: many threads must be able to use it safely.
 open class RequestHandler: @unchecked Sendable {
-    public init() {}
+    /// What stands for root as a caller; nil: root is root. Every caller is made by it, before any method sees the request.
+    public let squashedRoot: SquashedRoot?
+
+    public init(squashing squashedRoot: SquashedRoot? = nil) { self.squashedRoot = squashedRoot }
 
     /// Called before the first request. It must not use the mount itself.
     open func initialized(_ negotiated: Negotiated) {}

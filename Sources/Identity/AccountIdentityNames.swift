@@ -4,8 +4,11 @@ import Authorization
 /// Resolves names in ACL texts by the account databases.
 public struct AccountIdentityNames<Source: AccountSource>: IdentityNames {
     private let source: Source
+    private let identities: IdentityMap?
 
-    public init(_ source: Source) { self.source = source }
+    /// - Parameter identities: those that a file translates. A name never leads to one of them: only its number's own identity means the same
+    ///   on every mount.
+    public init(_ source: Source, _ identities: IdentityMap? = nil) { (self.source, self.identities) = (source, identities) }
 
     /// If a database does not answer, the name has no identity: the text is refused, not misread.
     public func identity(named name: String, kind: IdentityKind?) -> GUID? {
@@ -14,7 +17,9 @@ public struct AccountIdentityNames<Source: AccountSource>: IdentityNames {
     }
 
     public func name(of identity: GUID) -> IdentityName? {
-        AccountNames.name(for: identity, from: source).map { IdentityName($0.isGroup ? .group : .user, $0.name) }
+        AccountNames.name(for: identities?.canonical(identity) ?? identity, from: source).map {
+            IdentityName($0.isGroup ? .group : .user, $0.name)
+        }
     }
 }
 

@@ -7,6 +7,10 @@ public struct DirectoryCredential: Credential, Hashable, Sendable {
     /// nil, also for the group list: unknown. Membership is then unknown too.
     public var gid: UInt32?
     public var groups: [UInt32]?
+    /// Whether these are the ids that stand for root (`rootsquash`).
+    public var standsForRoot = false
+    /// Translates identities from elsewhere (`identities`); nil: nothing does.
+    public var identities: IdentityMap?
     public var effectiveGroup: UInt32? { gid }
 
     public init(uid: UInt32, gid: UInt32?, groups: [UInt32]?) {
@@ -45,6 +49,8 @@ public struct DirectoryCredential: Credential, Hashable, Sendable {
         }
         self.init(uid: uid, gid: groups.first, groups: groups)
     }
+
+    public func translation(of guid: GUID) -> Principal? { identities?.principal(of: guid) }
 
     public func membership(inGroup gid: UInt32) -> Membership {
         if gid == self.gid { return .member }

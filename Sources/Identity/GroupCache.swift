@@ -26,10 +26,12 @@ public final class GroupCache: Sendable {
     private let entries = Lock<[Key: Entry]>([:])
     /// What users' processes do not say about their groups (`groups=directory`); `nil` = processes alone count.
     let directory: DirectoryGroups?
+    /// Translates identities from elsewhere (`identities`); nil: nothing does.
+    public let identities: IdentityMap?
 
     /// `milliseconds`: how long an entry may be used (`groups_cache`); `limit`: how many are kept.
-    public init(milliseconds: UInt32 = 100, limit: Int = 1024, directory: DirectoryGroups? = nil) {
-        self.directory = directory
+    public init(milliseconds: UInt32 = 100, limit: Int = 1024, directory: DirectoryGroups? = nil, identities: IdentityMap? = nil) {
+        (self.directory, self.identities) = (directory, identities)
         lifetime = UInt64(milliseconds) * 1_000_000
         self.limit = limit
         do { unmapped = try OverflowGroup.read() } catch { unmapped = 65534 }

@@ -29,10 +29,17 @@ public struct RequestCredential: Credential, Sendable {
     ///   - request: the number of the request, unique for this cache; 0 = none.
     ///   - cache: reads and keeps groups.
     ///   - realIDsCount: the request is access(2), which has the real ids of the thread.
-    public init(uid: UInt32, gid: UInt32, tid: Int32, request: UInt64 = 0, cache: GroupCache, realIDsCount: Bool = false) {
+    ///   - isSquashed: the ids are not those of the thread, whose groups do not count either (`rootsquash`).
+    public init(
+        uid: UInt32, gid: UInt32, tid: Int32, request: UInt64 = 0, cache: GroupCache, realIDsCount: Bool = false,
+        isSquashed: Bool = false
+    ) {
         (self.uid, self.gid, self.tid, self.request, self.cache) = (uid, gid, tid, request, cache)
         self.realIDsCount = realIDsCount
+        if isSquashed { groups = .known([]) }
     }
+
+    public func translation(of guid: GUID) -> Principal? { cache.identities?.principal(of: guid) }
 
     public mutating func membership(inGroup gid: UInt32) -> Membership {
         if gid == .max { return .unknown }

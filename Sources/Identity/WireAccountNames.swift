@@ -5,9 +5,13 @@ import WireFormats
 /// Resolves names in values of attributes by the account databases, with one deadline for all names of a value.
 public struct WireAccountNames: WireNames, Sendable {
     private let accounts: TimedAccounts
+    private let identities: IdentityMap?
 
     /// The time counts from here.
-    public init(_ service: AccountService) { accounts = TimedAccounts(service) }
+    /// - Parameter identities: those that a file translates.
+    public init(_ service: AccountService, _ identities: IdentityMap? = nil) {
+        (accounts, self.identities) = (TimedAccounts(service), identities)
+    }
 
     public func identity(named name: String, isGroup: Bool) throws(NameUnanswered) -> GUID? {
         do throws(Errno) { return try AccountNames.resolve(name: name, kind: isGroup ? .group : .user, from: accounts) } catch {
@@ -15,5 +19,7 @@ public struct WireAccountNames: WireNames, Sendable {
         }
     }
 
-    public func name(of identity: GUID) -> String? { AccountNames.name(for: identity, from: accounts)?.name }
+    public func name(of identity: GUID) -> String? { AccountNames.name(for: numbered(identity), from: accounts)?.name }
+
+    public func numbered(_ identity: GUID) -> GUID { identities?.canonical(identity) ?? identity }
 }

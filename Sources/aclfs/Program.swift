@@ -29,6 +29,7 @@ enum Program {
         // As bytes: names of files need not be text.
         case "chmod": return runChmod(arguments: byteArguments(after: 2))
         case "chflags": return runChflags(arguments: byteArguments(after: 2))
+        case "owner": return runOwner(arguments: byteArguments(after: 2))
         case "backup": return BackupCommand.run(byteArguments(after: 2))
         case "ls": return runLs(arguments: byteArguments(after: 2))
         case "explain": return ExplainCommand.run(byteArguments(after: 2))

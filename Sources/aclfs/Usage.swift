@@ -10,6 +10,7 @@ enum Usage {
         ("chmod", "change modes and lists of entries", "chmod +a \"bob allow read\" plans"),
         ("ls", "list with entries, flags and attributes", "ls -le plans"),
         ("chflags", "change BSD file flags", "chflags uchg plans"),
+        ("owner", "show and change owners; a group may own", "owner --group staff plans"),
         ("backup", "exclude objects from backups", "backup exclude build"),
         ("acl", "turn POSIX ACLs of a directory into entries", "acl import --posix --dry-run /srv/back/share"),
         ("propagate", "inheritable entries of a directory to all below", "propagate /srv/share/folder"),

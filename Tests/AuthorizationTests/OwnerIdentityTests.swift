@@ -17,6 +17,36 @@ import Testing
         func membership(of guid: GUID) -> Membership { guid == identity ? .member : .notMember }
     }
 
+    /// A caller to whom a file translates identities (docs/identity.md "Identities from elsewhere").
+    private struct Translated: Credential {
+        var uid: UInt32
+        var groups: [UInt32] = []
+        var table: [GUID: Principal]
+        func membership(inGroup gid: UInt32) -> Membership { groups.contains(gid) ? .member : .notMember }
+        func translation(of guid: GUID) -> Principal? { table[guid] }
+    }
+
+    @Test func aTranslatedIdentityIsTheUserOrTheGroup() {
+        let bob = Translated(uid: 502, table: [imported: .user(502)])
+        let other = Translated(uid: 503, table: [imported: .user(502)])
+        let member = Translated(uid: 503, groups: [600], table: [imported: .group(600)])
+        for (caller, isMeant) in [(bob, true), (other, false), (member, true)] {
+            #expect(decide(.open(.read), file(0, ACE(imported, .allow, .read)), by: caller).isAllowed == isMeant)
+            #expect(decide(.open(.read), file(0o777, ACE(imported, .deny, .read)), by: caller).isAllowed == !isMeant)
+            #expect(decide(.chmod(FileMode(rawValue: 0o600)), owned(by: imported), by: caller).isAllowed == isMeant)
+        }
+        // A user is no group: as the group of an object it has no members, and cannot be set as one.
+        var object = file(0o640, owner: 501, group: ObjectFacts.notAnID)
+        object.groupGUID = imported
+        #expect(!decide(.open(.read), object, by: bob).isAllowed)
+        #expect(decide(.open(.read), object, by: member).isAllowed)
+        #expect(decide(.setGroup(imported), file(owner: 502), by: bob) == illegal)
+        // With a table that lacks it, it is nobody's.
+        let stranger = Translated(uid: 502, groups: [600], table: [:])
+        #expect(!decide(.open(.read), file(0, ACE(imported, .allow, .read)), by: stranger).isAllowed)
+        #expect(decide(.open(.read), file(0o777, ACE(imported, .deny, .read)), by: stranger).isAllowed)
+    }
+
     private func owned(by guid: GUID, _ entries: ACE...) -> ObjectFacts {
         var object = file(0o640, owner: ObjectFacts.notAnID)
         object.acl = entries.isEmpty ? nil : ACL(entries)

@@ -110,7 +110,7 @@ _aclfs_entry() {
 
 _aclfs_mount_options() {
     local options='ro rw securelevel= owners noowners acl noacl grpid nogrpid bsdgroups sysvgroups suiddir nosuiddir suiddir=all
-        groups=process groups=directory groups_cache= metadata=auto metadata=trusted metadata=user cache=auto cache=strict cache=exclusive
+        groups=process groups=directory groups_cache= identities= rootsquash rootsquash= metadata=auto metadata=trusted metadata=user cache=auto cache=strict cache=exclusive
         cache= crossmounts nocrossmounts xattr_names=linux xattr_names=mac xattr_names=both posixacl=translate posixacl=off portable_acl=on
         portable_acl=off special=gate special=open passthrough=auto
         passthrough=off transport=auto transport=uring transport=dev zerofill=write zerofill=allocate zerofill=off zerofill_max=
@@ -125,8 +125,9 @@ _aclfs_mount_options() {
     sandbox=*)
         _aclfs_profiles "${1##*sandbox=}" "${before}sandbox="
         compopt -o nospace 2>/dev/null ;;
-    audit_log=*)
-        while read -r path; do COMPREPLY+=("${before}audit_log=$path"); done < <(compgen -f -- "${1##*audit_log=}")
+    audit_log=* | identities=*)
+        before+=${1##*,} before=${before%%=*}=
+        while read -r path; do COMPREPLY+=("$before$path"); done < <(compgen -f -- "${1##*=}")
         compopt -o nospace 2>/dev/null ;;
     *) _aclfs_list "$options" "$1" ;;
     esac
@@ -221,7 +222,7 @@ _aclfs() {
 
 _aclfs_complete() {
     local count=${#_aclfs_line[@]} current=${_aclfs_line[-1]} previous=${_aclfs_line[-2]} command=${_aclfs_line[1]}
-    local commands='mount unmount status chmod ls chflags backup acl propagate inherit explicit strip copy-mode preset volume restore sandbox explain effective doctor fstab-line conformance help version'
+    local commands='mount unmount status chmod ls chflags owner backup acl propagate inherit explicit strip copy-mode preset volume restore sandbox explain effective doctor fstab-line conformance help version'
     local tree='--dry-run --undo-file --resume --hard-links --workers --metadata -v --verbose --json --help'
     local operations='open-read open-write open-append exec create mkdir unlink rmdir rename link chmod chown chflags
         setxattr getxattr listxattr stat readlink truncate utimes setacl access-r access-w access-x read write execute delete append list search add_file add_subdirectory delete_child readattr writeattr
@@ -254,6 +255,12 @@ _aclfs_complete() {
     doctor:*) _aclfs_options '--json --help' "$current" -d ;;
     chmod:*) _aclfs_chmod "$current" ;;
     chflags:*) _aclfs_chflags "$current" ;;
+    owner:--user | owner:--group)
+        local -a _aclfs_names
+        "_aclfs_${previous#--}s"
+        _aclfs_offer '' "$current" "${_aclfs_names[@]}" ;;
+    owner:--uuid) ;;
+    owner:*) _aclfs_options '--user --group --uuid -h --no-dereference --json --help' "$current" ;;
     backup:--format) _aclfs_words 'null lines rsync tar restic borg' "$current" ;;
     backup:*)
         case $count:${_aclfs_line[2]}:$current in

@@ -78,7 +78,7 @@ end
 function __aclfs_mount_words
     string match -ra '\S+' -- '
     ro rw securelevel= owners noowners acl noacl grpid nogrpid bsdgroups sysvgroups suiddir nosuiddir suiddir=all groups=process
-    groups=directory groups_cache= metadata=auto metadata=trusted metadata=user cache=auto cache=strict cache=exclusive cache= crossmounts
+    groups=directory groups_cache= identities= rootsquash rootsquash= metadata=auto metadata=trusted metadata=user cache=auto cache=strict cache=exclusive cache= crossmounts
     nocrossmounts xattr_names=linux xattr_names=mac xattr_names=both posixacl=translate posixacl=off portable_acl=on portable_acl=off special=gate
     special=open passthrough=auto passthrough=off
     transport=auto transport=uring transport=dev zerofill=write zerofill=allocate zerofill=off zerofill_max= zerofill_budget=off
@@ -96,7 +96,7 @@ function __aclfs_flags
     schg noschg sappnd nosappnd sunlnk nosunlnk'
 end
 
-set -l commands mount unmount status chmod ls chflags backup acl propagate inherit explicit strip copy-mode preset volume restore sandbox explain effective doctor fstab-line conformance help version
+set -l commands mount unmount status chmod ls chflags owner backup acl propagate inherit explicit strip copy-mode preset volume restore sandbox explain effective doctor fstab-line conformance help version
 set -l none "not __fish_seen_subcommand_from $commands"
 
 complete -c aclfs -n $none -f -a mount -d 'Serve a directory at a mount point'
@@ -114,6 +114,7 @@ complete -c aclfs -n '__fish_seen_subcommand_from fstab-line' -l automount -d 'M
 complete -c aclfs -n $none -f -a chmod -d 'Change modes and ACL entries'
 complete -c aclfs -n $none -f -a ls -d 'List with entries and flags'
 complete -c aclfs -n $none -f -a chflags -d 'Change file flags'
+complete -c aclfs -n $none -f -a owner -d 'Show and change owners'
 complete -c aclfs -n $none -f -a backup -d 'Exclude from backup, and list what is'
 complete -c aclfs -n $none -f -a acl -d 'Turn POSIX ACLs of a directory into entries'
 complete -c aclfs -n $none -f -a propagate -d 'Inheritable entries of a directory to all below'
@@ -150,6 +151,11 @@ complete -c aclfs -n '__fish_seen_subcommand_from chmod chflags ls' -s R -l recu
 complete -c aclfs -n '__fish_seen_subcommand_from chmod chflags' -s h -l no-dereference -d 'Change a link itself'
 complete -c aclfs -n '__fish_seen_subcommand_from chmod chflags' -s f -l quiet -d 'Silent about refusals'
 complete -c aclfs -n '__fish_seen_subcommand_from chmod chflags' -s v -l verbose -d 'Name what is changed'
+complete -c aclfs -n '__fish_seen_subcommand_from owner' -l user -x -a '(__fish_complete_users)' -d 'A user becomes the owner'
+complete -c aclfs -n '__fish_seen_subcommand_from owner' -l group -x -a '(__fish_complete_groups)' -d 'A group becomes the owner'
+complete -c aclfs -n '__fish_seen_subcommand_from owner' -l uuid -x -d 'An identity becomes the owner'
+complete -c aclfs -n '__fish_seen_subcommand_from owner' -s h -l no-dereference -d 'A link itself'
+complete -c aclfs -n '__fish_seen_subcommand_from owner' -l json -d 'Print JSON'
 complete -c aclfs -n '__fish_seen_subcommand_from ls' -s a -l all -d 'Names with a dot too'
 complete -c aclfs -n '__fish_seen_subcommand_from ls' -s d -l directory -d 'A directory itself'
 complete -c aclfs -n '__fish_seen_subcommand_from ls' -s h -l human-readable -d 'Sizes with units'

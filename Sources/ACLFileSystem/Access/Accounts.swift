@@ -4,10 +4,16 @@ import MountOptions
 
 extension AccountService {
     /// Looks up the account names in one text; all look-ups share one deadline. A look-up may block: use it without the metadata lock.
-    func identityNames() -> AccountIdentityNames<TimedAccounts> { AccountIdentityNames(TimedAccounts(self)) }
+    /// - Parameter identities: those that a file translates.
+    func identityNames(_ identities: IdentityMap?) -> AccountIdentityNames<TimedAccounts> {
+        AccountIdentityNames(TimedAccounts(self), identities)
+    }
 }
 
 extension MountOptions {
+    /// What stands for root as a caller; nil without `rootsquash`. The group is one that no account of the system has.
+    var squashedRoot: SquashedRoot? { rootSquash.map { SquashedRoot(uid: $0, gid: Self.unprivilegedID) } }
+
     /// The source of membership besides the group list of the calling process; nil if that list decides alone.
     var directoryGroups: DirectoryGroups? {
         guard groupSource == .directory else { return nil }

@@ -35,16 +35,19 @@ public final class Judge: Sendable {
     ///   - options: of the mount.
     ///   - tree: gives the inode numbers in denials.
     ///   - base: the judge of the mount that a confined mount belongs to.
+    ///   - identities: those that a file translates; ignored if there is a base.
     ///   - audit: the log of decisions; ignored if there is a base.
     ///   - profile: the name of the profile that confines the mount; nil if none does.
     ///   - number: of the mount, for the base's log of denials.
     init(
-        _ options: MountOptions, _ tree: BackingTree, base: Judge?, audit: AuditLog?, profile: String?, number: UInt64
+        _ options: MountOptions, _ tree: BackingTree, base: Judge?, identities: IdentityMap?, audit: AuditLog?, profile: String?,
+        number: UInt64
     ) {
         (self.tree, self.base, self.profile, self.number) = (tree, base, profile, number)
         self.audit = base.map { $0.audit } ?? audit
         volumeState = Lock(options.volume)
-        groups = GroupCache(milliseconds: options.groupsCache, directory: options.directoryGroups)
+        groups = GroupCache(
+            milliseconds: options.groupsCache, directory: options.directoryGroups, identities: base?.identities ?? identities)
         soleUser = options.allowOther ? nil : SoleUser(uid: geteuid(), gid: getegid())
         gate = SpecialFileGate(options)
         posix = PosixForms(isOn: options.posixACL == .translate && !options.volume.ignoresACLs)
@@ -76,8 +79,11 @@ public final class Judge: Sendable {
     private func credential(_ caller: Caller, realIDsCount: Bool = false) -> RequestCredential {
         RequestCredential(
             uid: caller.uid, gid: caller.gid, tid: Int32(bitPattern: caller.tid), request: caller.request, cache: groups,
-            realIDsCount: realIDsCount)
+            realIDsCount: realIDsCount, isSquashed: caller.isSquashed)
     }
+
+    /// Identities from elsewhere; nil if nothing translates them.
+    var identities: IdentityMap? { groups.identities }
 
     // MARK: Deciding
 

@@ -2,6 +2,7 @@ import ACLFormats
 import Authorization
 import BackingStore
 import ControlProtocol
+import FuseSession
 import Identity
 import LinuxSystem
 import MountOptions
@@ -97,12 +98,38 @@ extension ControlServer {
         // The groups of the client's process count. With those of its account, a client could learn what members of a group may do that
         // its process does not belong to.
         if !isPrivileged(peer), known.uid == peer.uid { return .peer(credential(peer)) }
-        return .other(known)
+        return .other(judged(known))
+    }
+
+    /// An account as this mount judges its requests.
+    private func judged(_ known: DirectoryCredential) -> DirectoryCredential {
+        var judged = known
+        if known.uid == 0, let squashed = fileSystem.options.squashedRoot {
+            judged = DirectoryCredential(uid: squashed.uid, gid: squashed.gid, groups: [])
+            judged.standsForRoot = true
+        }
+        judged.identities = fileSystem.judge.identities
+        return judged
+    }
+
+    /// What a reader of an answer about root has to know; nil if root is not squashed here, or was not asked about.
+    private func squashNote(_ subject: Subject, _ peer: ControlSocket.Peer) -> String? {
+        guard let squashed = fileSystem.options.squashedRoot else { return nil }
+        let isRoot =
+            switch subject {
+            case .peer: peer.uid == 0
+            case .other(let known): known.standsForRoot
+            }
+        return isRoot ? "rootsquash: root is judged as uid \(squashed.uid) on this mount" : nil
     }
 
     private func credential(_ peer: ControlSocket.Peer) -> RequestCredential {
         fileSystem.judge.groups.prepare(uid: peer.uid)
-        return RequestCredential(uid: peer.uid, gid: peer.gid, tid: peer.pid, cache: fileSystem.judge.groups)
+        let groups = fileSystem.judge.groups
+        guard peer.uid == 0, let squashed = fileSystem.options.squashedRoot else {
+            return RequestCredential(uid: peer.uid, gid: peer.gid, tid: peer.pid, cache: groups)
+        }
+        return RequestCredential(uid: squashed.uid, gid: squashed.gid, tid: peer.pid, cache: groups, isSquashed: true)
     }
 
     /// Requires, for a question about another subject, that the client may read the permissions of the object. The error does not reveal
@@ -133,6 +160,7 @@ extension ControlServer {
         case .peer(let credential): explanation = try fileSystem.explainer.explain(asked, credential: credential)
         case .other(let credential): explanation = try fileSystem.explainer.explain(asked, credential: credential)
         }
+        if let note = squashNote(subject, peer) { explanation.notes.append(note) }
         // A client that may not read the permissions learns only the entry that decided.
         if !isPrivileged(peer), !fileSystem.explainer.mayInspect(asked, credential: credential(peer)) { explanation.considered = [] }
         if message.isBrief {

@@ -32,7 +32,7 @@ public struct Explainer: Sendable {
         _ question: ExplainQuestion, credential: some Credential
     ) throws(ControlFailure) -> Explanation {
         let run = try judged(question, credential: credential)
-        return run.explanation(names: accounts.identityNames())
+        return run.explanation(names: accounts.identityNames(judge.identities))
     }
 
     private func judged<C: Credential>(
@@ -50,7 +50,7 @@ public struct Explainer: Sendable {
     /// - Returns: nil if the search is allowed, or denied by another rule.
     func closedBySandbox(_ question: ExplainQuestion, credential: some Credential) -> Explanation? {
         guard loader.view != nil, let run = try? judged(question, credential: credential), run.isClosedBySandbox else { return nil }
-        var explanation = run.explanation(names: accounts.identityNames())
+        var explanation = run.explanation(names: accounts.identityNames(judge.identities))
         explanation.steps = explanation.steps.suffix(1)
         explanation.considered = []
         explanation.notes = ["the sandbox denies this to every caller of this mount"]
@@ -77,7 +77,7 @@ public struct Explainer: Sendable {
         for name in RightName.all {
             let question = ExplainQuestion(.right(name.right), path: path)
             let run = try judged(question, credential: credential)
-            answers.append(run.explanation(names: accounts.identityNames()))
+            answers.append(run.explanation(names: accounts.identityNames(judge.identities)))
             // Every right would get the same answer.
             if run.isPathClosed { break }
         }

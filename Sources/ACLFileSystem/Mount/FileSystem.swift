@@ -42,12 +42,13 @@ public final class FileSystem: Sendable {
     ///   - mounts: the mounts of the same backing tree.
     ///   - profile: confines the mount; nil if nothing does.
     ///   - base: of a confined mount, the mount whose volume it shows.
+    ///   - identities: what a file says of identities from elsewhere; nil without one. A confined mount uses that of its base.
     ///   - audit: the log of decisions; ends with the mount.
     ///   - creationNotes: of objects that are being created; removed with the mount.
     ///   - report: writes a line for the administrator.
     public init(
         tree: BackingTree, options: MountOptions, mounts: TreeMounts = TreeMounts(), profile: SandboxProfile? = nil,
-        base: FileSystem? = nil, audit: AuditLog? = nil, creationNotes: CreationNotes? = nil,
+        base: FileSystem? = nil, identities: IdentityMap? = nil, audit: AuditLog? = nil, creationNotes: CreationNotes? = nil,
         report: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         (self.options, self.mounts, self.base, self.report) = (options, mounts, base, report)
@@ -55,7 +56,8 @@ public final class FileSystem: Sendable {
         self.creationNotes = base.map { $0.creationNotes } ?? creationNotes
         let generation = UInt64.random(in: 1...UInt64(UInt32.max))
         loader = ObjectLoader(tree, profile.map { ViewPolicy($0, options.cache) }, share)
-        judge = Judge(options, tree, base: base?.judge, audit: audit, profile: profile?.name, number: generation)
+        judge = Judge(
+            options, tree, base: base?.judge, identities: identities, audit: audit, profile: profile?.name, number: generation)
         kernel = KernelView(loader, judge, mounts, handles, options.cache, generation: generation)
         data = DataPaths(
             mounts, judge, base?.data.accessTimes ?? AccessTimes(options.accessTimes, tree),
@@ -116,6 +118,13 @@ public final class FileSystem: Sendable {
 
     /// The volume's state in force.
     public var volume: VolumeState { judge.volume }
+
+    /// Replaces what identities from elsewhere stand for, on this mount and its views. No decision runs meanwhile. Nothing that the kernel
+    /// holds depends on it (docs/coherence.md R2).
+    /// - Parameter table: as the file has it now.
+    public func changeIdentities(to table: IdentityTable) {
+        mounts.share.lock.withWriteLock { judge.identities?.replace(by: table) }
+    }
 
     /// Changes the volume's state. No decision runs meanwhile.
     /// - Parameter body: modifies the state.

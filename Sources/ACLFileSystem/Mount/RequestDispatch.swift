@@ -15,7 +15,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     ///   - whenServing: called once, after INIT.
     public init(_ fileSystem: FileSystem, whenServing: @escaping @Sendable (Negotiated) -> Void = { _ in }) {
         (fs, operations, self.whenServing) = (fileSystem, fileSystem.operations, whenServing)
-        super.init()
+        super.init(squashing: fileSystem.options.squashedRoot)
     }
 
     override public func initialized(_ negotiated: Negotiated) {
@@ -228,11 +228,12 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         _ node: NodeID, handle: HandleID, offset: Int64, bytes: UnsafeRawBufferPointer, flags: Int32,
         writeFlags: WriteFlags, caller: Caller, reply: consuming WriteReply
     ) {
+        // The kernel knows a squashed caller as root, whose writes leave set-id bits.
+        let clearsSetID = writeFlags.contains(.killSetID) || caller.isSquashed && !writeFlags.contains(.fromCache)
         reply.send(
             outcome { () throws(Errno) in
                 try operations.bytes.write(
-                    handle, bytes, offset: offset, flags: flags, clearsSetID: writeFlags.contains(.killSetID),
-                    caller.charged(for: writeFlags))
+                    handle, bytes, offset: offset, flags: flags, clearsSetID: clearsSetID, caller.charged(for: writeFlags))
             })
     }
 

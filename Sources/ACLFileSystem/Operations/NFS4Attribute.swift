@@ -16,7 +16,8 @@ extension XattrOperations {
         }
         do throws(NFS4Error) {
             return try NFS4Value.write(
-                facts.acl, mode: facts.mode, isDirectory: facts.kind == .directory, as: form, names: WireAccountNames(accounts))
+                facts.acl, mode: facts.mode, isDirectory: facts.kind == .directory, as: form,
+                names: WireAccountNames(accounts, judge.identities))
         } catch { throw refuse("reading", form, error, id, caller) }
     }
 
@@ -25,7 +26,7 @@ extension XattrOperations {
         let list: (acl: ACL, permissions: UInt16?)
         let isDirectory = try loader.node(id).object.kind == .directory
         do throws(NFS4Error) {
-            list = try NFS4Value(bytes, as: form, names: WireAccountNames(accounts)).divided(isDirectory: isDirectory)
+            list = try NFS4Value(bytes, as: form, names: WireAccountNames(accounts, judge.identities)).divided(isDirectory: isDirectory)
         } catch { throw refuse("setting", form, error, id, caller) }
         try metadata.withMetadataLocked(id) { () throws(Errno) in
             let object = try loader.load(id)
@@ -68,7 +69,7 @@ extension XattrOperations {
 
     func setSMB(of id: NodeID, to bytes: [UInt8], flags: Int32, _ caller: Caller) throws(Errno) {
         let value: SMBValue
-        do throws(NFS4Error) { value = try SMBValue(bytes, names: WireAccountNames(accounts)) } catch {
+        do throws(NFS4Error) { value = try SMBValue(bytes, names: WireAccountNames(accounts, judge.identities)) } catch {
             throw refuse("setting", Self.smbName, error, id, caller)
         }
         let wrong = try metadata.withMetadataLocked(id) { () throws(Errno) -> NFS4Error? in

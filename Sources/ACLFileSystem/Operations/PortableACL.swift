@@ -18,12 +18,12 @@ extension XattrOperations {
             guard let acl = object.facts.acl else { throw .nodata }
             return acl
         }
-        return LongFormText.write(acl, names: WireAccountNames(accounts))
+        return LongFormText.write(acl, names: WireAccountNames(accounts, judge.identities))
     }
 
     func setPortableACL(of id: NodeID, to bytes: [UInt8], flags: Int32, _ caller: Caller) throws(Errno) {
         let copied: ACL
-        do throws(LongFormError) { copied = try LongFormText.read(bytes, names: WireAccountNames(accounts)) } catch {
+        do throws(LongFormError) { copied = try LongFormText.read(bytes, names: WireAccountNames(accounts, judge.identities)) } catch {
             throw refuse(error.message, id, caller)
         }
         let isTooLong = try metadata.withMetadataLocked(id) { () throws(Errno) in

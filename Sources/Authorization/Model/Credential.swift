@@ -13,11 +13,20 @@ public protocol Credential {
     mutating func membership(inGroup gid: UInt32) -> Membership
     /// Whether the caller belongs to an identity that is no compatibility GUID of a user or group.
     mutating func membership(of guid: GUID) -> Membership
+    /// The user or group that such an identity stands for here; nil if nothing translates it (docs/identity.md "Identities from elsewhere").
+    func translation(of guid: GUID) -> Principal?
 }
 
 extension Credential {
     @inlinable public var isRoot: Bool { uid == 0 }
-    public mutating func membership(of guid: GUID) -> Membership { .notMember }
+    @inlinable public func translation(of guid: GUID) -> Principal? { nil }
+    @inlinable public mutating func membership(of guid: GUID) -> Membership {
+        switch translation(of: guid) {
+        case .user(let uid): uid == self.uid && uid != .max ? .member : .notMember
+        case .group(let gid): membership(inGroup: gid)
+        default: .notMember
+        }
+    }
     @inlinable public var effectiveGroup: UInt32? { nil }
 }
 

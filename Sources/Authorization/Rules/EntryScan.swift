@@ -72,10 +72,11 @@ extension Inquiry {
     /// Whether the caller owns the object. If a group owns it, each of its members is an owner (Q5).
     mutating func ownership(of object: ObjectFacts) -> Membership {
         if let guid = object.ownerGUID {
-            if case .user(let uid) = Principal(guid) {
-                return uid == credential.uid && uid != .max ? .member : .notMember
+            switch Principal(guid) {
+            case .user(let uid): return uid == credential.uid && uid != .max ? .member : .notMember
+            case .other(let guid): return credential.membership(of: guid)
+            default: return membership(inGroup: guid)
             }
-            return membership(inGroup: guid)
         }
         if volume.unknown99, object.owner == 99, !credential.isRoot { return .member }
         return object.owner == credential.uid && object.owner != .max ? .member : .notMember
@@ -88,12 +89,13 @@ extension Inquiry {
         return credential.membership(inGroup: object.group)
     }
 
-    /// Whether the caller belongs to an identity that is the owner or group of an object. A user is no group. The well-known
-    /// identities refer to the owner and group, and cannot be either.
+    /// Whether the caller belongs to an identity that is the group of an object, or a group that owns it. A user is no group. The
+    /// well-known identities refer to the owner and group, and cannot be either.
     mutating func membership(inGroup guid: GUID) -> Membership {
         switch Principal(guid) {
         case .group(let gid): credential.membership(inGroup: gid)
-        case .other(let guid): credential.membership(of: guid)
+        case .other(let guid):
+            if case .user = credential.translation(of: guid) { .notMember } else { credential.membership(of: guid) }
         case .user, .everyone, .owner, .owningGroup, .nobody: .notMember
         }
     }

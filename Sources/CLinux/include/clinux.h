@@ -206,6 +206,13 @@ int32_t aclfs_events_flush(int32_t events);
 /* Decodes the first event in the bytes of a read(2). Returns its length; 0: there is no whole event. */
 uint64_t aclfs_event_at(const uint8_t *bytes, uint64_t size, struct aclfs_event *out);
 
+/* Names in one directory (inotify): a file of a name was written and closed, or got or lost the name. */
+static const int32_t aclfs_NAME_WRITTEN = 1, aclfs_NAME_LOST = 2, aclfs_NAMES_ENDED = 4;
+/* A descriptor of such events that does not block. */
+int32_t aclfs_names_open(int32_t directory);
+/* Takes all events that there are. Returns what they say of a name, as bits; ENDED: no more will come. */
+int32_t aclfs_names_take(int32_t events, const char *name);
+
 /* --- Directories: records of getdents64, laid out by the kernel --- */
 
 int64_t aclfs_getdents(int32_t fd, void *_Nullable buffer, uint64_t size);
@@ -295,7 +302,7 @@ void aclfs_control_take_descriptors(int32_t fd, int32_t yes);
 int64_t aclfs_control_receive(int32_t fd, void *buffer, uint64_t size);
 int64_t aclfs_control_send(int32_t fd, const void *buffer, uint64_t size);
 /* With at most ACLFS_CONTROL_DESCRIPTORS descriptors. Received ones are closed on exec and belong to the caller. */
-#define ACLFS_CONTROL_DESCRIPTORS 2
+#define ACLFS_CONTROL_DESCRIPTORS 3
 int64_t aclfs_control_send_with(int32_t fd, const void *buffer, uint64_t size, const int32_t *descriptors,
                                 uint32_t count);
 int64_t aclfs_control_receive_with(int32_t fd, void *buffer, uint64_t size, int32_t *descriptors, uint32_t *count);

@@ -187,7 +187,7 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
         if !attributes.isEmpty { mark = "@" }
         var row = LongRow(mode: modeText(kind: status.kind, mode: status.mode) + mark)
         row.links = String(status.linkCount)
-        row.owner = shownID(GUID(user: status.uid), status.uid)
+        row.owner = shownOwner(of: node, status.uid)
         row.group = shownID(GUID(group: status.gid), status.gid)
         if arguments.showsFlags {
             let flags = readable(path, of: node) { () throws(AttributeFailure) in try files.flags(of: node) }
@@ -213,6 +213,14 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
                 acl, isDirectory: status.isDirectory, names: names, numeric: arguments.isNumeric)
         }
         return row
+    }
+
+    /// A group that owns the object has no uid: the attribute says which one it is.
+    private func shownOwner(of node: Files.Node, _ uid: UInt32) -> String {
+        guard uid == ObjectFacts.notAnID, !arguments.isNumeric, let value = try? files.attribute(ownerAttribute, of: node),
+            let owner = GUID(uuidText: value), owner != GUID(user: uid)
+        else { return shownID(GUID(user: uid), uid) }
+        return displayedIdentity(owner, names: names)
     }
 
     private func shownID(_ identity: GUID, _ number: UInt32) -> String {

@@ -104,3 +104,57 @@ public final class FileEvents: Sendable {
         return number
     }
 }
+
+/// Events of one name in a directory (inotify(7)). On a network file system the kernel tells only of changes by this host.
+public final class NameEvents: Sendable {
+    public struct Kinds: OptionSet, Sendable {
+        public let rawValue: Int32
+        public init(rawValue: Int32) { self.rawValue = rawValue }
+        /// A file of this name was written and closed, or a file got the name.
+        public static let written = Kinds(rawValue: aclfs_NAME_WRITTEN)
+        /// The file lost the name.
+        public static let lost = Kinds(rawValue: aclfs_NAME_LOST)
+        /// The directory is gone, and no further event comes.
+        public static let ended = Kinds(rawValue: aclfs_NAMES_ENDED)
+    }
+
+    private let descriptor: OwnedDescriptor
+    private let reading: OwnedDescriptor
+    private let writing: OwnedDescriptor
+    private let name: String
+
+    /// - Parameters:
+    ///   - directory: any descriptor of it.
+    ///   - name: in it.
+    /// - Throws: `mfile` or `nospc` if this user may have no more of them.
+    public init(in directory: Int32, name: String) throws(Errno) {
+        descriptor = OwnedDescriptor(rawValue: try value(aclfs_names_open(directory)))
+        var ends: [Int32] = [-1, -1]
+        try value(aclfs_wake_pipe(&ends))
+        reading = OwnedDescriptor(rawValue: ends[0])
+        writing = OwnedDescriptor(rawValue: ends[1])
+        self.name = name
+    }
+
+    /// Ends the present wait, or the next one. Any thread may call it.
+    public func wake() {
+        var byte: UInt8 = 1
+        _ = write(writing.rawValue, &byte, 1)
+    }
+
+    /// Waits for events, or for `wake`.
+    /// - Returns: what happened to the name; nothing if another name's events, or `wake`, ended the wait.
+    public func next() -> Kinds {
+        var polled = (
+            pollfd(fd: descriptor.rawValue, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: reading.rawValue, events: Int16(POLLIN), revents: 0)
+        )
+        let ready = withUnsafeMutableBytes(of: &polled) { poll($0.bindMemory(to: pollfd.self).baseAddress, 2, -1) }
+        guard ready > 0 else { return [] }
+        if polled.1.revents != 0 {
+            var bytes: (UInt64, UInt64) = (0, 0)
+            while Glibc.read(reading.rawValue, &bytes, 16) > 0 {}
+        }
+        return Kinds(rawValue: aclfs_names_take(descriptor.rawValue, name))
+    }
+}

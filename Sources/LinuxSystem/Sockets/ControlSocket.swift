@@ -72,7 +72,7 @@ public final class ControlSocket: Sendable {
         try repeating { aclfs_control_send(descriptor.rawValue, message, UInt64(message.count)) }
     }
 
-    /// As `send`, with copies of up to two descriptors.
+    /// As `send`, with copies of up to three descriptors.
     public func send(_ message: [UInt8], with descriptors: [Int32]) throws(Errno) {
         try repeating {
             aclfs_control_send_with(

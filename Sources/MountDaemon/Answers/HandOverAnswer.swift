@@ -36,12 +36,14 @@ extension MountHost {
 
     private func takeOver(_ request: ReceivedRequest, _ descriptors: [SharedDescriptor]) throws(MountFailure) {
         func wrong(_ what: String) -> MountFailure { MountFailure(status: MountExit.systemError, message: what) }
-        guard descriptors.count == 2, let message = try? ServeMessage(reading: request) else { throw wrong(ServeMessage.incomplete) }
+        guard let message = try? ServeMessage(reading: request), descriptors.count >= 2 else { throw wrong(ServeMessage.incomplete) }
         var options = MountOptions()
         for text in message.options {
             do { try options.apply(text) } catch { throw wrong(error.description) }
         }
         options.allowOther = options.allowOther || geteuid() == 0
+        // The third is the directory of the file, which this process might not find by its path.
+        guard descriptors.count == (options.identities == nil ? 2 : 3) else { throw wrong(ServeMessage.incomplete) }
         let profile = try Self.profile(message.profile, options)
         let tree: BackingTree
         let descriptor: Int32
@@ -49,9 +51,10 @@ extension MountHost {
             tree = try self.tree(of: descriptors[1], message.metadata, followsMounts: options.crossMounts)
             descriptor = try Syscall.dup(descriptors[0].rawValue).release()
         } catch { throw wrong("\(message.source): \(error)") }
+        let identities = options.identities.map { IdentityFile($0, in: descriptors[2]) }
         let mount = AttachedMount(
             source: message.source, name: message.name, mountpoint: message.mountpoint, device: message.device, options: options,
-            profile: profile, descriptor: descriptor)
+            profile: profile, identities: identities, descriptor: descriptor)
         let isServing = WorkQueue<Bool>(capacity: 2)
         try serve(mount, tree: tree) { isServing.add($0) }
         guard isServing.next() == true else { throw wrong("the new mount ended before the kernel sent its first request (FUSE_INIT)") }

@@ -17,6 +17,8 @@ struct AttachedMount: Sendable {
     var device: String
     var options: MountOptions
     var profile: SandboxProfile?
+    /// What translates identities from elsewhere; nil: nothing does. A view uses its base's.
+    var identities: IdentityFile?
     var showsRequests = false
     /// Of /dev/fuse. The session owns it.
     var descriptor: Int32

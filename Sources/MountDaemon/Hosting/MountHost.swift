@@ -3,6 +3,7 @@ import Authorization
 import BackingStore
 import FuseSession
 import Glibc
+import Identity
 import LinuxSystem
 import MountOptions
 import Mounting
@@ -17,6 +18,7 @@ final class MountHost: Sendable {
         var tree: BackingTree
         var session: Session
         var fileSystem: FileSystem
+        var identities: IdentityWatch?
     }
 
     private struct State {
@@ -67,7 +69,8 @@ final class MountHost: Sendable {
         let profile = try confiningProfile(mount, tree)
         let fileSystem = FileSystem(
             tree: tree, options: mount.options, mounts: treeMounts, profile: profile, base: mount.view?.base,
-            audit: try audit(mount), creationNotes: creationNotes(mount, tree), report: { Journal.note(.warning, $0) })
+            identities: try identities(mount), audit: try audit(mount), creationNotes: creationNotes(mount, tree),
+            report: { Journal.note(.warning, $0) })
         let negotiated = NegotiatedFeatures(mount.options)
         let dispatch = RequestDispatch(fileSystem) { agreed in
             negotiated.set(agreed, watchObstacle: fileSystem.obstacleToWatching)
@@ -89,13 +92,20 @@ final class MountHost: Sendable {
         }
         let watch: MountWatch
         let server: ControlServer?
+        let identities: IdentityWatch?
+        do throws(Errno) { identities = try mount.identities.map { (file) throws(Errno) in try IdentityWatch(file) } } catch {
+            fileSystem.disconnect()
+            throw Self.failure("cannot watch the file of identities", error)
+        }
         do throws(Errno) {
             watch = try MountWatch(device: mount.device, mountpoint: mount.mountpoint)
             try fileSystem.connect(session.notifier, device: mount.deviceNumber)
             // A view has no control socket: a confined command may ask nothing.
             try watch.start(fileSystem)
+            try identities?.start(fileSystem)
             server = mount.view == nil ? startControl(fileSystem, tree, mount, negotiated, watch) : nil
         } catch {
+            identities?.stop()
             fileSystem.disconnect()
             // Entries exposed on another mount must be invalidated first, and a listing in progress prevents that.
             let reason =
@@ -109,13 +119,15 @@ final class MountHost: Sendable {
             }
             return state.withLock { state in
                 if state.isEnding { return false }
-                state.served.append(Served(mount: mount, tree: tree, session: session, fileSystem: fileSystem))
+                state.served.append(
+                    Served(mount: mount, tree: tree, session: session, fileSystem: fileSystem, identities: identities))
                 return true
             }
         }
         // The mount is not served: other mounts must send it no invalidations.
         func abandon() {
             watch.stop()
+            identities?.stop()
             server?.stop()
             fileSystem.disconnect()
         }
@@ -133,6 +145,7 @@ final class MountHost: Sendable {
                 }
                 whenServing(false)
                 watch.stop()
+                identities?.stop()
                 server?.stop()
                 remove(session, failure)
             }
@@ -299,9 +312,22 @@ extension MountHost {
         }
     }
 
-    /// Called on SIGHUP, for log rotation.
-    private func reopenLogs() {
-        for served in state.withLock({ $0.served }) { served.fileSystem.reopenAudit() }
+    /// Called on SIGHUP: for log rotation, and for a file that changed where the kernel does not tell of it.
+    private func reopenFiles() {
+        for served in state.withLock({ $0.served }) {
+            served.fileSystem.reopenAudit()
+            served.identities?.reread()
+        }
+    }
+}
+
+// MARK: Identities from elsewhere
+
+extension MountHost {
+    /// - Returns: what the file says; nil without one, and for a view.
+    private func identities(_ mount: AttachedMount) throws(MountFailure) -> IdentityMap? {
+        guard let file = mount.identities else { return nil }
+        do throws(IdentityFile.Problem) { return IdentityMap(try file.read()) } catch { throw IdentityFile.failure(error, of: file.path) }
     }
 }
 
@@ -331,7 +357,7 @@ extension MountHost {
     /// Starts the thread that waits for signals. SIGTERM and SIGINT detach all mounts that no other mount hides, and end the daemon.
     /// - Throws: there is no thread.
     func awaitSignals() throws(MountFailure) {
-        try Self.onEndSignals(hangUp: { [self] in reopenLogs() }) { [self] in
+        try Self.onEndSignals(hangUp: { [self] in reopenFiles() }) { [self] in
             let all = state.withLock { state in
                 // Without a mount the daemon ends at once.
                 if state.served.isEmpty { state.isEnding = true }

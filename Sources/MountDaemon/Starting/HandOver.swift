@@ -48,7 +48,8 @@ enum HandOver {
             let message = ServeMessage(
                 source: attached.source, name: attached.name, mountpoint: attached.mountpoint, device: attached.device,
                 metadata: mount.tree.metadataName, options: request.optionTexts, profile: mount.profile.map { ProfileForm($0) })
-            _ = try client.ask(message, with: [attached.descriptor, directory.rawValue])
+            let handed = [attached.descriptor, directory.rawValue] + (mount.identities.map { [$0.directory.rawValue] } ?? [])
+            _ = try client.ask(message, with: handed)
             attached.finishHealing()
             return true
         } catch {

@@ -81,7 +81,7 @@ extension PreparedMount {
         }
         return AttachedMount(
             source: source, name: request.source, mountpoint: mountpoint, device: entry.device, options: options,
-            profile: profile, showsRequests: request.debug, descriptor: descriptor)
+            profile: profile, identities: identities, showsRequests: request.debug, descriptor: descriptor)
     }
 
     /// - Returns: nil if the kernel cannot mount beneath. Then the dead mount has been unmounted.
@@ -103,7 +103,7 @@ extension PreparedMount {
         }
         return AttachedMount(
             source: source, name: request.source, mountpoint: mountpoint, device: made.device, options: options,
-            profile: profile, showsRequests: request.debug, descriptor: made.descriptor, healing: made.healing)
+            profile: profile, identities: identities, showsRequests: request.debug, descriptor: made.descriptor, healing: made.healing)
     }
 
     private func mount(_ options: MountOptions, fsname: String) throws(MountFailure) -> Int32 {

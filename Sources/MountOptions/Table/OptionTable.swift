@@ -28,6 +28,11 @@ package enum OptionTable {
         .value(
             "groups", \.groupSource, .enumeration, "group membership is that of the calling thread, or that of the directory service"),
         .value("groups_cache", \.groupsCache, .number(0...60_000), "for how many milliseconds the groups of a thread may be cached"),
+        .optional(
+            "identities", \.identities, .absoluteFile, "the file that says for which users and groups identities from elsewhere stand"),
+        .optional(
+            "rootsquash", \.rootSquash, .number(1...(.max - 1), called: "a uid"), alone: MountOptions.unprivilegedID,
+            "root as a caller is judged as this unprivileged user"),
         .value("metadata", \.metadata, .enumeration, "the extended attribute that stores ACLs and flags: trusted.aclfs, or user.aclfs"),
         .value("cache", \.cache, .cacheMode, "how long the kernel may answer from its caches"),
         .choice(
@@ -74,7 +79,7 @@ package enum OptionTable {
 
     private static let ofAudit: [OptionRow] = [
         .value("audit", \.audit.mode, .enumeration, subject: .audit, shown: .unlessDefault, "which decisions are logged"),
-        .optional("audit_log", \.audit.log, .auditLog, subject: .audit, when: isAudited, "the file of the log"),
+        .optional("audit_log", \.audit.log, .absoluteFile, subject: .audit, when: isAudited, "the file of the log"),
         .value("audit_limit", \.audit.limit, .linesInASecond, subject: .audit, when: isAudited, "lines in a second"),
         .value(
             "audit_user_limit", \.audit.userLimit, .linesInASecond, subject: .audit, when: isAudited, "lines in a second about one user"),
@@ -132,8 +137,6 @@ package enum OptionTable {
             ["loud", "silent", "lazytime", "nolazytime", "iversion", "noiversion", "mand", "nomand"], "what other file systems understand"),
         .ignored(["user_id=", "group_id=", "rootmode=", "blksize=", "nonempty", "use_ino"], "what libfuse says to the kernel"),
         .unavailable("export", "file handles that outlive a mount, for NFS servers"),
-        .unavailable("identities", "GUIDs and the users and groups that they stand for, in a file"),
-        .unavailable("rootsquash", "callers that are root are judged as an unprivileged user"),
         .refused(
             "default_permissions",
             because: "the kernel would AND the mode bits into every decision, so that no entry could grant anything",

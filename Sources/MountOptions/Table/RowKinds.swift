@@ -51,12 +51,19 @@ extension OptionRow {
     }
 
     /// The same, of a setting that may be absent.
-    /// - Parameter absent: the value that stands for its absence; nil if none does.
+    /// - Parameters:
+    ///   - absent: the value that stands for its absence; nil if none does.
+    ///   - alone: the value of the name without one; nil: it needs a value.
     static func optional<Value>(
-        _ name: String, _ setting: any Setting<Value?>, _ form: ValueForm<Value>, absent: String? = nil, subject: Subject = .mount,
-        when isInForce: @escaping @Sendable (MountOptions) -> Bool = { _ in true }, _ meaning: String
+        _ name: String, _ setting: any Setting<Value?>, _ form: ValueForm<Value>, absent: String? = nil, alone: Value? = nil,
+        subject: Subject = .mount, when isInForce: @escaping @Sendable (MountOptions) -> Bool = { _ in true }, _ meaning: String
     ) -> OptionRow {
-        value(name, setting, form.orAbsent(absent), subject: subject, when: isInForce, meaning)
+        let valued = value(name, setting, form.orAbsent(absent), subject: subject, when: isInForce, meaning)
+        guard let alone else { return valued }
+        let word = OptionWord(name: name, form: .alone) { (options, _) throws(RefusedValue) in options[keyPath: setting] = alone }
+        return OptionRow(
+            kind: valued.kind, words: [word] + valued.words, meaning: meaning, subject: subject, kernelFlag: nil, remount: valued.remount,
+            shown: valued.shown, inForce: valued.inForce)
     }
 
     /// `kernel_features=-NAME,…`: each word hides more.

@@ -11,12 +11,6 @@ public struct AuditWords: Sendable, Hashable {
     public var userLimit: UInt32 = 10
 }
 
-extension ValueForm<String> {
-    static var auditLog: ValueForm {
-        .text("a file's absolute path") { $0.hasPrefix("/") && !$0.hasSuffix("/") && !$0.utf8.contains(0) }
-    }
-}
-
 extension ValueForm<UInt32> {
     static var linesInASecond: ValueForm { .number(1...1_000_000, called: "a number of lines in a second") }
 }

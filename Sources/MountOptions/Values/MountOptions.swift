@@ -12,6 +12,10 @@ public struct MountOptions: Sendable {
     public var groupSource = GroupSource.process
     /// How long the groups of a thread or user may be kept, milliseconds.
     public var groupsCache: UInt32 = 100
+    /// The file that translates identities from elsewhere, an absolute path; nil: nothing does.
+    public var identities: String?
+    /// The uid that stands for root as a caller; nil: root is root.
+    public var rootSquash: UInt32?
     public var special = SpecialFiles.gate
     public var cache = CacheMode.auto
     public var transport = Transport.auto
@@ -65,6 +69,9 @@ extension MountOptions {
     public enum Transport: String, Sendable, CaseIterable { case auto, uring, dev }
     /// What becomes of gaps that a program leaves (docs/zerofill.md).
     public enum ZeroFill: String, Sendable, CaseIterable { case write, allocate, off }
+
+    /// The uid and gid that network file systems give to root: those of no person.
+    public static let unprivilegedID: UInt32 = 65534
 
     /// What `kernel_features` can hide, each with a minus before it.
     static let kernelFeatures = ["epoch", "passthrough", "uring", "statx", "killpriv2", "expire", "beneath", "fanotify"]

@@ -60,4 +60,8 @@ extension ValueForm<String> {
     static func text(_ what: String, where isRight: @escaping @Sendable (String) -> Bool) -> ValueForm {
         ValueForm(other: what, read: { isRight($0) ? $0 : nil }, write: { $0 })
     }
+
+    static var absoluteFile: ValueForm {
+        .text("a file's absolute path") { $0.hasPrefix("/") && !$0.hasSuffix("/") && !$0.utf8.contains(0) }
+    }
 }

@@ -12,6 +12,8 @@ package struct PreparedMount {
     package let tree: BackingTree
     /// The profile that confines the mount.
     package let profile: SandboxProfile?
+    /// What translates identities from elsewhere; nil: nothing does. It could be read.
+    package let identities: IdentityFile?
     /// A dead mount on the mount point. The new mount replaces it.
     package let dead: DeadMount?
     /// Warnings for the log.
@@ -42,6 +44,7 @@ package struct PreparedMount {
         try TransportChoice.check(request.options)
         profile = try MountProfile.read(request, mountpoint: mountpoint)
         for warning in profile.map({ MountProfile.warnings(of: $0) }) ?? [] { printError("aclfs: warning: \(warning)") }
+        identities = try Self.identities(request.options, source, mountpoint)
         let name = try Self.metadataName(request.options, directory.rawValue, source)
         try Self.checkReach(
             SourceReach(source: source, mountpoint: mountpoint), source,
@@ -81,6 +84,17 @@ package struct PreparedMount {
         do throws(Errno) { return try Syscall.dup(opened.rawValue) } catch {
             throw PlaceObstacle(.source, source, ": \(error)", status: MountExit.systemError)
         }
+    }
+
+    private static func identities(
+        _ options: MountOptions, _ source: String, _ mountpoint: String
+    ) throws(MountFailure) -> IdentityFile? {
+        guard let path = options.identities else { return nil }
+        do throws(IdentityFile.Problem) {
+            let file = try IdentityFile(path, source: source, mountpoint: mountpoint)
+            _ = try file.read()
+            return file
+        } catch { throw IdentityFile.failure(error, of: path) }
     }
 
     private static func metadataName(

@@ -6,11 +6,12 @@ enum LongFormIdentity {
     /// - Returns: the first four fields of an entry, with their colons.
     static func write(_ identity: GUID, names: some WireNames) -> String {
         let uuid = identity.uuidText
-        switch Principal(identity) {
+        let numbered = names.numbered(identity)
+        switch Principal(numbered) {
         case .everyone: return "group:\(uuid):everyone:12:"
         case .user(let uid) where uid != .max: return "user:\(uuid):\(name(of: identity, names)):\(uid):"
         // Only the canonical identity: one gid may have two (docs/authorization.md Q20).
-        case .group(let gid) where gid != .max && GUID(group: gid) == identity:
+        case .group(let gid) where gid != .max && GUID(group: gid) == numbered:
             return "group:\(uuid):\(name(of: identity, names)):\(gid):"
         case .user, .group, .owner, .owningGroup, .nobody, .other: return "user:\(uuid):::"
         }

@@ -9,6 +9,12 @@ public protocol WireNames {
     func identity(named name: String, isGroup: Bool) throws(NameUnanswered) -> GUID?
     /// The name of a user or a group; nil if it is unknown.
     func name(of identity: GUID) -> String?
+    /// The identity of the number that an identity from elsewhere stands for; any other identity as it is.
+    func numbered(_ identity: GUID) -> GUID
+}
+
+extension WireNames {
+    public func numbered(_ identity: GUID) -> GUID { identity }
 }
 
 /// The account databases did not answer about a name.

@@ -93,14 +93,16 @@ struct MountRefusalTests {
                 relatime norelatime strictatime lazytime nolazytime iversion noiversion mand nomand user_id=0 \
                 group_id=0 rootmode=40000 blksize=4096 nonempty use_ino user=zed \
                 ro rw suid nosuid dev nodev exec noexec sync async dirsync noatime nodiratime nosymfollow \
-                allow_other zerofill=write zerofill=allocate zerofill=off zerofill_max=0 zerofill_max=1G zerofill_budget=off zerofill_budget=0 zerofill_budget=64M audit=off posixacl=translate posixacl=off passthrough=auto passthrough=off transport=auto transport=dev \
+                allow_other rootsquash rootsquash=99 zerofill=write zerofill=allocate zerofill=off zerofill_max=0 zerofill_max=1G zerofill_budget=off zerofill_budget=0 zerofill_budget=64M audit=off posixacl=translate posixacl=off passthrough=auto passthrough=off transport=auto transport=dev \
                 'fsname="a,b"' 'fsname=a\,b' 'noowners,,acl' suiddir=all 'noowners,suid,nosuid' 'noowners,suid,owners' ''
             do
                 said=$(mount.aclfs "$T/back" "$T/mnt" -f -o "$o" 2>&1) || echo "$o: $said"
             done
             wrong() { said=$("$A" mount -o "$1" "$T/back" "$T/mnt" 2>&1); is "$1" 1 $?; holds "$1" "$said" "$2"; }
-            for o in export export= identities=/x identities= rootsquash rootsquash= rootsquash=99 \
-                ; do wrong "$o" "option '$o' is not available yet"; done
+            for o in export export=; do wrong "$o" "option '$o' is not available yet"; done
+            wrong identities "option 'identities' needs a value"
+            wrong identities=ids "expected a file's absolute path"
+            for o in rootsquash= rootsquash=0 rootsquash=nobody; do wrong "$o" "expected a uid from 1 to 4294967294"; done
             wrong noowner "unknown option 'noowner'; did you mean 'noowners'?"
             wrong secure_level=1 "did you mean 'securelevel'?"
             wrong suiddir=root "expected all"
