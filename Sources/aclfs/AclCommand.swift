@@ -3,11 +3,25 @@ import ToolSupport
 
 /// `aclfs acl`: lists of whole trees.
 enum AclCommand {
-    private static let words = ["import"]
+    private static let words = ["export", "diff", "import"]
 
     static func run(_ arguments: [[UInt8]]) -> Int32 {
         let rest = Array(arguments.dropFirst())
         switch arguments.first.map({ String(decoding: $0, as: UTF8.self) }) {
+        case "export":
+            return AclExportArguments.run(rest, wrongUse: 2) { arguments in
+                AclExport.perform(
+                    AclExportRequest(
+                        source: arguments.path.bytes, json: arguments.json, isSorted: arguments.sorted, isNumeric: arguments.numeric,
+                        isFromMac: arguments.fromMac, metadata: arguments.metadata))
+            }
+        case "diff":
+            return AclDiffArguments.run(rest, wrongUse: 2) { arguments in
+                AclDiff.perform(
+                    AclDiffRequest(
+                        before: arguments.before.bytes, after: arguments.after.bytes, json: arguments.json,
+                        comparesNames: arguments.names, ignored: arguments.ignore, metadata: arguments.metadata))
+            }
         case "import": return AclImportArguments.run(rest, wrongUse: 2, importLists)
         case "--help", "-h", "help":
             printLines(usage)
@@ -28,7 +42,10 @@ enum AclCommand {
     }
 
     private static let usage = """
-        usage: aclfs acl import --posix --dry-run|--undo-file FILE [--json] [--verbose] [--hard-links] [--metadata WHERE] SOURCE
+        usage: aclfs acl export [--json] [--sorted] [--numeric] [--metadata WHERE] PATH
+               aclfs acl export --from-mac [--json] [--sorted] LISTING|DIRECTORY
+               aclfs acl diff [--json] [--names] [--ignore WORD,...] [--metadata WHERE] A B
+               aclfs acl import --posix --dry-run|--undo-file FILE [--json] [--verbose] [--hard-links] [--metadata WHERE] SOURCE
         """
 }
 
