@@ -48,8 +48,7 @@ final class DirectorySource: ExportSource {
     private static func place(
         of top: SharedDescriptor, _ status: FileStatus, _ metadata: String?, named name: String
     ) throws(ExportFailure) -> MetadataPlace {
-        let device = DeviceNumber.text(status.device)
-        if MountTable.entries().contains(where: { $0.device == device && $0.type == "fuse.aclfs" }) {
+        if MountedTree.mount(of: status) != nil {
             if metadata != nil { throw ExportFailure("\(name) is on a mount: --metadata is for backing directories") }
             return .mount
         }

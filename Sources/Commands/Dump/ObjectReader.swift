@@ -61,8 +61,8 @@ struct ObjectReader {
             }
         }
         // Three entries are the mode.
-        if let access = try value(OfflineState.accessName), ((try? PosixWire.entries(access.span.bytes))?.count ?? 4) > 3 { return true }
-        return isDirectory ? try value(OfflineState.standardName) != nil : false
+        if let access = try value(BackingAttributes.accessName), ((try? PosixWire.entries(access.span.bytes))?.count ?? 4) > 3 { return true }
+        return isDirectory ? try value(BackingAttributes.standardName) != nil : false
     }
 
     // MARK: In a backing directory
@@ -81,7 +81,7 @@ struct ObjectReader {
             guard present.contains(name) else { return nil }
             return try attempt { () throws(Errno) in try files.attribute(name, of: node) }
         }
-        if present.contains(Array(OfflineState.accessName.utf8)) || present.contains(Array(OfflineState.standardName.utf8)) {
+        if present.contains(Array(BackingAttributes.accessName.utf8)) || present.contains(Array(BackingAttributes.standardName.utf8)) {
             throw Self.posix
         }
         var record = MetadataRecord()
