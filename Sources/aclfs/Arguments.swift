@@ -186,68 +186,6 @@ struct SandboxRunArguments: ParsableCommand {
     var mount: ByteWord?
 }
 
-struct AclImportArguments: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "aclfs acl import",
-        abstract: "Turns the POSIX ACLs of a backing directory, and of all below it, into entries of the same meaning.",
-        usage: """
-            aclfs acl import --posix --dry-run [--json] [--hard-links] [--metadata WHERE] SOURCE
-            aclfs acl import --posix --undo-file FILE [--json] [--verbose] [--hard-links] [--metadata WHERE] SOURCE
-            """)
-
-    @Flag(help: "Import POSIX ACLs; the only kind.") var posix = false
-    @Flag(help: "Print what would change, and change nothing.") var dryRun = false
-    @Option(help: ArgumentHelp("A new file, from which aclfs restore undoes the import.", valueName: "FILE")) var undoFile: ByteWord?
-    @Flag(help: "Also objects that have names outside of SOURCE.") var hardLinks = false
-    @Option(
-        help: ArgumentHelp(
-            "Where the entries are stored, as the mount option: auto, trusted or user; by default auto.", valueName: "WHERE"))
-    var metadata: String?
-    @Flag(name: [.customShort("v"), .long], help: "Print each object that is changed, with its entries.") var verbose = false
-    @Flag(help: "One line of JSON for each object.") var json = false
-    @Argument(help: ArgumentHelp("The backing directory. It must not be mounted.", valueName: "SOURCE")) var source: ByteWord
-}
-
-struct AclExportArguments: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "aclfs acl export",
-        abstract: "Writes lists, flags, owner, group, mode and backup state of an object and of all below it as text.",
-        usage: """
-            aclfs acl export [--json] [--sorted] [--numeric] [--metadata WHERE] PATH
-            aclfs acl export --from-mac [--json] [--sorted] LISTING|DIRECTORY
-            """)
-
-    @Flag(help: "A line of JSON for each object instead of text.") var json = false
-    @Flag(help: "Names in the order of their bytes, so that equal trees give equal text.") var sorted = false
-    @Flag(name: [.customShort("n"), .long], help: "UUIDs and numbers instead of names.") var numeric = false
-    @Flag(help: "Read what a Mac made: the output of ls -leR@O, or the files ._NAME below a directory.") var fromMac = false
-    @Option(
-        help: ArgumentHelp(
-            "Where a backing directory has its entries, as the mount option: auto, trusted or user; by default auto.", valueName: "WHERE"))
-    var metadata: String?
-    @Argument(help: ArgumentHelp("On a mount, or a backing directory.", valueName: "PATH")) var path: ByteWord
-}
-
-struct AclDiffArguments: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "aclfs acl diff",
-        abstract: "Where lists, flags, owner, group, mode and backup state of two trees differ.",
-        usage: "aclfs acl diff [--json] [--names] [--ignore WORD,...] [--metadata WHERE] A B")
-
-    @Flag(help: "A line of JSON for each difference.") var json = false
-    @Flag(help: "Users and groups of the same name are the same, whatever their numbers are.") var names = false
-    @Option(
-        help: ArgumentHelp("What is not compared: kind, owner, group, mode, flags, backup, acl.", valueName: "WORD,..."))
-    var ignore: String?
-    @Option(
-        help: ArgumentHelp(
-            "Where a backing directory has its entries, as the mount option: auto, trusted or user; by default auto.", valueName: "WHERE"))
-    var metadata: String?
-    @Argument(help: ArgumentHelp("A directory, an export, or the output of ls -leR@O on a Mac; - is standard input.", valueName: "A"))
-    var before: ByteWord
-    @Argument(help: ArgumentHelp("As A.", valueName: "B")) var after: ByteWord
-}
-
 struct RestoreArguments: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "aclfs restore", abstract: "Undoes a command on a tree: restores what its undo file holds.",

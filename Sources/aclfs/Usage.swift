@@ -11,7 +11,7 @@ enum Usage {
         ("ls", "list with entries, flags and attributes", "ls -le plans"),
         ("chflags", "change BSD file flags", "chflags uchg plans"),
         ("backup", "exclude objects from backups", "backup exclude build"),
-        ("acl", "turn POSIX ACLs of a directory into entries", "acl import --posix --dry-run /srv/back/share"),
+        ("acl", "export, import, compare and copy metadata of trees", "acl export --sorted /srv/share"),
         ("propagate", "inheritable entries of a directory to all below", "propagate /srv/share/plans"),
         ("inherit", "inheritable entries of its directory to an object", "inherit plans/report"),
         ("explicit", "make inherited entries explicit", "explicit -R plans"),

@@ -38,8 +38,7 @@ public struct ExportParser {
         case nil:
             guard Self.begins(line) else {
                 throw problem(
-                    "no export of aclfs, which begins with '# aclfs: export \(ExportHeader.version)' or, as JSON, with {\"aclfs\":\"export\""
-                )
+                    "no export of aclfs, which begins with '# aclfs: export \(ExportHeader.version)' or with {\"aclfs\":\"export\" as JSON")
             }
             form = line.first == UInt8(ascii: "{") ? .json : .text
             item = form == .json ? try readJSON(line) : try readText(line)

@@ -61,7 +61,9 @@ struct ObjectReader {
             }
         }
         // Three entries are the mode.
-        if let access = try value(BackingAttributes.accessName), ((try? PosixWire.entries(access.span.bytes))?.count ?? 4) > 3 { return true }
+        if let access = try value(BackingAttributes.accessName), ((try? PosixWire.entries(access.span.bytes))?.count ?? 4) > 3 {
+            return true
+        }
         return isDirectory ? try value(BackingAttributes.standardName) != nil : false
     }
 

@@ -9,7 +9,8 @@ struct HelpTests {
         "", "mount", "unmount", "status", "doctor", "fstab-line", "conformance", "chmod", "ls", "chflags", "backup", "backup list",
         "sandbox",
         "sandbox check", "sandbox list",
-        "sandbox run", "sandbox grant", "sandbox grant add", "sandbox grant list", "sandbox grant remove", "acl", "acl import", "restore",
+        "sandbox run", "sandbox grant", "sandbox grant add", "sandbox grant list", "sandbox grant remove", "acl", "acl import",
+        "acl export", "acl diff", "acl copy", "acl remap", "restore",
         "explain", "effective",
         "doctor", "fstab-line",
     ]

@@ -23,7 +23,7 @@ import WireFormats
 
     private static let tree = """
         total 16
-        drwxr-xr-x+  3 alice       staff         -           96 Nov 26 10:00 docs
+        drwxr-xr-x+  3 alice       staff         -           96 Nov 26 10:00 papers
          0: group:everyone deny delete
          1: user:mary jones inherited allow list,search,file_inherit,directory_inherit
         -rw-r--r--@  1 mary jones  domain users  uchg,hidden 12 Nov 26 10:00 plan
@@ -33,23 +33,23 @@ import WireFormats
         crw-rw-rw-   1 root        wheel         -      3,   2 Nov 26 10:00 null
         -rwsr-sr-T   1 501         20            nodump       1 Nov 26 10:00 tool
 
-        ./docs:
+        ./papers:
         total 0
         drwx------   2 alice  staff  - 0 Nov 26 10:00 deep
         -rw-r--r--+  1 alice  staff  - 0 Nov 26 10:00  leading
          0: FFFFEEEE-DDDD-CCCC-BBBB-AAAA000007D0 allow\u{20}
 
-        ./docs/deep:
+        ./papers/deep:
         """
 
     @Test func aTreeIsRead() throws {
         let (objects, problems, identities) = read(Self.tree)
         #expect(problems == [])
-        #expect(objects.keys.sorted() == ["docs", "docs/ leading", "docs/deep", "link", "null", "plan", "tool"])
-        let docs = try #require(objects["docs"])
-        #expect(docs.kind == .directory && docs.mode == FileMode(rawValue: 0o755) && docs.flags == [] && docs.isExcluded == false)
-        guard case .entries(let acl)? = docs.list else {
-            Issue.record("\(docs)")
+        #expect(objects.keys.sorted() == ["papers", "papers/ leading", "papers/deep", "link", "null", "plan", "tool"])
+        let papers = try #require(objects["papers"])
+        #expect(papers.kind == .directory && papers.mode == FileMode(rawValue: 0o755) && papers.flags == [] && papers.isExcluded == false)
+        guard case .entries(let acl)? = papers.list else {
+            Issue.record("\(papers)")
             return
         }
         #expect(acl.entries[0] == ACE(.everyone, .deny, .delete))
@@ -66,7 +66,7 @@ import WireFormats
             tool.mode == FileMode(rawValue: 0o7754) && tool.owner == GUID(user: 501) && tool.group == GUID(group: 20)
                 && tool.isExcluded == true)
         // Its bits have no word.
-        #expect(objects["docs/ leading"]?.list == .entries(ACL([ACE(GUID(user: 2000), .allow, [])])))
+        #expect(objects["papers/ leading"]?.list == .entries(ACL([ACE(GUID(user: 2000), .allow, [])])))
     }
 
     /// Dates of other languages and forms.

@@ -3,23 +3,18 @@ import Authorization
 
 /// What two sources state differently about one object.
 struct Difference {
-    /// A property that may differ.
-    enum Property: String, CaseIterable {
-        case kind, owner, group, mode, flags, backup, acl
-    }
-
     let path: [UInt8]
     /// For each property its lines on either side.
-    private(set) var lines: [(property: Property, before: [String], after: [String])] = []
+    private(set) var lines: [(property: ExportProperty, before: [String], after: [String])] = []
 
     /// - Parameters:
     ///   - ignored: properties that are not compared.
     ///   - asShown: whether only what `ls -le` shows of lists is compared.
     ///   - names: of the identities on both sides.
     /// - Returns: nil if they state the same, as far as both state it.
-    init?(_ one: ExportedObject, _ other: ExportedObject, ignoring ignored: Set<Property>, asShown: Bool, names: DifferenceNames) {
+    init?(_ one: ExportedObject, _ other: ExportedObject, ignoring ignored: Set<ExportProperty>, asShown: Bool, names: DifferenceNames) {
         path = one.path
-        for property in Property.allCases where !ignored.contains(property) {
+        for property in ExportProperty.allCases where !ignored.contains(property) {
             guard let before = Self.value(property, one, asShown), let after = Self.value(property, other, asShown), before != after else {
                 continue
             }
@@ -31,7 +26,7 @@ struct Difference {
         if lines.isEmpty { return nil }
     }
 
-    private static func value(_ property: Property, _ object: ExportedObject, _ asShown: Bool) -> AnyHashable? {
+    private static func value(_ property: ExportProperty, _ object: ExportedObject, _ asShown: Bool) -> AnyHashable? {
         switch property {
         case .kind: object.kind
         case .owner: object.owner
@@ -43,7 +38,8 @@ struct Difference {
         }
     }
 
-    private static func text(_ property: Property, _ object: ExportedObject, _ asShown: Bool, _ names: some IdentityNames) -> [String] {
+    private static func text(_ property: ExportProperty, _ object: ExportedObject, _ asShown: Bool, _ names: some IdentityNames) -> [String]
+    {
         var single = ExportedObject(path: ExportPath.top, kind: object.kind)
         switch property {
         case .kind: return ["# kind: \(object.kind.exportWord)"]

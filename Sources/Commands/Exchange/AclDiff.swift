@@ -26,26 +26,12 @@ package enum AclDiff {
     /// - Returns: the exit status: 0 the same, 1 different, 2 an error, as diff(1).
     package static func perform(_ request: AclDiffRequest, sink: OutputSink = .standard) -> Int32 {
         do throws(ExportFailure) {
-            let run = AclDiffRun(request, try properties(request.ignored), sink)
+            let run = AclDiffRun(request, try ExportProperty.set(ofIgnored: request.ignored), sink)
             return try run.run()
         } catch {
             sink.complain("acl diff: \(error.message)")
             return 2
         }
-    }
-
-    private static func properties(_ words: String?) throws(ExportFailure) -> Set<Difference.Property> {
-        var ignored: Set<Difference.Property> = []
-        for word in words?.split(separator: ",", omittingEmptySubsequences: false) ?? [] {
-            guard let property = Difference.Property(rawValue: String(word)) else {
-                let all = Difference.Property.allCases.map(\.rawValue)
-                let near =
-                    nearestWord(to: word.utf8, in: all).map { "; did you mean '\($0)'?" } ?? "; they are \(all.joined(separator: ", "))"
-                throw ExportFailure("--ignore: '\(escapedName(word.utf8))' is no property\(near)")
-            }
-            ignored.insert(property)
-        }
-        return ignored
     }
 }
 
@@ -66,12 +52,12 @@ private final class AclDiffRun {
     }
 
     private let request: AclDiffRequest
-    private let ignored: Set<Difference.Property>
+    private let ignored: Set<ExportProperty>
     private let sink: OutputSink
     private var isDifferent = false
     private var hasFailed = false
 
-    init(_ request: AclDiffRequest, _ ignored: Set<Difference.Property>, _ sink: OutputSink) {
+    init(_ request: AclDiffRequest, _ ignored: Set<ExportProperty>, _ sink: OutputSink) {
         (self.request, self.ignored, self.sink) = (request, ignored, sink)
     }
 
@@ -149,6 +135,8 @@ private final class AclDiffRun {
     }
 
     private func reportOnly(_ object: ExportedObject, in reading: Reading, not other: Reading) throws(ExportFailure) {
+        // A listing has no row of its top.
+        if object.path == ExportPath.top, other.source.header.isAsShown { return try advance(reading) }
         defer {
             if object.isDirectory, !(reading.reported.map { ExportPath.isBelow(object.path, $0) } ?? false) {
                 reading.reported = object.path
