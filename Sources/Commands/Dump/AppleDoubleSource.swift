@@ -73,7 +73,8 @@ final class AppleDoubleSource: ExportSource {
 
     private func kind(of name: [UInt8], in directory: SharedDescriptor) throws(Errno) -> ObjectKind? {
         do throws(Errno) {
-            return ObjectKind(typeBits: try Syscall.statx(files.open(name, in: directory, followsLink: false).rawValue).mode)
+            let node = try files.open(name, in: directory, followsLink: false)
+            return ObjectKind(typeBits: try Syscall.statx(node.rawValue).mode)
         } catch {
             if error == .noent { return nil }
             throw error

@@ -104,7 +104,8 @@ private final class AclDiffRun {
     private func isFile(_ path: [UInt8]) throws(ExportFailure) -> Bool {
         if path.elementsEqual("-".utf8) { return true }
         do throws(Errno) {
-            return !(try Syscall.statx(LinuxFiles().open(path, followsLink: true).rawValue).isDirectory)
+            let node = try LinuxFiles().open(path, followsLink: true)
+            return !(try Syscall.statx(node.rawValue).isDirectory)
         } catch { throw ExportFailure("\(escapedName(path)): \(error.text)") }
     }
 
