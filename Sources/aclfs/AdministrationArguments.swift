@@ -32,10 +32,6 @@ struct PropagateArguments: ParsableCommand {
         discussion: """
             Each object keeps its explicit entries, and its inherited ones become those that its directory passes on, a directory \
             before its contents. The directory itself stays as it is.
-
-            Exit status: 0, 1 if an object stays as it was against the command, 2 if nothing is done.
-
-            Example: aclfs propagate --undo-file plans.undo /srv/share/plans
             """)
 
     @OptionGroup var tree: TreeArguments
@@ -49,10 +45,6 @@ struct InheritArguments: ParsableCommand {
         discussion: """
             For an object that was moved, or that was there before its directory had entries. It keeps its explicit entries. What lies \
             below it stays as it is; aclfs propagate is for that.
-
-            Exit status: 0, 1 if the object stays as it was against the command, 2 if nothing is done.
-
-            Example: aclfs inherit /srv/share/plans/report
             """)
 
     @OptionGroup var tree: TreeArguments
@@ -65,10 +57,6 @@ struct ExplicitArguments: ParsableCommand {
         usage: "aclfs explicit [-R] \(treeUsage) PATH",
         discussion: """
             The order of the entries stays, as with chmod -i: another order would have another meaning.
-
-            Exit status: 0, 1 if an object stays as it was against the command, 2 if nothing is done.
-
-            Example: aclfs explicit -R /srv/share/plans
             """)
 
     @Flag(name: [.customShort("R"), .long], help: "Also all below PATH.") var recursive = false
@@ -82,10 +70,6 @@ struct StripArguments: ParsableCommand {
         usage: "aclfs strip [-R] [--inherited] \(treeUsage) PATH",
         discussion: """
             Without entries only flags and mode decide. Without the inherited entries the explicit ones are left, as with chmod -I.
-
-            Exit status: 0, 1 if an object stays as it was against the command, 2 if nothing is done.
-
-            Example: aclfs strip -R --inherited --dry-run /srv/share/plans
             """)
 
     @Flag(name: [.customShort("R"), .long], help: "Also all below PATH.") var recursive = false
@@ -101,10 +85,6 @@ struct CopyModeArguments: ParsableCommand {
         discussion: """
             The mode is that of the directory, without set-id bits; sticky bits stay. An object that gets another owner or group loses \
             its set-id bits. Entries stay.
-
-            Exit status: 0, 1 if an object stays as it was against the command, 2 if nothing is done.
-
-            Example: aclfs copy-mode --keep-execute --undo-file modes.undo /srv/share/plans
             """)
 
     @Flag(help: "Files keep their own execute bits.") var keepExecute = false
@@ -119,10 +99,6 @@ struct VolumeArguments: ParsableCommand {
         discussion: """
             Without words it prints the settings. An option of the mount overrides a setting, and the log says so. The words mean what \
             they mean as options of a mount.
-
-            Exit status: 0, 2 if nothing is done.
-
-            Example: aclfs volume /srv/back/share noacl
             """)
 
     @Flag(help: "Remove all settings first.") var reset = false

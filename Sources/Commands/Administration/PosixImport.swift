@@ -16,7 +16,7 @@ package enum PosixImport {
         let command = TreeCommand(name: "acl import --posix", options: options, operand: source, sink: sink)
         return command.perform(needsDirectory: true) { (tree) throws(TreeRefusal) in
             guard let tree = tree as? OfflineTree else {
-                throw TreeRefusal("\(escapedName(source)) lies in an aclfs mount: unmount it, and name the directory that it serves")
+                throw TreeRefusal(OfflineTree.refusal(of: source, on: MountedTree.mount(of: tree.status)?.path ?? ""))
             }
             warnOfReach(tree, sink)
             return try command.run(tree, PosixImportChange(tree: tree), .all, prefix: [])

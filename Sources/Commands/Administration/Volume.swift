@@ -73,6 +73,6 @@ package enum Volume {
             let members = rows.map { JSON.Member($0.0, $0.1.map { .string($0) } ?? .null) }
             return sink.output(JSONText.write(.object([JSON.path(path)] + members)) + [0x0A])
         }
-        for (name, value) in rows { sink.line("\(name)\t\(value ?? "as the mount says (default: \(name))")") }
+        for (name, value) in rows { sink.line("\(name): \(value ?? "as the mount says (default: \(name))")") }
     }
 }

@@ -32,7 +32,7 @@ final class ChangeWorker<Change: TreeChange> {
     func begin(under list: ACL?) -> ChangeRun<Change>.Branch? {
         let top = MetObject(node: tree.top, path: UndoEntry.topPath, status: tree.status)
         var passed = run.options.scope == .below ? present(top) : examine(top, under: list)
-        if !settle() { passed = present(top) }
+        if !finishBatch() { passed = present(top) }
         flushCount()
         guard case .list(let own) = passed, run.options.scope != .top, top.status.isDirectory, !run.isStopped else { return nil }
         return .init(node: top.node, path: top.path, status: top.status, list: own)
@@ -55,7 +55,7 @@ final class ChangeWorker<Change: TreeChange> {
             lists.removeLast(lists.count - descent.depth)
             return meet(name, in: directory, below: branch.path, &descent, &lists, branches)
         }
-        settle()
+        finishBatch()
         flushCount()
     }
 
@@ -74,7 +74,7 @@ final class ChangeWorker<Change: TreeChange> {
             var passed = examine(object, under: lists[lists.count - 1])
             guard object.status.isDirectory else { return !run.isStopped }
             // Before its contents are read: what is created from then on inherits the new list.
-            if batch.last?.object.node === node { passed = settle() ? passed : present(object) }
+            if batch.last?.object.node === node { passed = finishBatch() ? passed : present(object) }
             guard !run.isStopped else { return false }
             guard case .list(let list) = passed else { return true }
             if branches.offer(.init(node: node, path: path, status: object.status, list: list)) { return true }
@@ -180,13 +180,13 @@ final class ChangeWorker<Change: TreeChange> {
         let identity = TreeIdentity(pending.object.status)
         if pending.object.status.nlink > 1, batch.contains(where: { TreeIdentity($0.object.status) == identity }) { return true }
         batch.append(pending)
-        return batch.count < levels || settle()
+        return batch.count < levels || finishBatch()
     }
 
     /// Makes the changes of the batch.
     /// - Returns: whether the last of them was made.
     @discardableResult
-    private func settle() -> Bool {
+    private func finishBatch() -> Bool {
         defer { batch.removeAll(keepingCapacity: true) }
         if batch.isEmpty { return true }
         do throws(TreeRefusal) {

@@ -39,7 +39,7 @@ struct OfflineTree: ChangeableTree {
             }
         } catch { throw TreeRefusal("\(shown): \(error.text)") }
         if let mount = MountedTree.mount(of: status) {
-            throw TreeRefusal("\(shown) lies in the aclfs mount \(mount.path): unmount it, and name the directory that it serves")
+            throw TreeRefusal(Self.refusal(of: source, on: mount.path))
         }
         let names = recordName.map { [$0] } ?? (geteuid() == 0 ? ["trusted.aclfs", "user.aclfs"] : ["user.aclfs"])
         let descriptor = directory.rawValue
@@ -48,6 +48,10 @@ struct OfflineTree: ChangeableTree {
         }
         files = OfflineFiles(recordName: name)
         served = ServedDirectory(descriptor, path: String(decoding: path, as: UTF8.self))
+    }
+
+    static func refusal(of path: [UInt8], on mountpoint: String) -> String {
+        "\(escapedName(path)) lies in the aclfs mount \(mountpoint): unmount it, and name the directory that it serves"
     }
 
     var place: UndoHeader.Place { .backing(recordName: files.recordName) }

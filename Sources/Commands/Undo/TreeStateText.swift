@@ -10,7 +10,7 @@ extension TreeState {
         if let owners { members += owners.members }
         if let flags { members.append(.init("flags", .string(FileFlagsText.attribute(flags)))) }
         switch store {
-        case .list(let list): members.append(.init("acl", Self.text(list)))
+        case .list(let list): members.append(.init("list_b64", Self.bytes(of: list)))
         case .backing(let attributes): members += attributes.members
         }
         return .object(members)
@@ -20,7 +20,7 @@ extension TreeState {
     init(reading json: JSON) throws(UndoProblem) {
         let owners = try Owners(reading: json)
         let store: Store
-        if let text = json["acl"] {
+        if let text = json["list_b64"] {
             store = .list(try Self.list(text))
         } else {
             store = .backing(try BackingAttributes(reading: json))
@@ -38,18 +38,16 @@ extension TreeState {
         self.mode = mode
     }
 
-    private static func text(_ list: ACL?) -> JSON {
-        // UUIDs only: names may mean others by the time of the undo.
-        guard let list else { return .null }
-        return .string(String(decoding: ACLAttributeText.write(list, isDirectory: false, names: NoNames()), as: UTF8.self))
+    /// As a record that has nothing else: a list as text may be longer than a line may be.
+    private static func bytes(of list: ACL?) -> JSON {
+        guard let list, let bytes = try? MetadataRecord(acl: list).encoded() else { return .null }
+        return .string(Base64.encode(bytes))
     }
 
     private static func list(_ json: JSON) throws(UndoProblem) -> ACL? {
         if case .null = json { return nil }
-        guard let text = json.string else { throw UndoProblem("the list is no text") }
-        do throws(ACLTextError) { return try ACLAttributeText.parse(Array(text.utf8), names: NoNames()) } catch {
-            throw UndoProblem("the list is none: \(error.message)")
-        }
+        guard let bytes = json.string.flatMap({ Base64.decode($0.utf8) }) else { throw UndoProblem("list_b64 is not in base64") }
+        do { return try MetadataRecord(decoding: bytes).acl } catch { throw UndoProblem("the list is none: \(error.message)") }
     }
 }
 

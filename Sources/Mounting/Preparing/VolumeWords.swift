@@ -5,10 +5,11 @@ import MountOptions
 import ToolSupport
 
 /// The settings that `aclfs volume` keeps in the record of a source (docs/administration.md "Volumes").
-extension PreparedMount {
+package enum VolumeWords {
     /// - Returns: the request with the words that the source has and the request has not.
     /// - Throws: together they contradict each other.
-    package func addingVolumeWords(to request: MountRequest) throws(MountFailure) -> MountRequest {
+    package static func added(to request: MountRequest, for mount: PreparedMount) throws(MountFailure) -> MountRequest {
+        let tree = mount.tree
         guard let directory = try? tree.descriptor(of: tree.root), let settings = try? tree.record(directory.rawValue).volume else {
             return request
         }
@@ -24,7 +25,8 @@ extension PreparedMount {
             } catch {
                 throw MountFailure(
                     status: MountExit.failed,
-                    message: "\(source): '\(word)' is a setting of the volume, which another option contradicts: \(error.description)")
+                    message: "\(mount.source): '\(word)' is a setting of the volume, which another option contradicts: \(error.description)"
+                )
             }
             request.optionTexts.append(word)
             request.remarks.append("'\(word)' is a setting of the volume")

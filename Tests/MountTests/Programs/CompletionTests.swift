@@ -38,6 +38,8 @@ struct CompletionTests {
         ("aclfs backup ", ["exclude", "list"], []), ("aclfs backup list --format=r", ["rsync", "restic"], ["borg"]),
         ("aclfs acl ", ["import", "export", "diff"], []), ("aclfs acl export --metadata ", ["trusted", "user"], ["ro"]),
         ("aclfs acl import --metadata ", ["trusted", "user"], ["ro"]), ("aclfs restore pl", ["plans"], []),
+        ("aclfs propagate --metadata ", ["trusted", "user"], ["ro"]), ("aclfs strip pl", ["plans"], []),
+        ("aclfs volume . no", ["noacl", "noowners"], ["acl"]),
         ("aclfs help ", ["chmod", "doctor"], ["plans"]), ("aclfs status ", ["MOUNTPOINT"], []), ("aclfs unmount ", ["MOUNTPOINT"], []),
     ]
 

@@ -11,7 +11,7 @@ struct HelpTests {
         "sandbox check", "sandbox list",
         "sandbox run", "sandbox grant", "sandbox grant add", "sandbox grant list", "sandbox grant remove", "acl", "acl import",
         "acl export", "acl diff", "acl copy", "acl remap", "restore",
-        "explain", "effective",
+        "explain", "effective", "propagate", "inherit", "explicit", "strip", "copy-mode", "volume",
         "doctor", "fstab-line",
     ]
 
