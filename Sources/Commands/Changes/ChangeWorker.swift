@@ -118,7 +118,7 @@ final class ChangeWorker<Change: TreeChange> {
 
     /// Makes the last changes. Call once, after the last object.
     func finish() {
-        settle()
+        finishBatch()
         flushCount()
     }
 

@@ -2,8 +2,8 @@ import ACLFormats
 import Authorization
 
 /// Why a command with exports does nothing, or stops.
-struct ExportFailure: Error {
-    var message: String
+package struct ExportFailure: Error {
+    package var message: String
     init(_ message: String) { self.message = message }
 }
 

@@ -2,21 +2,21 @@ import ACLFormats
 import Authorization
 
 /// How the users and groups of an export become those of this host.
-struct IdentityMapping {
+package struct IdentityMapping {
     /// What happens with a name that is no account here.
-    enum Unknown: String {
+    package enum Unknown: String {
         case refuse, keep
     }
 
     /// Why an identity has no counterpart here.
-    enum Refusal: Error, Hashable {
+    package enum Refusal: Error, Hashable {
         case noAccount(ExportedName)
         /// The export does not state an identity for the name, so there is nothing to keep.
         case noIdentity(ExportedName)
         /// An identity that stands for a name, without the name.
         case unnamed(GUID)
 
-        var message: String {
+        package var message: String {
             switch self {
             case .noAccount(let name): "\(Self.missing(name)), and --unknown keep keeps the identity of the export"
             case .noIdentity(let name): Self.missing(name)
@@ -37,11 +37,11 @@ struct IdentityMapping {
     /// Whether identities count, and names do not.
     let isNumeric: Bool
 
-    init(unknown: Unknown = .refuse, isNumeric: Bool = false) { (self.unknown, self.isNumeric) = (unknown, isNumeric) }
+    package init(unknown: Unknown = .refuse, isNumeric: Bool = false) { (self.unknown, self.isNumeric) = (unknown, isNumeric) }
 
     /// Adds `OLD=NEW`. OLD is a name, a number or a UUID of the export, NEW a name, a number or a UUID of this host.
     /// - Throws: what is wrong.
-    mutating func add(_ word: String, kind: IdentityKind, host: some IdentityNames) throws(ExportFailure) {
+    package mutating func add(_ word: String, kind: IdentityKind, host: some IdentityNames) throws(ExportFailure) {
         guard let equals = word.firstIndex(of: "="), equals != word.startIndex, word.index(after: equals) != word.endIndex else {
             throw ExportFailure("'\(escapedName(word.utf8))' is not OLD=NEW")
         }
@@ -59,7 +59,7 @@ struct IdentityMapping {
     }
 
     /// Adds the lines of a file: `user:OLD=NEW` and `group:OLD=NEW`. Empty lines and those that begin with `#` are skipped.
-    mutating func add(lines text: [UInt8], host: some IdentityNames) throws(ExportFailure) {
+    package mutating func add(lines text: [UInt8], host: some IdentityNames) throws(ExportFailure) {
         for (index, bytes) in text.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
             if bytes.isEmpty || bytes.first == UInt8(ascii: "#") { continue }
             func wrong(_ reason: String) -> ExportFailure { ExportFailure("line \(index + 1): \(reason)") }
@@ -76,7 +76,7 @@ struct IdentityMapping {
     ///   - name: by which the export knows it.
     ///   - host: the accounts of this host.
     /// - Returns: the identity to store.
-    func target(of identity: GUID, named name: ExportedName?, host: some IdentityNames) throws(Refusal) -> GUID {
+    package func target(of identity: GUID, named name: ExportedName?, host: some IdentityNames) throws(Refusal) -> GUID {
         switch Principal(identity) {
         case .everyone, .owner, .owningGroup, .nobody: return identity
         case .user, .group, .other: break

@@ -56,9 +56,8 @@ import WireFormats
         #expect(identities.exportedName(of: acl.entries[1].guid) == ExportedName(.user, "mary jones"))
         #expect(acl.entries[1].flags == [.inherited, .fileInherit, .directoryInherit])
         let plan = try #require(objects["plan"])
-        #expect(
-            plan.owner == acl.entries[1].guid
-                && identities.exportedName(of: try #require(plan.group)) == ExportedName(.group, "domain users"))
+        let group = try #require(plan.group)
+        #expect(plan.owner == acl.entries[1].guid && identities.exportedName(of: group) == ExportedName(.group, "domain users"))
         #expect(plan.flags == [.userImmutable, .hidden] && plan.isExcluded == true && plan.list == ExportedList.none)
         #expect(objects["link"]?.kind == .symlink && objects["link"]?.mode == nil && objects["null"]?.kind == .characterDevice)
         let tool = try #require(objects["tool"])
