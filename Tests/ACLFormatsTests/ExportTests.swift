@@ -111,44 +111,55 @@ import Testing
 
     // MARK: Properties
 
-    private static func random(_ random: inout SeededGenerator) -> [ExportItem] {
-        let pieces: [[UInt8]] = [[0x20], [0x5C], [0x78], [0x32], [0x30], [0x0A], [0xFF], [0xC3, 0xBC], [0x61], [0x23], [0x3A]]
-        let identities =
-            (ExampleNames.users.map { GUID(user: $0.1) } + ExampleNames.groups.map { GUID(group: $0.1) }) + [
-                .everyone, GUID(user: 4000), GUID(high: 1, low: 2),
-            ]
-        func maybe<Value>(_ value: @autoclosure () -> Value) -> Value? { random.next() % 4 == 0 ? nil : value() }
+    private static let pieces: [[UInt8]] = [[0x20], [0x5C], [0x78], [0x32], [0x30], [0x0A], [0xFF], [0xC3, 0xBC], [0x61], [0x23], [0x3A]]
+    private static let identities: [GUID] = {
+        let users: [GUID] = ExampleNames.users.map { GUID(user: $0.1) }
+        let groups: [GUID] = ExampleNames.groups.map { GUID(group: $0.1) }
+        return users + groups + [.everyone, GUID(user: 4000), GUID(high: 1, low: 2)]
+    }()
+
+    private static func name(_ random: inout SeededGenerator) -> [UInt8] {
+        var name: [UInt8] = [0x62]
+        for _ in 0..<random.next() % 4 { name += pieces.randomElement(using: &random) ?? [] }
+        return name
+    }
+
+    private static func paths(_ random: inout SeededGenerator) -> [[UInt8]] {
         var paths: Set<[UInt8]> = []
         for _ in 0..<random.next() % 6 {
-            let names = (0..<1 + random.next() % 3).map { _ in
-                [0x62] + (0..<random.next() % 4).flatMap { _ in pieces.randomElement(using: &random) ?? [] }
-            }
-            paths.insert(Array(names.joined(separator: [0x2F])))
-            paths.insert([0x20] + names[0] + [0x20])
+            var path = name(&random)
+            paths.insert([0x20] + path + [0x20])
+            for _ in 0..<random.next() % 3 { path += [0x2F] + name(&random) }
+            paths.insert(path)
         }
-        return paths.sorted { ExportPath.precedes($0, $1) }.map { path in
-            if random.next() % 8 == 0 { return .unread(path, "Permission denied") }
-            var object = ExportedObject(path: path, kind: ObjectKind.allCases.randomElement(using: &random) ?? .file)
-            object.owner = maybe(GUID(user: ExampleNames.users.randomElement(using: &random)?.1 ?? 0))
-            object.group = maybe(GUID(group: ExampleNames.groups.randomElement(using: &random)?.1 ?? 0))
-            object.mode = maybe(FileMode(rawValue: UInt16(random.next() % 0o10000)))
-            object.flags = maybe(FileFlags(rawValue: UInt32(truncatingIfNeeded: random.next())).subtracting(.noDump))
-            object.isExcluded = maybe(random.next() % 2 == 0)
-            let entries = (0..<random.next() % 4).map { _ in
-                ACE(
-                    guid: identities.randomElement(using: &random) ?? .everyone, flagsWord: UInt32(truncatingIfNeeded: random.next()),
-                    rights: Rights(rawValue: UInt32(truncatingIfNeeded: random.next())))
-            }
-            object.list = maybe(entries.isEmpty ? ExportedList.none : .entries(ACL(entries, listFlags: UInt32(random.next() % 3))))
-            return .object(object)
+        return paths.sorted { ExportPath.precedes($0, $1) }
+    }
+
+    private static func object(_ path: [UInt8], _ random: inout SeededGenerator) -> ExportItem {
+        func isStated() -> Bool { random.next() % 4 != 0 }
+        func word() -> UInt32 { UInt32(truncatingIfNeeded: random.next()) }
+        if random.next() % 8 == 0 { return .unread(path, "Permission denied") }
+        var object = ExportedObject(path: path, kind: ObjectKind.allCases.randomElement(using: &random) ?? .file)
+        if isStated() { object.owner = GUID(user: ExampleNames.users.randomElement(using: &random)?.1 ?? 0) }
+        if isStated() { object.group = GUID(group: ExampleNames.groups.randomElement(using: &random)?.1 ?? 0) }
+        if isStated() { object.mode = FileMode(rawValue: UInt16(random.next() % 0o10000)) }
+        if isStated() { object.flags = FileFlags(rawValue: word()).subtracting(.noDump) }
+        if isStated() { object.isExcluded = random.next() % 2 == 0 }
+        guard isStated() else { return .object(object) }
+        var acl = ACL([], listFlags: word() % 3)
+        for _ in 0..<random.next() % 4 {
+            let identity: GUID = identities.randomElement(using: &random) ?? .everyone
+            acl.entries.append(ACE(guid: identity, flagsWord: word(), rights: Rights(rawValue: word())))
         }
+        object.list = acl.entries.isEmpty ? ExportedList.none : .entries(acl)
+        return .object(object)
     }
 
     /// Whatever the objects are, they are read back; and no part of the file is read as a whole one.
     @Test(arguments: ExportForm.allCases) func everyObjectIsReadBack(_ form: ExportForm) throws {
         for seed: UInt64 in 0..<400 {
             var random = SeededGenerator(seed)
-            let items = Self.random(&random)
+            let items = Self.paths(&random).map { Self.object($0, &random) }
             let text = Self.write(items, form, ExportHeader(source: [0x2F, 0xFF], isOrdered: true))
             let (read, header, _) = try Self.parse(text)
             #expect(read == items, "seed \(seed): \(String(decoding: text, as: UTF8.self))")
@@ -219,8 +230,8 @@ import Testing
             ("{\"aclfs\":\"export\",\"version\":1}\n{\"path\":\"a\",\"kind\":\"file\",\"onwer\":\"b\"}\n", 2, "did you mean 'owner'"),
             ("{\"aclfs\":\"export\",\"version\":1}\n{\"path\":\"a\",\"kind\":\"file\",\"acl\":\"b\"}\n", 2, "array"),
             (
-                "{\"aclfs\":\"export\",\"version\":1}\n{\"path\":\"a\",\"kind\":\"file\",\"acl\":[\"user:b allow read\\nuser:c allow read\"]}\n",
-                2, "no entry"
+                "{\"aclfs\":\"export\",\"version\":1}\n{\"path\":\"a\",\"kind\":\"file\",\"acl\":[\"user:b allow read\\n\"]}\n", 2,
+                "no entry"
             ),
             ("{\"aclfs\":\"export\",\"version\":1}\n{\"path\":\"a\",\"kind\":\"file\",\"acl\":[\"user:b allow raed\"]}\n", 2, "entry 0"),
             ("{\"aclfs\":\"export\",\"version\":1}\n{\"path\":\"../a\",\"kind\":\"file\"}\n", 2, "relative"),
@@ -280,7 +291,8 @@ import Testing
         for seed: UInt64 in 0..<3000 {
             var random = SeededGenerator(seed)
             let pieces: [[UInt8]] = [[0x5C], [0x78], [0x35], [0x63], [0x1B], [0xFF], [0xC3, 0xBC], [0x20]]
-            let name = (0..<random.next() % 8).flatMap { _ in pieces.randomElement(using: &random) ?? [] }
+            var name: [UInt8] = []
+            for _ in 0..<random.next() % 8 { name += pieces.randomElement(using: &random) ?? [] }
             #expect(unescapedName(escapedName(name).utf8) == name)
         }
     }
