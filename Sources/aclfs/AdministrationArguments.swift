@@ -111,3 +111,54 @@ struct VolumeArguments: ParsableCommand {
     @Argument(help: ArgumentHelp("acl or noacl: whether ACLs count; owners or noowners: whether ownership counts.", valueName: "SETTING"))
     var settings: [String] = []
 }
+
+struct PresetApplyArguments: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs preset apply", abstract: "Makes a directory, with all in it, a folder of a kind that people ask for.",
+        usage: "aclfs preset apply [--group GROUP] \(treeUsage) PRESET DIRECTORY",
+        discussion: """
+            The entries of the preset take the place of the explicit entries of the directory, which also gets a mode; what lies below \
+            inherits them. Without --undo-file the old state is kept for aclfs preset undo.
+            """)
+
+    @Option(help: ArgumentHelp("Whose members the entries name; by default the group of the directory.", valueName: "GROUP")) var group:
+        String?
+    @OptionGroup var tree: TreeArguments
+    @Argument(help: ArgumentHelp("drop-box, append-only, no-delete, team-share, read-only or public.", valueName: "PRESET")) var preset:
+        String
+    @Argument(help: ArgumentHelp(place, valueName: "DIRECTORY")) var directory: ByteWord
+}
+
+struct PresetShowArguments: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs preset show", abstract: "The presets; or the entries of one, and what owner, members and others can do then.",
+        usage: "aclfs preset show [--json] [--group GROUP] [--metadata WHERE] [PRESET [DIRECTORY]]")
+
+    @Flag(help: "JSON instead of text.") var json = false
+    @Option(help: ArgumentHelp("Whose members the entries name; by default the group of the directory.", valueName: "GROUP")) var group:
+        String?
+    @Option(
+        help: ArgumentHelp(
+            "Where a backing directory has its entries, as the mount option: auto, trusted or user; by default auto.", valueName: "WHERE"))
+    var metadata: String?
+    @Argument(help: ArgumentHelp("drop-box, append-only, no-delete, team-share, read-only or public.", valueName: "PRESET")) var preset:
+        String?
+    @Argument(help: ArgumentHelp("By default the working directory.", valueName: "DIRECTORY")) var directory: ByteWord?
+}
+
+struct PresetUndoArguments: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs preset undo", abstract: "Undoes the preset that was applied to a directory last.",
+        usage: "aclfs preset undo [--dry-run] [--json] [-v] [--force] [--hard-links] [--metadata WHERE] DIRECTORY")
+
+    @Flag(help: "Print what would be restored, and change nothing.") var dryRun = false
+    @Flag(help: "Also objects that were changed after the preset.") var force = false
+    @Flag(help: "Also objects that have more names than then.") var hardLinks = false
+    @Option(
+        help: ArgumentHelp(
+            "Where a backing directory has its entries, as the mount option: auto, trusted or user; by default auto.", valueName: "WHERE"))
+    var metadata: String?
+    @Flag(name: [.customShort("v"), .long], help: "Print each object that is restored.") var verbose = false
+    @Flag(help: "One line of JSON for each object.") var json = false
+    @Argument(help: ArgumentHelp(place, valueName: "DIRECTORY")) var directory: ByteWord
+}

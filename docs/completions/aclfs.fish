@@ -96,7 +96,7 @@ function __aclfs_flags
     schg noschg sappnd nosappnd sunlnk nosunlnk'
 end
 
-set -l commands mount unmount status chmod ls chflags backup acl propagate inherit explicit strip copy-mode volume restore sandbox explain effective doctor fstab-line conformance help version
+set -l commands mount unmount status chmod ls chflags backup acl propagate inherit explicit strip copy-mode preset volume restore sandbox explain effective doctor fstab-line conformance help version
 set -l none "not __fish_seen_subcommand_from $commands"
 
 complete -c aclfs -n $none -f -a mount -d 'Serve a directory at a mount point'
@@ -121,6 +121,7 @@ complete -c aclfs -n $none -f -a inherit -d 'Inheritable entries of its director
 complete -c aclfs -n $none -f -a explicit -d 'Make inherited entries explicit'
 complete -c aclfs -n $none -f -a strip -d 'Remove entries of a tree'
 complete -c aclfs -n $none -f -a copy-mode -d 'Owner, group and mode of a directory to all below'
+complete -c aclfs -n $none -f -a preset -d 'Folders of kinds that people ask for'
 complete -c aclfs -n $none -f -a volume -d 'Settings of a backing directory for each mount'
 complete -c aclfs -n $none -f -a restore -d 'Undo a command on a tree'
 complete -c aclfs -n $none -f -a sandbox -d 'Check profiles, grant files to applications, run them'
@@ -185,7 +186,10 @@ complete -c aclfs -n '__fish_seen_subcommand_from import restore' -l dry-run -d 
 complete -c aclfs -n '__fish_seen_subcommand_from import restore' -l hard-links -d 'Also objects with names outside'
 complete -c aclfs -n '__fish_seen_subcommand_from import restore' -s v -l verbose -d 'Print each object'
 complete -c aclfs -n '__fish_seen_subcommand_from import restore' -l json -d 'Print JSON'
-set -l tree propagate inherit explicit strip copy-mode
+set -l tree propagate inherit explicit strip copy-mode preset
+complete -c aclfs -n '__fish_seen_subcommand_from preset; and not __fish_seen_subcommand_from apply show undo' -f -a 'apply show undo'
+complete -c aclfs -n '__fish_seen_subcommand_from apply show' -a 'drop-box append-only no-delete team-share read-only public'
+complete -c aclfs -n '__fish_seen_subcommand_from apply show' -l group -x -a '(__fish_complete_groups)' -d 'Whose members are meant'
 complete -c aclfs -n "__fish_seen_subcommand_from $tree" -l dry-run -d 'Change nothing'
 complete -c aclfs -n "__fish_seen_subcommand_from $tree" -l undo-file -r -d 'A new file'
 complete -c aclfs -n "__fish_seen_subcommand_from $tree" -l resume -d 'Go on with the undo file'
@@ -199,7 +203,7 @@ complete -c aclfs -n '__fish_seen_subcommand_from strip' -l inherited -d 'Only t
 complete -c aclfs -n '__fish_seen_subcommand_from copy-mode' -l keep-execute -d 'Files keep their execute bits'
 complete -c aclfs -n '__fish_seen_subcommand_from volume' -l reset -d 'Remove all settings'
 complete -c aclfs -n '__fish_seen_subcommand_from volume' -a 'acl noacl owners noowners'
-complete -c aclfs -n '__fish_seen_subcommand_from restore' -l force -d 'Also objects that were changed since'
+complete -c aclfs -n '__fish_seen_subcommand_from restore undo' -l force -d 'Also objects that were changed since'
 complete -c aclfs -n '__fish_seen_subcommand_from chflags; and __aclfs_is_first' -f \
     -a '(__aclfs_list "" (__aclfs_token) (__aclfs_flags))'
 complete -c aclfs -n '__fish_seen_subcommand_from explain' -a '

@@ -76,7 +76,7 @@ struct TreeCommand {
         }
     }
 
-    private func tree(needsDirectory: Bool) throws(TreeRefusal) -> any ChangeableTree {
+    func tree(needsDirectory: Bool) throws(TreeRefusal) -> any ChangeableTree {
         if let tree = try MountedTree(operand) {
             if needsDirectory, !tree.status.isDirectory { throw TreeRefusal("\(escapedName(operand)): \(Errno.notdir.text)") }
             if options.metadata != nil { throw TreeRefusal("--metadata is for a backing directory; a mount knows where its entries are") }

@@ -39,6 +39,7 @@ struct CompletionTests {
         ("aclfs acl ", ["import", "export", "diff"], []), ("aclfs acl export --metadata ", ["trusted", "user"], ["ro"]),
         ("aclfs acl import --metadata ", ["trusted", "user"], ["ro"]), ("aclfs restore pl", ["plans"], []),
         ("aclfs propagate --metadata ", ["trusted", "user"], ["ro"]), ("aclfs strip pl", ["plans"], []),
+        ("aclfs preset ", ["apply", "show", "undo"], []), ("aclfs preset apply t", ["team-share"], ["public"]),
         ("aclfs volume . no", ["noacl", "noowners"], ["acl"]),
         ("aclfs help ", ["chmod", "doctor"], ["plans"]), ("aclfs status ", ["MOUNTPOINT"], []), ("aclfs unmount ", ["MOUNTPOINT"], []),
     ]
@@ -167,7 +168,7 @@ struct CompletionTests {
                 return text
             setup = r'''
             fpath=($COMPLETIONS $fpath); autoload -Uz compinit; compinit -D -u
-            LISTMAX=0; setopt no_always_last_prompt; zstyle ':completion:*' list-colors ''
+            LISTMAX=10000; setopt no_always_last_prompt; zstyle ':completion:*' list-colors ''
             compadd() {
                 local -a found
                 if [[ ${@[1,(i)(-|--)]} == *-(O|A|D)\ * ]]; then builtin compadd "$@"; return; fi
@@ -244,6 +245,7 @@ struct CompletionTests {
         switch command {
         case "sandbox": [["check"], ["list"], ["run"], ["grant", "add"], ["grant", "list"], ["grant", "remove"]].map { [command] + $0 }
         case "acl": ["export", "import", "diff", "copy", "remap"].map { [command, $0] }
+        case "preset": [["apply"], ["show"], ["undo"]].map { [command] + $0 }
         default: [[command]]
         }
     }

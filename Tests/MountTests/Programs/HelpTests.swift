@@ -11,7 +11,8 @@ struct HelpTests {
         "sandbox check", "sandbox list",
         "sandbox run", "sandbox grant", "sandbox grant add", "sandbox grant list", "sandbox grant remove", "acl", "acl import",
         "acl export", "acl diff", "acl copy", "acl remap", "restore",
-        "explain", "effective", "propagate", "inherit", "explicit", "strip", "copy-mode", "volume",
+        "explain", "effective", "propagate", "inherit", "explicit", "strip", "copy-mode", "volume", "preset", "preset apply",
+        "preset show", "preset undo",
         "doctor", "fstab-line",
     ]
 
