@@ -22,7 +22,7 @@ struct TreeArguments: ParsableArguments {
     }
 }
 
-private let treeUsage = "[--dry-run|--undo-file FILE [--resume]] [--json] [-v] [--hard-links] [--workers NUMBER] [--metadata WHERE]"
+let treeUsage = "[--dry-run|--undo-file FILE [--resume]] [--json] [-v] [--hard-links] [--workers NUMBER] [--metadata WHERE]"
 private let place = "On a mount, or in a backing directory that is not mounted."
 
 struct PropagateArguments: ParsableCommand {

@@ -186,28 +186,6 @@ struct SandboxRunArguments: ParsableCommand {
     var mount: ByteWord?
 }
 
-struct AclImportArguments: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "aclfs acl import",
-        abstract: "Turns the POSIX ACLs of a backing directory, and of all below it, into entries of the same meaning.",
-        usage: """
-            aclfs acl import --posix --dry-run [--json] [--hard-links] [--metadata WHERE] SOURCE
-            aclfs acl import --posix --undo-file FILE [--json] [--verbose] [--hard-links] [--metadata WHERE] SOURCE
-            """)
-
-    @Flag(help: "Import POSIX ACLs; the only kind.") var posix = false
-    @Flag(help: "Print what would change, and change nothing.") var dryRun = false
-    @Option(help: ArgumentHelp("A new file, from which aclfs restore undoes the import.", valueName: "FILE")) var undoFile: ByteWord?
-    @Flag(help: "Also objects that have names outside of SOURCE.") var hardLinks = false
-    @Option(
-        help: ArgumentHelp(
-            "Where the entries are stored, as the mount option: auto, trusted or user; by default auto.", valueName: "WHERE"))
-    var metadata: String?
-    @Flag(name: [.customShort("v"), .long], help: "Print each object that is changed, with its entries.") var verbose = false
-    @Flag(help: "One line of JSON for each object.") var json = false
-    @Argument(help: ArgumentHelp("The backing directory. It must not be mounted.", valueName: "SOURCE")) var source: ByteWord
-}
-
 struct RestoreArguments: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "aclfs restore", abstract: "Undoes a command on a tree: restores what its undo file holds.",

@@ -12,7 +12,7 @@ enum Usage {
         ("chflags", "change BSD file flags", "chflags uchg plans"),
         ("owner", "show and change owners; a group may own", "owner --group staff plans"),
         ("backup", "exclude objects from backups", "backup exclude build"),
-        ("acl", "turn POSIX ACLs of a directory into entries", "acl import --posix --dry-run /srv/back/share"),
+        ("acl", "export, import, compare and copy metadata of trees", "acl export --sorted /srv/share"),
         ("propagate", "inheritable entries of a directory to all below", "propagate /srv/share/folder"),
         ("inherit", "inheritable entries of its directory to an object", "inherit folder/plans"),
         ("explicit", "make inherited entries explicit", "explicit -R folder"),

@@ -39,6 +39,13 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     /// The file of a user's grants.
     case grants = "grant-file"
 
+    /// `aclfs acl export`, in both forms.
+    case export
+    /// `ls -leR@O` of a Mac.
+    case listing = "mac-listing"
+    /// `._` files of a Mac.
+    case appleDouble = "apple-double"
+
     /// Stops the process if something does not hold.
     public func run(_ bytes: [UInt8]) {
         switch self {
@@ -69,6 +76,12 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .copiedList:
             guard let list = try? LongFormText.read(bytes, names: FewAccounts()) else { return }
             same(list, try? LongFormText.read(LongFormText.write(list, names: FewAccounts()), names: FewAccounts()))
+        case .export: readExport(bytes)
+        case .listing: readListing(bytes)
+        case .appleDouble:
+            if let security = try? FileSecurity(bytes) { same(security, try? FileSecurity(security.bytes)) }
+            guard let parts = try? AppleDouble(bytes, size: UInt64(bytes.count)), let security = parts.security else { return }
+            same(security, try? FileSecurity(security.bytes))
         case .entitlements: _ = try? EntitlementsFile.entitlements(bytes)
         case .grants:
             _ = try? GrantFile(bytes)
@@ -132,6 +145,44 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
             let again = try? SMBValue(written, names: FewAccounts()).divided(over: facts)
             same(list, again?.acl)
             same(permissions, again?.permissions)
+        }
+    }
+
+    /// What is read of an export is written to one from which the same is read, in both forms.
+    private func readExport(_ bytes: [UInt8]) {
+        let identities = ExportIdentities()
+        var parser = ExportParser(identities)
+        var items: [ExportItem] = []
+        for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
+            guard let item = try? parser.read(line) else { continue }
+            items.append(item)
+        }
+        writeAndRead(items, identities)
+    }
+
+    private func readListing(_ bytes: [UInt8]) {
+        let identities = ExportIdentities()
+        var listing = MacListing(identities)
+        var items = bytes.split(separator: 0x0A, omittingEmptySubsequences: false).flatMap { listing.read($0) }
+        items += listing.finish()
+        writeAndRead(items.compactMap { if case .object(let object) = $0 { .object(object) } else { nil } }, identities)
+    }
+
+    private func writeAndRead(_ items: [ExportItem], _ identities: ExportIdentities) {
+        for form in ExportForm.allCases {
+            var writer = ExportWriter(form, names: identities)
+            var text = writer.header(ExportHeader(source: nil, isOrdered: false))
+            for item in items { text += writer.item(item) }
+            text += writer.end()
+            var parser = ExportParser(identities)
+            var again: [ExportItem] = []
+            for line in text.split(separator: 0x0A, omittingEmptySubsequences: false) {
+                do throws(ExportProblem) {
+                    if let item = try parser.read(line) { again.append(item) }
+                } catch { preconditionFailure("\(rawValue): \(String(decoding: text, as: UTF8.self)): \(error.message)") }
+            }
+            same(true, (try? parser.finish()) != nil)
+            same(items, again)
         }
     }
 

@@ -271,10 +271,19 @@ _aclfs_complete() {
         esac ;;
     acl:--metadata) _aclfs_words 'auto trusted user' "$current" ;;
     acl:--undo-file) _aclfs_files "$current" ;;
+    acl:--map) _aclfs_files "$current" ;;
+    acl:--unknown) _aclfs_words 'refuse keep' "$current" ;;
+    acl:--ignore) _aclfs_words 'kind owner group mode flags backup acl' "$current" ;;
     acl:*)
-        case $count:$current in
-        3:*) _aclfs_words 'import --help' "$current" ;;
-        *) _aclfs_options '--posix --dry-run --undo-file --hard-links --metadata --verbose --json --help' "$current" -d ;;
+        case $count:${_aclfs_line[2]} in
+        3:*) _aclfs_words 'export import diff copy remap --help' "$current" ;;
+        *:export) _aclfs_options '--json --sorted --numeric --from-mac --metadata --help' "$current" ;;
+        *:diff) _aclfs_options '--json --names --ignore --metadata --help' "$current" ;;
+        *:copy) _aclfs_options '--ignore --dry-run --undo-file --resume --hard-links --workers --metadata --verbose --json --help' "$current" ;;
+        *:remap) _aclfs_options '--dry-run --undo-file --resume --hard-links --workers --metadata --verbose --json --help' "$current" ;;
+        *)
+            _aclfs_options '--posix --map-user --map-group --map --unknown --numeric --ignore --dry-run --undo-file --hard-links --metadata --verbose --json --help' \
+                "$current" ;;
         esac ;;
     propagate:--metadata | inherit:--metadata | explicit:--metadata | strip:--metadata | copy-mode:--metadata | volume:--metadata)
         _aclfs_words 'auto trusted user' "$current" ;;

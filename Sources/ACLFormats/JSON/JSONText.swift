@@ -63,9 +63,10 @@ public enum JSONText {
     public static let maximumSize = 65536
     public static let maximumDepth = 16
 
+    /// - Parameter limit: in bytes.
     /// - Throws: the first error, with its offset.
-    public static func parse(_ text: [UInt8]) throws(JSONError) -> JSON {
-        if text.count > maximumSize { throw JSONError("message longer than \(maximumSize) bytes") }
+    public static func parse(_ text: [UInt8], limit: Int = maximumSize) throws(JSONError) -> JSON {
+        if text.count > limit { throw JSONError("message longer than \(limit) bytes") }
         var reader = Reader(text: text)
         reader.skipBlanks()
         let value = try reader.value(depth: 0)

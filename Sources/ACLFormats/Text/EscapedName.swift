@@ -38,6 +38,26 @@ public func isShownUnescaped(_ bytes: some Collection<UInt8>) -> Bool {
     escapedName(bytes).utf8.elementsEqual(bytes)
 }
 
+/// The bytes of a text that `escapedName` made, or that a user wrote with escapes: each `\x` and two digits is a byte.
+public func unescapedName(_ text: some Collection<UInt8>) -> [UInt8] {
+    let text = Array(text)
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.count)
+    var position = 0
+    while position < text.count {
+        if text[position] == UInt8(ascii: "\\"), beginsEscape(text[position...]), let high = hexadecimalDigit(text[position + 2]),
+            let low = hexadecimalDigit(text[position + 3])
+        {
+            bytes.append(high << 4 | low)
+            position += 4
+        } else {
+            bytes.append(text[position])
+            position += 1
+        }
+    }
+    return bytes
+}
+
 private func beginsEscape(_ rest: ArraySlice<UInt8>) -> Bool {
     let next = Array(rest.prefix(4))
     return next.count == 4 && next[1] == UInt8(ascii: "x") && hexadecimalDigit(next[2]) != nil

@@ -1,4 +1,5 @@
 import ACLFormats
+import Authorization
 import LinuxSystem
 import ToolSupport
 import WireFormats
@@ -43,7 +44,7 @@ final class RestoreRun {
         }
         var isChange = false
         do throws(AttributeFailure) {
-            let present = try tree.state(of: node, status, owners: entry.before.owners != nil, tools)
+            let present = try tree.state(of: node, status, owners: entry.before.owners != nil, flags: entry.before.flags != nil, tools)
             if present == entry.before { return }
             guard request.isForced || entry.isOnTheWay(present) else {
                 return report.leave(entry.path, "it was changed since; --force restores it all the same")
@@ -69,13 +70,18 @@ final class RestoreRun {
 extension UndoEntry {
     /// Whether a state is what the command left, complete or cut off between two of its calls; also one that a restore left.
     fileprivate func isOnTheWay(_ state: TreeState) -> Bool {
-        modesOnTheWay.contains(state.mode) && isOnTheWay(state.owners) && isOnTheWay(state.store)
+        modesOnTheWay.contains(state.mode) && isOnTheWay(state.owners) && isOnTheWay(state.store) && isOnTheWay(state.flags)
     }
 
     private var modesOnTheWay: [UInt16] {
         let both = before.mode & after.mode
         let modes = [before.mode, after.mode, both, both & ~0o070]
         return before.owners == nil ? modes : modes + modes.map { $0 & ~TreeState.setIDBits }
+    }
+
+    private func isOnTheWay(_ flags: FileFlags?) -> Bool {
+        guard let flags, let old = before.flags else { return flags == nil && before.flags == nil }
+        return [old, after.flags, old.subtracting(FileFlags.immutable.union(.appendOnly))].contains(flags)
     }
 
     private func isOnTheWay(_ owners: Owners?) -> Bool {

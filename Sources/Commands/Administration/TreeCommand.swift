@@ -93,6 +93,14 @@ struct TreeCommand {
         _ tree: any ChangeableTree, _ change: some TreeChange, _ scope: ChangeOptions.Scope, under list: ACL? = nil,
         prefix: [UInt8]? = nil
     ) throws(TreeRefusal) -> Int32 {
+        try run(tree, change, scope, prefix: prefix) { (run) throws(TreeRefusal) in try run.run(under: list) }
+    }
+
+    /// Runs a change over objects that `body` finds.
+    func run<Change: TreeChange>(
+        _ tree: any ChangeableTree, _ change: Change, _ scope: ChangeOptions.Scope, prefix: [UInt8]? = nil,
+        _ body: (ChangeRun<Change>) throws(TreeRefusal) -> Void
+    ) throws(TreeRefusal) -> Int32 {
         let undo = try undoFile(tree)
         let total = scope == .top ? nil : ObjectCount()
         let report = ChangeReport(
@@ -101,7 +109,7 @@ struct TreeCommand {
         if report.showsProgress { total?.begin(tree.top) }
         let settings = ChangeOptions(
             scope: scope, isDryRun: options.isDryRun, includesHardLinks: options.includesHardLinks, workers: options.threads)
-        do throws(TreeRefusal) { try ChangeRun(tree, change, settings, report, undo).run(under: list) } catch {
+        do throws(TreeRefusal) { try body(ChangeRun(tree, change, settings, report, undo)) } catch {
             report.warn("\(error.message); the command stopped, and is complete only up to here")
             return 1
         }

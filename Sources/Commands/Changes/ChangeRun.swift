@@ -61,6 +61,19 @@ final class ChangeRun<Change: TreeChange>: Sendable {
             worker.walk(branches)
             branches.join()
         }
+        try finish()
+    }
+
+    /// Runs over the objects that `body` gives to one worker, in place of a walk.
+    /// - Throws: why the run stopped.
+    func run(_ body: (ChangeWorker<Change>) throws(TreeRefusal) -> Void) throws(TreeRefusal) {
+        let worker = ChangeWorker(self, levels: LinuxFiles().openLevels)
+        do throws(TreeRefusal) { try body(worker) } catch { stop(error) }
+        worker.finish()
+        try finish()
+    }
+
+    private func finish() throws(TreeRefusal) {
         if let refusal = refusal.withLock({ $0 }) { throw refusal }
         for link in links.incomplete {
             report.leave(link.path, "has \(link.count) names, \(link.met) of them below the directory; --hard-links includes it")

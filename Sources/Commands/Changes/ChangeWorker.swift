@@ -108,6 +108,20 @@ final class ChangeWorker<Change: TreeChange> {
         examined = 0
     }
 
+    // MARK: Objects that the command finds by itself
+
+    /// Examines an object, in place of a walk.
+    func visit(_ object: MetObject) {
+        count()
+        _ = examine(object, under: nil)
+    }
+
+    /// Makes the last changes. Call once, after the last object.
+    func finish() {
+        finishBatch()
+        flushCount()
+    }
+
     // MARK: One object
 
     /// What a directory passes on to its contents.
@@ -118,7 +132,8 @@ final class ChangeWorker<Change: TreeChange> {
     }
 
     private func read(_ object: MetObject) throws(AttributeFailure) -> TreeState {
-        try tree.state(of: object.node, object.status, owners: run.change.changesOwners, tools)
+        try tree.state(
+            of: object.node, object.status, owners: run.change.changesOwners, flags: run.change.changesFlags, tools)
     }
 
     /// The list that the object has now.

@@ -24,9 +24,10 @@ protocol ChangeableTree: Sendable {
     ///   - node: any descriptor of the object.
     ///   - status: its status.
     ///   - owners: whether the state has owner and group.
+    ///   - flags: whether it has the flags, where they are not in a record.
     ///   - tools: those of the calling thread.
     func state(
-        of node: SharedDescriptor, _ status: FileStatus, owners: Bool, _ tools: TreeTools
+        of node: SharedDescriptor, _ status: FileStatus, owners: Bool, flags: Bool, _ tools: TreeTools
     ) throws(AttributeFailure) -> TreeState
 
     /// Changes an object from one state to another. On the way, and if a call fails, its mode grants no more than before and after.
@@ -56,5 +57,12 @@ struct TreeTools {
 
 extension ChangeableTree {
     var identity: TreeIdentity { TreeIdentity(status) }
+
+    func state(
+        of node: SharedDescriptor, _ status: FileStatus, owners: Bool, _ tools: TreeTools
+    ) throws(AttributeFailure) -> TreeState {
+        try state(of: node, status, owners: owners, flags: false, tools)
+    }
+
     func header(_ command: String) -> UndoHeader { UndoHeader(source: path, identity: identity, place: place, command: command) }
 }

@@ -37,10 +37,11 @@ struct MountedTree: ChangeableTree {
     func requireChangeable(_ warn: (String) -> Void) {}
 
     func state(
-        of node: SharedDescriptor, _ status: FileStatus, owners: Bool, _ tools: TreeTools
+        of node: SharedDescriptor, _ status: FileStatus, owners: Bool, flags: Bool, _ tools: TreeTools
     ) throws(AttributeFailure) -> TreeState {
         let list = try tools.files.acl(of: node, names: tools.names)
         var state = TreeState(mode: UInt16(truncatingIfNeeded: status.mode) & TreeState.permissionBits, owners: nil, store: .list(list))
+        if flags { state.flags = try tools.files.flags(of: node) }
         guard owners else { return state }
         state.mode = UInt16(truncatingIfNeeded: status.mode) & 0o7777
         state.owners = try self.owners(of: node, status, tools)
@@ -69,7 +70,10 @@ struct MountedTree: ChangeableTree {
         _ node: SharedDescriptor, from old: TreeState, to new: TreeState, _ status: FileStatus, _ tools: TreeTools
     ) throws(AttributeFailure) {
         guard case .list(let list) = new.store, case .list(let present) = old.store else { throw .text("no state of a mount") }
+        // No call changes an object with these, not even root's.
+        let binding = old.flags.map { $0.intersection(FileFlags.immutable.union(.appendOnly)) } ?? []
         do throws(AttributeFailure) {
+            if let flags = old.flags, new != old, !binding.isEmpty { try tools.files.setFlags(of: node, to: flags.subtracting(binding)) }
             // The new owner gets no more than both modes give. A chown clears the set-id bits.
             let between = old.owners == new.owners ? old.mode : old.mode & new.mode & ~TreeState.setIDBits
             let otherBits = new.owners == nil ? UInt16(truncatingIfNeeded: status.mode) & 0o7000 : 0
@@ -78,8 +82,10 @@ struct MountedTree: ChangeableTree {
             if list != present { try tools.files.setACL(of: node, to: list) }
             if between != new.mode, !status.isSymlink { try setMode(of: node, to: otherBits | new.mode) }
             if let owners = new.owners, owners != old.owners { try require(owners, of: node, tools) }
+            // They may forbid every other change.
+            if let flags = new.flags, flags != old.flags || !binding.isEmpty { try tools.files.setFlags(of: node, to: flags) }
         } catch {
-            if old.owners != nil || old.mode != new.mode { restore(node, old, status, tools) }
+            if old.owners != nil || old.flags != nil || old.mode != new.mode { restore(node, old, status, tools) }
             throw error
         }
     }
@@ -110,6 +116,7 @@ struct MountedTree: ChangeableTree {
         if let owners = old.owners { try? set(owners, of: node, tools) }
         if case .list(let list) = old.store { try? tools.files.setACL(of: node, to: list) }
         if !status.isSymlink { try? setMode(of: node, to: UInt16(truncatingIfNeeded: status.mode) & 0o7777) }
+        if let flags = old.flags { try? tools.files.setFlags(of: node, to: flags) }
     }
 
     func message(_ failure: AttributeFailure, isChange: Bool, _ node: SharedDescriptor, _ status: FileStatus, _ tools: TreeTools) -> String

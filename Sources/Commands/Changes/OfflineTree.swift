@@ -66,7 +66,7 @@ struct OfflineTree: ChangeableTree {
     }
 
     func state(
-        of node: SharedDescriptor, _ status: FileStatus, owners: Bool, _ tools: TreeTools
+        of node: SharedDescriptor, _ status: FileStatus, owners: Bool, flags: Bool, _ tools: TreeTools
     ) throws(AttributeFailure) -> TreeState {
         do { return try files.state(of: node, status, owners: owners) } catch { throw .system(error) }
     }

@@ -30,6 +30,8 @@ enum LeftObject: Error {
 protocol TreeChange: Sendable {
     /// Whether owner and group may change.
     var changesOwners: Bool { get }
+    /// Whether flags may change.
+    var changesFlags: Bool { get }
     /// Whether what happens to an object depends on the list of its directory.
     var needsListAbove: Bool { get }
 
@@ -39,4 +41,8 @@ protocol TreeChange: Sendable {
     func plan(
         _ object: MetObject, under list: ACL?, _ read: () throws(AttributeFailure) -> TreeState
     ) throws(LeftObject) -> PlannedChange
+}
+
+extension TreeChange {
+    var changesFlags: Bool { false }
 }

@@ -78,18 +78,22 @@ struct TreeDescent<Files: ToolFiles, Names: LevelNames> where Names.Node == File
     mutating func walk(
         fail: ([UInt8], String) -> Void, visit: (inout Self, _ name: [UInt8], _ directory: Files.Node) -> Bool
     ) {
+        while let (name, directory) = advance(fail: fail) {
+            if !visit(&self, name, directory) { return }
+        }
+    }
+
+    /// Goes on to the next name below the directories that were entered.
+    /// - Parameter fail: called for a directory that cannot be read, or not found again.
+    /// - Returns: the name, and its directory; nil at the end.
+    mutating func advance(fail: ([UInt8], String) -> Void) -> (name: [UInt8], directory: Files.Node)? {
         while !levels.isEmpty {
             do throws(Errno) {
-                if let (name, directory) = try next() {
-                    if !visit(&self, name, directory) { return }
-                } else {
-                    leave()
-                }
-            } catch {
-                fail(path, error == .stale ? "moved away during the walk; the rest of it was skipped" : error.text)
-                leave()
-            }
+                if let found = try next() { return found }
+            } catch { fail(path, error == .stale ? "moved away during the walk; the rest of it was skipped" : error.text) }
+            leave()
         }
+        return nil
     }
 
     /// Makes the directory above the present one.

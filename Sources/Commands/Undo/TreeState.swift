@@ -15,6 +15,8 @@ struct TreeState: Hashable, Sendable {
     /// nil for a command that does not change them.
     var owners: Owners?
     var store: Store
+    /// nil for a command that does not change them. Only on a mount: a backing object has them in its record.
+    var flags: FileFlags?
 
     static let permissionBits: UInt16 = 0o777
     static let setIDBits: UInt16 = 0o6000

@@ -8,6 +8,7 @@ extension TreeState {
     var json: JSON {
         var members: [JSON.Member] = [.init("mode", .string(String(mode, radix: 8)))]
         if let owners { members += owners.members }
+        if let flags { members.append(.init("flags", .string(FileFlagsText.attribute(flags)))) }
         switch store {
         case .list(let list): members.append(.init("list_b64", Self.bytes(of: list)))
         case .backing(let attributes): members += attributes.members
@@ -25,6 +26,12 @@ extension TreeState {
             store = .backing(try BackingAttributes(reading: json))
         }
         self.init(mode: 0, owners: owners, store: store)
+        if let member = json["flags"] {
+            guard case .list = store, let text = member.string, let flags = try? FileFlagsText.parseAttribute(text.utf8) else {
+                throw UndoProblem("no flags")
+            }
+            self.flags = flags
+        }
         guard let mode = json["mode"]?.string.flatMap({ UInt16($0, radix: 8) }), mode & ~modeBits == 0 else {
             throw UndoProblem("no mode from 0 to \(String(modeBits, radix: 8))")
         }

@@ -36,7 +36,8 @@ struct CompletionTests {
         ("aclfs sandbox ", ["check", "grant", "run"], []), ("aclfs sandbox grant ", ["add", "remove"], ["check"]),
         ("aclfs sandbox check --layout ", ["ios", "macos"], ["plans"]), ("aclfs sandbox run ", ["plain-profile"], []),
         ("aclfs backup ", ["exclude", "list"], []), ("aclfs backup list --format=r", ["rsync", "restic"], ["borg"]),
-        ("aclfs acl ", ["import"], []), ("aclfs acl import --metadata ", ["trusted", "user"], ["ro"]), ("aclfs restore pl", ["plans"], []),
+        ("aclfs acl ", ["import", "export", "diff"], []), ("aclfs acl export --metadata ", ["trusted", "user"], ["ro"]),
+        ("aclfs acl import --metadata ", ["trusted", "user"], ["ro"]), ("aclfs restore pl", ["plans"], []),
         ("aclfs propagate --metadata ", ["trusted", "user"], ["ro"]), ("aclfs strip pl", ["plans"], []),
         ("aclfs preset ", ["apply", "show", "undo"], []), ("aclfs preset apply t", ["team-share"], ["public"]),
         ("aclfs volume . no", ["noacl", "noowners"], ["acl"]),
@@ -243,7 +244,7 @@ struct CompletionTests {
     private func forms(of command: String) throws -> [[String]] {
         switch command {
         case "sandbox": [["check"], ["list"], ["run"], ["grant", "add"], ["grant", "list"], ["grant", "remove"]].map { [command] + $0 }
-        case "acl": [[command, "import"]]
+        case "acl": ["export", "import", "diff", "copy", "remap"].map { [command, $0] }
         case "preset": [["apply"], ["show"], ["undo"]].map { [command] + $0 }
         default: [[command]]
         }

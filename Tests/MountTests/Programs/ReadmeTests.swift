@@ -47,7 +47,7 @@ struct ReadmeTests {
     }
 
     /// Each section on a mount of its own, made by the commands of the first one.
-    @Test(arguments: ["docs/recipes.md", "docs/troubleshooting.md"])
+    @Test(arguments: ["docs/recipes.md", "docs/troubleshooting.md", "docs/export.md"])
     func eachSectionIsTrue(_ document: String) throws {
         let sections = try DocumentExamples(document).sections.filter { !$0.examples.isEmpty }
         let first = try #require(sections.first)

@@ -1,0 +1,129 @@
+import Authorization
+
+/// The lines of one object in the text form, until its block ends.
+struct ExportLines {
+    private(set) var hasBegun = false
+    /// Of the first line.
+    private(set) var number = 0
+    private var path: [UInt8] = []
+    private var isUnread = false
+    private var fields: [ExportWord: (value: [UInt8], line: Int)] = [:]
+    private var entries: [(text: ArraySlice<UInt8>, line: Int)] = []
+    private var size = 0
+
+    mutating func begin(path: [UInt8], isUnread: Bool, at line: Int) {
+        self = ExportLines()
+        (hasBegun, number, self.path, self.isUnread) = (true, line, path, isUnread)
+    }
+
+    mutating func add(_ word: ExportWord, _ value: [UInt8], at line: Int) throws(ExportProblem) {
+        guard isUnread == (word == .reason) else { throw ExportProblem(line: line, "'\(word.rawValue)' does not belong here") }
+        guard fields[word] == nil else { throw ExportProblem(line: line, "'\(word.rawValue)' is there twice") }
+        fields[word] = (value, line)
+    }
+
+    mutating func addEntry(_ text: ArraySlice<UInt8>, at line: Int) throws(ExportProblem) {
+        if isUnread { throw ExportProblem(line: line, "an object that was not read has no entries") }
+        size += text.count + 1
+        // With a line for the flags of the list.
+        guard entries.count <= ACL.maximumEntryCount, size <= ACLAttributeText.maximumLength else {
+            throw ExportProblem(
+                line: line, "a list has at most \(ACL.maximumEntryCount) entries and \(ACLAttributeText.maximumLength) bytes")
+        }
+        entries.append((text, line))
+    }
+
+    /// Ends the block.
+    mutating func take(_ identities: ExportIdentities) throws(ExportProblem) -> ExportItem {
+        defer { self = ExportLines() }
+        if isUnread {
+            guard let reason = fields[.reason] else { throw ExportProblem(line: number, "'# reason:' is missing") }
+            return .unread(path, String(decoding: reason.value, as: UTF8.self))
+        }
+        guard let kind = fields[.kind] else { throw ExportProblem(line: number, "'# kind:' is missing") }
+        guard let word = ObjectKind(exportWord: kind.value) else {
+            throw ExportProblem(line: kind.line, "'\(escapedName(kind.value.prefix(200)))' is no kind of object")
+        }
+        var object = ExportedObject(path: path, kind: word)
+        if let backup = fields[.backup] { try ExportFields.setBackup(backup.value, of: &object, at: backup.line) }
+        for (word, field) in [
+            (ExportWord.owner, fields[.owner]), (.group, fields[.group]), (.mode, fields[.mode]), (.flags, fields[.flags]),
+        ] {
+            if let field { try ExportFields.set(word, field.value, of: &object, identities, at: field.line) }
+        }
+        object.list = try list(identities)
+        return .object(object)
+    }
+
+    private func list(_ identities: ExportIdentities) throws(ExportProblem) -> ExportedList? {
+        let word = fields[.acl]
+        if let word {
+            let isNone = word.value.elementsEqual(ExportWord.none.utf8)
+            guard isNone || word.value.elementsEqual(ExportWord.empty.utf8) else {
+                throw ExportProblem(
+                    line: word.line, "'\(escapedName(word.value.prefix(200)))' is neither '\(ExportWord.none)' nor '\(ExportWord.empty)'")
+            }
+            if isNone {
+                if let entry = entries.first { throw ExportProblem(line: entry.line, "an entry of an object that is said to have no list") }
+                return ExportedList.none
+            }
+        }
+        if word == nil, entries.isEmpty { return nil }
+        let text = entries.map(\.text).joined(separator: [0x0A])
+        let acl: ACL
+        do throws(ACLTextError) { acl = try ACLAttributeText.parse(Array(text), names: identities) } catch {
+            var error = error
+            let line = error.line <= entries.count ? entries[max(0, error.line - 1)].line : number
+            error.line = 1
+            throw ExportProblem(line: line, error.message)
+        }
+        if let word, !acl.entries.isEmpty { throw ExportProblem(line: word.line, "the list is said to be empty, and has entries") }
+        return .entries(acl)
+    }
+}
+
+/// The fields that both forms have.
+enum ExportFields {
+    /// Sets the field of a word. The mark of backups is set before the flags.
+    static func set(
+        _ word: ExportWord, _ value: [UInt8], of object: inout ExportedObject, _ identities: ExportIdentities, at line: Int
+    ) throws(ExportProblem) {
+        switch word {
+        case .owner: object.owner = try identity(value, .user, identities, at: line)
+        case .group: object.group = try identity(value, .group, identities, at: line)
+        case .mode:
+            guard let mode = ExportValue.mode(value) else {
+                throw ExportProblem(line: line, "'\(escapedName(value.prefix(200)))' is no mode from 0000 to 7777")
+            }
+            object.mode = mode
+        default:
+            let flags: FileFlags
+            do { flags = try FileFlagsText.parseAttribute(value) } catch { throw ExportProblem(line: line, error.message) }
+            guard object.take(shownFlags: flags) else {
+                throw ExportProblem(line: line, "the flag nodump, and said to be included in backups")
+            }
+        }
+    }
+
+    static func setBackup(_ value: [UInt8], of object: inout ExportedObject, at line: Int) throws(ExportProblem) {
+        guard let isExcluded = ExportValue.backup(value) else {
+            throw ExportProblem(
+                line: line, "'\(escapedName(value.prefix(200)))' is neither '\(ExportWord.excluded)' nor '\(ExportWord.included)'")
+        }
+        object.isExcluded = isExcluded
+    }
+
+    private static func identity(
+        _ value: [UInt8], _ kind: IdentityKind, _ identities: ExportIdentities, at line: Int
+    ) throws(ExportProblem) -> GUID {
+        guard let identity = identities.identity(written: value, kind: kind) else {
+            throw ExportProblem(
+                line: line, "'\(escapedName(value.prefix(200)))' is no \(kind.rawValue): a name, '#' and a number, or a UUID")
+        }
+        switch (Principal(identity), kind) {
+        case (.everyone, _), (.owner, _), (.owningGroup, _), (.user(.max), _), (.group(.max), _), (.user, .group):
+            throw ExportProblem(line: line, "'\(escapedName(value.prefix(200)))' cannot be \(kind == .user ? "an owner" : "a group")")
+        default: return identity
+        }
+    }
+}

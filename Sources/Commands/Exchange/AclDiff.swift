@@ -1,0 +1,164 @@
+import ACLFormats
+import Authorization
+import LinuxSystem
+import ToolSupport
+
+/// A command line of `aclfs acl diff`. Paths are bytes.
+package struct AclDiffRequest {
+    var before: [UInt8]
+    var after: [UInt8]
+    var json: Bool
+    /// Whether identities of the same name are the same.
+    var comparesNames: Bool
+    /// Properties that are not compared, with commas between.
+    var ignored: String?
+    /// `auto`, `trusted` or `user`, as the mount option.
+    var metadata: String?
+
+    package init(before: [UInt8], after: [UInt8], json: Bool, comparesNames: Bool, ignored: String?, metadata: String?) {
+        (self.before, self.after, self.json, self.comparesNames) = (before, after, json, comparesNames)
+        (self.ignored, self.metadata) = (ignored, metadata)
+    }
+}
+
+/// `aclfs acl diff`: where the metadata of two trees, or of a tree and an export, differ (docs/export.md "Comparing").
+package enum AclDiff {
+    /// - Returns: the exit status: 0 the same, 1 different, 2 an error, as diff(1).
+    package static func perform(_ request: AclDiffRequest, sink: OutputSink = .standard) -> Int32 {
+        do throws(ExportFailure) {
+            let run = AclDiffRun(request, try ExportProperty.set(ofIgnored: request.ignored), sink)
+            return try run.run()
+        } catch {
+            sink.complain("acl diff: \(error.message)")
+            return 2
+        }
+    }
+}
+
+/// One comparison: two sources in the same order, of which one object each is in memory.
+private final class AclDiffRun {
+    /// One side, with the object that comes next.
+    private final class Reading {
+        let source: any ExportSource
+        var object: ExportedObject?
+        /// The directory below which the source could not read.
+        var unread: [UInt8]?
+        /// The directory that only this side has, and that is reported.
+        var reported: [UInt8]?
+
+        init(_ source: any ExportSource) { self.source = source }
+
+        func hides(_ path: [UInt8]) -> Bool { unread.map { $0 == path || ExportPath.isBelow(path, $0) } ?? false }
+    }
+
+    private let request: AclDiffRequest
+    private let ignored: Set<ExportProperty>
+    private let sink: OutputSink
+    private var isDifferent = false
+    private var hasFailed = false
+
+    init(_ request: AclDiffRequest, _ ignored: Set<ExportProperty>, _ sink: OutputSink) {
+        (self.request, self.ignored, self.sink) = (request, ignored, sink)
+    }
+
+    func run() throws(ExportFailure) -> Int32 {
+        if request.before.elementsEqual("-".utf8), request.after == request.before {
+            throw ExportFailure("standard input is one export, not two")
+        }
+        let before = Reading(try source(request.before))
+        let after = Reading(try source(request.after))
+        let names = DifferenceNames(before.source.identities, after.source.identities, comparesNames: request.comparesNames)
+        let asShown = before.source.header.isAsShown || after.source.header.isAsShown
+        try advance(before)
+        try advance(after)
+        while sink.isOpen() {
+            switch (before.object, after.object) {
+            case (nil, nil): return hasFailed ? 2 : isDifferent ? 1 : 0
+            case (let one?, let other?) where one.path == other.path:
+                let pair = (names.comparable(one, .before), names.comparable(other, .after))
+                if let difference = Difference(pair.0, pair.1, ignoring: ignored, asShown: asShown, names: names) { report(difference) }
+                try advance(before)
+                try advance(after)
+            case (let one?, let other):
+                if let other, ExportPath.precedes(other.path, one.path) {
+                    try reportOnly(other, in: after, not: before)
+                } else {
+                    try reportOnly(one, in: before, not: after)
+                }
+            case (nil, let other?): try reportOnly(other, in: after, not: before)
+            }
+        }
+        return 1
+    }
+
+    private func source(_ path: [UInt8]) throws(ExportFailure) -> any ExportSource {
+        let source: any ExportSource
+        if try isFile(path) {
+            source = try FileSource(escapedName(path), FileSource.open(path), takesListings: true) { [self] text in fail(text) }
+        } else {
+            source = try DirectorySource(path, isSorted: true, metadata: request.metadata)
+        }
+        return source.header.isOrdered ? source : try SortedSource(source)
+    }
+
+    private func isFile(_ path: [UInt8]) throws(ExportFailure) -> Bool {
+        if path.elementsEqual("-".utf8) { return true }
+        do throws(Errno) {
+            let node = try LinuxFiles().open(path, followsLink: true)
+            return !(try Syscall.statx(node.rawValue).isDirectory)
+        } catch { throw ExportFailure("\(escapedName(path)): \(error.text)") }
+    }
+
+    private func advance(_ reading: Reading) throws(ExportFailure) {
+        while let item = try reading.source.next() {
+            switch item {
+            case .object(let object):
+                reading.object = object
+                return
+            case .unread(let path, let reason):
+                reading.unread = path
+                fail("\(reading.source.name): \(escapedName(path)): \(reason)")
+            }
+        }
+        reading.object = nil
+    }
+
+    private func fail(_ text: String) {
+        hasFailed = true
+        sink.complain(text)
+    }
+
+    private func report(_ difference: Difference) {
+        isDifferent = true
+        if request.json { return sink.output(JSONText.write(.object(difference.json)) + [0x0A]) }
+        sink.line(escapedName(difference.path))
+        for line in difference.text { sink.line("  \(line)") }
+    }
+
+    private func reportOnly(_ object: ExportedObject, in reading: Reading, not other: Reading) throws(ExportFailure) {
+        // A listing has no row of its top.
+        if object.path == ExportPath.top, other.source.header.isAsShown { return try advance(reading) }
+        defer {
+            if object.isDirectory, !(reading.reported.map { ExportPath.isBelow(object.path, $0) } ?? false) {
+                reading.reported = object.path
+            }
+        }
+        // What the other side could not read may be there.
+        if !other.hides(object.path) {
+            isDifferent = true
+            let side = reading.source.name
+            if request.json {
+                sink.output(
+                    JSONText.write(
+                        .object([
+                            JSON.path(object.path), .init("change", .string("only")), .init("in", .string(side)),
+                            .init("kind", .string(object.kind.exportWord)),
+                        ])) + [0x0A])
+            } else if !(reading.reported.map { ExportPath.isBelow(object.path, $0) } ?? false) {
+                let below = object.isDirectory ? ", with all below it" : ""
+                sink.line("only in \(side): \(escapedName(object.path)) (\(object.kind.exportWord)\(below))")
+            }
+        }
+        try advance(reading)
+    }
+}

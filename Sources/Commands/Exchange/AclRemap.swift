@@ -1,0 +1,81 @@
+import ACLFormats
+import Authorization
+import LinuxSystem
+import ToolSupport
+
+/// `aclfs acl remap`: another user or group in place of one, in lists and as owner and group (docs/export.md "Renaming users and groups").
+package enum AclRemap {
+    /// - Parameters:
+    ///   - old: a user or a group, as an entry names it.
+    ///   - new: the one to put in its place.
+    /// - Returns: the exit status: 0, 1 if an object stays as it was, 2 if nothing is done.
+    package static func perform(
+        _ old: [UInt8], _ new: [UInt8], in path: [UInt8], _ options: TreeOptions, sink: OutputSink = .standard
+    ) -> Int32 {
+        let command = TreeCommand(name: "acl remap", options: options, operand: path, sink: sink)
+        return command.perform(needsDirectory: false) { (tree) throws(TreeRefusal) in
+            let host = SystemNames()
+            let (one, other) = (try identity(old, host), try identity(new, host))
+            if one == other { throw TreeRefusal("both are \(one.uuidText)") }
+            switch (Principal(one), Principal(other)) {
+            case (.user, .group), (.group, .user): throw TreeRefusal("one is a user, and the other a group")
+            default: break
+            }
+            return try command.run(tree, RemapChange(old: one, new: other), .all)
+        }
+    }
+
+    private static func identity(_ word: [UInt8], _ host: SystemNames) throws(TreeRefusal) -> GUID {
+        let text = String(decoding: word, as: UTF8.self)
+        let kinds: [IdentityKind] = [.user, .group]
+        let prefixed = kinds.first { text.hasPrefix("\($0.rawValue):") }
+        let name = prefixed.map { String(text.dropFirst($0.rawValue.count + 1)) } ?? text
+        // A number alone may be a user's or a group's.
+        let isNumber = name.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: "#") }
+        if prefixed == nil, isNumber { throw TreeRefusal("'\(escapedName(word))' may be a user or a group: user:\(name) or group:\(name)") }
+        for kind in prefixed.map({ [$0] }) ?? kinds {
+            guard let identity = IdentityMapping.identity(name, kind, host) else { continue }
+            switch Principal(identity) {
+            case .user(.max), .group(.max): continue
+            case .everyone, .owner, .owningGroup, .nobody: throw TreeRefusal("'\(escapedName(word))' is no user and no group")
+            case .user, .group, .other: return identity
+            }
+        }
+        throw TreeRefusal("no \(prefixed?.rawValue ?? "user or group") '\(escapedName(Array(name.utf8)))'")
+    }
+}
+
+/// What a remap makes of each object.
+private struct RemapChange: TreeChange {
+    let old: GUID
+    let new: GUID
+    let changesOwners = true
+    let needsListAbove = false
+
+    func plan(
+        _ object: MetObject, under list: ACL?, _ read: () throws(AttributeFailure) -> TreeState
+    ) throws(LeftObject) -> PlannedChange {
+        do throws(AttributeFailure) {
+            let before = try read()
+            let replaced = ImportChange(ignoring: [], identities: [old: new])
+            let list = try before.list()
+            var stated = ExportedObject(path: object.path, kind: object.kind)
+            if owner(of: before) == old { stated.owner = old }
+            if group(of: before) == old { stated.group = old }
+            if let list, list.entries.contains(where: { $0.guid == old }) { stated.list = .entries(list) }
+            if stated == ExportedObject(path: object.path, kind: object.kind) { return PlannedChange() }
+            let after = try replaced.state(before, stated, isSymlink: object.status.isSymlink, hasMark: false)
+            return PlannedChange(states: (before, after), list: try after.list())
+        } catch { throw .failure(error) }
+    }
+
+    private func owner(of state: TreeState) -> GUID? {
+        if case .backing(let attributes) = state.store, let owner = (try? attributes.metadata())?.ownerGUID { return owner }
+        return state.owners.map { $0.owner ?? GUID(user: $0.uid) }
+    }
+
+    private func group(of state: TreeState) -> GUID? {
+        if case .backing(let attributes) = state.store, let group = (try? attributes.metadata())?.groupGUID { return group }
+        return state.owners.map { $0.group ?? GUID(group: $0.gid) }
+    }
+}
