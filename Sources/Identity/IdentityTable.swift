@@ -69,7 +69,7 @@ public struct IdentityTable: Sendable, Equatable {
         case .everyone: "everyone"
         case .owner: "the owner of an object"
         case .owningGroup: "the group of an object"
-        case .nobody: "nobody"
+        case .nobody: "no user and no group"
         case .other(let identity): identity.uuidText
         }
     }

@@ -1,3 +1,4 @@
+import ACLFormats
 import Authorization
 import Commands
 import Identity

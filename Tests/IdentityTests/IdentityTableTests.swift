@@ -1,3 +1,4 @@
+import ACLFormats
 import Authorization
 import Identity
 import TestSupport
@@ -66,7 +67,7 @@ import Testing
         do throws(IdentityTable.Problem) {
             _ = try table(text)
             Issue.record("accepted: \(text)")
-        } catch { #expect(error == IdentityTable.Problem(line: line, message: message)) }
+        } catch { #expect(error.line == line && error.message == message, "\(error)") }
     }
 
     /// Any bytes are a table or a problem with a line that there is, and a table never has an identity whose meaning is fixed.

@@ -68,7 +68,7 @@ final class IdentityWatch: Sendable {
         switch reading {
         case .table(let table):
             fileSystem.changeIdentities(to: table)
-            if last != nil { Journal.note(.info, "identities=\(file.path): read again; it translates \(table.count) identities") }
+            if last != nil { Journal.note(.info, "identities=\(file.path): read again; UUIDs in it: \(table.count)") }
         case .problem(let message): note("\(message); what was read before stays in force")
         }
     }
