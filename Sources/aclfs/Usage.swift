@@ -11,6 +11,7 @@ enum Usage {
         ("ls", "list with entries, flags and attributes", "ls -le plans"),
         ("chflags", "change BSD file flags", "chflags uchg plans"),
         ("backup", "exclude objects from backups", "backup exclude build"),
+        ("purge", "remove old files from caches of containers", "purge --older-than 3d /srv/share"),
         ("acl", "turn POSIX ACLs of a directory into entries", "acl import --posix --dry-run /srv/back/share"),
         ("restore", "undo an import", "restore /srv/back/import.undo"),
         ("explain", "whether an operation is allowed, and why", "explain --as bob open-write plans"),

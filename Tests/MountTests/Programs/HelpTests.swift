@@ -10,6 +10,7 @@ struct HelpTests {
         "sandbox",
         "sandbox check", "sandbox list",
         "sandbox run", "sandbox grant", "sandbox grant add", "sandbox grant list", "sandbox grant remove", "acl", "acl import", "restore",
+        "purge",
         "explain", "effective",
         "doctor", "fstab-line",
     ]

@@ -105,6 +105,7 @@ struct ManualTests {
         .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"),
         arguments: [
             "aclfs-chmod.1", "aclfs-chflags.1", "aclfs-ls.1", "aclfs-effective.1", "aclfs-backup.1", "aclfs-acl.8", "aclfs-restore.8",
+            "aclfs-purge.8",
             "aclfs-status.1",
         ])
     func theExamplesWork(_ page: String) throws {

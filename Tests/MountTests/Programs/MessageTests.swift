@@ -52,6 +52,8 @@ struct MessageTests {
             #""$A" chflags "$E" /tmp"#,
             #""$A" chflags hidden "$E""#, #""$A" chflags "-$E" x /tmp"#, #""$A" ls "$E""#, #""$A" ls "--$E""#, #""$A" backup "$E""#,
             #""$A" backup status "$E""#, #""$A" backup exclude "$E""#, #""$A" backup list "--format=$E" /tmp"#, #""$A" backup list "$E""#,
+            #""$A" backup layout "$E" /tmp"#, #""$A" backup layout ios "$E""#, #""$A" backup status --offline "$E""#, #""$A" purge "$E""#,
+            #""$A" purge --older-than "$E" /tmp"#, #""$A" purge "--$E""#,
             #""$A" acl "$E""#, #""$A" acl import --posix --dry-run "$E""#, #""$A" acl import --posix --undo-file "/$E/x" /tmp"#,
             #""$A" acl import --posix --dry-run --metadata "$E" /tmp"#, #""$A" restore "$E""#, #""$A" restore "--$E" x"#,
             #""$A" doctor "$E""#, #""$A" doctor --json "$E""#, #""$A" fstab-line "$E" /tmp"#, #""$A" fstab-line -o "$E" /tmp /mnt"#,
