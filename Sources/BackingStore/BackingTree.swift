@@ -74,6 +74,9 @@ public final class BackingTree: Sendable {
         } catch { return error == .nodata }
     }
 
+    /// Whether the root's file system stores records.
+    public var storesRecords: Bool { Self.supportsMetadata(metadataName, on: rootDescriptor.rawValue) }
+
     /// A descriptor of the object (O_PATH, unless it was pinned with another).
     /// - Throws: `noent` if the object no longer exists.
     public func descriptor(of object: BackingObject) throws(Errno) -> SharedDescriptor {

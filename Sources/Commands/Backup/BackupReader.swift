@@ -50,7 +50,7 @@ struct BackupReader<Files: BackupFiles> {
             if status.isDirectory { state.declares = try? files.attribute(DeclaredLayout.attributeName, of: node) }
             try forEachParent(of: path, on: status.device) { (parent, above) throws(Errno) in
                 let isLeftOut = isOffline && layouts.contains { $0.leavesOut(parent) }
-                if try isLeftOut || isExcludedHere(above) { state.parents.append(parent) }
+                if try isExcludedHere(above) || isLeftOut { state.parents.append(parent) }
             }
             return state
         } catch { throw .system(error) }
