@@ -1,3 +1,4 @@
+import Authorization
 import BackingStore
 import Glibc
 import LinuxSystem

@@ -31,33 +31,43 @@ package struct MountHolders {
         for pid in pids where pid != getpid() && !others.contains(pid) { look(at: pid, mount) }
     }
 
-    /// The processes that use an object at or below one of some paths, by the paths that the kernel reports. Those of a mount in another mount
-    /// namespace count if it stands on the same path there.
+    /// The processes that use an object on an aclfs mount at or below one of some paths, by the paths that the kernel reports. Those of a mount in
+    /// another mount namespace count if it stands on the same path there.
     /// - Parameter paths: absolute, without symlinks.
     package init(below paths: [[UInt8]]) {
+        let others = Set(MountTable.entries().filter { $0.type != "fuse.aclfs" }.map(\.id))
         guard let proc = try? Syscall.open("/proc", OpenFlag.readOnly | OpenFlag.directory),
             let names = try? Syscall.names(proc.rawValue)
         else { return }
         let pids = names.compactMap { Int32(String(decoding: $0, as: UTF8.self)) }.sorted()
-        for pid in pids where pid != getpid() { look(at: pid, below: paths) }
+        for pid in pids where pid != getpid() { look(at: pid, below: paths, others) }
     }
 
-    private mutating func look(at pid: Int32, below paths: [[UInt8]]) {
+    /// - Parameter others: the mounts of this namespace that are not of aclfs. Below a mount over the directory itself, the daemon has
+    ///   objects of the same paths open on one of these.
+    private mutating func look(at pid: Int32, below paths: [[UInt8]], _ others: Set<UInt64>) {
         let directory = "/proc/\(pid)"
         func isBelow(_ path: some Collection<UInt8>) -> Bool {
             paths.contains { path.elementsEqual($0) || path.starts(with: $0 + [0x2F]) }
         }
+        func used(_ link: String) -> [UInt8]? {
+            guard let path = try? Syscall.readlinkat(Syscall.workingDirectory, link), isBelow(path) else { return nil }
+            // O_PATH: the object is not opened, and its server is not asked.
+            guard let object = try? Syscall.open(link, OpenFlag.path), let mount = try? Syscall.mountID(of: object.rawValue) else {
+                return path
+            }
+            return others.contains(mount) ? nil : path
+        }
         var uses: [String] = []
         for (link, word) in [("cwd", "working directory"), ("root", "root directory"), ("exe", "program")] {
-            guard let path = try? Syscall.readlinkat(Syscall.workingDirectory, "\(directory)/\(link)"), isBelow(path) else { continue }
-            uses.append("\(word) \(escapedName(path))")
+            if let path = used("\(directory)/\(link)") { uses.append("\(word) \(escapedName(path))") }
         }
         do throws(Errno) {
             let listing = try Syscall.open("\(directory)/fd", OpenFlag.readOnly | OpenFlag.directory)
             for name in try Syscall.names(listing.rawValue) {
-                let link = "\(directory)/fd/\(String(decoding: name, as: UTF8.self))"
-                guard let path = try? Syscall.readlinkat(Syscall.workingDirectory, link), isBelow(path) else { continue }
-                uses.append("open file \(escapedName(path))")
+                if let path = used("\(directory)/fd/\(String(decoding: name, as: UTF8.self))") {
+                    uses.append("open file \(escapedName(path))")
+                }
             }
         } catch {
             if error == .acces || error == .perm, !Self.isMissing("\(directory)/exe") { closed += 1 }
