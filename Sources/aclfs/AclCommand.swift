@@ -22,9 +22,10 @@ enum AclCommand {
             return 2
         }
         return PosixImport.perform(
-            PosixImportRequest(
-                source: arguments.source.bytes, undoFile: arguments.undoFile?.bytes, isDryRun: arguments.dryRun,
-                includesHardLinks: arguments.hardLinks, isVerbose: arguments.verbose, json: arguments.json, metadata: arguments.metadata))
+            arguments.source.bytes,
+            TreeOptions(
+                undoFile: arguments.undoFile?.bytes, isDryRun: arguments.dryRun, includesHardLinks: arguments.hardLinks,
+                isVerbose: arguments.verbose, json: arguments.json, metadata: arguments.metadata))
     }
 
     private static let usage = """

@@ -211,16 +211,17 @@ struct AclImportArguments: ParsableCommand {
 
 struct RestoreArguments: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "aclfs restore", abstract: "Undoes an import: restores what its undo file holds.",
+        commandName: "aclfs restore", abstract: "Undoes a command on a tree: restores what its undo file holds.",
         usage: "aclfs restore [--dry-run] [--json] [--verbose] [--force] [--hard-links] FILE [SOURCE]")
 
     @Flag(help: "Print what would be restored, and change nothing.") var dryRun = false
-    @Flag(help: "Also objects that were changed after the import.") var force = false
-    @Flag(help: "Also objects that have more names than at the import.") var hardLinks = false
+    @Flag(help: "Also objects that were changed after the command.") var force = false
+    @Flag(help: "Also objects that have more names than then.") var hardLinks = false
     @Flag(name: [.customShort("v"), .long], help: "Print each object that is restored.") var verbose = false
     @Flag(help: "One line of JSON for each object.") var json = false
     @Argument(help: ArgumentHelp("The undo file.", valueName: "FILE")) var file: ByteWord
-    @Argument(help: ArgumentHelp("The backing directory, if it was moved since.", valueName: "SOURCE")) var source: ByteWord?
+    @Argument(help: ArgumentHelp("The directory or object that the command named, if it was moved since.", valueName: "SOURCE")) var source:
+        ByteWord?
 }
 
 struct PurgeArguments: ParsableCommand {

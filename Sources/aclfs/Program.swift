@@ -35,6 +35,13 @@ enum Program {
         case "explain": return ExplainCommand.run(byteArguments(after: 2))
         case "effective": return EffectiveCommand.run(byteArguments(after: 2))
         case "acl": return AclCommand.run(byteArguments(after: 2))
+        case "propagate": return AdministrationCommand.propagate(byteArguments(after: 2))
+        case "inherit": return AdministrationCommand.inherit(byteArguments(after: 2))
+        case "explicit": return AdministrationCommand.makeExplicit(byteArguments(after: 2))
+        case "strip": return AdministrationCommand.strip(byteArguments(after: 2))
+        case "copy-mode": return AdministrationCommand.copyMode(byteArguments(after: 2))
+        case "volume": return AdministrationCommand.volume(byteArguments(after: 2))
+        case "preset": return PresetCommand.run(byteArguments(after: 2))
         case "restore": return RestoreCommand.run(byteArguments(after: 2))
         case "sandbox": return SandboxCommand.run(byteArguments(after: 2))
         case "fstab-line": return FstabLineCommand.run(byteArguments(after: 2))
@@ -64,7 +71,7 @@ enum Program {
 /// Runs `aclfs X [Y] --help` for `aclfs help X [Y]`. A new program is needed because commands read the arguments of the process.
 private func help(_ words: [String]) -> Int32 {
     // Without the operands: names of files that no command may touch now.
-    let count = ["sandbox": words.dropFirst().first == "grant" ? 3 : 2, "backup": 2, "acl": 2][words[0]] ?? 1
+    let count = ["sandbox": words.dropFirst().first == "grant" ? 3 : 2, "backup": 2, "acl": 2, "preset": 2][words[0]] ?? 1
     let line = ["aclfs"] + words.prefix(count).filter { !$0.hasPrefix("-") } + ["--help"]
     var argv: [UnsafeMutablePointer<CChar>?] = line.map { strdup($0) } + [nil]
     execv("/proc/self/exe", &argv)

@@ -1,4 +1,5 @@
 import Authorization
+import TestSupport
 import Testing
 
 /// docs/authorization.md 5.1 and 5.2.
@@ -107,5 +108,47 @@ import Testing
         }
         #expect(AttributeEffect.storedMode(FileMode(rawValue: 0o7755), on: volume) == FileMode(rawValue: 0o1755))
         #expect(AttributeEffect.storedMode(FileMode(rawValue: 0o7755), on: VolumeState()) == FileMode(rawValue: 0o7755))
+    }
+
+    // MARK: Inheritance that is applied later (docs/authorization.md 5.6)
+
+    /// What a new object gets, and an existing one with the same explicit entries.
+    @Test(arguments: [ObjectKind.file, .directory, .fifo])
+    func anExistingObjectGetsWhatANewOneWould(_ kind: ObjectKind) throws {
+        var random = SplitMix64(seed: 27)
+        for _ in 0..<2000 {
+            func list() -> ACL? {
+                if random.below(5) == 0 { return nil }
+                return ACL(
+                    (0..<random.below(6)).map { _ in
+                        ACE(
+                            GUID(user: UInt32(random.below(4))), random.below(2) == 0 ? .allow : .deny, .read,
+                            flags: ACEFlags(rawValue: UInt32(random.below(32)) << 4))
+                    })
+            }
+            let (parent, old) = (list(), list())
+            let result = try propagatedACL(from: parent, to: kind, over: old)
+            let new = try inheritedACL(from: parent, by: kind, supplied: old)
+            // A new object keeps an empty list that was supplied.
+            #expect(result?.entries ?? [] == new?.entries ?? [])
+            #expect(result?.entries.isEmpty != true)
+            // Once more changes nothing.
+            #expect(try propagatedACL(from: parent, to: kind, over: result) == result)
+        }
+    }
+
+    @Test func aLinkLosesInheritedEntriesAndTheLengthIsLimited() throws {
+        let inheritable = ACE(GUID(user: 1), .allow, .read, flags: [.fileInherit])
+        let inherited = ACE(GUID(user: 2), .deny, .read, flags: [.inherited])
+        let own = ACE(GUID(user: 3), .deny, .read)
+        #expect(
+            try propagatedACL(from: ACL([inheritable]), to: .symlink, over: ACL([own, inherited], listFlags: 2)) == ACL([own], listFlags: 2)
+        )
+        #expect(try propagatedACL(from: nil, to: .file, over: ACL([])) == nil)
+        let full = ACL(Array(repeating: own, count: 127) + [inherited])
+        #expect(try propagatedACL(from: ACL([inheritable]), to: .file, over: full)?.entries.count == 128)
+        #expect(throws: TooManyEntries.self) {
+            try propagatedACL(from: ACL([inheritable, inheritable]), to: .file, over: full)
+        }
     }
 }

@@ -93,8 +93,8 @@ import Testing
             for item in figure.tree {
                 guard let parent = item.parent, below.contains(parent) else { continue }
                 below.insert(item.name)
-                lists[item.name] = try inheritedACL(
-                    from: lists[parent], by: ObjectKind(vectorWord: item.type), supplied: lists[item.name] ?? ACL([]))
+                lists[item.name] = try propagatedACL(
+                    from: lists[parent], to: ObjectKind(vectorWord: item.type), over: lists[item.name])
             }
         }
         for step in figure.steps {

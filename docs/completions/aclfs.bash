@@ -221,7 +221,8 @@ _aclfs() {
 
 _aclfs_complete() {
     local count=${#_aclfs_line[@]} current=${_aclfs_line[-1]} previous=${_aclfs_line[-2]} command=${_aclfs_line[1]}
-    local commands='mount unmount status chmod ls chflags backup purge acl restore sandbox explain effective doctor fstab-line conformance help version'
+    local commands='mount unmount status chmod ls chflags backup purge acl propagate inherit explicit strip copy-mode preset volume restore sandbox explain effective doctor fstab-line conformance help version'
+    local tree='--dry-run --undo-file --resume --hard-links --workers --metadata -v --verbose --json --help'
     local operations='open-read open-write open-append exec create mkdir unlink rmdir rename link chmod chown chflags
         setxattr getxattr listxattr stat readlink truncate utimes setacl access-r access-w access-x read write execute delete append list search add_file add_subdirectory delete_child readattr writeattr
         readextattr writeextattr readsecurity writesecurity'
@@ -270,6 +271,34 @@ _aclfs_complete() {
         case $count:$current in
         3:*) _aclfs_words 'import --help' "$current" ;;
         *) _aclfs_options '--posix --dry-run --undo-file --hard-links --metadata --verbose --json --help' "$current" -d ;;
+        esac ;;
+    propagate:--metadata | inherit:--metadata | explicit:--metadata | strip:--metadata | copy-mode:--metadata | volume:--metadata)
+        _aclfs_words 'auto trusted user' "$current" ;;
+    propagate:--workers | inherit:--workers | explicit:--workers | strip:--workers | copy-mode:--workers) _aclfs_words '1 2 4 8' "$current" ;;
+    propagate:--undo-file | inherit:--undo-file | explicit:--undo-file | strip:--undo-file | copy-mode:--undo-file) _aclfs_files "$current" ;;
+    propagate:*) _aclfs_options "$tree" "$current" -d ;;
+    inherit:*) _aclfs_options "$tree" "$current" ;;
+    explicit:*) _aclfs_options "-R --recursive $tree" "$current" ;;
+    strip:*) _aclfs_options "-R --recursive --inherited $tree" "$current" ;;
+    copy-mode:*) _aclfs_options "--keep-execute $tree" "$current" -d ;;
+    preset:--metadata) _aclfs_words 'auto trusted user' "$current" ;;
+    preset:--undo-file) _aclfs_files "$current" ;;
+    preset:--group) _aclfs_words "$(getent group | cut -d : -f 1)" "$current" ;;
+    preset:*)
+        case $count:${_aclfs_line[2]}:$current in
+        3:*) _aclfs_words 'apply show undo --help' "$current" ;;
+        *:undo:*) _aclfs_options '--dry-run --force --hard-links --metadata --verbose --json --help' "$current" -d ;;
+        *:show:-*) _aclfs_words '--group --metadata --json --help' "$current" ;;
+        *:apply:-*) _aclfs_words "--group $tree" "$current" ;;
+        *)
+            _aclfs_words 'drop-box append-only no-delete team-share read-only public' "$current"
+            [ "${#COMPREPLY[@]}" -gt 0 ] || _aclfs_files "$current" -d ;;
+        esac ;;
+    volume:*)
+        case $count in
+        3) _aclfs_options '--reset --metadata --json --help' "$current" -d ;;
+        *) _aclfs_options '--reset --metadata --json --help' "$current" -d
+            _aclfs_words 'acl noacl owners noowners' "$current" ;;
         esac ;;
     restore:*) _aclfs_options '--dry-run --force --hard-links --verbose --json --help' "$current" ;;
     sandbox:*) _aclfs_sandbox "$current" "$previous" ;;

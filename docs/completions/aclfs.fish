@@ -96,7 +96,7 @@ function __aclfs_flags
     schg noschg sappnd nosappnd sunlnk nosunlnk'
 end
 
-set -l commands mount unmount status chmod ls chflags backup purge acl restore sandbox explain effective doctor fstab-line conformance help version
+set -l commands mount unmount status chmod ls chflags backup purge acl propagate inherit explicit strip copy-mode preset volume restore sandbox explain effective doctor fstab-line conformance help version
 set -l none "not __fish_seen_subcommand_from $commands"
 
 complete -c aclfs -n $none -f -a mount -d 'Serve a directory at a mount point'
@@ -117,7 +117,14 @@ complete -c aclfs -n $none -f -a chflags -d 'Change file flags'
 complete -c aclfs -n $none -f -a backup -d 'Exclude from backup, and list what is'
 complete -c aclfs -n $none -f -a purge -d 'Remove old files from caches of containers'
 complete -c aclfs -n $none -f -a acl -d 'Turn POSIX ACLs of a directory into entries'
-complete -c aclfs -n $none -f -a restore -d 'Undo an import'
+complete -c aclfs -n $none -f -a propagate -d 'Inheritable entries of a directory to all below'
+complete -c aclfs -n $none -f -a inherit -d 'Inheritable entries of its directory to an object'
+complete -c aclfs -n $none -f -a explicit -d 'Make inherited entries explicit'
+complete -c aclfs -n $none -f -a strip -d 'Remove entries of a tree'
+complete -c aclfs -n $none -f -a copy-mode -d 'Owner, group and mode of a directory to all below'
+complete -c aclfs -n $none -f -a preset -d 'Folders of kinds that people ask for'
+complete -c aclfs -n $none -f -a volume -d 'Settings of a backing directory for each mount'
+complete -c aclfs -n $none -f -a restore -d 'Undo a command on a tree'
 complete -c aclfs -n $none -f -a sandbox -d 'Check profiles, grant files to applications, run them'
 complete -c aclfs -n $none -f -a explain -d 'Say whether an operation is allowed, and why'
 complete -c aclfs -n $none -f -a effective -d 'List every right that a user has'
@@ -161,7 +168,24 @@ complete -c aclfs -n '__fish_seen_subcommand_from import restore' -l dry-run -d 
 complete -c aclfs -n '__fish_seen_subcommand_from import restore' -l hard-links -d 'Also objects with names outside'
 complete -c aclfs -n '__fish_seen_subcommand_from import restore' -s v -l verbose -d 'Print each object'
 complete -c aclfs -n '__fish_seen_subcommand_from import restore' -l json -d 'Print JSON'
-complete -c aclfs -n '__fish_seen_subcommand_from restore' -l force -d 'Also objects that were changed since'
+set -l tree propagate inherit explicit strip copy-mode preset
+complete -c aclfs -n '__fish_seen_subcommand_from preset; and not __fish_seen_subcommand_from apply show undo' -f -a 'apply show undo'
+complete -c aclfs -n '__fish_seen_subcommand_from apply show' -a 'drop-box append-only no-delete team-share read-only public'
+complete -c aclfs -n '__fish_seen_subcommand_from apply show' -l group -x -a '(__fish_complete_groups)' -d 'Whose members are meant'
+complete -c aclfs -n "__fish_seen_subcommand_from $tree" -l dry-run -d 'Change nothing'
+complete -c aclfs -n "__fish_seen_subcommand_from $tree" -l undo-file -r -d 'A new file'
+complete -c aclfs -n "__fish_seen_subcommand_from $tree" -l resume -d 'Go on with the undo file'
+complete -c aclfs -n "__fish_seen_subcommand_from $tree" -l hard-links -d 'Also objects with names outside'
+complete -c aclfs -n "__fish_seen_subcommand_from $tree" -l workers -x -a '1 2 4 8' -d 'Threads'
+complete -c aclfs -n "__fish_seen_subcommand_from $tree volume" -l metadata -x -a 'auto trusted user' -d 'Where entries are stored'
+complete -c aclfs -n "__fish_seen_subcommand_from $tree" -s v -l verbose -d 'Print each object'
+complete -c aclfs -n "__fish_seen_subcommand_from $tree volume" -l json -d 'Print JSON'
+complete -c aclfs -n '__fish_seen_subcommand_from explicit strip' -s R -l recursive -d 'Also all below'
+complete -c aclfs -n '__fish_seen_subcommand_from strip' -l inherited -d 'Only the inherited entries'
+complete -c aclfs -n '__fish_seen_subcommand_from copy-mode' -l keep-execute -d 'Files keep their execute bits'
+complete -c aclfs -n '__fish_seen_subcommand_from volume' -l reset -d 'Remove all settings'
+complete -c aclfs -n '__fish_seen_subcommand_from volume' -a 'acl noacl owners noowners'
+complete -c aclfs -n '__fish_seen_subcommand_from restore undo' -l force -d 'Also objects that were changed since'
 complete -c aclfs -n '__fish_seen_subcommand_from chflags; and __aclfs_is_first' -f \
     -a '(__aclfs_list "" (__aclfs_token) (__aclfs_flags))'
 complete -c aclfs -n '__fish_seen_subcommand_from explain' -a '

@@ -47,3 +47,23 @@ public func inheritedACL(
     let explicit = (supplied?.entries ?? []).filter { !$0.flags.contains(.inherited) }
     return ACL(explicit + inheritedEntries)
 }
+
+/// The list of an existing object to which inheritance is applied (5.6): its explicit entries, then those of the directory.
+/// Symbolic links inherit nothing.
+///
+/// - Parameters:
+///   - parent: the directory's list.
+///   - kind: the kind of the object.
+///   - old: the object's list.
+/// - Returns: the list; nil = none.
+/// - Throws: `TooManyEntries` if it would be too long.
+public func propagatedACL(from parent: ACL?, to kind: ObjectKind, over old: ACL?) throws(TooManyEntries) -> ACL? {
+    var entries = (old?.entries ?? []).filter { !$0.flags.contains(.inherited) }
+    if kind != .symlink {
+        for entry in parent?.entries ?? [] {
+            if let copy = entry.inherited(by: kind) { entries.append(copy) }
+        }
+    }
+    if entries.count > ACL.maximumEntryCount { throw TooManyEntries() }
+    return entries.isEmpty ? nil : ACL(entries, listFlags: old?.listFlags ?? 0)
+}

@@ -31,7 +31,7 @@ extension LinuxFiles: BackupFiles {
 package final class DirectoryListing: NameListing {
     private let descriptor: SharedDescriptor
     /// Names that were read and not returned yet, the next one last.
-    private var names: [(name: [UInt8], end: Int64)] = []
+    private var names: [(name: [UInt8], type: UInt8, end: Int64)] = []
     package private(set) var position: Int64
 
     init(_ directory: Int32, from position: Int64) throws(Errno) {
@@ -40,11 +40,14 @@ package final class DirectoryListing: NameListing {
         if position != 0 { try Syscall.lseek(descriptor.rawValue, offset: position, whence: Seek.set) }
     }
 
-    package func next() throws(Errno) -> [UInt8]? {
+    package func next() throws(Errno) -> [UInt8]? { try nextEntry()?.name }
+
+    /// - Returns: the next name with the type that getdents64(2) gives, which is 0 if the file system does not say; `nil` at the end.
+    func nextEntry() throws(Errno) -> (name: [UInt8], type: UInt8)? {
         if names.isEmpty { try read() }
         guard let entry = names.popLast() else { return nil }
         position = entry.end
-        return entry.name
+        return (entry.name, entry.type)
     }
 
     /// Reads until there is a name, or the end.
@@ -58,7 +61,7 @@ package final class DirectoryListing: NameListing {
             if count == 0 { return }
             buffer.withUnsafeBytes { bytes in
                 for entry in DirectoryEntries(UnsafeRawBufferPointer(rebasing: bytes[..<count])) where !entry.isDot {
-                    names.append((entry.bytes, entry.nextOffset))
+                    names.append((entry.bytes, entry.type, entry.nextOffset))
                 }
             }
             names.reverse()

@@ -39,10 +39,14 @@ struct TreeDescent<Files: ToolFiles, Names: LevelNames> where Names.Node == File
     ///   - root: the operand, open.
     ///   - operand: its path.
     ///   - followsLinks: whether names below the operand may be links.
-    init(_ files: Files, _ root: Files.Node, of operand: [UInt8], followsLinks: Bool) {
+    ///   - levels: the number of levels that may be open; nil: as the files say.
+    init(_ files: Files, _ root: Files.Node, of operand: [UInt8], followsLinks: Bool, levels: Int? = nil) {
         (self.files, self.root, self.operand, self.followsLinks) = (files, root, operand, followsLinks)
-        window = files.openLevels
+        window = levels ?? files.openLevels
     }
+
+    /// The number of directories from the operand to the present one, both included.
+    var depth: Int { levels.count }
 
     /// The path of the present directory.
     var path: [UInt8] { below.isEmpty ? operand : joinedPath(operand, below) }

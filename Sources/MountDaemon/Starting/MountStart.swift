@@ -20,6 +20,7 @@ package enum MountStart {
             return 0
         }
         let mount = try PreparedMount(request)
+        let request = try VolumeWords.added(to: request, for: mount)
         if request.fake { return 0 }
         if request.isVerbose { printError("aclfs: mounting \(mount.source) on \(mount.mountpoint)") }
         let lock = MountLock.acquire()

@@ -4,19 +4,17 @@ import LinuxSystem
 import ToolSupport
 
 /// Whether a daemon serves a directory, or one inside or around it.
-package final class ServedDirectory {
+package final class ServedDirectory: Sendable {
     private let path: String
     private let question: ServesMessage
-    private let warn: (String) -> Void
     /// Daemons that did not answer: each is waited for once.
-    private var silent: Set<String> = []
+    private let silent = Lock<Set<String>>([])
 
     /// - Parameters:
     ///   - directory: a descriptor of it.
     ///   - path: its real path.
-    ///   - warn: called for each daemon that does not answer.
-    package init(_ directory: Int32, path: String, warn: @escaping (String) -> Void) {
-        (self.path, self.warn) = (path, warn)
+    package init(_ directory: Int32, path: String) {
+        self.path = path
         question = ServesMessage(ancestors: Self.ancestors(directory))
     }
 
@@ -32,21 +30,22 @@ package final class ServedDirectory {
     }
 
     /// Asks the daemons of the caller; for root, those of all users with a mount.
+    /// - Parameter warn: called for each daemon that does not answer.
     /// - Returns: why the directory cannot be changed without a daemon; nil if none serves it.
-    package func obstacle() -> String? {
+    package func obstacle(_ warn: (String) -> Void) -> String? {
         let mounts = MountTable.entries().filter { $0.type == "fuse.aclfs" }
         // Of a mount of another user too, as far as this mount namespace shows it.
         if let mount = mounts.first(where: { isRelated($0.source) }) { return "it is mounted at \(mount.path); \(Self.remedy)" }
         var owners = [geteuid()]
         if geteuid() == 0 { owners += Set(mounts.compactMap(\.userID)).subtracting(owners).sorted() }
         for owner in owners {
-            for device in ControlPlace.devices(of: owner) where !silent.contains(device) {
+            for device in ControlPlace.devices(of: owner) where !silent.withLock({ $0.contains(device) }) {
                 do throws(ControlError) {
                     if try serves(device, owner) { return "a daemon serves it, or a directory inside or around it; \(Self.remedy)" }
                 } catch {
                     // No process listens at a socket that an ended daemon left.
                     guard error.isReached else { continue }
-                    silent.insert(device)
+                    silent.withLock { _ = $0.insert(device) }
                     // One user's daemon that hangs must not keep others from their trees. What its mount shows is examined above.
                     let places = mounts.filter { $0.device == device }.map(\.path)
                     if places.isEmpty {

@@ -38,6 +38,9 @@ struct CompletionTests {
         ("aclfs backup ", ["exclude", "list"], []), ("aclfs backup list --format=r", ["rsync", "restic"], ["borg"]),
         ("aclfs backup layout ", ["ios", "container", "none"], ["plans"]), ("aclfs purge --older-than ", ["3d"], ["plans"]),
         ("aclfs acl ", ["import"], []), ("aclfs acl import --metadata ", ["trusted", "user"], ["ro"]), ("aclfs restore pl", ["plans"], []),
+        ("aclfs propagate --metadata ", ["trusted", "user"], ["ro"]), ("aclfs strip pl", ["plans"], []),
+        ("aclfs preset ", ["apply", "show", "undo"], []), ("aclfs preset apply t", ["team-share"], ["public"]),
+        ("aclfs volume . no", ["noacl", "noowners"], ["acl"]),
         ("aclfs help ", ["chmod", "doctor"], ["plans"]), ("aclfs status ", ["MOUNTPOINT"], []), ("aclfs unmount ", ["MOUNTPOINT"], []),
     ]
 
@@ -165,7 +168,7 @@ struct CompletionTests {
                 return text
             setup = r'''
             fpath=($COMPLETIONS $fpath); autoload -Uz compinit; compinit -D -u
-            LISTMAX=0; setopt no_always_last_prompt; zstyle ':completion:*' list-colors ''
+            LISTMAX=10000; setopt no_always_last_prompt; zstyle ':completion:*' list-colors ''
             compadd() {
                 local -a found
                 if [[ ${@[1,(i)(-|--)]} == *-(O|A|D)\ * ]]; then builtin compadd "$@"; return; fi
@@ -242,6 +245,7 @@ struct CompletionTests {
         switch command {
         case "sandbox": [["check"], ["list"], ["run"], ["grant", "add"], ["grant", "list"], ["grant", "remove"]].map { [command] + $0 }
         case "acl": [[command, "import"]]
+        case "preset": [["apply"], ["show"], ["undo"]].map { [command] + $0 }
         default: [[command]]
         }
     }

@@ -10,8 +10,8 @@ struct HelpTests {
         "sandbox",
         "sandbox check", "sandbox list",
         "sandbox run", "sandbox grant", "sandbox grant add", "sandbox grant list", "sandbox grant remove", "acl", "acl import", "restore",
-        "purge",
-        "explain", "effective",
+        "explain", "effective", "propagate", "inherit", "explicit", "strip", "copy-mode", "volume", "preset", "preset apply",
+        "preset show", "preset undo", "purge",
         "doctor", "fstab-line",
     ]
 

@@ -105,14 +105,14 @@ struct ManualTests {
         .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"),
         arguments: [
             "aclfs-chmod.1", "aclfs-chflags.1", "aclfs-ls.1", "aclfs-effective.1", "aclfs-backup.1", "aclfs-acl.8", "aclfs-restore.8",
-            "aclfs-purge.8",
-            "aclfs-status.1",
+            "aclfs-status.1", "aclfs-propagate.8", "aclfs-inherit.8", "aclfs-explicit.8", "aclfs-strip.8", "aclfs-copy-mode.8",
+            "aclfs-volume.8", "aclfs-preset.8", "aclfs-purge.8",
         ])
     func theExamplesWork(_ page: String) throws {
         let accounts = try PrivateAccounts(
             users: ["alice": 501, "bob": 502], groups: [20: .init(name: "staff", members: ["alice", "bob"])])
         let fixture = try MountFixture(within: accounts.within)
-        let needsNoMount = page.hasSuffix("acl.8") || page.hasSuffix("restore.8")
+        let needsNoMount = page.hasSuffix("acl.8") || page.hasSuffix("restore.8") || page.hasSuffix("volume.8")
         var examples = try Self.examples(page).filter { !$0.hasPrefix("rsync ") && !$0.contains("| jq") }
         #expect(!examples.isEmpty)
         if page == "aclfs-restore.8" { examples = ["aclfs acl import --posix --undo-file import.undo /srv/back/share"] + examples }

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `aclfs acl import --posix` and `aclfs restore` (docs/posix-acl.md "Import" and "Undo files").
+/// `aclfs acl import --posix` and `aclfs restore` (docs/posix-acl.md "Import", docs/administration.md "Undo files").
 @Suite(
     .serialized,
     .enabled(if: MountTesting.isPossible && isInstalled("setfacl") && isInstalled("getfattr"), "needs root, /dev/fuse, acl, attr"))
@@ -421,7 +421,7 @@ struct PosixImportTests {
             try refused(changed("\"path\":\"d/e/one\"", "\"path\":\"\(path)\""), "does not stay below the directory")
         }
         try refused(changed("\"mode\":\"664\"", "\"mode\":\"4775\""), "no mode from 0 to 777")
-        try refused(changed("\"record_b64\":null", "\"record_b64\":\"AAAA\""), "the record is none")
+        try refused(changed("\"record_b64\":null", "\"record_b64\":\"AAAA\""), "its record cannot be read")
         try refused(changed("\"posix_b64\":null", "\"posix_b64\":\"AAAA\""), "the POSIX ACL is none")
         try refused(whole + "{\"path\":\"" + String(repeating: "x", count: 70_000) + "\"}\n", "longer than 65536 bytes")
         try refused(whole + "[]\n", "no path")

@@ -18,6 +18,18 @@ struct ReadmeTests {
         try DocumentExamples.run(examples, mountpoints: ["/srv/team"])
     }
 
+    @Test func theAdministrationIsTrue() throws {
+        let examples = try DocumentExamples("docs/administration.md").sections.flatMap(\.examples)
+        #expect(examples.count >= 14)
+        try DocumentExamples.run(examples, mountpoints: ["/srv/share"])
+    }
+
+    @Test func thePresetsAreTrue() throws {
+        let examples = try DocumentExamples("docs/presets.md").sections.flatMap(\.examples)
+        #expect(examples.count >= 8)
+        try DocumentExamples.run(examples, mountpoints: ["/srv/share"])
+    }
+
     /// Its commands that make users, in a copy of /etc.
     @Test func theUsersOfTheTutorialCanBeMade() throws {
         let text = try String(contentsOf: Repository.top.appendingPathComponent("docs/tutorial.md"), encoding: .utf8)

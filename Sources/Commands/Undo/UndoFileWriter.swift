@@ -2,9 +2,13 @@ import ACLFormats
 import LinuxSystem
 
 /// A new undo file. Each change is on the disk here before it is made, so that it can be undone whatever ends the command.
-final class UndoFileWriter {
+///
+/// Several threads may use it.
+final class UndoFileWriter: Sendable {
     private let file: SharedDescriptor
-    private let directory: SharedDescriptor
+    /// Held while entries are written: a line has no part of another one.
+    private let turn = Lock(())
+    private let status: FileStatus
 
     /// - Throws: the file exists, as a symlink too, or cannot be made.
     init(_ path: [UInt8], _ header: UndoHeader) throws(Errno) {
@@ -12,26 +16,45 @@ final class UndoFileWriter {
         let end = path.lastIndex(of: slash)
         let above = end.map { $0 == 0 ? [slash] : Array(path[..<$0]) } ?? [UInt8(ascii: ".")]
         let name = end.map { Array(path[($0 + 1)...]) } ?? path
-        directory = SharedDescriptor(
+        let opened = SharedDescriptor(
             rawValue: try above.withCString { (path) throws(Errno) in
                 try Syscall.open(path, OpenFlag.readOnly | OpenFlag.directory).release()
             })
-        let directory = directory.rawValue
+        let directory = opened.rawValue
         file = SharedDescriptor(
             rawValue: try name.withCString { (name) throws(Errno) in
                 try Syscall.openat(
                     directory, name, OpenFlag.writeOnly | OpenFlag.create | OpenFlag.exclusive | OpenFlag.noFollow, mode: 0o600
                 ).release()
             })
-        try append(JSONText.write(header.json) + [0x0A])
+        status = try Syscall.statx(file.rawValue)
+        try write(JSONText.write(header.json) + [0x0A])
+        // Its name, too.
+        try Syscall.fsync(directory)
+    }
+
+    /// Goes on with an undo file that an interrupted command left, after its last whole line.
+    /// - Parameter reader: the file, all of whose lines were read.
+    init(continuing reader: UndoFileReader, end: Int64) throws(Errno) {
+        file = SharedDescriptor(try Syscall.reopen(reader.file.rawValue, OpenFlag.writeOnly | OpenFlag.append))
+        try Syscall.ftruncate(file.rawValue, size: end)
+        status = try Syscall.statx(file.rawValue)
+    }
+
+    /// Whether an object is the undo file itself.
+    func isAt(_ status: FileStatus) -> Bool {
+        status.device == self.status.device && status.inode == self.status.inode
     }
 
     /// Writes entries, and returns when they are on the disk.
     func append(_ entries: [UndoEntry]) throws(Errno) {
-        try append(entries.flatMap { JSONText.write($0.json) + [0x0A] })
+        let bytes = entries.reduce(into: []) { $0 += JSONText.write($1.json) + [0x0A] }
+        var result = Result<Void, Errno>.success(())
+        turn.withLock { _ in result = Result { () throws(Errno) in try write(bytes) } }
+        try result.get()
     }
 
-    private func append(_ bytes: [UInt8]) throws(Errno) {
+    private func write(_ bytes: [UInt8]) throws(Errno) {
         var written = 0
         while written < bytes.count {
             let (start, descriptor) = (written, file.rawValue)
@@ -45,7 +68,5 @@ final class UndoFileWriter {
             written += count
         }
         try Syscall.fsync(file.rawValue)
-        // Its name, too.
-        try Syscall.fsync(directory.rawValue)
     }
 }

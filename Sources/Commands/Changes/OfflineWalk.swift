@@ -11,12 +11,10 @@ struct OfflineWalk {
     /// Called with the object, its path below the top (`.` for the top) and its status. Returns whether to go on.
     let visit: (SharedDescriptor, [UInt8], FileStatus) -> Bool
 
-    static let topName: [UInt8] = [UInt8(ascii: ".")]
-
     func run() {
-        guard visit(tree.top, Self.topName, tree.status) else { return }
+        guard visit(tree.top, UndoEntry.topPath, tree.status) else { return }
         let files = LinuxFiles(staysBeneath: true)
-        var descent = TreeDescent<LinuxFiles, StreamedNames<LinuxFiles>>(files, tree.top, of: Self.topName, followsLinks: false)
+        var descent = TreeDescent<LinuxFiles, StreamedNames<LinuxFiles>>(files, tree.top, of: UndoEntry.topPath, followsLinks: false)
         descent.enter(tree.top, named: [], identity(tree.status), StreamedNames(files))
         descent.walk(fail: fail) { descent, name, directory in meet(name, in: directory, files, &descent) }
     }

@@ -4,7 +4,7 @@ import LinuxSystem
 
 /// An undo file. It may be any file: nothing in it is believed before it is examined.
 struct UndoFileReader {
-    private let file: SharedDescriptor
+    let file: SharedDescriptor
     let header: UndoHeader
 
     /// - Throws: it cannot be read, another user could have written it, or it has no header.
@@ -34,9 +34,10 @@ struct UndoFileReader {
     }
 
     /// Calls `body` with each entry, in the order of the changes, until it returns false.
-    /// - Returns: whether the last line is cut: its change was not made.
+    /// - Returns: where the last whole line ends.
     /// - Throws: the first line that is no entry.
-    func forEach(_ body: (UndoEntry) -> Bool) throws(UndoProblem) -> Bool {
+    @discardableResult
+    func forEach(_ body: (UndoEntry) -> Bool) throws(UndoProblem) -> UndoEnd {
         var lines = UndoLines(file)
         _ = try lines.next()
         while let line = try lines.next() {
@@ -45,10 +46,18 @@ struct UndoFileReader {
                 let reason = (error as? UndoProblem)?.message ?? (error as? JSONError)?.description ?? "not understood"
                 throw UndoProblem("line \(lines.number): \(reason)")
             }
-            if !body(entry) { return false }
+            if !body(entry) { break }
         }
-        return lines.endsCut
+        return UndoEnd(isCut: lines.endsCut, offset: lines.end)
     }
+}
+
+/// The end of an undo file.
+struct UndoEnd {
+    /// Whether a part of a line follows: its change was not made.
+    var isCut: Bool
+    /// Of the last whole line, in bytes.
+    var offset: Int64
 }
 
 /// The lines of an open file, of which one is kept.
@@ -61,6 +70,8 @@ private struct UndoLines {
     private(set) var number = 0
     /// Whether the file ends without a line feed.
     private(set) var endsCut = false
+    /// The offset after the line that was returned last.
+    var end: Int64 { offset - Int64(buffer.count) }
 
     init(_ file: SharedDescriptor) { self.file = file }
 

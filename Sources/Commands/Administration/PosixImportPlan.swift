@@ -9,7 +9,8 @@ enum PosixImportRefusal: Error {
     /// No entries mean the same.
     case translation(PosixRefusal, isDefault: Bool)
     case unreadable(isDefault: Bool)
-    case record(String)
+    /// The record.
+    case stored(String)
     case otherRecord(String)
     case noRecord(String)
     case hasEntries
@@ -20,7 +21,7 @@ enum PosixImportRefusal: Error {
         switch self {
         case .translation(let refusal, let isDefault): "\(Self.which(isDefault)): \(refusal.message)"
         case .unreadable(let isDefault): "\(Self.which(isDefault)) cannot be read as one"
-        case .record(let problem): "its record cannot be read: \(problem)"
+        case .stored(let problem): problem
         case .otherRecord(let name): "it has a record in \(name); --metadata says which of the two the mount uses"
         case .noRecord(let name): "only files and directories can have \(name)"
         case .hasEntries: "the access ACL: entries of its own are in force before it, and together they mean what no list means"
@@ -35,16 +36,17 @@ enum PosixImportRefusal: Error {
 
 /// What an import makes of one object.
 struct PosixImportPlan {
-    let after: OfflineState
+    let after: TreeState
     /// The entries in the new record.
     let acl: ACL?
 
     /// - Parameters:
-    ///   - state: of the object.
+    ///   - present: the state of the object.
     ///   - status: its status.
     /// - Returns: nil if the object has no POSIX ACL that says more than its mode.
     /// - Throws: why it stays as it is.
-    init?(_ state: OfflineState, _ status: FileStatus, recordName: String) throws(PosixImportRefusal) {
+    init?(_ present: TreeState, _ status: FileStatus, recordName: String) throws(PosixImportRefusal) {
+        guard case .backing(var state) = present.store else { return nil }
         let mode = FileMode(rawValue: UInt16(truncatingIfNeeded: status.mode & 0o7777))
         let own = state.access.flatMap { PosixACL.decoding($0.span.bytes, groupBits: mode.rawValue >> 3 & 7) }
         if own == nil, state.standard == nil { return nil }
@@ -75,16 +77,15 @@ struct PosixImportPlan {
         }
         record.acl = facts.acl
         acl = facts.acl
-        let bytes: [UInt8]?
-        do { bytes = try record.isEmpty ? nil : record.encoded() } catch { throw .record(error.message) }
+        do { try state.set(record) } catch { throw .stored(error.message) }
         // A value that says no more than the mode stays.
-        after = OfflineState(
-            mode: facts.mode.rawValue & OfflineState.modeBits, record: bytes, access: own == nil ? state.access : nil, standard: nil)
+        if own != nil { state.access = nil }
+        state.standard = nil
+        after = TreeState(mode: facts.mode.rawValue & TreeState.permissionBits, owners: nil, store: .backing(state))
     }
 
-    private static func record(_ state: OfflineState) throws(PosixImportRefusal) -> MetadataRecord {
-        guard let bytes = state.record else { return MetadataRecord() }
-        do { return try MetadataRecord(decoding: bytes) } catch { throw .record(error.message) }
+    private static func record(_ state: BackingAttributes) throws(PosixImportRefusal) -> MetadataRecord {
+        do { return try state.metadata() } catch { throw .stored(error.message) }
     }
 
     private static func list(_ value: [UInt8]) throws(PosixImportRefusal) -> PosixList {

@@ -1,0 +1,134 @@
+import ACLFormats
+import Authorization
+import Glibc
+import LinuxSystem
+import ToolSupport
+
+/// The options that all commands share that change the objects of a tree. Paths are bytes.
+package struct TreeOptions {
+    var undoFile: [UInt8]?
+    /// Whether the undo file of an interrupted run is continued.
+    var resumes: Bool
+    var isDryRun: Bool
+    /// Also objects with names that the walk does not meet.
+    var includesHardLinks: Bool
+    var isVerbose: Bool
+    var json: Bool
+    /// `auto`, `trusted` or `user`, as the mount option.
+    var metadata: String?
+    /// nil: as many as there are processors.
+    var workers: Int?
+
+    package init(
+        undoFile: [UInt8]? = nil, resumes: Bool = false, isDryRun: Bool = false, includesHardLinks: Bool = false, isVerbose: Bool = false,
+        json: Bool = false, metadata: String? = nil, workers: Int? = nil
+    ) {
+        (self.undoFile, self.resumes, self.isDryRun, self.includesHardLinks) = (undoFile, resumes, isDryRun, includesHardLinks)
+        (self.isVerbose, self.json, self.metadata, self.workers) = (isVerbose, json, metadata, workers)
+    }
+
+    func recordName() throws(TreeRefusal) -> String? {
+        switch metadata {
+        case nil, "auto": return nil
+        case "trusted": return "trusted.aclfs"
+        case "user": return "user.aclfs"
+        case let word?: throw TreeRefusal("--metadata: '\(escapedName(word.utf8))' is not one of auto, trusted and user")
+        }
+    }
+
+    fileprivate func check() throws(TreeRefusal) {
+        if isDryRun, undoFile != nil {
+            throw TreeRefusal("--dry-run changes nothing, so it writes no undo file: use one of the two")
+        }
+        if resumes, undoFile == nil { throw TreeRefusal("--resume continues an undo file: name it with --undo-file") }
+        if let workers, !(1...Self.mostWorkers).contains(workers) {
+            throw TreeRefusal("--workers: \(workers) is not a number from 1 to \(Self.mostWorkers)")
+        }
+    }
+
+    private static let mostWorkers = 64
+    /// With one the objects are named in the order of the walk.
+    fileprivate var threads: Int { isDryRun || isVerbose || json ? 1 : workers ?? min(Self.processors, 8) }
+    private static var processors: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
+}
+
+/// One command that changes the objects of a tree: the tree, its undo file, the run, the summary.
+struct TreeCommand {
+    /// As the user writes it, after `aclfs`.
+    let name: String
+    let options: TreeOptions
+    let operand: [UInt8]
+    let sink: OutputSink
+
+    /// - Parameters:
+    ///   - needsDirectory: whether another object is refused.
+    ///   - body: makes the change for the tree, and runs it.
+    /// - Returns: the exit status: 0, 1 if an object stays as it was, 2 if nothing is done.
+    func perform(needsDirectory: Bool, _ body: (any ChangeableTree) throws(TreeRefusal) -> Int32) -> Int32 {
+        do throws(TreeRefusal) {
+            try options.check()
+            let tree = try self.tree(needsDirectory: needsDirectory)
+            try tree.requireChangeable { sink.complain("warning: \($0)") }
+            return try body(tree)
+        } catch {
+            sink.complain("\(name): \(error.message)")
+            return 2
+        }
+    }
+
+    func tree(needsDirectory: Bool) throws(TreeRefusal) -> any ChangeableTree {
+        if let tree = try MountedTree(operand) {
+            if needsDirectory, !tree.status.isDirectory { throw TreeRefusal("\(escapedName(operand)): \(Errno.notdir.text)") }
+            if options.metadata != nil { throw TreeRefusal("--metadata is for a backing directory; a mount knows where its entries are") }
+            return tree
+        }
+        return try OfflineTree(operand, recordName: try options.recordName(), needsDirectory: needsDirectory)
+    }
+
+    /// Runs a change.
+    /// - Parameters:
+    ///   - scope: which objects are changed.
+    ///   - list: of the directory that the tree's top lies in.
+    func run(
+        _ tree: any ChangeableTree, _ change: some TreeChange, _ scope: ChangeOptions.Scope, under list: ACL? = nil,
+        prefix: [UInt8]? = nil
+    ) throws(TreeRefusal) -> Int32 {
+        let undo = try undoFile(tree)
+        let total = scope == .top ? nil : ObjectCount()
+        let report = ChangeReport(
+            sink, isJSON: options.json, isVerbose: options.isVerbose || options.isDryRun, prefix: prefix ?? operand,
+            total: { total?.number })
+        if report.showsProgress { total?.begin(tree.top) }
+        let settings = ChangeOptions(
+            scope: scope, isDryRun: options.isDryRun, includesHardLinks: options.includesHardLinks, workers: options.threads)
+        do throws(TreeRefusal) { try ChangeRun(tree, change, settings, report, undo).run(under: list) } catch {
+            report.warn("\(error.message); the command stopped, and is complete only up to here")
+            return 1
+        }
+        report.summarize(options.isDryRun ? "would change" : "changed")
+        return report.isComplete ? 0 : 1
+    }
+
+    private func undoFile(_ tree: any ChangeableTree) throws(TreeRefusal) -> UndoFileWriter? {
+        guard let path = options.undoFile else { return nil }
+        let shown = escapedName(path)
+        if options.resumes { return try continuedFile(path, tree) }
+        do { return try UndoFileWriter(path, tree.header(name)) } catch {
+            throw TreeRefusal("\(shown): \(error == .exist ? "exists already; name a new file, or continue it with --resume" : error.text)")
+        }
+    }
+
+    private func continuedFile(_ path: [UInt8], _ tree: any ChangeableTree) throws(TreeRefusal) -> UndoFileWriter {
+        let shown = escapedName(path)
+        let reader: UndoFileReader
+        let end: UndoEnd
+        do throws(UndoProblem) {
+            reader = try UndoFileReader(path)
+            end = try reader.forEach { _ in true }
+        } catch { throw TreeRefusal("\(shown): \(error.message)") }
+        guard reader.header == tree.header(name) else {
+            throw TreeRefusal("\(shown) is the undo file of another command or directory; name the one of the run to resume")
+        }
+        do { return try UndoFileWriter(continuing: reader, end: end.offset) } catch { throw TreeRefusal("\(shown): \(error.text)") }
+    }
+}

@@ -1,0 +1,115 @@
+import ACLFormats
+import Authorization
+import LinuxSystem
+import ToolSupport
+
+/// What a command that changes trees prints: each object, or a summary.
+// Unchecked: the threads of a command share it, and each use holds the lock.
+final class ChangeReport: @unchecked Sendable {
+    private let lock = Lock(())
+    private let sink: OutputSink
+    private let isJSON: Bool
+    private let isVerbose: Bool
+    private let prefix: [UInt8]
+    private let names = SystemNames()
+    private let progress: ChangeProgress
+    private var changed = 0
+    private var left = 0
+
+    /// - Parameter prefix: the path of the top, as the user wrote it; empty: paths are shown from the top on.
+    init(_ sink: OutputSink, isJSON: Bool, isVerbose: Bool, prefix: [UInt8] = [], total: @escaping () -> Int? = { nil }) {
+        (self.sink, self.isJSON, self.isVerbose, self.prefix) = (sink, isJSON, isVerbose, prefix)
+        progress = ChangeProgress(sink, isShown: !isJSON, total: total)
+    }
+
+    /// Whether progress is shown.
+    var showsProgress: Bool { progress.isShown }
+    /// Whether no object was left as it was against the command.
+    var isComplete: Bool { lock.withLock { _ in left == 0 } }
+
+    /// Counts objects for the progress on a terminal.
+    func examine(_ count: Int = 1) { lock.withLock { _ in progress.advance(count) } }
+
+    /// - Parameters:
+    ///   - verb: what happens to it, as `changed` or `would change`.
+    ///   - list: its new list.
+    func note(_ verb: String, _ path: [UInt8], from old: TreeState, to new: TreeState, isDirectory: Bool, _ list: ACL?) {
+        lock.withLock { _ in
+            changed += 1
+            if isJSON {
+                json(path, verb, members(old, new, isDirectory, list))
+            } else if isVerbose {
+                progress.clear()
+                sink.line("\(verb) \(escapedName(shown(path)))\(Self.differences(old, new))")
+                for line in list.map({ ACLTextPrinter.lines($0, isDirectory: isDirectory, names: names) }) ?? [] { sink.line(line) }
+            }
+        }
+    }
+
+    /// An object that stays as it is, and why.
+    /// - Parameter reason: called by one thread at a time.
+    func leave(_ path: [UInt8], _ reason: () -> String) {
+        lock.withLock { _ in
+            left += 1
+            progress.clear()
+            let reason = reason()
+            if isJSON { json(path, "left", [.init("reason", .string(reason))]) }
+            sink.complain(shown(path), reason)
+        }
+    }
+
+    func leave(_ path: [UInt8], _ reason: String) { leave(path) { reason } }
+
+    /// A line without an object.
+    func warn(_ text: String) {
+        lock.withLock { _ in
+            progress.clear()
+            sink.complain("warning: \(text)")
+        }
+    }
+
+    /// The summary; with JSON each object has its line.
+    func summarize(_ verb: String) {
+        lock.withLock { _ in
+            progress.clear()
+            if isJSON { return }
+            sink.line("\(verb) \(changed) \(changed == 1 ? "object" : "objects")\(left == 0 ? "" : ", left \(left) as before")")
+        }
+    }
+
+    private func shown(_ path: [UInt8]) -> [UInt8] {
+        if prefix.isEmpty { return path }
+        return path == UndoEntry.topPath ? prefix : joinedPath(prefix, path)
+    }
+
+    private func json(_ path: [UInt8], _ action: String, _ members: [JSON.Member]) {
+        sink.output(JSONText.write(.object([JSON.path(shown(path)), .init("action", .string(action))] + members)) + [0x0A])
+    }
+
+    private func members(_ old: TreeState, _ new: TreeState, _ isDirectory: Bool, _ list: ACL?) -> [JSON.Member] {
+        let text = list.map { ACLAttributeText.write($0, isDirectory: isDirectory, names: names) } ?? []
+        let entries = text.split(separator: 0x0A).map { JSON.string(String(decoding: $0, as: UTF8.self)) }
+        var members: [JSON.Member] = [
+            .init("old_mode", .string(Self.octal(old.mode))), .init("new_mode", .string(Self.octal(new.mode))),
+        ]
+        if let owners = new.owners {
+            members += [.init("uid", .integer(Int64(owners.uid))), .init("gid", .integer(Int64(owners.gid)))]
+        }
+        return members + [.init("entries", .array(entries))]
+    }
+
+    private static func differences(_ old: TreeState, _ new: TreeState) -> String {
+        var parts: [String] = []
+        if let before = old.owners, let after = new.owners {
+            if before.uid != after.uid { parts.append("owner \(before.uid) to \(after.uid)") }
+            if before.gid != after.gid { parts.append("group \(before.gid) to \(after.gid)") }
+        }
+        if old.mode != new.mode { parts.append("mode \(octal(old.mode)) to \(octal(new.mode))") }
+        return parts.isEmpty ? "" : " (\(parts.joined(separator: ", ")))"
+    }
+
+    private static func octal(_ mode: UInt16) -> String {
+        let digits = String(mode, radix: 8)
+        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+}

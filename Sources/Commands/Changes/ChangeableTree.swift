@@ -1,0 +1,60 @@
+import ACLFormats
+import LinuxSystem
+
+/// Why a command does nothing.
+struct TreeRefusal: Error {
+    var message: String
+    init(_ message: String) { self.message = message }
+}
+
+/// What a command changes: a directory or another object, with all below it, on a mount or on a backing directory that no daemon serves.
+protocol ChangeableTree: Sendable {
+    /// The real path.
+    var path: [UInt8] { get }
+    /// The object that the command names. All others are opened from it.
+    var top: SharedDescriptor { get }
+    /// Of the top.
+    var status: FileStatus { get }
+    /// For the header of an undo file.
+    var place: UndoHeader.Place { get }
+    /// Whether a daemon judges each change.
+    var isMounted: Bool { get }
+
+    /// - Parameters:
+    ///   - node: any descriptor of the object.
+    ///   - status: its status.
+    ///   - owners: whether the state has owner and group.
+    ///   - tools: those of the calling thread.
+    func state(
+        of node: SharedDescriptor, _ status: FileStatus, owners: Bool, _ tools: TreeTools
+    ) throws(AttributeFailure) -> TreeState
+
+    /// Changes an object from one state to another. On the way, and if a call fails, its mode grants no more than before and after.
+    /// - Parameters:
+    ///   - node: any descriptor of it.
+    ///   - old: the present state.
+    ///   - new: the state that it gets.
+    ///   - status: its present status.
+    /// - Throws: the error of a call; the old state is restored then, as far as the system allows.
+    func change(
+        _ node: SharedDescriptor, from old: TreeState, to new: TreeState, _ status: FileStatus, _ tools: TreeTools
+    ) throws(AttributeFailure)
+
+    /// - Throws: why no object may be changed now.
+    func requireChangeable(_ warn: (String) -> Void) throws(TreeRefusal)
+
+    /// A failure in words.
+    /// - Parameter isChange: whether it is of a change, and not of reading.
+    func message(_ failure: AttributeFailure, isChange: Bool, _ node: SharedDescriptor, _ status: FileStatus, _ tools: TreeTools) -> String
+}
+
+/// What each thread of a command has for itself.
+struct TreeTools {
+    let files = LinuxFiles(staysBeneath: true)
+    let names = SystemNames()
+}
+
+extension ChangeableTree {
+    var identity: TreeIdentity { TreeIdentity(status) }
+    func header(_ command: String) -> UndoHeader { UndoHeader(source: path, identity: identity, place: place, command: command) }
+}

@@ -1,0 +1,120 @@
+import ACLFormats
+import Authorization
+import BackingStore
+import LinuxSystem
+import ToolSupport
+
+/// A directory or another object on a mount. The daemon judges each change by the rights of the caller.
+struct MountedTree: ChangeableTree {
+    let path: [UInt8]
+    let top: SharedDescriptor
+    let status: FileStatus
+    let place: UndoHeader.Place
+    let isMounted = true
+
+    /// - Parameters:
+    ///   - operand: the path of the object.
+    ///   - followsLink: whether it may be a symlink.
+    /// - Throws: it cannot be opened.
+    /// - Returns: nil if it lies on no mount.
+    init?(_ operand: [UInt8], followsLink: Bool = true) throws(TreeRefusal) {
+        do throws(Errno) {
+            let files = LinuxFiles()
+            top = try files.open(operand, followsLink: followsLink)
+            status = try Syscall.statx(top.rawValue)
+            guard let mount = Self.mount(of: status) else { return nil }
+            place = .mount(source: mount.source)
+            path = try files.absolutePath(of: top)
+        } catch { throw TreeRefusal("\(escapedName(operand)): \(error.text)") }
+    }
+
+    /// - Returns: the mount that an object lies on.
+    static func mount(of status: FileStatus) -> MountEntry? {
+        let device = DeviceNumber.text(status.device)
+        return MountTable.entries().last { $0.device == device && $0.type == "fuse.aclfs" }
+    }
+
+    func requireChangeable(_ warn: (String) -> Void) {}
+
+    func state(
+        of node: SharedDescriptor, _ status: FileStatus, owners: Bool, _ tools: TreeTools
+    ) throws(AttributeFailure) -> TreeState {
+        let list = try tools.files.acl(of: node, names: tools.names)
+        var state = TreeState(mode: UInt16(truncatingIfNeeded: status.mode) & TreeState.permissionBits, owners: nil, store: .list(list))
+        guard owners else { return state }
+        state.mode = UInt16(truncatingIfNeeded: status.mode) & 0o7777
+        state.owners = try self.owners(of: node, status, tools)
+        return state
+    }
+
+    private func owners(of node: SharedDescriptor, _ status: FileStatus, _ tools: TreeTools) throws(AttributeFailure) -> Owners {
+        var owners = Owners(uid: status.uid, gid: status.gid)
+        if status.uid == ObjectFacts.notAnID { owners.owner = try identity(Self.ownerName, of: node, tools) }
+        if status.gid == ObjectFacts.notAnID { owners.group = try identity(Self.groupName, of: node, tools) }
+        return owners
+    }
+
+    private static let ownerName = "system.aclfs.owner"
+    private static let groupName = "system.aclfs.group"
+
+    private func identity(_ name: String, of node: SharedDescriptor, _ tools: TreeTools) throws(AttributeFailure) -> GUID? {
+        let value: [UInt8]?
+        do { value = try tools.files.attribute(name, of: node) } catch { throw .system(error) }
+        guard let value else { return nil }
+        guard let guid = GUID(uuidText: String(decoding: value, as: UTF8.self)) else { throw .text("\(name) is no UUID") }
+        return guid
+    }
+
+    func change(
+        _ node: SharedDescriptor, from old: TreeState, to new: TreeState, _ status: FileStatus, _ tools: TreeTools
+    ) throws(AttributeFailure) {
+        guard case .list(let list) = new.store, case .list(let present) = old.store else { throw .text("no state of a mount") }
+        do throws(AttributeFailure) {
+            // The new owner gets no more than both modes give. A chown clears the set-id bits.
+            let between = old.owners == new.owners ? old.mode : old.mode & new.mode & ~TreeState.setIDBits
+            let otherBits = new.owners == nil ? UInt16(truncatingIfNeeded: status.mode) & 0o7000 : 0
+            if between != old.mode, !status.isSymlink { try setMode(of: node, to: otherBits | between) }
+            if let owners = new.owners, owners != old.owners { try set(owners, of: node, tools) }
+            if list != present { try tools.files.setACL(of: node, to: list) }
+            if between != new.mode, !status.isSymlink { try setMode(of: node, to: otherBits | new.mode) }
+            if let owners = new.owners, owners != old.owners { try require(owners, of: node, tools) }
+        } catch {
+            if old.owners != nil || old.mode != new.mode { restore(node, old, status, tools) }
+            throw error
+        }
+    }
+
+    private func set(_ owners: Owners, of node: SharedDescriptor, _ tools: TreeTools) throws(AttributeFailure) {
+        do throws(Errno) {
+            let (uid, gid) = (owners.owner == nil ? owners.uid : .max, owners.group == nil ? owners.gid : .max)
+            if uid != .max || gid != .max { try Syscall.fchown(node.rawValue, uid: uid, gid: gid) }
+            if let owner = owners.owner { try tools.files.setAttribute(Self.ownerName, of: node, to: Array(owner.uuidText.utf8)) }
+            if let group = owners.group { try tools.files.setAttribute(Self.groupName, of: node, to: Array(group.uuidText.utf8)) }
+        } catch { throw .system(error) }
+    }
+
+    /// A volume that ignores ownership accepts a chown, and changes nothing.
+    private func require(_ owners: Owners, of node: SharedDescriptor, _ tools: TreeTools) throws(AttributeFailure) {
+        let after: FileStatus
+        do { after = try Syscall.statx(node.rawValue) } catch { throw .system(error) }
+        guard try self.owners(of: node, after, tools) == owners else {
+            throw .noEffect("the mount ignores ownership: owner and group stayed as they were")
+        }
+    }
+
+    private func setMode(of node: SharedDescriptor, to mode: UInt16) throws(AttributeFailure) {
+        do { try Syscall.fchmod(node.rawValue, mode: UInt32(mode)) } catch { throw .system(error) }
+    }
+
+    private func restore(_ node: SharedDescriptor, _ old: TreeState, _ status: FileStatus, _ tools: TreeTools) {
+        if let owners = old.owners { try? set(owners, of: node, tools) }
+        if case .list(let list) = old.store { try? tools.files.setACL(of: node, to: list) }
+        if !status.isSymlink { try? setMode(of: node, to: UInt16(truncatingIfNeeded: status.mode) & 0o7777) }
+    }
+
+    func message(_ failure: AttributeFailure, isChange: Bool, _ node: SharedDescriptor, _ status: FileStatus, _ tools: TreeTools) -> String
+    {
+        tools.files.message(
+            failure, of: isChange ? .setacl : .stat, on: node, path, storedOn: isChange ? ObjectKind(typeBits: status.mode) : nil)
+    }
+}

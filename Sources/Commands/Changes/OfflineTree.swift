@@ -1,0 +1,96 @@
+import ACLFormats
+import BackingStore
+import Glibc
+import LinuxSystem
+import Mounting
+import ToolSupport
+
+/// A backing directory, or an object in one, that is changed while no daemon serves it.
+struct OfflineTree: ChangeableTree {
+    let path: [UInt8]
+    let top: SharedDescriptor
+    let status: FileStatus
+    let files: OfflineFiles
+    let isMounted = false
+    private let served: ServedDirectory
+
+    /// - Parameters:
+    ///   - source: the path of the backing directory, or of an object in it.
+    ///   - followsLink: whether the path may be a symlink.
+    ///   - recordName: `trusted.aclfs` or `user.aclfs`; nil: what a mount by this user would choose.
+    ///   - needsDirectory: whether another object is refused.
+    /// - Throws: it cannot be opened, or is none.
+    init(
+        _ source: [UInt8], followsLink: Bool = true, recordName: String? = nil, needsDirectory: Bool = true
+    ) throws(TreeRefusal) {
+        let shown = escapedName(source)
+        let directory: SharedDescriptor
+        do throws(Errno) {
+            let files = LinuxFiles()
+            let node = try files.open(source, followsLink: followsLink)
+            status = try Syscall.statx(node.rawValue)
+            path = try files.absolutePath(of: node)
+            if status.isDirectory || needsDirectory {
+                directory = SharedDescriptor(try Syscall.reopen(node.rawValue, OpenFlag.readOnly | OpenFlag.directory))
+                top = directory
+            } else {
+                directory = try files.open(directoryPath(of: path), followsLink: false)
+                top = node
+            }
+        } catch { throw TreeRefusal("\(shown): \(error.text)") }
+        if let mount = MountedTree.mount(of: status) {
+            throw TreeRefusal(Self.refusal(of: source, on: mount.path))
+        }
+        let names = recordName.map { [$0] } ?? (geteuid() == 0 ? ["trusted.aclfs", "user.aclfs"] : ["user.aclfs"])
+        let descriptor = directory.rawValue
+        guard let name = names.first(where: { BackingTree.supportsMetadata($0, on: descriptor) }) else {
+            throw TreeRefusal("\(shown): its file system does not store \(names.joined(separator: " or ")), where aclfs keeps entries")
+        }
+        files = OfflineFiles(recordName: name)
+        served = ServedDirectory(descriptor, path: String(decoding: path, as: UTF8.self))
+    }
+
+    static func refusal(of path: [UInt8], on mountpoint: String) -> String {
+        "\(escapedName(path)) lies in the aclfs mount \(mountpoint): unmount it, and name the directory that it serves"
+    }
+
+    var place: UndoHeader.Place { .backing(recordName: files.recordName) }
+
+    /// The record's other name: a tree has its records under one of the two.
+    var otherRecordName: String { files.recordName == "trusted.aclfs" ? "user.aclfs" : "trusted.aclfs" }
+
+    /// A daemon keeps what it has read of an object, and judges by that.
+    /// - Throws: a daemon serves it, or one cannot be asked.
+    func requireChangeable(_ warn: (String) -> Void) throws(TreeRefusal) {
+        if let obstacle = served.obstacle(warn) { throw TreeRefusal("\(escapedName(path)): \(obstacle)") }
+    }
+
+    func state(
+        of node: SharedDescriptor, _ status: FileStatus, owners: Bool, _ tools: TreeTools
+    ) throws(AttributeFailure) -> TreeState {
+        do { return try files.state(of: node, status, owners: owners) } catch { throw .system(error) }
+    }
+
+    func change(
+        _ node: SharedDescriptor, from old: TreeState, to new: TreeState, _ status: FileStatus, _ tools: TreeTools
+    ) throws(AttributeFailure) {
+        do { try files.change(node, from: old, to: new, status) } catch { throw .system(error) }
+    }
+
+    func message(_ failure: AttributeFailure, isChange: Bool, _ node: SharedDescriptor, _ status: FileStatus, _ tools: TreeTools) -> String
+    {
+        guard case .system(let error) = failure else { return failure.message }
+        if error == .nospc { return "\(error.text): its attributes have no room for the entries" }
+        if error == .perm, isChange, files.recordName == "user.aclfs", !status.isRegular, !status.isDirectory {
+            return "only files and directories can have \(files.recordName), where this tree has its entries"
+        }
+        return error.text
+    }
+}
+
+/// The path of the directory that an absolute path lies in.
+func directoryPath(of path: [UInt8]) -> [UInt8] {
+    let slash = UInt8(ascii: "/")
+    guard let end = path.lastIndex(of: slash), end != path.startIndex else { return [slash] }
+    return Array(path[..<end])
+}

@@ -1,0 +1,42 @@
+import Authorization
+import BackingStore
+import LinuxSystem
+
+/// An object as a walk met it.
+struct MetObject {
+    let node: SharedDescriptor
+    /// Below the top; `.` for the top itself.
+    let path: [UInt8]
+    let status: FileStatus
+
+    var kind: ObjectKind { ObjectKind(typeBits: status.mode) }
+}
+
+/// What a command makes of one object.
+struct PlannedChange {
+    /// nil: the object stays as it is.
+    var states: (before: TreeState, after: TreeState)?
+    /// The list that the object has afterwards.
+    var list: ACL?
+}
+
+/// Why a command leaves an object as it is.
+enum LeftObject: Error {
+    case failure(AttributeFailure)
+    case reason(String)
+}
+
+/// What a command does with each object of a tree.
+protocol TreeChange: Sendable {
+    /// Whether owner and group may change.
+    var changesOwners: Bool { get }
+    /// Whether what happens to an object depends on the list of its directory.
+    var needsListAbove: Bool { get }
+
+    /// - Parameters:
+    ///   - list: of the directory that the object lies in, as it is after the command.
+    ///   - read: reads the present state.
+    func plan(
+        _ object: MetObject, under list: ACL?, _ read: () throws(AttributeFailure) -> TreeState
+    ) throws(LeftObject) -> PlannedChange
+}

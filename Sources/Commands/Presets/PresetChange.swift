@@ -1,0 +1,30 @@
+import Authorization
+import LinuxSystem
+
+/// What a preset makes of its directory and of all below it.
+struct PresetChange: TreeChange {
+    let entries: [ACE]
+    /// The nine bits of the directory.
+    let mode: UInt16
+    let changesOwners = false
+    let needsListAbove = true
+
+    func plan(
+        _ object: MetObject, under list: ACL?, _ read: () throws(AttributeFailure) -> TreeState
+    ) throws(LeftObject) -> PlannedChange {
+        guard object.path == UndoEntry.topPath else { return try InheritanceChange.inherit.plan(object, under: list, read) }
+        do throws(AttributeFailure) {
+            let before = try read()
+            let new = self.list(over: try before.list())
+            if new.entries.count > ACL.maximumEntryCount { throw .noEffect("it would have more than \(ACL.maximumEntryCount) entries") }
+            var after = try before.with(new)
+            after.mode = mode
+            return PlannedChange(states: before == after ? nil : (before, after), list: new)
+        } catch { throw .failure(error) }
+    }
+
+    /// The entries of the preset take the place of the explicit ones.
+    func list(over old: ACL?) -> ACL {
+        ACL(entries + (old?.entries ?? []).filter { $0.flags.contains(.inherited) }, listFlags: old?.listFlags ?? 0)
+    }
+}

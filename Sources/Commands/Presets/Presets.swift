@@ -1,0 +1,84 @@
+import ACLFormats
+import Authorization
+import Identity
+import LinuxSystem
+import ToolSupport
+
+/// `aclfs preset` (docs/presets.md). Each function returns the exit status.
+package enum Presets {
+    package static let names = Preset.allCases.map(\.rawValue)
+
+    /// `aclfs preset apply NAME DIRECTORY`.
+    /// - Parameter group: by name or number; nil: the directory's.
+    package static func apply(
+        _ name: String, _ directory: [UInt8], group: String?, _ options: TreeOptions, sink: OutputSink = .standard
+    ) -> Int32 {
+        var options = options
+        do throws(TreeRefusal) {
+            let preset = try self.preset(name)
+            if options.undoFile == nil, !options.isDryRun {
+                let tree = try TreeCommand(name: "preset apply", options: options, operand: directory, sink: sink).tree(
+                    needsDirectory: true)
+                options.undoFile = try PresetFiles().next(tree.identity)
+            }
+            let command = TreeCommand(name: "preset apply", options: options, operand: directory, sink: sink)
+            return command.perform(needsDirectory: true) { (tree) throws(TreeRefusal) in
+                let plan = try PresetPlan(preset, tree, directory, group: group)
+                let status = try command.run(tree, plan.change, .all)
+                if status == 0 || status == 1 && !options.json { PresetText(plan, isJSON: options.json, sink).show() }
+                return status
+            }
+        } catch {
+            sink.complain("preset apply: \(error.message)")
+            return 2
+        }
+    }
+
+    /// `aclfs preset show [NAME [DIRECTORY]]`: the presets, or what one would set and what people can do then.
+    package static func show(
+        _ name: String?, _ directory: [UInt8]?, group: String?, _ options: TreeOptions, sink: OutputSink = .standard
+    ) -> Int32 {
+        do throws(TreeRefusal) {
+            guard let name else {
+                for preset in Preset.allCases { sink.line("\(preset.rawValue): \(preset.summary)") }
+                return 0
+            }
+            let preset = try self.preset(name)
+            let operand = directory ?? [UInt8(ascii: ".")]
+            let tree = try TreeCommand(name: "preset show", options: options, operand: operand, sink: sink).tree(needsDirectory: true)
+            PresetText(try PresetPlan(preset, tree, operand, group: group), isJSON: options.json, sink).show()
+            return 0
+        } catch {
+            sink.complain("preset show: \(error.message)")
+            return 2
+        }
+    }
+
+    /// `aclfs preset undo DIRECTORY`: undoes the last preset that this user applied to it.
+    package static func undo(_ directory: [UInt8], isForced: Bool, _ options: TreeOptions, sink: OutputSink = .standard) -> Int32 {
+        do throws(TreeRefusal) {
+            let tree = try TreeCommand(name: "preset undo", options: options, operand: directory, sink: sink).tree(needsDirectory: true)
+            guard let file = try PresetFiles().newest(of: tree) else {
+                throw TreeRefusal(
+                    "no preset of this user is known for \(escapedName(directory)); aclfs restore undoes one with --undo-file")
+            }
+            let status = Restore.perform(
+                RestoreRequest(
+                    undoFile: file, source: directory, isDryRun: options.isDryRun, isForced: isForced,
+                    includesHardLinks: options.includesHardLinks, isVerbose: options.isVerbose, json: options.json), sink: sink)
+            if status == 0, !options.isDryRun {
+                try? file.withCString { (path) throws(Errno) in try Syscall.unlinkat(Syscall.workingDirectory, path) }
+            }
+            return status
+        } catch {
+            sink.complain("preset undo: \(error.message)")
+            return 2
+        }
+    }
+
+    private static func preset(_ name: String) throws(TreeRefusal) -> Preset {
+        if let preset = Preset(rawValue: name) { return preset }
+        let near = nearestWord(to: name.utf8, in: names).map { "; did you mean '\($0)'?" } ?? ""
+        throw TreeRefusal("'\(escapedName(name.utf8))' is no preset\(near) (\(names.joined(separator: ", ")))")
+    }
+}

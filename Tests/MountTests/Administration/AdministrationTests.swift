@@ -1,0 +1,133 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// `aclfs explicit`, `strip`, `copy-mode` and `volume` (docs/administration.md).
+@Suite(.serialized, .enabled(if: MountTesting.isPossible && isInstalled("getfattr"), "needs root, /dev/fuse, attr"))
+struct AdministrationTests {
+    private let tree: TreeFixture
+    init() throws { tree = try TreeFixture() }
+
+    private static let some = """
+        mkdir -p d/e; aclfs chmod +a 'user:501 allow read,file_inherit,directory_inherit' d; touch d/1 d/e/2; mkdir d/f; touch d/f/3
+        aclfs chmod +a 'user:502 deny write' d/f/3
+        """
+
+    @Test(arguments: TreeFixture.Place.allCases)
+    func entriesBecomeExplicitAndGo(_ place: TreeFixture.Place) throws {
+        _ = try tree.go(to: .mount)
+        try tree.shell(Self.some)
+        let before = try tree.snapshot()
+        let top = try tree.go(to: place)
+        #expect(try tree.aclfs("explicit", "\(top)/d").output == "changed 0 objects")
+        let explicit = try tree.aclfs("explicit", "-R", "--undo-file", tree.undo, "\(top)/d")
+        #expect(explicit.status == 0 && explicit.output == "changed 3 objects", "\(explicit)")
+        // Now they stay.
+        #expect(try tree.aclfs("strip", "-R", "--inherited", "\(top)/d").output == "changed 0 objects")
+        #expect(try tree.aclfs("restore", tree.undo).output == "restored 3 objects")
+        #expect(try tree.snapshot() == before)
+        unlink(tree.undo)
+        #expect(try tree.aclfs("strip", "-R", "--inherited", "--undo-file", tree.undo, "\(top)/d").output == "changed 3 objects")
+        _ = try tree.go(to: .mount)
+        #expect(try tree.shell("aclfs ls -le d/f/3").output.contains(" 0: FFFFEEEE-DDDD-CCCC-BBBB-AAAA000001F6 deny write"))
+        #expect(try !tree.shell("aclfs ls -le d/f/3").output.contains(" 1: "))
+        _ = try tree.go(to: place)
+        #expect(try tree.aclfs("restore", tree.undo).output == "restored 3 objects")
+        #expect(try tree.snapshot() == before)
+        #expect(try tree.aclfs("strip", "\(top)/d/f/3").output == "changed 1 object")
+        #expect(try tree.aclfs("strip", "-R", "\(top)/d").output == "changed 3 objects")
+        #expect(try tree.shell("find d -print0 | xargs -0 getfattr -hdm- -e hex", in: tree.backing).output == "")
+    }
+
+    @Test(arguments: TreeFixture.Place.allCases)
+    func ownerGroupAndModeGoDown(_ place: TreeFixture.Place) throws {
+        _ = try tree.go(to: .mount)
+        try tree.shell(
+            Self.some + """
+
+                ln -s 1 d/link; mkfifo d/e/pipe; touch d/program; chmod 4755 d/program; mkdir d/sticky; chmod 1777 d/sticky
+                aclfs chflags hidden d/f/3; chown 501:600 d; chmod 2750 d
+                """)
+        let before = try tree.snapshot()
+        let top = try tree.go(to: place)
+        let run = try tree.aclfs("copy-mode", "--undo-file", tree.undo, "\(top)/d")
+        #expect(run.status == 0 && run.output == "changed 9 objects", "\(run)")
+        let found = try tree.shell("find d -mindepth 1 -printf '%P %m %U:%G\\n' | sort", in: tree.backing).output
+        #expect(
+            found == """
+                1 750 501:600
+                e 750 501:600
+                e/2 750 501:600
+                e/pipe 750 501:600
+                f 750 501:600
+                f/3 750 501:600
+                link 777 501:600
+                program 750 501:600
+                sticky 1750 501:600
+                """, "\(found)")
+        // Entries and flags are as before.
+        let attributes = "find d -print0 | xargs -0 getfattr -hdm- -e hex"
+        let now = try tree.shell(attributes, in: tree.backing).output
+        _ = try tree.aclfs("restore", tree.undo)
+        #expect(try tree.snapshot() == before)
+        #expect(try tree.shell(attributes, in: tree.backing).output == now)
+        let kept = try tree.aclfs("copy-mode", "--keep-execute", "\(top)/d")
+        #expect(kept.status == 0, "\(kept)")
+        #expect(try tree.shell("stat -c '%a %n' d/1 d/program d/e", in: tree.backing).output == "640 d/1\n751 d/program\n750 d/e")
+    }
+
+    @Test func aGroupThatOwnsTheDirectoryOwnsAllBelow() throws {
+        _ = try tree.go(to: .mount)
+        try tree.shell(Self.some + "\nsetfattr -n system.aclfs.owner -v ABCDEFAB-CDEF-ABCD-EFAB-CDEF00000258 d")
+        let run = try tree.aclfs("copy-mode", "--undo-file", tree.undo, tree.fixture.path("d"))
+        #expect(run.status == 0, "\(run)")
+        #expect(
+            try tree.shell("getfattr --only-values -n system.aclfs.owner d/f/3").output == "ABCDEFAB-CDEF-ABCD-EFAB-CDEF00000258")
+        #expect(try tree.aclfs("restore", tree.undo).status == 0)
+        #expect(try tree.shell("stat -c %u d/f/3").output == "0")
+    }
+
+    @Test func aVolumeThatIgnoresOwnershipKeepsItsOwners() throws {
+        let tree = try TreeFixture(options: "noowners")
+        try tree.shell(Self.some + "\nchown 501 d")
+        try tree.shell("chown 501 d", in: tree.backing)
+        let run = try tree.aclfs("copy-mode", tree.fixture.path("d"))
+        #expect(run.status == 1 && run.output.contains("owner and group stayed as they were"), "\(run)")
+    }
+
+    // MARK: Settings of a volume
+
+    @Test func settingsCountForEachMount() throws {
+        func options() throws -> String { try tree.aclfs("status", tree.fixture.mountpoint).output }
+        #expect(try tree.aclfs("volume", tree.backing, "noacl", "noowners").output == "acl: noacl\nowners: noowners")
+        try tree.fixture.mount()
+        #expect(try options().contains(",noowners,noacl,"))
+        // They are no object's, and stay when the record changes.
+        #expect(try tree.shell("aclfs chflags hidden .").status == 0)
+        let served = try tree.aclfs("volume", tree.backing, "acl")
+        #expect(served.status == 2 && served.output.contains("it is mounted at \(tree.fixture.mountpoint); unmount it first"), "\(served)")
+        try tree.fixture.unmount()
+        try tree.fixture.mount("acl,owners")
+        #expect(try options().contains(",owners,acl,"))
+        try tree.fixture.unmount()
+        let suid = try Spawn.run(
+            tree.within + [MountTesting.program("aclfs"), "mount", "-o", "suid", tree.backing, tree.fixture.mountpoint])
+        #expect(suid.status == 32 && suid.output.contains("'noowners' is a setting of the volume"), "\(suid)")
+        #expect(try tree.aclfs("volume", "--json", tree.backing).output.hasSuffix(#""acl":"noacl","owners":"noowners"}"#))
+        #expect(try tree.aclfs("volume", "--reset", tree.backing, "acl").output.hasPrefix("acl: acl\nowners: as the mount says"))
+        try tree.fixture.mount()
+        #expect(try options().contains(",owners,acl,"))
+    }
+
+    @Test func wrongSettingsChangeNothing() throws {
+        for (words, message) in [
+            (["acl", "noacl"], "'acl' and 'noacl' contradict each other"), (["suid"], "'suid' is no setting"),
+        ] {
+            let run = try tree.aclfs(["volume", tree.backing] + words)
+            #expect(run.status == 2 && run.output.contains(message), "\(run)")
+        }
+        #expect(try tree.shell("getfattr -hdm- .", in: tree.backing).output == "")
+        #expect(try tree.aclfs("volume", tree.backing + "/missing").status == 2)
+    }
+}
