@@ -198,7 +198,8 @@ complete -c aclfs -n '__fish_seen_subcommand_from backup; and __fish_seen_subcom
 complete -c aclfs -n '__fish_seen_subcommand_from backup; and __fish_seen_subcommand_from list' -l format -x \
     -a 'null lines rsync tar restic borg' -d 'For which program'
 complete -c aclfs -n '__fish_seen_subcommand_from backup; and __fish_seen_subcommand_from list status' -l offline -d 'Read a backing directory'
-complete -c aclfs -n '__fish_seen_subcommand_from backup; and __fish_seen_subcommand_from layout' -a 'ios container none'
+complete -c aclfs -n '__fish_seen_subcommand_from backup; and __fish_seen_subcommand_from layout; and not __fish_seen_subcommand_from ios container none' \
+    -f -a 'ios container none'
 complete -c aclfs -n '__fish_seen_subcommand_from purge' -l older-than -x -a '1d 3d 2w' -d 'How long it was not used'
 complete -c aclfs -n '__fish_seen_subcommand_from purge' -l dry-run -d 'Print what would be removed'
 complete -c aclfs -n '__fish_seen_subcommand_from purge' -l json -d 'Print JSON'
