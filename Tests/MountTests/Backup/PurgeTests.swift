@@ -121,26 +121,31 @@ struct PurgeTests {
         try run(
             #"""
             # Places that are no directories, or lead elsewhere.
-            container "$S/one" ios; container "$S/out"; rm -r "$S/one/tmp" "$S/one/Library/Caches"; ln -s ../out/tmp "$S/one/tmp"; ln -s ../../out/Library "$S/one/Library/Caches"
-            sleep 1.1; all=$(left "$S/out")
-            is 'links' "removed 0 objects, 0 bytes, in 1 container" "$(purge --older-than 0s "$S/one")"; is 'out' "$all" "$(left "$S/out")"
+            container "$S/one" ios; container "$S/out"; rm -r "$S/one/tmp" "$S/one/Library/Caches"
+            ln -s ../out/tmp "$S/one/tmp"; ln -s ../../out/Library "$S/one/Library/Caches"
             # Another file system, and a mount below.
-            container "$S/two" ios; mount -t tmpfs tmpfs "$S/two/tmp"; mkdir "$S/two/Library/Caches/m"; mount -t tmpfs tmpfs "$S/two/Library/Caches/m"
-            touch "$S/two/tmp/f" "$S/two/Library/Caches/m/f"; sleep 1.1
-            said=$(purge --older-than 0s "$S/two"); is 'mounts' 0 $?
-            is 'what is mounted' "f m/f" "$(ls "$S/two/tmp") $(cd "$S/two/Library/Caches"; echo m/*)"; umount "$S/two/tmp" "$S/two/Library/Caches/m"
+            container "$S/two" ios; mkdir "$S/two/Library/Caches/m"; for place in tmp Library/Caches/m; do
+                mount -t tmpfs tmpfs "$S/two/$place"; touch "$S/two/$place/f"
+            done
             # Of others, root removes nothing: bob declares a layout where alice lets him write attributes.
             container "$S/three"; chmod 777 "$S/three/tmp"; as 502 touch "$S/three/tmp/bobs"
-            "$A" chmod +a 'user:502 allow writeextattr,readextattr' "$S/three"; as 502 "$A" backup layout ios "$S/three"; sleep 1.1
+            "$A" chmod +a 'user:502 allow writeextattr,readextattr' "$S/three"; as 502 "$A" backup layout ios "$S/three"
+            # Entries and flags.
+            container "$S/four" ios; "$A" chflags uchg "$S/four/tmp/f"
+            "$A" chmod +a 'everyone deny delete_child,add_file' "$S/four/tmp/full"; "$A" chmod +a 'everyone deny delete' "$S/four/tmp/full/f"
+            # Deep, and with names of any bytes.
+            container "$S/five" ios; (cd "$S/five/tmp"; for i in $(seq 300); do mkdir d && cd d; done; touch "$(printf 'n\n\377')")
+            chown -R 501 "$S/five/tmp/d"
+            sleep 1.1; all=$(left "$S/out")
+            is 'links' "removed 0 objects, 0 bytes, in 1 container" "$(purge --older-than 0s "$S/one")"; is 'out' "$all" "$(left "$S/out")"
+            said=$(purge --older-than 0s "$S/two"); is 'mounts' 0 $?
+            is 'what is mounted' "f m/f" "$(ls "$S/two/tmp") $(cd "$S/two/Library/Caches"; echo m/*)"; umount "$S/two/tmp" "$S/two/Library/Caches/m"
             is 'only alices' "${KEPT}tmp/bobs " "$(purge --older-than 1s "$S/three" >/dev/null; left "$S/three")"
-            # Entries and flags count: what is not removed is named.
-            container "$S/four" ios; "$A" chflags uchg "$S/four/tmp/f"; "$A" chmod +a 'everyone deny delete_child,add_file' "$S/four/tmp/full"; "$A" chmod +a 'everyone deny delete' "$S/four/tmp/full/f"; sleep 1.1
+            # What is not removed is named.
             said=$(as 501 "$A" purge --older-than 1s "$S/four" 2>&1); is 'refused' 1 $?
             holds 'a flag' "$said" "$S/four/tmp/f: Operation not permitted"; holds 'an entry' "$said" "$S/four/tmp/full/f: Permission denied"
             is 'four' "${KEPT}tmp/f tmp/full tmp/full/f " "$(left "$S/four" | sed 's, tmp/full/link,,')"
             said=$(purge --json --older-than 1s "$S/four"); holds 'json' "$said" '{"path":"'"$S"'/four/tmp/f","action":"failed","reason":"'
-            # Deep, and with names of any bytes.
-            container "$S/five" ios; (cd "$S/five/tmp"; for i in $(seq 300); do mkdir d && cd d; done; touch "$(printf 'n\n\377')"); chown -R 501 "$S/five/tmp/d"; sleep 1.1
             is 'deep' 0 "$(status "$A" purge --older-than 1s "$S/five")"; is 'five' "$KEPT" "$(left "$S/five")"
             # What is no place for it.
             is 'not on a mount' 2 "$(status "$A" purge "$T/sbin")"; is 'a file' 2 "$(status "$A" purge "$S/one/Documents/f")"
