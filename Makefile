@@ -169,7 +169,9 @@ install:
 	install -m 0644 $(addprefix mount-helpers/sandbox/,$(profiles)) '$(profiledir)'
 	for file in $(docs); do install -m 0644 "$$file" "$(docdir)/$$file"; done
 	sed 's,/usr/bin/aclfs,$(PREFIX)/bin/aclfs,g' mount-helpers/aclfs@.service >'$(unitdir)/aclfs@.service'
-	chmod 0644 '$(unitdir)/aclfs@.service'
+	sed 's,/usr/bin/aclfs,$(PREFIX)/bin/aclfs,g' mount-helpers/aclfs-purge@.service >'$(unitdir)/aclfs-purge@.service'
+	install -m 0644 mount-helpers/aclfs-purge@.timer '$(unitdir)'
+	chmod 0644 '$(unitdir)/aclfs@.service' '$(unitdir)/aclfs-purge@.service'
 
 fuzz:
 	@SWIFT='$(SWIFT)' mount-helpers/fuzz $(RUNS)
@@ -183,7 +185,7 @@ test-deb: deb
 uninstall:
 	rm -f '$(bindir)/aclfs' '$(sbindir)/mount.aclfs' '$(sbindir)/mount.fuse.aclfs'
 	rm -f $(addprefix '$(mandir)'/man1/,$(pages1)) $(addprefix '$(mandir)'/man5/,$(pages5)) $(addprefix '$(man8dir)'/,$(pages8) mount.fuse.aclfs.8)
-	rm -f '$(bashdir)/aclfs' '$(zshdir)/_aclfs' '$(fishdir)/aclfs.fish' '$(unitdir)/aclfs@.service'
+	rm -f '$(bashdir)/aclfs' '$(zshdir)/_aclfs' '$(fishdir)/aclfs.fish' '$(unitdir)/aclfs@.service' '$(unitdir)/aclfs-purge@.service' '$(unitdir)/aclfs-purge@.timer'
 	cd '$(docdir)' 2>/dev/null && rm -f $(docs) && rmdir --ignore-fail-on-non-empty $(docdirs) || :
 	rmdir --ignore-fail-on-non-empty '$(docdir)' 2>/dev/null || :
 	cd '$(profiledir)' 2>/dev/null && rm -f $(profiles) || :

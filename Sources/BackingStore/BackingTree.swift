@@ -74,6 +74,9 @@ public final class BackingTree: Sendable {
         } catch { return error == .nodata }
     }
 
+    /// Whether the root's file system stores records.
+    public var storesRecords: Bool { Self.supportsMetadata(metadataName, on: rootDescriptor.rawValue) }
+
     /// A descriptor of the object (O_PATH, unless it was pinned with another).
     /// - Throws: `noent` if the object no longer exists.
     public func descriptor(of object: BackingObject) throws(Errno) -> SharedDescriptor {
@@ -153,7 +156,7 @@ public final class BackingTree: Sendable {
 
     /// Whether a name leads into a mount that does not belong to the tree: any mount with `nocrossmounts`, and always one of aclfs.
     /// The daemon would send itself a request (invariant I7).
-    private func leavesTree(_ found: FileStatus, from parent: FileStatus) throws(Errno) -> Bool {
+    func leavesTree(_ found: FileStatus, from parent: FileStatus) throws(Errno) -> Bool {
         // Subvolumes of Btrfs have their own devices within one mount.
         if parent.mountID == found.mountID, found.mountID != 0 || parent.device == found.device { return false }
         guard followsMounts else { return true }

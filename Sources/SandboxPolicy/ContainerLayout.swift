@@ -66,8 +66,16 @@ extension ContainerLayout {
     /// The directories that an application expects in its container, parents first.
     public static var directories: [String] { divisions.filter { $0.isExpected }.map { $0.place } }
 
+    /// The places that hold nothing an application could not make again, as names from the container's own directory.
+    static var purgeablePlaces: [[[UInt8]]] { divisions.filter { $0.zone == .purgeable }.map { $0.place.utf8.pathNames } }
+
     private static func inside(_ data: [[UInt8]]) -> [ContainerRule] {
         divisions.map { ContainerRule(path: data + $0.place.utf8.pathNames, zone: $0.zone, name: $0.place) }
+    }
+
+    /// The rules of a container whose own directory is the root of the table.
+    var rulesInside: [ContainerRule] {
+        [ContainerRule(path: [], zone: self == .ios ? .containerTop : .container, name: "container")] + Self.inside([])
     }
 }
 
@@ -82,6 +90,8 @@ public enum ZoneKind: UInt8, Sendable, CaseIterable {
     case container
     /// The root of an iOS data container: it can be listed and searched, without new names.
     case containerTop
+    /// A name in that root that the guide does not have, with everything below it: as outside, and not backed up.
+    case unlisted
     /// `AppName.app`: read and executed.
     case bundle
     case documents
@@ -98,7 +108,7 @@ public enum ZoneKind: UInt8, Sendable, CaseIterable {
     /// The rights that the zone permits on an object.
     public var rights: Rights {
         switch self {
-        case .outside: []
+        case .outside, .unlisted: []
         case .passage: Self.looking
         case .readOnly, .bundle: Self.reading
         case .containerTop: Self.reading
@@ -107,10 +117,11 @@ public enum ZoneKind: UInt8, Sendable, CaseIterable {
         }
     }
 
-    /// Caches, tmp and the bundle, as in the guide. Not the root of an iOS container: Documents and Library below it are backed up.
+    /// Caches, tmp and the bundle, as in the guide, and what it does not name in an iOS container. Not the root of such a container:
+    /// Documents and Library below it are backed up.
     public var isExcludedFromBackup: Bool {
         switch self {
-        case .purgeable, .bundle: true
+        case .purgeable, .bundle, .unlisted: true
         case .outside, .passage, .readOnly, .readWrite, .container, .containerTop, .documents, .inbox: false
         }
     }

@@ -44,7 +44,7 @@ extension ZoneTable {
         let others = self[zone.others]
         func add(_ zone: Zone, _ reach: ZonePlace.Reach) {
             let isAround = zone.kind == around.kind && zone.source == around.source
-            if isAround || zone.kind == .passage && around.kind == .outside { return }
+            if isAround || [.passage, .unlisted].contains(zone.kind) && around.kind == .outside { return }
             found.append(ZonePlace(path: path, reach: reach, kind: zone.kind, source: zone.source))
         }
         if zone.kind == others.kind, zone.source == others.source {
@@ -72,7 +72,7 @@ extension ZoneKind {
     /// The rights of the zone, for users.
     public var text: String {
         switch self {
-        case .outside: "nothing"
+        case .outside, .unlisted: "nothing"
         case .passage: "pass through"
         case .readOnly: "read and execute"
         case .readWrite, .container, .documents: "read, write and execute"

@@ -93,4 +93,12 @@ extension ZoneTable {
         for path in closed { builder.close(path) }
         zones = try builder.flattened()
     }
+
+    /// The zones of a container whose own directory is the root.
+    init(inside layout: ContainerLayout) {
+        var builder = ZoneTreeBuilder()
+        for rule in layout.rulesInside { builder.add(rule, layout) }
+        // A handful of zones: they always fit.
+        zones = (try? builder.flattened()) ?? Self.nothing.zones
+    }
 }

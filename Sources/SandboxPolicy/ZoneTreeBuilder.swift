@@ -87,8 +87,10 @@ struct ZoneTreeBuilder {
         if place !== top, children.isEmpty, place.own.isEmpty, place.subtree.isEmpty, !place.holdsApplications {
             others = id
         } else {
-            others = try append(zone(below.filter { $0.kind != .containerTop }, isPassage: false), &zones)
+            let beside = below.filter { $0.kind != .containerTop }
+            others = try append(zone(beside, isPassage: false), &zones)
             zones[Int(others.rawValue)].others = others
+            if beside.count < below.count, beside.isEmpty { zones[Int(others.rawValue)].kind = .unlisted }
         }
         zones[Int(id.rawValue)].others = others
         if place.holdsApplications {

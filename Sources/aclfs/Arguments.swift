@@ -1,4 +1,5 @@
 import ArgumentParser
+import Commands
 import Conformance
 
 // The arguments of the commands. chmod, ls, chflags and the mount helpers have the grammar of another program, which the argument parser
@@ -199,4 +200,21 @@ struct RestoreArguments: ParsableCommand {
     @Argument(help: ArgumentHelp("The undo file.", valueName: "FILE")) var file: ByteWord
     @Argument(help: ArgumentHelp("The directory or object that the command named, if it was moved since.", valueName: "SOURCE")) var source:
         ByteWord?
+}
+
+struct PurgeArguments: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs purge", abstract: "Removes old files from tmp and Library/Caches of the containers at and below PATH.",
+        usage: "aclfs purge [--older-than AGE] [--dry-run] [--json] [--verbose] PATH ...")
+
+    @Option(
+        help: ArgumentHelp(
+            "Remove what was neither read nor changed for so long: 30m, 12h, 3d or 2w; by default \(PurgeRequest.usualAge).",
+            valueName: "AGE"))
+    var olderThan = PurgeRequest.usualAge
+    @Flag(help: "Print what would be removed, and remove nothing.") var dryRun = false
+    @Flag(help: "One line of JSON for each object.") var json = false
+    @Flag(name: [.customShort("v"), .long], help: "Print each object that is removed.") var verbose = false
+    @Argument(help: ArgumentHelp("Containers, or directories that hold some, on an aclfs mount.", valueName: "PATH"))
+    var paths: [ByteWord]
 }

@@ -31,6 +31,7 @@ enum Program {
         case "chflags": return runChflags(arguments: byteArguments(after: 2))
         case "owner": return runOwner(arguments: byteArguments(after: 2))
         case "backup": return BackupCommand.run(byteArguments(after: 2))
+        case "purge": return PurgeCommand.run(byteArguments(after: 2))
         case "ls": return runLs(arguments: byteArguments(after: 2))
         case "explain": return ExplainCommand.run(byteArguments(after: 2))
         case "effective": return EffectiveCommand.run(byteArguments(after: 2))

@@ -105,6 +105,7 @@ import Testing
         #expect(
             members.map(\.name) == [
                 "source", "mountpoint", "version", "owner", "metadata", "shared", "options", "sandbox", "running_sandboxes",
+                "running_containers",
                 "source_reachable_by", "paths", "cache", "zerofill", "data", "counters",
             ])
         #expect(try daemon.ask("remount") == refusal("EINVAL", "no options"))

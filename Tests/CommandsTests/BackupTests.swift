@@ -81,6 +81,53 @@ struct BackupTests {
         #expect(files.backup("exclude", "closed") == (1, "", "aclfs: closed: Permission denied\n"))
     }
 
+    /// `c` is a container with tmp and Documents.
+    private func makeContainer() {
+        for name in ["c", "c/tmp", "c/Documents"] { files.add(name, .directory) }
+        for name in ["c/tmp/f", "c/Documents/f"] { files.add(name) }
+    }
+
+    @Test("a layout is declared for directories, and status names the one that excludes")
+    func layout() {
+        makeContainer()
+        #expect(files.backup("layout", "ios", "c") == (0, "", ""))
+        #expect(files.objects["c"]?.attributes["user.backup.layout"] == Array("ios".utf8))
+        #expect(files.backup("status", "c").output == "[Included]    c\n    declares the layout ios for what is below it\n")
+        // The mount says that it is excluded, and has no key.
+        files.objects["c/tmp/f"]?.attributes["system.aclfs.flags"] = Array("nodump".utf8)
+        #expect(files.backup("status", "c/tmp/f").output.hasPrefix("[Excluded]    c/tmp/f\n    excluded by the layout ios of c\n"))
+        #expect(
+            files.backup("status", "--json", "c/tmp/f").output.contains(
+                #""layout":true,"layout_name":"ios","layout_directory":"c","honoured"#))
+        #expect(files.backup("include", "c/tmp/f").error == "aclfs: c/tmp/f: still excluded by the layout ios of c\n")
+        #expect(files.backup("layout", "container", "c/tmp/f") == (1, "", "aclfs: c/tmp/f: Not a directory\n"))
+        #expect(files.backup("layout", "none", "c") == (0, "", ""))
+        #expect(files.objects["c"]?.attributes["user.backup.layout"] == nil)
+        #expect(files.backup("status", "c/tmp/f").output.contains("excluded by the layout of its container"))
+    }
+
+    @Test("offline, records, keys and layouts are read from the store")
+    func offline() throws {
+        makeContainer()
+        for name in ["d", "d/flag", "d/key", "d/plain"] { files.add(name, name == "d" ? .directory : .file) }
+        #expect(files.backup("layout", "container", "c").status == 0)
+        files.objects["d/flag"]?.attributes["trusted.aclfs"] = try MetadataRecord(flags: [.noDump]).encoded()
+        files.objects["d/plain"]?.attributes["trusted.aclfs"] = try MetadataRecord(flags: [.hidden]).encoded()
+        files.objects["d/plain"]?.attributes["user.xdg.robots.backup"] = Array("true".utf8)
+        files.objects["d/key"]?.attributes["user.com.apple.MobileBackup"] = [1]
+        #expect(files.backup("list", "--offline", "d") == (0, "d/flag\nd/key\n", ""))
+        #expect(files.backup("list", "--offline", "c") == (0, "c/tmp\n", ""))
+        #expect(files.backup("list", "--offline", "c/tmp/f") == (0, "c/tmp/f\n", ""))
+        #expect(files.backup("status", "--offline", "c/tmp/f").output.contains("excluded by its parent c/tmp\n"))
+        // Of the mount only the flag counts, which the store has under another name.
+        #expect(files.backup("list", "d") == (0, "", ""))
+        files.objects["d/flag"]?.attributes["trusted.aclfs"] = [1, 2, 3]
+        let damaged = files.backup("list", "--offline", "d")
+        #expect(
+            damaged.status == 1 && damaged.output == "d/key\n"
+                && damaged.error.contains("d/flag: unexpected answer of the file system: the record"))
+    }
+
     @Test("of what no program can ask for its mark, only lists leave it out")
     func symlink() {
         files.add("l", .symlink, target: "a")
@@ -204,7 +251,8 @@ struct BackupTests {
         arguments: [
             [], ["exclud", "a"], ["exclude"], ["exclude", "--json", "a"], ["status", "--format=null", "a"],
             ["list", "--format=zip", "a"], ["list", "-0", "--format=tar", "a"], ["list", "--format=rsync", "a", "b"],
-            ["list", "--format"],
+            ["list", "--format"], ["layout"], ["layout", "ios"], ["layout", "watchos", "a"], ["layout", "--json", "ios", "a"],
+            ["exclude", "--offline", "a"],
         ])
     func usage(arguments: [String]) {
         files.add("a")

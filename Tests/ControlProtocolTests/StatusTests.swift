@@ -5,10 +5,13 @@ import Testing
 
 /// The status as docs/control.md has it, byte for byte, and what a command shows of it.
 @Suite struct StatusTests {
+    private static let containers = [[Array("a".utf8), Array("b".utf8)]]
+
     private func status(_ sandbox: ProfileSummary?, shared: String?, paths: StatusAnswer.Paths?) -> StatusAnswer {
         StatusAnswer(
             source: "/srv", mountpoint: "/mnt", version: "0.1.0", owner: 501, metadata: "trusted.aclfs", sharedKind: shared,
-            options: ["rw", "cache=auto"], sandbox: sandbox, runningSandboxes: 2, sourceReach: "root", paths: paths,
+            options: ["rw", "cache=auto"], sandbox: sandbox, runningSandboxes: 2, runningContainers: Self.containers, sourceReach: "root",
+            paths: paths,
             cache: .init(
                 entryTimeout: 1, attributeTimeout: 2, suspended: ["a mount stands below"], epochBumps: 3, watchedObjects: 4,
                 watchedBytes: 5),
@@ -37,14 +40,16 @@ import Testing
         let expected: String =
             #"{"source":"/srv","mountpoint":"/mnt","version":"0.1.0","owner":501,"metadata":"trusted.aclfs","shared":"nfs","#
             + #""options":["rw","cache=auto"],"sandbox":{"profile":"p","bundle":"a.b","home":"/Users/ann","layout":"macos","closed":"too many"},"#
-            + #""running_sandboxes":2,"source_reachable_by":"root","paths":{"protocol":"7.42","transport":"uring","max_write":1048576,"#
+            + #""running_sandboxes":2,"running_containers":[{"path":"/a/b"}],"source_reachable_by":"root","#
+            + #""paths":{"protocol":"7.42","transport":"uring","max_write":1048576,"#
             + #""parallel_directory_operations":true,"epoch":{"used":true,"why":"all at once"},"statx":{"used":false,"why":"none"}},"#
             + rest
         #expect(String(decoding: JSONText.write(whole.json), as: UTF8.self) == expected)
         let bare = status(nil, shared: nil, paths: nil)
         let free: String =
             #"{"source":"/srv","mountpoint":"/mnt","version":"0.1.0","owner":501,"metadata":"trusted.aclfs","shared":false,"#
-            + #""options":["rw","cache=auto"],"sandbox":null,"running_sandboxes":2,"source_reachable_by":"root","paths":{},"# + rest
+            + #""options":["rw","cache=auto"],"sandbox":null,"running_sandboxes":2,"running_containers":[{"path":"/a/b"}],"#
+            + #""source_reachable_by":"root","paths":{},"# + rest
         #expect(String(decoding: JSONText.write(bare.json), as: UTF8.self) == free)
     }
 
@@ -53,6 +58,7 @@ import Testing
         let read = StatusAnswer(reading: try JSONText.parse(JSONText.write(sent.json)))
         #expect(read.source == Array("/srv".utf8) && read.metadata == "trusted.aclfs" && read.sharedKind == "nfs")
         #expect(read.options == ["rw", "cache=auto"] && read.runningSandboxes == .number(2) && read.sourceReach == "root")
+        #expect(read.runningContainers == Self.containers)
         let sandbox = try #require(read.sandbox)
         #expect(sandbox.name == "p" && sandbox.file == nil && sandbox.bundle == "a.b" && sandbox.home == Array("/Users/ann".utf8))
         #expect(sandbox.layout == "macos" && sandbox.closed == "too many" && read.tellsSandbox)
@@ -72,6 +78,7 @@ import Testing
         let empty = StatusAnswer(reading: .object([]))
         #expect(empty.source == nil && empty.metadata == nil && empty.sharedKind == nil && empty.options.isEmpty)
         #expect(!empty.tellsSandbox && empty.sandbox == nil && empty.runningSandboxes == nil && empty.sourceReach == nil)
+        #expect(empty.runningContainers == nil)
         #expect(empty.paths.isEmpty && empty.cache.isEmpty && empty.data.isEmpty && empty.zeroFill.isEmpty)
         #expect(empty.allowed == nil && empty.denied.isEmpty)
         let free = StatusAnswer(reading: status(nil, shared: nil, paths: nil).json)

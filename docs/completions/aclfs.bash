@@ -222,7 +222,7 @@ _aclfs() {
 
 _aclfs_complete() {
     local count=${#_aclfs_line[@]} current=${_aclfs_line[-1]} previous=${_aclfs_line[-2]} command=${_aclfs_line[1]}
-    local commands='mount unmount status chmod ls chflags owner backup acl propagate inherit explicit strip copy-mode preset volume restore sandbox explain effective doctor fstab-line conformance help version'
+    local commands='mount unmount status chmod ls chflags owner backup purge acl propagate inherit explicit strip copy-mode preset volume restore sandbox explain effective doctor fstab-line conformance help version'
     local tree='--dry-run --undo-file --resume --hard-links --workers --metadata -v --verbose --json --help'
     local operations='open-read open-write open-append exec create mkdir unlink rmdir rename link chmod chown chflags
         setxattr getxattr listxattr stat readlink truncate utimes setacl access-r access-w access-x read write execute delete append list search add_file add_subdirectory delete_child readattr writeattr
@@ -264,11 +264,14 @@ _aclfs_complete() {
     backup:--format) _aclfs_words 'null lines rsync tar restic borg' "$current" ;;
     backup:*)
         case $count:${_aclfs_line[2]}:$current in
-        3:*) _aclfs_words 'exclude include status list --help' "$current" ;;
-        *:list:-*) _aclfs_words '-0 --null --format=null --format=lines --format=rsync --format=tar --format=restic --format=borg --help' "$current" ;;
-        *:status:-*) _aclfs_words '--json --help' "$current" ;;
+        3:*) _aclfs_words 'exclude include status list layout --help' "$current" ;;
+        *:list:-*) _aclfs_words '-0 --null --format=null --format=lines --format=rsync --format=tar --format=restic --format=borg --offline --help' "$current" ;;
+        *:status:-*) _aclfs_words '--json --offline --help' "$current" ;;
+        4:layout:*) _aclfs_words 'ios container none --help' "$current" ;;
         *) _aclfs_files "$current" ;;
         esac ;;
+    purge:--older-than) _aclfs_words '1d 3d 2w' "$current" ;;
+    purge:*) _aclfs_options '--older-than --dry-run --json --verbose --help' "$current" -d ;;
     acl:--metadata) _aclfs_words 'auto trusted user' "$current" ;;
     acl:--undo-file) _aclfs_files "$current" ;;
     acl:--map) _aclfs_files "$current" ;;

@@ -96,7 +96,7 @@ function __aclfs_flags
     schg noschg sappnd nosappnd sunlnk nosunlnk'
 end
 
-set -l commands mount unmount status chmod ls chflags owner backup acl propagate inherit explicit strip copy-mode preset volume restore sandbox explain effective doctor fstab-line conformance help version
+set -l commands mount unmount status chmod ls chflags owner backup purge acl propagate inherit explicit strip copy-mode preset volume restore sandbox explain effective doctor fstab-line conformance help version
 set -l none "not __fish_seen_subcommand_from $commands"
 
 complete -c aclfs -n $none -f -a mount -d 'Serve a directory at a mount point'
@@ -116,6 +116,7 @@ complete -c aclfs -n $none -f -a ls -d 'List with entries and flags'
 complete -c aclfs -n $none -f -a chflags -d 'Change file flags'
 complete -c aclfs -n $none -f -a owner -d 'Show and change owners'
 complete -c aclfs -n $none -f -a backup -d 'Exclude from backup, and list what is'
+complete -c aclfs -n $none -f -a purge -d 'Remove old files from caches of containers'
 complete -c aclfs -n $none -f -a acl -d 'Export, import, compare and copy metadata of trees'
 complete -c aclfs -n $none -f -a propagate -d 'Inheritable entries of a directory to all below'
 complete -c aclfs -n $none -f -a inherit -d 'Inheritable entries of its directory to an object'
@@ -216,11 +217,18 @@ complete -c aclfs -n '__fish_seen_subcommand_from explain' -a '
     open-read open-write open-append exec create mkdir unlink rmdir rename link chmod chown chflags setxattr
     getxattr listxattr stat readlink truncate utimes setacl access-r access-w access-x read write execute delete append list
     search add_file add_subdirectory delete_child readattr writeattr readextattr writeextattr readsecurity writesecurity'
-complete -c aclfs -n '__fish_seen_subcommand_from backup; and not __fish_seen_subcommand_from exclude include status list' \
-    -f -a 'exclude include status list'
+complete -c aclfs -n '__fish_seen_subcommand_from backup; and not __fish_seen_subcommand_from exclude include status list layout' \
+    -f -a 'exclude include status list layout'
 complete -c aclfs -n '__fish_seen_subcommand_from backup; and __fish_seen_subcommand_from list' -s 0 -d 'End items in NUL'
 complete -c aclfs -n '__fish_seen_subcommand_from backup; and __fish_seen_subcommand_from list' -l format -x \
     -a 'null lines rsync tar restic borg' -d 'For which program'
+complete -c aclfs -n '__fish_seen_subcommand_from backup; and __fish_seen_subcommand_from list status' -l offline -d 'Read a backing directory'
+complete -c aclfs -n '__fish_seen_subcommand_from backup; and __fish_seen_subcommand_from layout; and not __fish_seen_subcommand_from ios container none' \
+    -f -a 'ios container none'
+complete -c aclfs -n '__fish_seen_subcommand_from purge' -l older-than -x -a '1d 3d 2w' -d 'How long it was not used'
+complete -c aclfs -n '__fish_seen_subcommand_from purge' -l dry-run -d 'Print what would be removed'
+complete -c aclfs -n '__fish_seen_subcommand_from purge' -l json -d 'Print JSON'
+complete -c aclfs -n '__fish_seen_subcommand_from purge' -s v -l verbose -d 'Print each object'
 complete -c aclfs -n '__fish_seen_subcommand_from sandbox; and not __fish_seen_subcommand_from check list grant run' \
     -f -a 'check list grant run'
 complete -c aclfs -n '__fish_seen_subcommand_from grant; and not __fish_seen_subcommand_from add list remove' \

@@ -235,10 +235,11 @@ extension ControlServer {
         (cache.watchedObjects, cache.watchedBytes) = fileSystem.mounts.share.watched.usage
         return StatusAnswer(
             source: facts.source, mountpoint: facts.mountpoint, version: facts.version, owner: owner,
-            metadata: tree.metadataName, sharedKind: tree.sharedFileSystem(of: tree.root)?.name,
+            metadata: tree.storesRecords ? tree.metadataName : "none", sharedKind: tree.sharedFileSystem(of: tree.root)?.name,
             options: fileSystem.options.words(volume: fileSystem.volume) + facts.kernelWords(),
             sandbox: fileSystem.profile.map { ProfileSummary($0, closed: fileSystem.closedBecause) },
-            runningSandboxes: facts.runningSandboxes(), sourceReach: facts.sourceReach(), paths: facts.paths(),
+            runningSandboxes: facts.runningSandboxes(), runningContainers: facts.runningContainers(),
+            sourceReach: facts.sourceReach(), paths: facts.paths(),
             cache: cache, zeroFill: fileSystem.operations.gaps.status, data: fileSystem.data.status,
             counters: .init(allowed: counters.decisionsAllowed, denied: denials.map { ($0.key, $0.value) }))
     }

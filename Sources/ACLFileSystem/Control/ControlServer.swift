@@ -26,6 +26,9 @@ public final class ControlServer: Sendable {
         /// The number of commands that run in views of this mount.
         public var runningSandboxes: @Sendable () -> Int = { 0 }
 
+        /// Their containers, as names from the mount's top.
+        public var runningContainers: @Sendable () -> [[[UInt8]]] = { [] }
+
         /// Answers a request about grants, for all mounts of the daemon. The second argument is the uid of the client.
         public var grants: @Sendable (GrantOrder, UInt32) -> DaemonAnswer = { _, _ in .notMine }
 

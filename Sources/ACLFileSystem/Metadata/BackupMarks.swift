@@ -4,6 +4,7 @@ import BackingStore
 import FuseSession
 import LinuxSystem
 import MountOptions
+import SandboxPolicy
 
 // "Exclude from backup": three attributes and the flag UF_NODUMP are one state. Each one that is stored with an excluding value
 // excludes the object, and a caller that reads another one gets a derived value (docs/decisions/0011-one-mark-is-enough.md).
@@ -55,8 +56,17 @@ extension MetadataChanges {
 
     /// The flags that callers read: with UF_NODUMP if any mark excludes the object, or its location in a container does.
     func visibleFlags(_ object: ObjectState) throws(Errno) -> FileFlags {
-        if object.location.isExcludedFromBackup { return object.facts.flags.union(.noDump) }
-        return try markedFlags(object)
+        let marked = try markedFlags(object)
+        if marked.contains(.noDump) { return marked }
+        return try isExcludedByLocation(object) ? marked.union(.noDump) : marked
+    }
+
+    /// Whether the container of the mount's profile excludes the object, or the layout that a directory above it declares.
+    func isExcludedByLocation(_ object: ObjectState) throws(Errno) -> Bool {
+        if object.location.isExcludedFromBackup { return true }
+        return try loader.tree.values(of: DeclaredLayout.attributeName, above: object.descriptor, object.status).contains { above in
+            DeclaredLayout(value: above.value)?.leavesOut(above.names) ?? false
+        }
     }
 
     /// The flags with UF_NODUMP if any mark excludes the object. What the location adds is left out: an object that is copied or moved

@@ -67,7 +67,7 @@ extension MetadataChanges {
         visible.flags = try markedFlags(object)
         var requested = requested
         // Callers read UF_NODUMP because of the location, so they send it with every change of another flag.
-        if object.location.isExcludedFromBackup, !visible.flags.contains(.noDump) { requested.subtract(.noDump) }
+        if requested.contains(.noDump), !visible.flags.contains(.noDump), try isExcludedByLocation(object) { requested.subtract(.noDump) }
         try judge.permit(.chflags(requested), Operands(object: object).replacingFacts(with: visible), caller, about: object)
         let flags = AttributeEffect.flags(after: requested, on: visible)
         if flags == visible.flags { return }

@@ -169,10 +169,11 @@ extension NameOperations {
         return loader.tree.stored(record, withNew: facts, descriptor, in: parent.object, parent.descriptor, parent.status)
     }
 
-    /// Sets the owner of a new object. An ordinary user's daemon cannot do that: the object stays that user's.
+    /// Sets the owner of a new object. An ordinary user's daemon cannot do that: the object stays that user's. Neither can a file system without
+    /// owners, and where ownership is ignored that changes no decision.
     func changeOwner(_ descriptor: Int32, uid: UInt32, gid: UInt32) throws(Errno) {
         do { try Syscall.fchown(descriptor, uid: uid, gid: gid) } catch {
-            if error != .perm || runsAsRoot { throw error }
+            if error != .perm || runsAsRoot && !judge.volume.ignoresOwnership { throw error }
         }
     }
 }

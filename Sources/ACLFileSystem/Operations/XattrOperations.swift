@@ -5,6 +5,7 @@ import FuseSession
 import Identity
 import LinuxSystem
 import MountOptions
+import SandboxPolicy
 
 extension XattrName {
     init(_ name: UnsafePointer<CChar>) {
@@ -146,6 +147,7 @@ extension XattrOperations {
             case .backup(let mark): try metadata.setBackupMark(mark, value, flags: flags, of: object, caller)
             case .user(let stored):
                 try judge.permit(.setXattr(isProtected: false), operands, caller, about: object)
+                try requireLegalLayout(stored, value, object, caller)
                 try metadata.storeXattr(stored, value, flags, object, caller)
             case .security(let stored), .trusted(let stored):
                 // Only root sets these, even if entries grant it.
@@ -162,6 +164,23 @@ extension XattrOperations {
             case .tooLong: throw .range
             }
         }
+    }
+
+    /// A word that no version knows would exclude nothing, and look as if it did.
+    private func requireLegalLayout(
+        _ name: [UInt8], _ value: UnsafeRawBufferPointer, _ object: ObjectState, _ caller: Caller
+    ) throws(Errno) {
+        guard name.elementsEqual(DeclaredLayout.attributeName.utf8) else { return }
+        let problem: String
+        if object.facts.kind != .directory {
+            problem = "only a directory has a layout"
+        } else if DeclaredLayout(value: Array(value)) == nil {
+            problem = "the layouts are \(DeclaredLayout.allCases.map(\.rawValue).joined(separator: ", "))"
+        } else {
+            return
+        }
+        refusals.note("setting \(DeclaredLayout.attributeName)", problem, by: caller.uid, on: object.descriptor.rawValue)
+        throw .inval
     }
 
     func removeXattr(_ id: NodeID, _ name: UnsafePointer<CChar>, _ caller: Caller) throws(Errno) {

@@ -33,6 +33,7 @@ package func runBackup<Files: BackupFiles>(
             files: files, arguments: parsed, sink: sink, workingDirectory: workingDirectory, isShown: isTerminal
         ).run()
     }
+    let reader = BackupReader(files: files, isOffline: parsed.isOffline)
     var status: Int32 = 0
     var states: [JSON] = []
     func perform(_ path: [UInt8], _ node: Files.Node) throws(AttributeFailure) {
@@ -40,18 +41,19 @@ package func runBackup<Files: BackupFiles>(
         case .exclude: try files.excludeFromBackup(node)
         case .include:
             try files.includeInBackup(node)
-            let state = try files.backupState(of: node)
+            let state = try reader.state(of: node)
             if state.isExcludedItself {
                 status = 1
-                sink.complain(path, "still excluded by the layout of its container")
+                sink.complain(path, "still excluded by \(state.layoutInWords)")
             }
             if let parent = state.parents.first {
                 status = 1
                 sink.complain(path, "still excluded by its parent \(escapedName(parent))")
             }
         case .status:
-            let state = try files.backupState(of: node)
+            let state = try reader.state(of: node)
             if parsed.wantsJSON { states.append(state.json) } else { for line in state.lines { sink.line(line) } }
+        case .layout: try files.declareLayout(parsed.layout, of: node)
         case .list: break
         }
     }
@@ -67,7 +69,8 @@ package func runBackup<Files: BackupFiles>(
             status = 1
             let isChange = node != nil && parsed.verb != .status
             let message = files.message(error, of: isChange ? .setxattr : .stat, on: node, path)
-            sink.complain(path, error.isUnsupported ? error.flagsMessage : message)
+            let isOfMount = error.isUnsupported && parsed.verb != .layout
+            sink.complain(path, isOfMount ? error.flagsMessage : message)
         }
     }
     if parsed.wantsJSON { sink.output(JSONText.write(.array(states)) + [UInt8(ascii: "\n")]) }

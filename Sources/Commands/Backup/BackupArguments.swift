@@ -1,23 +1,30 @@
 import ACLFormats
+import SandboxPolicy
 
 /// A command line of `aclfs backup`.
 package struct BackupArguments: Sendable, Hashable {
     /// The first word.
-    package enum Verb: String, CaseIterable, Sendable { case exclude, include, status, list }
+    package enum Verb: String, CaseIterable, Sendable { case exclude, include, status, list, layout }
     package var verb: Verb
+    /// Behind `layout`: what directories declare; nil: nothing more.
+    package var layout: DeclaredLayout?
     package var format = BackupListFormat.lines
     /// -0: items end in NUL.
     package var endsInNUL = false
     package var wantsJSON = false
+    /// --offline: the paths lie in a backing directory.
+    package var isOffline = false
     package var paths: [[UInt8]] = []
 
     package static let usage = """
         usage: aclfs backup exclude PATH...
                aclfs backup include PATH...
-               aclfs backup status [--json] PATH...
-               aclfs backup list [-0] [--format=FORMAT] PATH...
+               aclfs backup status [--json] [--offline] PATH...
+               aclfs backup list [-0] [--format=FORMAT] [--offline] PATH...
+               aclfs backup layout ios|container|none PATH...
 
         FORMAT is null, lines, rsync, tar, restic or borg.
+        --offline reads a backing directory instead of a mount.
         """
 
     /// - Parameter arguments: after the command's name.
@@ -50,6 +57,8 @@ package struct BackupArguments: Sendable, Hashable {
                 parsed.endsInNUL = true
             } else if verb == .status, word.elementsEqual("--json".utf8) {
                 parsed.wantsJSON = true
+            } else if verb == .status || verb == .list, word.elementsEqual("--offline".utf8) {
+                parsed.isOffline = true
             } else {
                 throw parsed.unknownOption(word)
             }
@@ -65,7 +74,10 @@ package struct BackupArguments: Sendable, Hashable {
         self.format = known
     }
 
+    private static let noLayout = "none"
+
     private func checked() throws(UsageError) -> BackupArguments {
+        if verb == .layout { return try withLayout() }
         if paths.isEmpty { throw UsageError("no path is given behind '\(verb.rawValue)'") }
         if endsInNUL, format != .null, format != .lines, format != .rsync {
             throw UsageError("\(format.rawValue) cannot read a list whose items end in NUL (-0)")
@@ -76,12 +88,24 @@ package struct BackupArguments: Sendable, Hashable {
         return self
     }
 
+    /// The first operand is the word of a layout.
+    private func withLayout() throws(UsageError) -> BackupArguments {
+        let words = DeclaredLayout.allCases.map(\.rawValue) + [Self.noLayout]
+        var parsed = self
+        guard let word = paths.first else { throw UsageError("one of \(words.joined(separator: ", ")) is needed behind 'layout'") }
+        parsed.layout = DeclaredLayout(value: word)
+        if parsed.layout == nil, !word.elementsEqual(Self.noLayout.utf8) { throw UsageError(Self.unknown("layout", word, words)) }
+        parsed.paths.removeFirst()
+        if parsed.paths.isEmpty { throw UsageError("no path is given behind '\(String(decoding: word, as: UTF8.self))'") }
+        return parsed
+    }
+
     private func unknownOption(_ option: [UInt8]) -> UsageError {
         let known: [String] =
             switch verb {
-            case .exclude, .include: ["--help"]
-            case .status: ["--json", "--help"]
-            case .list: ["-0", "--null", "--format", "--help"]
+            case .exclude, .include, .layout: ["--help"]
+            case .status: ["--json", "--offline", "--help"]
+            case .list: ["-0", "--null", "--format", "--offline", "--help"]
             }
         return UsageError(Self.unknown("option", option, known))
     }

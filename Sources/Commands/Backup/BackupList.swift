@@ -8,6 +8,7 @@ final class BackupList<Files: BackupFiles> {
     private typealias Descent = TreeDescent<Files, StreamedNames<Files>>
 
     private let files: Files
+    private let reader: BackupReader<Files>
     private let arguments: BackupArguments
     private let sink: OutputSink
     private let workingDirectory: [UInt8]
@@ -16,10 +17,15 @@ final class BackupList<Files: BackupFiles> {
     private var pending: [UInt8] = []
     private var exitStatus: Int32 = 0
     private var isStopped = false
+    /// The real path of the operand.
+    private var present: [UInt8] = []
+    /// Offline: the layouts for the objects of the directory that the walk is in.
+    private var layouts: (directory: [UInt8], declared: [LayoutAbove])?
 
     init(files: Files, arguments: BackupArguments, sink: OutputSink, workingDirectory: [UInt8], isShown: Bool) {
         (self.files, self.arguments, self.sink) = (files, arguments, sink)
         (self.workingDirectory, self.isShown) = (workingDirectory, isShown)
+        reader = BackupReader(files: files, isOffline: arguments.isOffline)
     }
 
     func run() -> Int32 {
@@ -36,11 +42,32 @@ final class BackupList<Files: BackupFiles> {
             return complain(operand, "not a directory; patterns for \(arguments.format.rawValue) are relative to one")
         }
         do throws(AttributeFailure) {
-            if try files.backupState(of: node).isExcluded {
+            if try reader.state(of: node).isExcluded {
                 return emit(BackupListItem(operand: operand, below: []))
             }
         } catch { return complain(operand, error.flagsMessage) }
-        if status.isDirectory { walk(node, operand, status) }
+        if status.isDirectory {
+            layouts = nil
+            guard let path = attempt(operand, { () throws(Errno) in try files.absolutePath(of: node) }) else { return }
+            present = path
+            walk(node, operand, status)
+        }
+    }
+
+    /// Offline: whether an object is excluded in the directory that the walk is in.
+    private func isExcluded(
+        _ node: Files.Node, _ name: [UInt8], _ status: ObjectStatus, _ descent: Descent
+    ) throws(AttributeFailure) -> Bool {
+        guard arguments.isOffline else { return try reader.isMarked(node) }
+        let directory = descent.below.isEmpty ? present : joinedPath(present, descent.below)
+        if layouts?.directory != directory {
+            do {
+                layouts = (directory, try reader.layouts(above: joinedPath(directory, name), on: status.device))
+            } catch { throw .system(error) }
+        }
+        let path = joinedPath(directory, name)
+        if layouts?.declared.contains(where: { $0.leavesOut(path) }) == true { return true }
+        return try reader.isMarked(node)
     }
 
     private func walk(_ root: Files.Node, _ operand: [UInt8], _ status: ObjectStatus) {
@@ -62,7 +89,7 @@ final class BackupList<Files: BackupFiles> {
             guard status.device == device else { return }
             do throws(AttributeFailure) {
                 // The path is made only for excluded objects: in a deep tree it is long.
-                if try files.isExcluded(node) {
+                if try isExcluded(node, name, status, descent) {
                     return emit(BackupListItem(operand: operand, below: descent.below.isEmpty ? name : joinedPath(descent.below, name)))
                 }
             } catch { complain(descent.path(of: name), error.flagsMessage) }

@@ -1,6 +1,7 @@
 import ACLFormats
 import Authorization
 import LinuxSystem
+import SandboxPolicy
 
 /// Whether and why an object is excluded from backups.
 struct BackupState {
@@ -9,6 +10,12 @@ struct BackupState {
     var isExcludedItself: Bool
     /// Whether the layout of its container excludes it. Then it has no mark.
     var isExcludedByPlace = false
+    /// The directory whose layout does, if it declares one that the caller may read.
+    var layout: LayoutAbove?
+    /// The value of the attribute that declares a layout on the object itself.
+    var declares: [UInt8]?
+    /// Read from a backing directory, where no program reads the mark.
+    var isOffline = false
     /// The excluded directories above it, nearest first.
     var parents: [[UInt8]] = []
     var isExcluded: Bool { isExcludedItself || !parents.isEmpty }
@@ -17,8 +24,8 @@ struct BackupState {
     private static let attentive = ["borg 1 (--exclude-nodump)", "borg 2", "bsdtar (--nodump)"]
 
     /// Whether programs see the mark. The kernel has no call that reads flags of symlinks and special files.
-    private var isSeen: Bool { isExcludedItself && (kind == .file || kind == .directory) }
-    private var honouring: [String] { isSeen || !parents.isEmpty ? Self.attentive : [] }
+    private var isSeen: Bool { !isOffline && isExcludedItself && (kind == .file || kind == .directory) }
+    private var honouring: [String] { !isOffline && (isSeen || !parents.isEmpty) ? Self.attentive : [] }
 
     /// Programs whose lists can contain the object. Only some can contain a name with a newline.
     private var listing: [BackupListFormat] {
@@ -36,100 +43,53 @@ struct BackupState {
         return words.dropLast().joined(separator: ", ") + " and " + last
     }
 
+    /// What excludes the object without a mark.
+    var layoutInWords: String {
+        layout.map { "the layout \($0.layout.rawValue) of \(escapedName($0.directory))" } ?? "the layout of its container"
+    }
+
     /// tmutil's words, then what this program adds.
     var lines: [String] {
         var lines = ["[\(isExcluded ? "Excluded" : "Included")]    \(escapedName(path))"]
-        guard isExcluded else { return lines }
-        if isExcludedItself {
-            lines.append(isExcludedByPlace ? "    excluded by the layout of its container" : "    excluded itself")
+        if let declares {
+            lines.append(
+                DeclaredLayout(value: declares).map { "    declares the layout \($0.rawValue) for what is below it" }
+                    ?? "    declares a layout that is not known and excludes nothing: \(escapedName(declares))")
         }
+        guard isExcluded else { return lines }
+        if isExcludedItself { lines.append(isExcludedByPlace ? "    excluded by \(layoutInWords)" : "    excluded itself") }
         for parent in parents { lines.append("    excluded by its parent \(escapedName(parent))") }
         // A program that starts below an excluded directory does not read its mark.
         let start = isSeen ? nil : parents.first
         let condition = start.map { " when they start at \(escapedName($0)) or above" } ?? ""
         if honouring.isEmpty {
-            lines.append("    honoured by no program by itself: programs cannot read the mark of \(kindInWords)")
+            lines.append(
+                isOffline
+                    ? "    honoured by no program by itself: what aclfs stores is read on a mount"
+                    : "    honoured by no program by itself: programs cannot read the mark of \(kindInWords)")
         } else {
             lines.append("    honoured by \(honouring.joined(separator: ", "))\(condition)")
         }
-        lines.append("    by \(Self.enumerated(listing.map(\.rawValue))) with the list of `aclfs backup list`")
+        let command = "aclfs backup list\(isOffline ? " --offline" : "")"
+        lines.append("    by \(Self.enumerated(listing.map(\.rawValue))) with the list of `\(command)`")
         return lines
     }
 
     var json: JSON {
         let lists = isExcluded ? listing : []
-        return .object([
+        var members: [JSON.Member] = [
             JSON.path(path), .init("excluded", .bool(isExcluded)), .init("itself", .bool(isExcludedItself && !isExcludedByPlace)),
             .init("parents", .array(parents.map { .object([JSON.path($0)]) })),
             .init("layout", .bool(isExcludedByPlace)),
+        ]
+        if let layout {
+            members += [.init("layout_name", .string(layout.layout.rawValue)), JSON.path(layout.directory, name: "layout_directory")]
+        }
+        if let declares { members.append(.init("declares", .string(String(decoding: declares, as: UTF8.self)))) }
+        members += [
             .init("honoured_by", .array(honouring.map { .string($0) })),
             .init("honoured_with_list", .array(lists.map { .string($0.rawValue) })),
-        ])
-    }
-}
-
-extension BackupFiles {
-    func isExcluded(_ node: Node) throws(AttributeFailure) -> Bool { try flags(of: node).contains(.noDump) }
-
-    func backupState(of node: Node) throws(AttributeFailure) -> BackupState {
-        let isExcludedItself = try isExcluded(node)
-        do {
-            let path = try absolutePath(of: node)
-            let status = try status(of: node)
-            var state = BackupState(path: path, kind: status.kind, isExcludedItself: isExcludedItself)
-            if isExcludedItself { state.isExcludedByPlace = isExcludedByPlaceAlone(node) }
-            let slash = UInt8(ascii: "/")
-            var rest = path[...]
-            while let end = rest.lastIndex(of: slash), rest.count > 1 {
-                rest = rest[..<max(end, rest.startIndex + 1)]
-                let parent = try open(Array(rest), followsLink: false)
-                // The top of the mount is reached.
-                if try self.status(of: parent).device != status.device { break }
-                if try isExcludedHere(parent) { state.parents.append(Array(rest)) }
-            }
-            return state
-        } catch { throw .system(error) }
-    }
-
-    /// Whether an excluded object has no mark. False if the caller may not read its attributes.
-    private func isExcludedByPlaceAlone(_ node: Node) -> Bool {
-        do throws(Errno) { return try attribute(BackupMark.excludeItem.plainName, of: node) == nil } catch { return false }
-    }
-
-    private func isExcludedHere(_ node: Node) throws(Errno) -> Bool {
-        do throws(AttributeFailure) { return try isExcluded(node) } catch {
-            if case .system(let errno) = error { throw errno }
-            throw .io
-        }
-    }
-
-    /// Sets two keys, because a copy may go to a system that knows only one of them. Either excludes.
-    func excludeFromBackup(_ node: Node) throws(AttributeFailure) {
-        let flags = try flags(of: node)
-        // An object that its layout excludes gets a mark, so that it stays excluded when it is moved away.
-        if flags.contains(.noDump), !isExcludedByPlaceAlone(node) { return }
-        do {
-            try setAttribute(BackupMark.excludeItem.plainName, of: node, to: BackupMark.excludeItem.value)
-        } catch {
-            // The flag is shown already: setting it would do nothing.
-            if flags.contains(.noDump) { throw .system(error) }
-            // The owner may set flags without the right to write attributes.
-            do throws(AttributeFailure) { return try setFlags(of: node, to: flags.union(.noDump)) } catch { _ = error }
-            throw .system(error)
-        }
-        let robots = BackupMark.robots
-        // Optional: symlinks cannot have this attribute, and its room may be used up.
-        try? setAttribute("user.\(robots.plainName)", of: node, to: robots.value)
-    }
-
-    func includeInBackup(_ node: Node) throws(AttributeFailure) {
-        let flags = try flags(of: node)
-        if !flags.contains(.noDump) { return }
-        do { try removeAttribute(BackupMark.excludeItem.plainName, of: node) } catch {
-            do throws(AttributeFailure) { return try setFlags(of: node, to: flags.subtracting(.noDump)) } catch {
-                _ = error
-            }
-            throw .system(error)
-        }
+        ]
+        return .object(members)
     }
 }

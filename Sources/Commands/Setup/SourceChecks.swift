@@ -64,7 +64,7 @@ enum SourceChecks {
             if error == .opnotsupp {
                 return .problem(
                     shown, "its file system stores no extended attributes (\(name)), so neither entries nor flags",
-                    do: "use ext4, XFS, Btrfs, or tmpfs of Linux 6.6 and newer")
+                    do: "use ext4, XFS, Btrfs, or tmpfs of Linux 6.6 and newer; or mount with noacl,noowners, without entries and flags")
             }
             if error != .nodata, error != .range {
                 return .problem(shown, "\(name) cannot be read: \(error)", do: "name a directory of this user's own")

@@ -75,33 +75,54 @@ struct TreeDescent<Files: ToolFiles, Names: LevelNames> where Names.Node == File
     /// - Parameters:
     ///   - fail: called for a directory that cannot be read, or not found again.
     ///   - visit: called for each name. It may enter the object, and returns whether to go on.
+    ///   - left: called for each directory below the operand when the walk has left it, with its name in the one that is present now, and
+    ///     whether all its names were visited.
     mutating func walk(
-        fail: ([UInt8], String) -> Void, visit: (inout Self, _ name: [UInt8], _ directory: Files.Node) -> Bool
+        fail: ([UInt8], String) -> Void, visit: (inout Self, _ name: [UInt8], _ directory: Files.Node) -> Bool,
+        left: (inout Self, _ name: [UInt8], _ isComplete: Bool) -> Void = { _, _, _ in }
     ) {
-        while let (name, directory) = advance(fail: fail) {
+        while let (name, directory) = advance(fail: fail, left: left) {
             if !visit(&self, name, directory) { return }
         }
     }
 
     /// Goes on to the next name below the directories that were entered.
-    /// - Parameter fail: called for a directory that cannot be read, or not found again.
+    /// - Parameters:
+    ///   - fail: called for a directory that cannot be read, or not found again.
+    ///   - left: called for each directory below the operand when the walk has left it, as by `walk`.
     /// - Returns: the name, and its directory; nil at the end.
-    mutating func advance(fail: ([UInt8], String) -> Void) -> (name: [UInt8], directory: Files.Node)? {
+    mutating func advance(
+        fail: ([UInt8], String) -> Void, left: (inout Self, _ name: [UInt8], _ isComplete: Bool) -> Void = { _, _, _ in }
+    ) -> (name: [UInt8], directory: Files.Node)? {
         while !levels.isEmpty {
             do throws(Errno) {
                 if let found = try next() { return found }
-            } catch { fail(path, error == .stale ? "moved away during the walk; the rest of it was skipped" : error.text) }
-            leave()
+                if let name = leave() { left(&self, name, true) }
+            } catch {
+                fail(path, error == .stale ? "moved away during the walk; the rest of it was skipped" : error.text)
+                if let name = leave() { left(&self, name, false) }
+            }
         }
         return nil
     }
 
+    /// The present directory, opened again if it holds no descriptor.
+    mutating func directory() throws(Errno) -> Files.Node? {
+        guard let last = levels.indices.last else { return nil }
+        if levels[last].node == nil { try openAgain() }
+        return levels[last].node
+    }
+
     /// Makes the directory above the present one.
-    private mutating func leave() {
+    /// - Returns: the name of the one that was left; nil for the operand.
+    private mutating func leave() -> [UInt8]? {
         let level = levels.removeLast()
         left = level.node
         identities.remove(level.identity)
-        below.removeLast(below.count - (levels.last?.length ?? 0))
+        let name = below[(levels.last?.length ?? 0)...].drop { $0 == UInt8(ascii: "/") }
+        let isOperand = levels.isEmpty
+        defer { below.removeLast(below.count - (levels.last?.length ?? 0)) }
+        return isOperand ? nil : Array(name)
     }
 
     /// - Returns: the next name of the present directory, and that directory; `nil` at its end.

@@ -14,18 +14,22 @@ public struct StatusAnswer: ControlAnswer {
     ///   - options: in force, the kernel's included.
     ///   - sandbox: nil where no profile confines the mount.
     ///   - runningSandboxes: how many commands run in views of it.
+    ///   - runningContainers: the containers of these commands, as names from the mount's top.
     ///   - sourceReach: who gets at the backing directory without being judged.
     ///   - paths: nil until the kernel has introduced itself.
     public init(
         source: String, mountpoint: String, version: String, owner: UInt32, metadata: String, sharedKind: String?, options: [String],
-        sandbox: ProfileSummary?, runningSandboxes: Int, sourceReach: String, paths: Paths?, cache: Cache, zeroFill: ZeroFillStatus,
+        sandbox: ProfileSummary?, runningSandboxes: Int, runningContainers: [[[UInt8]]], sourceReach: String, paths: Paths?, cache: Cache,
+        zeroFill: ZeroFillStatus,
         data: DataPathStatus, counters: DecisionCounts
     ) {
         json = .object([
             .init(.source, path: source.utf8), .init(.mountpoint, path: mountpoint.utf8), .init(.version, version),
             .init(.owner, owner), .init(.metadata, metadata), .init(.shared, sharedKind.map { .string($0) } ?? .bool(false)),
             .init(.options, .texts(options)), .init(.sandbox, sandbox.map { .object($0.members) } ?? .null),
-            .init(.runningSandboxes, runningSandboxes), .init(.sourceReach, sourceReach),
+            .init(.runningSandboxes, runningSandboxes),
+            .init(.runningContainers, .array(runningContainers.map { .object([.init(.path, path: $0.joinedPath)]) })),
+            .init(.sourceReach, sourceReach),
             .init(.paths, .object(paths?.members ?? [])), .init(.cache, .object(cache.members)),
             .init(.zeroFill, .object(zeroFill.members)), .init(.data, .object(data.members)),
             .init(.counters, .object(counters.members)),
@@ -39,6 +43,9 @@ public struct StatusAnswer: ControlAnswer {
     public var sharedKind: String? { json[.shared]?.string }
     public var options: [String] { (json[.options]?.array ?? []).compactMap(\.string) }
     public var runningSandboxes: Value? { json[.runningSandboxes].map { Value($0) } }
+    public var runningContainers: [[[UInt8]]]? {
+        json[.runningContainers]?.array.map { $0.compactMap { $0.path(.path)?.pathNames } }
+    }
     public var sourceReach: String? { json[.sourceReach]?.string }
     public var paths: [Item] { Self.items(json[.paths]) }
     public var cache: [Item] { Self.items(json[.cache]) }

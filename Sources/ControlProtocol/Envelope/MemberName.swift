@@ -62,6 +62,7 @@ enum MemberName: String, Sendable, CaseIterable {
     case shared
     case sandbox
     case runningSandboxes = "running_sandboxes"
+    case runningContainers = "running_containers"
     case sourceReach = "source_reachable_by"
     case paths
     case cache

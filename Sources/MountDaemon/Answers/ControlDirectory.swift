@@ -56,6 +56,10 @@ enum ControlDirectory {
             guard let host, let fileSystem else { return 0 }
             return host.views(of: fileSystem)
         }
+        facts.runningContainers = { [weak host, weak fileSystem] in
+            guard let host, let fileSystem else { return [] }
+            return host.containers(ofViewsOf: fileSystem)
+        }
         facts.grants = { [weak host] order, user in host?.answer(order, on: tree, by: user) ?? .notMine }
         let complete = facts
         do throws(Errno) {

@@ -256,6 +256,16 @@ extension MountHost {
         state.withLock { $0.served.filter { $0.mount.view?.base === fileSystem }.count }
     }
 
+    /// - Returns: the containers of the views of a mount, as names from its top.
+    func containers(ofViewsOf fileSystem: FileSystem) -> [[[UInt8]]] {
+        state.withLock { state in
+            state.served.filter { $0.mount.view?.base === fileSystem }.compactMap { served in
+                guard let profile = served.mount.profile, let bundle = profile.bundle else { return nil }
+                return profile.layout.container(bundle: bundle, home: profile.home)
+            }
+        }
+    }
+
     /// One of the views that a user may have at a time. Its end frees the slot.
     final class ViewSlot: Sendable {
         private let host: MountHost

@@ -6,6 +6,7 @@ import ToolSupport
 extension PreparedMount {
     /// Warns if the file system of the backing directory has no room for the longest list.
     package func warnOfShortLists() {
+        guard tree.storesRecords else { return }
         let entries: Int
         do throws(Errno) { entries = try tree.rootAttributeSpace().entries(recordName: tree.metadataName) } catch {
             return printError("aclfs: warning: \(source): cannot find out how large ACLs may be on its file system: \(error)")

@@ -1,3 +1,4 @@
+import Authorization
 import BackingStore
 import Glibc
 import LinuxSystem
@@ -107,8 +108,16 @@ package struct PreparedMount {
         }
         if options.metadata == .trusted { throw refuse("\(source): its file system has no trusted.* attributes; use metadata=user") }
         guard BackingTree.supportsMetadata("user.aclfs", on: directory) else {
-            throw refuse(
-                "\(source): its file system has no extended attributes, in which aclfs stores ACLs and flags")
+            // Entries that could not be read would be none, and a mode that could not be stored would decide in their place.
+            guard options.volume.ignoresACLs, options.volume.ignoresOwnership, options.metadata == .auto else {
+                throw refuse(
+                    "\(source): its file system has no extended attributes, in which aclfs stores ACLs and flags; with noacl,noowners it "
+                        + "is served without these (docs/mounting.md)")
+            }
+            printError(
+                "aclfs: \(source): its file system has no extended attributes: no entries and no flags are stored, and every user may do "
+                    + "what the file system can")
+            return "user.aclfs"
         }
         printError(
             "aclfs: \(source): metadata is kept in user.aclfs, which only files and directories can hold: links and "

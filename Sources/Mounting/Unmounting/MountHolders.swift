@@ -31,6 +31,58 @@ package struct MountHolders {
         for pid in pids where pid != getpid() && !others.contains(pid) { look(at: pid, mount) }
     }
 
+    /// The processes that use an object on an aclfs mount at or below one of some paths, by the paths that the kernel reports. Those of a mount in
+    /// another mount namespace count if it stands on the same path there.
+    /// - Parameter paths: absolute, without symlinks.
+    package init(below paths: [[UInt8]]) {
+        let others = Set(MountTable.entries().filter { $0.type != "fuse.aclfs" }.map(\.id))
+        guard let proc = try? Syscall.open("/proc", OpenFlag.readOnly | OpenFlag.directory),
+            let names = try? Syscall.names(proc.rawValue)
+        else { return }
+        let pids = names.compactMap { Int32(String(decoding: $0, as: UTF8.self)) }.sorted()
+        for pid in pids where pid != getpid() { look(at: pid, below: paths, others) }
+    }
+
+    /// - Parameter others: the mounts of this namespace that are not of aclfs. Below a mount over the directory itself, the daemon has
+    ///   objects of the same paths open on one of these.
+    private mutating func look(at pid: Int32, below paths: [[UInt8]], _ others: Set<UInt64>) {
+        let directory = "/proc/\(pid)"
+        func isBelow(_ path: some Collection<UInt8>) -> Bool {
+            paths.contains { path.elementsEqual($0) || path.starts(with: $0 + [0x2F]) }
+        }
+        func used(_ link: String) -> [UInt8]? {
+            guard let path = try? Syscall.readlinkat(Syscall.workingDirectory, link), isBelow(path) else { return nil }
+            // O_PATH: the object is not opened, and its server is not asked.
+            guard let object = try? Syscall.open(link, OpenFlag.path), let mount = try? Syscall.mountID(of: object.rawValue) else {
+                return path
+            }
+            return others.contains(mount) ? nil : path
+        }
+        var uses: [String] = []
+        for (link, word) in [("cwd", "working directory"), ("root", "root directory"), ("exe", "program")] {
+            if let path = used("\(directory)/\(link)") { uses.append("\(word) \(escapedName(path))") }
+        }
+        do throws(Errno) {
+            let listing = try Syscall.open("\(directory)/fd", OpenFlag.readOnly | OpenFlag.directory)
+            for name in try Syscall.names(listing.rawValue) {
+                if let path = used("\(directory)/fd/\(String(decoding: name, as: UTF8.self))") {
+                    uses.append("open file \(escapedName(path))")
+                }
+            }
+        } catch {
+            if error == .acces || error == .perm, !Self.isMissing("\(directory)/exe") { closed += 1 }
+        }
+        if let text = try? Syscall.readAll(path: "\(directory)/maps") {
+            for line in text.split(separator: 0x0A) {
+                let fields = line.split(separator: 0x20, maxSplits: 5)
+                guard fields.count == 6 else { continue }
+                let path = fields[5].drop { $0 == 0x20 }
+                if isBelow(path) { uses.append("mapped file \(escapedName(path))") }
+            }
+        }
+        note(pid, uses)
+    }
+
     /// One line for each process and each mount.
     var lines: [String] {
         var lines = processLines
@@ -76,7 +128,12 @@ package struct MountHolders {
             if error == .acces || error == .perm, !Self.isMissing("\(directory)/exe") { closed += 1 }
         }
         uses += mappings(of: directory, mount)
+        note(pid, uses)
+    }
+
+    private mutating func note(_ pid: Int32, _ uses: [String]) {
         if uses.isEmpty { return }
+        let directory = "/proc/\(pid)"
         let command = (try? Syscall.readAll(path: "\(directory)/comm")) ?? []
         let user = (try? Syscall.statxAt(Syscall.workingDirectory, directory))?.uid ?? .max
         processes.append(Process(pid: pid, user: user, command: escapedName(command.dropLast()), uses: uses))

@@ -36,6 +36,7 @@ struct CompletionTests {
         ("aclfs sandbox ", ["check", "grant", "run"], []), ("aclfs sandbox grant ", ["add", "remove"], ["check"]),
         ("aclfs sandbox check --layout ", ["ios", "macos"], ["plans"]), ("aclfs sandbox run ", ["plain-profile"], []),
         ("aclfs backup ", ["exclude", "list"], []), ("aclfs backup list --format=r", ["rsync", "restic"], ["borg"]),
+        ("aclfs backup layout ", ["ios", "container", "none"], ["plans"]), ("aclfs purge --older-than ", ["3d"], ["plans"]),
         ("aclfs acl ", ["import", "export", "diff"], []), ("aclfs acl export --metadata ", ["trusted", "user"], ["ro"]),
         ("aclfs acl import --metadata ", ["trusted", "user"], ["ro"]), ("aclfs restore pl", ["plans"], []),
         ("aclfs propagate --metadata ", ["trusted", "user"], ["ro"]), ("aclfs strip pl", ["plans"], []),

@@ -12,7 +12,7 @@ struct HelpTests {
         "sandbox run", "sandbox grant", "sandbox grant add", "sandbox grant list", "sandbox grant remove", "acl", "acl import",
         "acl export", "acl diff", "acl copy", "acl remap", "restore",
         "explain", "effective", "propagate", "inherit", "explicit", "strip", "copy-mode", "volume", "preset", "preset apply",
-        "preset show", "preset undo",
+        "preset show", "preset undo", "purge",
         "doctor", "fstab-line",
     ]
 

@@ -106,7 +106,7 @@ struct ManualTests {
         arguments: [
             "aclfs-chmod.1", "aclfs-chflags.1", "aclfs-ls.1", "aclfs-effective.1", "aclfs-backup.1", "aclfs-acl.8", "aclfs-restore.8",
             "aclfs-status.1", "aclfs-propagate.8", "aclfs-inherit.8", "aclfs-explicit.8", "aclfs-strip.8", "aclfs-copy-mode.8",
-            "aclfs-volume.8", "aclfs-preset.8",
+            "aclfs-volume.8", "aclfs-preset.8", "aclfs-purge.8",
         ])
     func theExamplesWork(_ page: String) throws {
         let accounts = try PrivateAccounts(

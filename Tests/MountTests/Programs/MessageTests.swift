@@ -52,6 +52,8 @@ struct MessageTests {
             #""$A" chflags "$E" /tmp"#,
             #""$A" chflags hidden "$E""#, #""$A" chflags "-$E" x /tmp"#, #""$A" ls "$E""#, #""$A" ls "--$E""#, #""$A" backup "$E""#,
             #""$A" backup status "$E""#, #""$A" backup exclude "$E""#, #""$A" backup list "--format=$E" /tmp"#, #""$A" backup list "$E""#,
+            #""$A" backup layout "$E" /tmp"#, #""$A" backup layout ios "$E""#, #""$A" backup status --offline "$E""#, #""$A" purge "$E""#,
+            #""$A" purge --older-than "$E" /tmp"#, #""$A" purge "--$E""#,
             #""$A" acl "$E""#, #""$A" acl export "/$E""#, #""$A" acl export --from-mac "/$E""#, #""$A" acl diff "/$E" /tmp"#,
             #""$A" acl diff --ignore "$E" /tmp /tmp"#,
             #""$A" acl import "/$E" /tmp"#, #""$A" acl import --unknown "$E" - /tmp"#, #""$A" acl copy "/$E" /tmp"#,

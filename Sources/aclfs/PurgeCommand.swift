@@ -1,0 +1,18 @@
+import Commands
+import ToolSupport
+
+/// `aclfs purge`.
+enum PurgeCommand {
+    static func run(_ words: [[UInt8]]) -> Int32 {
+        PurgeArguments.run(words, wrongUse: 2) { arguments in
+            guard let age = PurgeRequest.age(arguments.olderThan) else {
+                printError("aclfs: purge: '\(arguments.olderThan)' is no age; 30m, 12h, 3d and 2w are some")
+                return 2
+            }
+            return Purge.perform(
+                PurgeRequest(
+                    paths: arguments.paths.map(\.bytes), age: age, isDryRun: arguments.dryRun, isVerbose: arguments.verbose,
+                    json: arguments.json))
+        }
+    }
+}
