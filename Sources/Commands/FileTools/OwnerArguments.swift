@@ -20,7 +20,7 @@ package struct OwnerArguments: Sendable, Hashable {
     package static let help = """
         \(usage)
 
-        Without an option that names an owner it shows the owner of each object.
+        Options:
 
           --user USER     a user, by name or number, becomes the owner
           --group GROUP   a group, by name or number: its members have the rights of an owner
@@ -28,6 +28,8 @@ package struct OwnerArguments: Sendable, Hashable {
           -h, --no-dereference
                           a link itself
           --json          shows the owners as JSON
+
+        Without --user, --group and --uuid it shows the owner of each object.
 
         Examples:
 
