@@ -11,7 +11,7 @@ enum Usage {
         ("ls", "list with entries, flags and attributes", "ls -le plans"),
         ("chflags", "change BSD file flags", "chflags uchg plans"),
         ("backup", "exclude objects from backups", "backup exclude build"),
-        ("acl", "export, import, compare and copy metadata of trees", "acl export --sorted /srv/share"),
+        ("acl", "export, import, compare and copy metadata of trees", "acl export --json /srv/share"),
         ("propagate", "inheritable entries of a directory to all below", "propagate /srv/share/folder"),
         ("inherit", "inheritable entries of its directory to an object", "inherit folder/plans"),
         ("explicit", "make inherited entries explicit", "explicit -R folder"),
