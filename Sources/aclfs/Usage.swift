@@ -13,7 +13,7 @@ enum Usage {
         ("owner", "show and change owners; a group may own", "owner --group staff plans"),
         ("backup", "exclude objects from backups", "backup exclude build"),
         ("purge", "remove old files from caches of containers", "purge --older-than 3d /srv/share"),
-        ("acl", "export, import, compare and copy metadata of trees", "acl export --sorted /srv/share"),
+        ("acl", "export, import, compare and copy metadata of trees", "acl export --json /srv/share"),
         ("propagate", "inheritable entries of a directory to all below", "propagate /srv/share/folder"),
         ("inherit", "inheritable entries of its directory to an object", "inherit folder/plans"),
         ("explicit", "make inherited entries explicit", "explicit -R folder"),

@@ -269,6 +269,7 @@ import Testing
             user:alice allow read
             group:eng deny write
             eng deny write
+            lab deny write
             user:7000 deny write
             # end: 1
 
@@ -282,9 +283,10 @@ import Testing
         let group = try #require(object.group)
         #expect(ExportIdentities.isProvisional(group) && acl.entries[1].guid == group)
         #expect(identities.exportedName(of: group) == ExportedName(.group, "eng"))
+        #expect(acl.entries[2].guid == group)
         // It may be a user or a group.
-        #expect(identities.exportedName(of: acl.entries[2].guid) == ExportedName(nil, "eng"))
-        #expect(acl.entries[3].guid == GUID(user: 7000))
+        #expect(identities.exportedName(of: acl.entries[3].guid) == ExportedName(nil, "lab"))
+        #expect(acl.entries[4].guid == GUID(user: 7000))
     }
 
     @Test func escapesAreReadBack() {

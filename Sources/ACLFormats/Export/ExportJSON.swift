@@ -50,7 +50,7 @@ struct ExportJSON {
             guard let path = json.path(ExportWord.unread.rawValue), let reason = json[ExportWord.reason.rawValue]?.string else {
                 throw ExportProblem(line: line, "no path and reason")
             }
-            return .unread(path, reason)
+            return .unread(path, escapedText(reason))
         }
         guard let path = json.path(ExportWord.path.rawValue) else { throw ExportProblem(line: line, "'path' is no path") }
         guard let kind = try text(.kind, line), let word = ObjectKind(exportWord: kind) else {

@@ -38,7 +38,7 @@ struct ExportLines {
         defer { self = ExportLines() }
         if isUnread {
             guard let reason = fields[.reason] else { throw ExportProblem(line: number, "'# reason:' is missing") }
-            return .unread(path, String(decoding: reason.value, as: UTF8.self))
+            return .unread(path, escapedText(reason.value))
         }
         guard let kind = fields[.kind] else { throw ExportProblem(line: number, "'# kind:' is missing") }
         guard let word = ObjectKind(exportWord: kind.value) else {

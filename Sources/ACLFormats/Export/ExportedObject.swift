@@ -77,7 +77,7 @@ public struct ExportHeader: Sendable, Hashable {
 /// One element of an export.
 public enum ExportItem: Sendable, Hashable {
     case object(ExportedObject)
-    /// An object whose metadata could not be read, and why.
+    /// An object whose metadata could not be read, and why: one line, escaped for terminals.
     case unread([UInt8], String)
 
     public var path: [UInt8] {

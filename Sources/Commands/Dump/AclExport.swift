@@ -59,7 +59,7 @@ package enum AclExport {
         if (try? Syscall.statx(file.rawValue))?.isDirectory == true {
             source = try AppleDoubleSource(request.source, complain)
         } else {
-            source = try FileSource(escapedName(request.source), file, takesListings: true, complain: complain)
+            source = try FileSource(FileSource.shownName(request.source), file, takesListings: true, complain: complain)
         }
         return request.isSorted ? try SortedSource(source) : source
     }

@@ -41,6 +41,9 @@ final class FileSource: ExportSource {
         if case .export = form { while waiting.isEmpty, !isAtEnd { try read() } }
     }
 
+    /// The name of a file for messages.
+    static func shownName(_ path: [UInt8]) -> String { path.elementsEqual("-".utf8) ? "standard input" : escapedName(path) }
+
     /// Opens a file; `-` is standard input.
     static func open(_ path: [UInt8]) throws(ExportFailure) -> SharedDescriptor {
         do throws(Errno) {

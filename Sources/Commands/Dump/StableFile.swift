@@ -13,7 +13,7 @@ struct StableFile {
 
     /// - Parameter path: `-` is standard input.
     init(_ path: [UInt8]) throws(ExportFailure) {
-        name = path.elementsEqual("-".utf8) ? "standard input" : escapedName(path)
+        name = FileSource.shownName(path)
         let opened = try FileSource.open(path)
         do throws(Errno) {
             let status = try Syscall.statx(opened.rawValue)

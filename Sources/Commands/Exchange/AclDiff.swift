@@ -94,7 +94,7 @@ private final class AclDiffRun {
     private func source(_ path: [UInt8]) throws(ExportFailure) -> any ExportSource {
         let source: any ExportSource
         if try isFile(path) {
-            source = try FileSource(escapedName(path), FileSource.open(path), takesListings: true) { [self] text in fail(text) }
+            source = try FileSource(FileSource.shownName(path), FileSource.open(path), takesListings: true) { [self] text in fail(text) }
         } else {
             source = try DirectorySource(path, isSorted: true, metadata: request.metadata)
         }

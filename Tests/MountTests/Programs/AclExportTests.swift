@@ -67,9 +67,10 @@ struct AclExportTests {
             try fixture.mount()
             if !form.isEmpty { continue }
             for line in [
-                "# file: \\x20blank\\x20/y\\x20", "# file: a\\x0ab", "# file: \\xff\\xfe", "# file: x\\x5cx41", "# mode: 4750",
+                "# file: \\x20blank /y\\x20", "# file: a\\x0ab", "# file: \\xff\\xfe", "# file: x\\x5cx41", "# mode: 4750",
                 "# owner: group:staff", "# flags: hidden", "# backup: excluded", "user:bob deny write",
-                "group:staff inherited allow read,execute", "user:#4000 allow read", "group:#4001 allow write", "# flags: schg",
+                "group:staff inherited allow read,execute", "FFFFEEEE-DDDD-CCCC-BBBB-AAAA00000FA0 allow read",
+                "ABCDEFAB-CDEF-ABCD-EFAB-CDEF00000FA1 allow write", "# flags: schg",
                 "# kind: symlink", "# kind: fifo", "# acl: empty", "# name: user:bob FFFFEEEE-DDDD-CCCC-BBBB-AAAA000001F6", "# end: 15",
             ] { #expect(onMount.split(separator: "\n").contains(Substring(line)), "\(line) is not in \(onMount)") }
         }
@@ -91,7 +92,6 @@ struct AclExportTests {
             #expect(run.output.contains(line), "\(line): \(run)")
         }
         #expect(run.output.contains("aclfs: closed: Permission denied") && run.output.contains("aclfs: open/secret: Permission denied"))
-        #expect(run.output.contains("denied by the entry 'user:carol deny readsecurity'"), "\(run)")
         // The comparison says nothing about these.
         let compared = try shell(
             "\"$A\" acl export --sorted \"$M\" 2>/dev/null >/dev/null; \"$A\" acl diff --ignore flags \"$M\" \"$M\"", as: .carol)
@@ -174,7 +174,7 @@ struct AclExportTests {
     private static let damage = #"""
         cd "$M"; "$A" chflags -R 0 . 2>/dev/null; "$A" chflags noschg $'\xff\xfe'; "$A" chmod -R -N .
         chown -hR 502:0 .; chmod -R 777 . 2>/dev/null
-        "$A" backup include a/b; "$A" backup exclude d; "$A" chmod +a 'carol allow write' a.b d/f
+        "$A" backup include a/b; "$A" chmod +a 'carol allow write' a.b d/f
         """#
 
     @Test(.enabled(if: isInstalled("setfattr"), "no setfattr (apt install attr)"), arguments: [true, false])
@@ -185,7 +185,8 @@ struct AclExportTests {
         if !isOnMount { try fixture.unmount() }
         let before = try must("\(export) >before; cat before")
         if !isOnMount { try fixture.mount() }
-        try shell(Self.damage)
+        // An attribute that excludes an object is removed on a mount only.
+        try shell(Self.damage + (isOnMount ? "\n\"$A\" backup exclude d" : ""))
         if !isOnMount { try fixture.unmount() }
         let damaged = try must(export)
         #expect(damaged != before)
@@ -257,7 +258,7 @@ struct AclExportTests {
         ] { #expect(run.output.contains(line), "\(line) is not in \(run)") }
         let modes = try must("cd \"$M\" && stat -c '%n %a' other/f kind linked victim")
         #expect(modes == "other/f 644\nkind 644\nlinked 644\nvictim 777")
-        #expect(try must("cd \"$M\" && \"$A\" acl import --hard-links ../export . 2>/dev/null; stat -c %a linked") == "777")
+        #expect(try must("cd \"$M\" && \"$A\" acl import --hard-links ../export . >/dev/null 2>&1; stat -c %a linked") == "777")
     }
 
     @Test func namesBecomeThoseOfThisHost() throws {
