@@ -187,7 +187,8 @@ let package = Package(
         .testTarget(
             name: "FuseSessionTests", dependencies: ["FuseSession", "LinuxSystem", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "CommandsTests", dependencies: ["Commands", "ToolSupport", "Identity", "Authorization", "ACLFormats", "LinuxSystem"],
+            name: "CommandsTests",
+            dependencies: ["Commands", "ToolSupport", "Identity", "Authorization", "ACLFormats", "LinuxSystem", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "SandboxProfilesTests", dependencies: ["SandboxProfiles", "SandboxPolicy", "Authorization"],

@@ -202,6 +202,24 @@ struct RestoreArguments: ParsableCommand {
         ByteWord?
 }
 
+struct ReportArguments: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs report", abstract: "A page that says who may do what in a directory and below it.",
+        usage: "aclfs report [--json] [-o FILE] [--force] [--metadata WHERE] DIRECTORY")
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("A new file for the page; by default standard output.", valueName: "FILE"))
+    var output: ByteWord?
+    @Flag(help: "Replace FILE.") var force = false
+    @Flag(help: "Lines of JSON instead of a page.") var json = false
+    @Option(
+        help: ArgumentHelp(
+            "Where the entries of a backing directory are stored, as the mount option: auto, trusted or user; by default auto.",
+            valueName: "WHERE"))
+    var metadata: String?
+    @Argument(help: ArgumentHelp("On an aclfs mount, or a backing directory that is not mounted.", valueName: "DIRECTORY"))
+    var directory: ByteWord
+}
+
 struct PurgeArguments: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "aclfs purge", abstract: "Removes old files from tmp and Library/Caches of the containers at and below PATH.",

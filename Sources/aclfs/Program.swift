@@ -35,6 +35,7 @@ enum Program {
         case "ls": return runLs(arguments: byteArguments(after: 2))
         case "explain": return ExplainCommand.run(byteArguments(after: 2))
         case "effective": return EffectiveCommand.run(byteArguments(after: 2))
+        case "report": return ReportCommand.run(byteArguments(after: 2))
         case "acl": return AclCommand.run(byteArguments(after: 2))
         case "propagate": return AdministrationCommand.propagate(byteArguments(after: 2))
         case "inherit": return AdministrationCommand.inherit(byteArguments(after: 2))

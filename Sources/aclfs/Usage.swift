@@ -24,6 +24,7 @@ enum Usage {
         ("restore", "undo a command that wrote an undo file", "restore /srv/back/import.undo"),
         ("explain", "whether an operation is allowed, and why", "explain --as bob open-write plans"),
         ("effective", "every right on an object, and its rule", "effective --as bob plans"),
+        ("report", "a page: who may do what where", "report -o share.html /srv/share"),
         ("sandbox", "profiles, grants, confined commands", "sandbox list"),
     ]
 

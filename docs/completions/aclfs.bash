@@ -222,7 +222,7 @@ _aclfs() {
 
 _aclfs_complete() {
     local count=${#_aclfs_line[@]} current=${_aclfs_line[-1]} previous=${_aclfs_line[-2]} command=${_aclfs_line[1]}
-    local commands='mount unmount status chmod ls chflags owner backup purge acl propagate inherit explicit strip copy-mode preset volume restore sandbox explain effective doctor fstab-line conformance help version'
+    local commands='mount unmount status chmod ls chflags owner backup purge acl propagate inherit explicit strip copy-mode preset volume restore report sandbox explain effective doctor fstab-line conformance help version'
     local tree='--dry-run --undo-file --resume --hard-links --workers --metadata -v --verbose --json --help'
     local operations='open-read open-write open-append exec create mkdir unlink rmdir rename link chmod chown chflags
         setxattr getxattr listxattr stat readlink truncate utimes setacl access-r access-w access-x read write execute delete append list search add_file add_subdirectory delete_child readattr writeattr
@@ -317,6 +317,9 @@ _aclfs_complete() {
             _aclfs_words 'acl noacl owners noowners' "$current" ;;
         esac ;;
     restore:*) _aclfs_options '--dry-run --force --hard-links --verbose --json --help' "$current" ;;
+    report:--metadata) _aclfs_words 'auto trusted user' "$current" ;;
+    report:-o | report:--output) _aclfs_files "$current" ;;
+    report:*) _aclfs_options '-o --output --force --json --metadata --help' "$current" -d ;;
     sandbox:*) _aclfs_sandbox "$current" "$previous" ;;
     ls:*)
         _aclfs_options '-l -e -O -@ -d -a -R -n -h -t -S -r -le -leO --all --directory --human-readable --reverse --recursive --dereference --help' \

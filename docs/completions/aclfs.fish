@@ -96,7 +96,7 @@ function __aclfs_flags
     schg noschg sappnd nosappnd sunlnk nosunlnk'
 end
 
-set -l commands mount unmount status chmod ls chflags owner backup purge acl propagate inherit explicit strip copy-mode preset volume restore sandbox explain effective doctor fstab-line conformance help version
+set -l commands mount unmount status chmod ls chflags owner backup purge acl propagate inherit explicit strip copy-mode preset volume restore report sandbox explain effective doctor fstab-line conformance help version
 set -l none "not __fish_seen_subcommand_from $commands"
 
 complete -c aclfs -n $none -f -a mount -d 'Serve a directory at a mount point'
@@ -126,6 +126,7 @@ complete -c aclfs -n $none -f -a copy-mode -d 'Owner, group and mode of a direct
 complete -c aclfs -n $none -f -a preset -d 'Folders of kinds that people ask for'
 complete -c aclfs -n $none -f -a volume -d 'Settings of a backing directory for each mount'
 complete -c aclfs -n $none -f -a restore -d 'Undo a command on a tree'
+complete -c aclfs -n $none -f -a report -d 'Write a page that says who may do what'
 complete -c aclfs -n $none -f -a sandbox -d 'Check profiles, grant files to applications, run them'
 complete -c aclfs -n $none -f -a explain -d 'Say whether an operation is allowed, and why'
 complete -c aclfs -n $none -f -a effective -d 'List every right that a user has'
@@ -211,6 +212,11 @@ complete -c aclfs -n '__fish_seen_subcommand_from copy-mode' -l keep-execute -d 
 complete -c aclfs -n '__fish_seen_subcommand_from volume' -l reset -d 'Remove all settings'
 complete -c aclfs -n '__fish_seen_subcommand_from volume' -a 'acl noacl owners noowners'
 complete -c aclfs -n '__fish_seen_subcommand_from restore undo' -l force -d 'Also objects that were changed since'
+complete -c aclfs -n '__fish_seen_subcommand_from report' -a '(__fish_complete_directories)'
+complete -c aclfs -n '__fish_seen_subcommand_from report' -s o -l output -r -d 'A new file'
+complete -c aclfs -n '__fish_seen_subcommand_from report' -l force -d 'Replace the file'
+complete -c aclfs -n '__fish_seen_subcommand_from report' -l json -d 'Print JSON'
+complete -c aclfs -n '__fish_seen_subcommand_from report' -l metadata -x -a 'auto trusted user' -d 'Where entries are stored'
 complete -c aclfs -n '__fish_seen_subcommand_from chflags; and __aclfs_is_first' -f \
     -a '(__aclfs_list "" (__aclfs_token) (__aclfs_flags))'
 complete -c aclfs -n '__fish_seen_subcommand_from explain' -a '

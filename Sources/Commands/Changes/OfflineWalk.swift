@@ -5,17 +5,27 @@ import LinuxSystem
 /// Other users may write to the tree. Each directory is held by its descriptor and each name is opened by openat2(2): no symlink, `..` or
 /// mount leads out. An object is judged and changed by one descriptor. Memory does not depend on the number of objects.
 struct OfflineWalk {
-    let tree: OfflineTree
+    /// What a visit asks for.
+    enum Step {
+        /// Go on, and into a directory.
+        case enter
+        /// Go on, and not into this directory.
+        case skip
+        case stop
+    }
+
+    let top: SharedDescriptor
+    let status: FileStatus
     /// Called with the path of what cannot be read, and the reason.
     let fail: ([UInt8], String) -> Void
-    /// Called with the object, its path below the top (`.` for the top) and its status. Returns whether to go on.
-    let visit: (SharedDescriptor, [UInt8], FileStatus) -> Bool
+    /// Called with the object, its path below the top (`.` for the top) and its status.
+    let visit: (SharedDescriptor, [UInt8], FileStatus) -> Step
 
     func run() {
-        guard visit(tree.top, UndoEntry.topPath, tree.status) else { return }
+        guard visit(top, UndoEntry.topPath, status) == .enter else { return }
         let files = LinuxFiles(staysBeneath: true)
-        var descent = TreeDescent<LinuxFiles, StreamedNames<LinuxFiles>>(files, tree.top, of: UndoEntry.topPath, followsLinks: false)
-        descent.enter(tree.top, named: [], identity(tree.status), StreamedNames(files))
+        var descent = TreeDescent<LinuxFiles, StreamedNames<LinuxFiles>>(files, top, of: UndoEntry.topPath, followsLinks: false)
+        descent.enter(top, named: [], identity(status), StreamedNames(files))
         descent.walk(fail: fail) { descent, name, directory in meet(name, in: directory, files, &descent) }
     }
 
@@ -27,8 +37,9 @@ struct OfflineWalk {
         do throws(Errno) {
             let node = try files.open(name, in: directory, followsLink: false)
             let status = try Syscall.statx(node.rawValue)
-            guard visit(node, path, status) else { return false }
-            if status.isDirectory { descent.enter(node, named: name, identity(status), StreamedNames(files)) }
+            let step = visit(node, path, status)
+            if step == .stop { return false }
+            if step == .enter, status.isDirectory { descent.enter(node, named: name, identity(status), StreamedNames(files)) }
         } catch {
             switch error {
             // Removed since the directory was read.

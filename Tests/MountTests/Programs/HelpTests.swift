@@ -10,7 +10,7 @@ struct HelpTests {
         "sandbox",
         "sandbox check", "sandbox list",
         "sandbox run", "sandbox grant", "sandbox grant add", "sandbox grant list", "sandbox grant remove", "acl", "acl import",
-        "acl export", "acl diff", "acl copy", "acl remap", "restore",
+        "acl export", "acl diff", "acl copy", "acl remap", "restore", "report",
         "explain", "effective", "propagate", "inherit", "explicit", "strip", "copy-mode", "volume", "preset", "preset apply",
         "preset show", "preset undo", "purge",
         "doctor", "fstab-line",
