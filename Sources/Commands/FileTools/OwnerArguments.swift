@@ -64,7 +64,8 @@ package struct OwnerArguments: Sendable, Hashable {
                 if parsed.newOwner != nil { throw UsageError("an object has one owner: give only one of --user, --group and --uuid") }
                 parsed.newOwner = option == "--user" ? .user(value) : option == "--group" ? .group(value) : .uuid(value)
             default:
-                let hint = nearestWord(to: word, in: words).map { "did you mean '\($0)'?" } ?? "the options are -h \(words.joined(separator: " "))"
+                let hint =
+                    nearestWord(to: word, in: words).map { "did you mean '\($0)'?" } ?? "the options are -h \(words.joined(separator: " "))"
                 throw UsageError("unknown option '\(escapedName(argument))'; \(hint)")
             }
         }

@@ -80,7 +80,8 @@ struct IdentitiesMountTests {
     /// Written back, every form is the same list; names are what people read.
     @Test func textsKeepTheIdentity() throws {
         let (root, _, _) = try mount()
-        let list = "\(bobElsewhere) allow read\n\(teamElsewhere) deny write\n\(GUID(user: 502).uuidText) allow read\n\(unknown) allow read\n"
+        let list =
+            "\(bobElsewhere) allow read\n\(teamElsewhere) deny write\n\(GUID(user: 502).uuidText) allow read\n\(unknown) allow read\n"
         let path = try make("f", "0600", acl: list, by: root)
         func get(_ name: String) throws -> [UInt8] { unescaped(try root.must("getxattr", path, name)) }
         #expect(String(decoding: try get("system.aclfs.acl"), as: UTF8.self) == list)
