@@ -116,6 +116,6 @@ import Testing
         #expect(stored("a") == GUID(user: 502).uuidText && stored("l") == nil)
         #expect(owner("-h", "--user", "alice", "--", "l").status == 0)
         #expect(stored("l") == GUID(user: 501).uuidText)
-        #expect(owner("-h").output.hasPrefix(OwnerArguments.usage))
+        #expect(owner("-h").output.hasPrefix("usage: aclfs owner [-h] [--user USER"))
     }
 }

@@ -63,7 +63,10 @@ package struct OwnerArguments: Sendable, Hashable {
                 guard let value, !value.isEmpty else { throw UsageError("\(option) needs a value") }
                 if parsed.newOwner != nil { throw UsageError("an object has one owner: give only one of --user, --group and --uuid") }
                 parsed.newOwner = option == "--user" ? .user(value) : option == "--group" ? .group(value) : .uuid(value)
-            default: throw UsageError.unknownOption(argument, known: words)
+            default:
+                let hint =
+                    nearestWord(to: word, in: words).map { "did you mean '\($0)'?" } ?? "the options are -h \(words.joined(separator: " "))"
+                throw UsageError("unknown option '\(escapedName(argument))'; \(hint)")
             }
         }
         if parsed.wantsJSON, parsed.newOwner != nil { throw UsageError("--json shows owners and changes none; leave one of the two out") }

@@ -25,7 +25,7 @@ enum LongFormIdentity {
     }
 
     /// The UUID if this host knows it, else the name, else the number, else the UUID. A UUID that stands for a number is known if an account has
-    /// the number.
+    /// the number, any other if this host translates it.
     static func read(
         isGroup: Bool, uuid: [UInt8], name: [UInt8], number: [UInt8], names: some WireNames
     ) throws(LongFormError.Problem) -> GUID {
@@ -34,7 +34,9 @@ enum LongFormIdentity {
             guard let identity = GUID(uuidText: uuid) else { throw .badUUID(uuid) }
             switch Principal(identity) {
             case .everyone, .owner, .owningGroup, .nobody: return identity
-            case .user, .group, .other: if names.name(of: identity) != nil { return identity }
+            case .user, .group: if names.name(of: identity) != nil { return identity }
+            // A translated one is known without an account, too: its number alone would be another identity.
+            case .other: if names.numbered(identity) != identity || names.name(of: identity) != nil { return identity }
             }
             unknown = identity
         }

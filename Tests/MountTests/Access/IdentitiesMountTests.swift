@@ -80,7 +80,8 @@ struct IdentitiesMountTests {
     /// Written back, every form is the same list; names are what people read.
     @Test func textsKeepTheIdentity() throws {
         let (root, _, _) = try mount()
-        let list = "\(bobElsewhere) allow read\n\(teamElsewhere) deny write\nuser:#502 allow read\n\(unknown) allow read\n"
+        let list =
+            "\(bobElsewhere) allow read\n\(teamElsewhere) deny write\n\(GUID(user: 502).uuidText) allow read\n\(unknown) allow read\n"
         let path = try make("f", "0600", acl: list, by: root)
         func get(_ name: String) throws -> [UInt8] { unescaped(try root.must("getxattr", path, name)) }
         #expect(String(decoding: try get("system.aclfs.acl"), as: UTF8.self) == list)
@@ -103,7 +104,7 @@ struct IdentitiesMountTests {
         try inside.mount("identities=\(file)")
         let root = try ActingProcess(.root, within: accounts.within)
         try root.must("create", inside.path("f"), "0600", "0")
-        try root.must("setxattr", inside.path("f"), "system.aclfs.acl", "\(bobElsewhere) allow read\n\(teamElsewhere) deny write")
+        try root.must("setxattr", inside.path("f"), "system.aclfs.acl", "\(teamElsewhere) deny write\n\(bobElsewhere) allow read")
         let read = try Spawn.run(accounts.within + [aclfs, "explain", "--as", "bob", "open-read", inside.path("f")])
         #expect(read.status == 0 && read.output.contains("user:bob allow read"), "\(read)")
         let write = try Spawn.run(accounts.within + [aclfs, "explain", "--as", "alice", "open-write", inside.path("f")])

@@ -9,11 +9,12 @@ import Testing
     .enabled(if: MountTesting.isLong, "with ACLFS_TEST_LONG=1"),
     .enabled(if: LDAPDirectory.isInstalled, "no slapd, nslcd or ldap-utils (make long_clients)"))
 struct LDAPDirectoryTests {
-    private let ldap: LDAPDirectory
     private let fixture: MountFixture
     private let root: ActingProcess
     private let dora: ActingProcess
     private let emil: ActingProcess
+    /// The last to end: the fixture unmounts in its namespace.
+    private let ldap: LDAPDirectory
 
     init() throws {
         ldap = try LDAPDirectory()

@@ -8,13 +8,14 @@ import Testing
 /// `aclfs owner` and what shows a group that owns (docs/identity.md "Owners").
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct OwnerCommandTests {
-    private let accounts: PrivateAccounts
     private let fixture: MountFixture
     private let path: String
     private let root: ActingProcess
     private let dora: ActingProcess
     private let emil: ActingProcess
     private let aclfs = MountTesting.program("aclfs")
+    /// The last to end: the fixture unmounts in its namespace.
+    private let accounts: PrivateAccounts
 
     init() throws {
         accounts = try PrivateAccounts(

@@ -107,7 +107,7 @@ struct RootSquashTests {
         // The sticky bit binds root: another's file stays.
         let sticky = fixture.path("sticky")
         try alice.must("mkdir", sticky, "0777", "0")
-        try alice.must("chmod", sticky, "1777")
+        try alice.must("chmod", sticky, "01777")
         _ = try make(sticky + "/f", "0666", by: alice)
         #expect(try root.call("unlink", sticky + "/f").word == "EACCES")
     }
@@ -118,7 +118,7 @@ struct RootSquashTests {
         let (fixture, root, alice, _) = try mount("rootsquash,suid" + options)
         func fresh(_ name: String) throws -> String {
             let path = try make(fixture.path(name), "0666", by: alice)
-            try alice.must("chmod", path, "4777")
+            try alice.must("chmod", path, "04777")
             return path
         }
         func mode(_ path: String) throws -> String? { try ids(path, alice).dropFirst(2).first }
@@ -127,13 +127,13 @@ struct RootSquashTests {
         try root.must("write", "1", "new")
         #expect(try mode(written) == "777")
         // Set again while the handle is open.
-        try alice.must("chmod", written, "4777")
+        try alice.must("chmod", written, "04777")
         try root.must("write", "1", "newer")
         #expect(try mode(written) == "777")
         try root.must("close", "1")
         let mapped = try fresh("mapped")
         try alice.must("truncate", mapped, "4096")
-        try alice.must("chmod", mapped, "4777")
+        try alice.must("chmod", mapped, "04777")
         try root.must("hold", "2", mapped, "2", "0")
         // Where no mapping is allowed, nothing was written.
         let isMapped = try root.call("map", "2").isOK
