@@ -107,7 +107,9 @@ package enum AclImport {
                 }
             }
         }
-        guard refused.isEmpty else { throw ExportFailure("\(refused.count) \(refused.count == 1 ? "name has" : "names have") no account here; nothing was changed") }
+        guard refused.isEmpty else {
+            throw ExportFailure("\(refused.count) \(refused.count == 1 ? "name has" : "names have") no account here; nothing was changed")
+        }
         return identities
     }
 
