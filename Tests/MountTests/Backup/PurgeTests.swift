@@ -123,6 +123,9 @@ struct PurgeTests {
             # Places that are no directories, or lead elsewhere.
             container "$S/one" ios; container "$S/out"; rm -r "$S/one/tmp" "$S/one/Library/Caches"
             ln -s ../out/tmp "$S/one/tmp"; ln -s ../../out/Library "$S/one/Library/Caches"
+            # Deep, and with names of any bytes.
+            container "$S/five" ios; (cd "$S/five/tmp"; for i in $(seq 300); do mkdir d && cd d; done; touch "$(printf 'n\n\377')")
+            chown -R 501 "$S/five/tmp/d"
             # Another file system, and a mount below.
             container "$S/two" ios; mkdir "$S/two/Library/Caches/m"; for place in tmp Library/Caches/m; do
                 mount -t tmpfs tmpfs "$S/two/$place"; touch "$S/two/$place/f"
@@ -133,9 +136,6 @@ struct PurgeTests {
             # Entries and flags.
             container "$S/four" ios; "$A" chflags uchg "$S/four/tmp/f"
             "$A" chmod +a 'everyone deny delete_child,add_file' "$S/four/tmp/full"; "$A" chmod +a 'everyone deny delete' "$S/four/tmp/full/f"
-            # Deep, and with names of any bytes.
-            container "$S/five" ios; (cd "$S/five/tmp"; for i in $(seq 300); do mkdir d && cd d; done; touch "$(printf 'n\n\377')")
-            chown -R 501 "$S/five/tmp/d"
             sleep 1.1; all=$(left "$S/out")
             is 'links' "removed 0 objects, 0 bytes, in 1 container" "$(purge --older-than 0s "$S/one")"; is 'out' "$all" "$(left "$S/out")"
             said=$(purge --older-than 0s "$S/two"); is 'mounts' 0 $?

@@ -23,7 +23,7 @@ struct PlainSourceTests {
             # The kernel removes the device with its last use.
             loop=$(losetup -f --show "$T/image"); mount.exfat-fuse "$loop" "$T/back" >/dev/null 2>&1; losetup -d "$loop"
             \#(Self.common)
-            is 'a new file' 'user mine' "$(as 501 sh -c "echo mine >$S/new; stat -c %F $S/new | grep -q regular && echo user; cat $S/new")"
+            is 'a new file' 'user mine' "$(as 501 sh -c "echo mine >$S/new; stat -c %F $S/new | grep -q regular && echo user; cat $S/new" | xargs)"
             is 'the owner of the file system' '0 0' "$(stat -c '%u %g' "$S/new")"
             holds 'a link' "$(as 501 ln -s new "$S/link" 2>&1)" 'ln: failed to create symbolic link'
             "$A" unmount "$S"; umount "$T/back"
@@ -58,7 +58,7 @@ struct PlainSourceTests {
         holds 'chattr' "$(chattr +i "$S/f" 2>&1)" 'Operation not supported'; holds 'exclude' "$(as 501 "$A" backup exclude "$S/f" 2>&1)" "$S/f: "
         holds 'attributes' "$(setfattr -n user.note -v x "$S/f" 2>&1)" 'Operation not supported'; is 'nothing listed' '' "$(getfattr --absolute-names -d -m - "$S/f" 2>&1)"
         is 'included' "[Included]    $S/f" "$("$A" backup status "$S/f")"; holds 'no layout' "$("$A" backup layout ios "$S/d" 2>&1)" "$S/d: "
-        is 'copied' 0 "$(as 501 cp -a "$S/f" "$S/copy"; echo $?)"; is 'its content' x "$(cat "$S/copy")"; rm "$S/copy"
+        is 'copied' 0 "$(as 501 cp --preserve=timestamps "$S/f" "$S/copy"; echo $?)"; is 'its content' x "$(cat "$S/copy")"; rm "$S/copy"
         # Read-only still refuses.
         "$A" unmount "$S"; mount -o noacl,noowners,ro "$T/back" "$S" 2>/dev/null
         holds 'read-only' "$(as 501 touch "$S/new" 2>&1)" 'Read-only file system'; is 'kept' x "$(cat "$S/f")"
