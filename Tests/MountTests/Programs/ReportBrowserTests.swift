@@ -90,7 +90,7 @@ struct ReportBrowserTests {
             changed(
                 page,
                 """
-                where.value = "PRIVATE";
+                where.value = "TEAM/PRIV";
                 where.dispatchEvent(new Event("input"));
                 document.title = [...document.querySelectorAll("#table tbody:not([hidden])")].map((place) => place.dataset.p).join("|");
                 """))
