@@ -66,7 +66,8 @@ struct BackupLayoutTests {
         let left = ["A b.app", "Library/Caches", "Own", "stray", "tmp"]
         let top = fixture.path("app")
         for (format, shown) in [
-            ("lines", { "\(top)/\($0)" }), ("rsync", { "/\($0)" }), ("restic", { "\(top)/\($0)" }), ("borg", { "pf:\(top.dropFirst())/\($0)" }),
+            ("lines", { "\(top)/\($0)" }), ("rsync", { "/\($0)" }), ("restic", { "\(top)/\($0)" }),
+            ("borg", { "pf:\(top.dropFirst())/\($0)" }),
         ] as [(String, (String) -> String)] {
             let result = try Self.aclfs("backup", "list", "--format=\(format)", top)
             let lines = result.output.split(separator: "\n").map(String.init)
