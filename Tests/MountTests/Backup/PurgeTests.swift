@@ -18,6 +18,8 @@ struct PurgeTests {
         }
         # All that lies there, relative to the container.
         left() { (cd "$1" && find . -mindepth 1 | sort | sed 's,^\./,,' | tr '\n' ' '); }
+        # Until the process that was started last sleeps where it belongs.
+        asleep() { for i in $(seq 500); do [ "$(cat /proc/$pid/comm)" = sleep ] && break; sleep 0.02; done; }
         purge() { "$A" purge "$@" 2>&1; }
         KEPT='Documents Documents/f Library Library/Caches Library/Preferences Library/Preferences/f Library/f tmp '
 
@@ -36,10 +38,13 @@ struct PurgeTests {
             # Nothing is old yet.
             is 'young' "removed 0 objects, 0 bytes, in 2 containers" "$(purge "$S")"; is 'all of it' "$all" "$(left "$S/one")"
             sleep 2.1; as 501 sh -c "echo more >>$S/one/tmp/full/f; cat $S/one/Library/Caches/f >/dev/null; touch -a $S/one/Library/Caches/f"
+            # They stay new, however long the commands take.
+            "$ACT" 501 20 - -- sh -c 'while :; do touch -c "$1"; touch -ac "$2"; sleep 0.1; done' new "$S/one/tmp/full/f" "$S/one/Library/Caches/f" & new=$!
             would=$(purge --dry-run --older-than 2s "$S"); is 'a trial' 0 $?
             is 'nothing is gone' "$all" "$(left "$S/one")"
             holds 'a trial' "$would" "would remove $S/one/tmp/a b"; holds 'a trial' "$would" "would remove $S/one/tmp/empty"
             said=$(purge -v --older-than 2s "$S"); is 'status' 0 $?
+            kill $new; wait $new 2>/dev/null
             is 'as the trial said' "$(echo "$would" | sed 's/^would remove/removed/' | sort)" "$(echo "$said" | sort)"
             # What was changed or read stays, with the directories above it.
             is 'one' "Documents Documents/f Library Library/Caches Library/Caches/f Library/Preferences Library/Preferences/f Library/f tmp tmp/full tmp/full/f " "$(left "$S/one")"
@@ -79,7 +84,7 @@ struct PurgeTests {
             use 'another mount' python3 -c 'import sys, time; f = open(sys.argv[1]); open(sys.argv[2], "w"); time.sleep(60)' "$T/other/one/tmp/f" "$T/ready"
             "$A" unmount "$T/other"
             # Found from above, it is no failure, and the others are purged.
-            (cd "$S/one/tmp" && exec sleep 60) & pid=$!; sleep 0.3
+            (cd "$S/one/tmp" && exec sleep 60) & pid=$!; asleep
             said=$(purge --older-than 1s "$S"); is 'from above' 0 $?; holds 'from above' "$said" "$S/one: in use"
             is 'one' "$all" "$(left "$S/one")"; is 'two' "$KEPT" "$(left "$S/two")"
             # What alice cannot see does not count for her; what she can does.
@@ -104,7 +109,7 @@ struct PurgeTests {
             kill $pid; wait $pid 2>/dev/null; settle 1
             # A mounted view, and a process that waits in it.
             mkdir "$T/view"; "$A" mount -o "sandbox=$P,bundle=$BUNDLE,home=/home" "$BACK" "$T/view" >/dev/null 2>&1; sleep 1.1
-            (cd "$T/view/$CONTAINER/Documents" && exec sleep 60) & pid=$!; sleep 0.3
+            (cd "$T/view/$CONTAINER/Documents" && exec sleep 60) & pid=$!; await 'grep -qx sleep /proc/$pid/comm'
             said=$("$A" purge --older-than 1s "$C" 2>&1); is 'a mounted view' 1 $?; holds 'a mounted view' "$said" "process $pid (sleep"
             kill $pid; wait $pid 2>/dev/null
             is 'nothing runs' 0 "$("$A" purge --older-than 1s "$C" >/dev/null 2>&1; echo $?)"; is 'it is gone' '' "$(ls "$C/tmp")"
