@@ -70,7 +70,7 @@ final class ChangeWorker<Change: TreeChange> {
         let path = top == UndoEntry.topPath ? inside : joinedPath(top, inside)
         do throws(Errno) {
             let node = try tools.files.open(name, in: directory, followsLink: false)
-            let object = MetObject(node: node, path: path, status: try Syscall.statx(node.rawValue))
+            let object = MetObject(node: node, path: path, status: try status(of: node))
             count()
             if run.undo?.isAt(object.status) == true { return true }
             var passed = examine(object, under: lists[lists.count - 1])
@@ -91,6 +91,15 @@ final class ChangeWorker<Change: TreeChange> {
             }
         }
         return true
+    }
+
+    /// On a mount the kernel has all but the time of birth from the listing. Only an undo file and objects with several names need that.
+    private func status(of node: SharedDescriptor) throws(Errno) -> FileStatus {
+        if run.undo == nil {
+            let status = try Syscall.statx(node.rawValue, mask: StatMask.basic)
+            if status.isDirectory || status.nlink <= 1 { return status }
+        }
+        return try Syscall.statx(node.rawValue)
     }
 
     private func identity(_ status: FileStatus) -> ObjectIdentity { ObjectIdentity(device: status.device, inode: status.inode) }
