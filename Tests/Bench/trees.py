@@ -50,6 +50,7 @@ def measure(scratch, aclfs, options, load, settings):
         result["rows"][name] = {"rate": count / taken, "command_us": own / count * 1e6,
                                 "daemon_us": (processors(daemon) - before) / count * 1e6 if daemon else None}
         result["memory"] = max(result["memory"], memory)
+        print(f"bench: {name}: {taken:.0f} s", file=sys.stderr)
 
     mounts = Alone(scratch, aclfs, options, back, "trees")
     point, daemon = mounts.at["aclfs"], mounts.daemon()
@@ -62,11 +63,8 @@ def measure(scratch, aclfs, options, load, settings):
         row("propagate with an undo file", [aclfs, "propagate", "--undo-file", f"{scratch.top}/undo", point], daemon)
         row("restore", [aclfs, "restore", f"{scratch.top}/undo"], daemon)
     finally:
-        must(aclfs, "unmount", point)
-        # A copy of the mount in the namespace of another program keeps the daemon, and nothing is changed offline meanwhile.
-        for _ in range(300):
-            if os.path.exists(f"/proc/{daemon}"):
-                time.sleep(0.1)
+        # A copy of the mount in another mount namespace would keep the daemon, and nothing is changed offline meanwhile.
+        must(aclfs, "unmount", "-f", point)
     row("propagate offline, every list changes", [aclfs, "propagate", back])
     shutil.rmtree(back, ignore_errors=True)
     return result
