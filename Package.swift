@@ -124,7 +124,8 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "ACLFormats", "Authorization", "ControlProtocol", "MountOptions", "SandboxPolicy", "SandboxProfiles", "WireFormats",
+                "ACLFormats", "Authorization", "Commands", "ControlProtocol", "Identity", "MountOptions", "SandboxPolicy",
+                "SandboxProfiles", "WireFormats",
             ],
             path: "Tests/FuzzTargets", swiftSettings: strict),
         .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport"], exclude: ["Corpus"], swiftSettings: strict),

@@ -129,3 +129,13 @@ class Mounts:
             reaper.quiet("rm", "-rf", "--one-file-system", "--", path)
         for path in set(self.at.values()) - set(self.given) - {self.at["native"]}:
             reaper.quiet("umount", path)
+
+
+class Alone(Mounts):
+    """Only aclfs, on a directory that is there."""
+
+    def __init__(self, scratch, aclfs, options, back, name):
+        self.scratch, self.aclfs = scratch, aclfs
+        point = scratch.new(name)
+        must(aclfs, "mount", *(["-o", options] if options else []), back, point)
+        self.at = {"aclfs": point}

@@ -5,7 +5,7 @@ import sys
 import time
 
 from fixtures import Fixture
-from places import Mounts, must, run
+from places import Alone, must, run
 
 FEW = 1_000
 BYTES_EACH = 400
@@ -49,7 +49,7 @@ def measure(scratch, aclfs, options, load, settings):
     few = scratch.new("private/few")
     must(*make.load, "prepare-many", few, str(FEW))
     must("mv", few, f"{back}/few")
-    mounts = _Alone(scratch, aclfs, options, back)
+    mounts = Alone(scratch, aclfs, options, back, "scale")
     top = mounts.at["aclfs"]
     native, ours = Fixture("native", back, 0, [load]), Fixture("aclfs", top, 0, [load])
 
@@ -79,13 +79,3 @@ def measure(scratch, aclfs, options, load, settings):
     run("umount", top)
     shutil.rmtree(back, ignore_errors=True)
     return result
-
-
-class _Alone(Mounts):
-    """Only aclfs, on a directory that is there."""
-
-    def __init__(self, scratch, aclfs, options, back):
-        self.scratch, self.aclfs = scratch, aclfs
-        point = scratch.new("scale")
-        must(aclfs, "mount", *(["-o", options] if options else []), back, point)
-        self.at = {"aclfs": point}

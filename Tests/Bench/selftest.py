@@ -124,7 +124,9 @@ class Texts(unittest.TestCase):
                                                      "aclfs-home": [1], "b": [5]}}}},
         "micro": [{"name": "n", "ns": 41.0, "low": 1, "high": 50, "allocations": 0, "limit_ns": 40}],
         "scale": {"objects": 1000, "few": 10, "bytes_each": 401, "rows": {"open": {"native": [10], "aclfs": [5]}}},
-        "trees": {"objects": 1000, "memory": 2**20, "rows": {"propagate, every list changes": 19_999, "restore": 5}},
+        "trees": {"objects": 1000, "memory": 2**20, "rows": {
+            "propagate, every list changes": {"rate": 19_999, "command_us": 12.34, "daemon_us": 30.06},
+            "propagate offline, every list changes": {"rate": 5, "command_us": 1, "daemon_us": None}}},
     }
 
     def test_one_reason_is_told_once_and_without_places(self):
@@ -143,6 +145,9 @@ class Texts(unittest.TestCase):
         self.assertEqual([row["the same again"], row["of the best"]], ["0.86", "1.40"])
         for title in ("Start", "Scale", "Microbenchmarks"):
             self.assertEqual(shown[title][-1][-1], "missed", title)
+        trees = shown["Commands on trees"]
+        self.assertEqual(trees[1][2:], ["12.3", "30.1", "20k", "missed"])
+        self.assertEqual([trees[2][3], trees[3][-1]], ["-", "met"])
 
     def test_what_is_missing_is_said(self):
         text = markdown.section(self.result)

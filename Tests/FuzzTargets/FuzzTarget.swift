@@ -1,6 +1,8 @@
 import ACLFormats
 import Authorization
+import Commands
 import ControlProtocol
+import Identity
 import MountOptions
 import SandboxPolicy
 import SandboxProfiles
@@ -46,6 +48,11 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     /// `._` files of a Mac.
     case appleDouble = "apple-double"
 
+    /// `--undo-file`, as `--resume` and `aclfs restore` read it.
+    case undo = "undo-file"
+    /// `identities=`.
+    case identities = "identity-file"
+
     /// Stops the process if something does not hold.
     public func run(_ bytes: [UInt8]) {
         switch self {
@@ -82,6 +89,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
             if let security = try? FileSecurity(bytes) { same(security, try? FileSecurity(security.bytes)) }
             guard let parts = try? AppleDouble(bytes, size: UInt64(bytes.count)), let security = parts.security else { return }
             same(security, try? FileSecurity(security.bytes))
+        case .undo: readUndo(bytes)
+        case .identities: readIdentities(bytes)
         case .entitlements: _ = try? EntitlementsFile.entitlements(bytes)
         case .grants:
             _ = try? GrantFile(bytes)
@@ -184,6 +193,51 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
             same(true, (try? parser.finish()) != nil)
             same(items, again)
         }
+    }
+
+    /// What is understood does not depend on the pieces in which a file is read, is written to a file from which the same is read, and
+    /// leads to nothing outside of the directory.
+    private func readUndo(_ bytes: [UInt8]) {
+        let text = try? UndoText(bytes, inPiecesOf: 65_536)
+        for size in [1, 100] { same(true, text == (try? UndoText(bytes, inPiecesOf: size))) }
+        guard var text else { return }
+        same(text.endsCut, bytes.last != 0x0A)
+        text.endsCut = false
+        same(text, try? UndoText(text.written, inPiecesOf: 65_536))
+        let (dot, slash) = (UInt8(ascii: "."), UInt8(ascii: "/"))
+        for name in text.names.joined() {
+            same(false, name.isEmpty || name == [dot] || name == [dot, dot] || name.contains(slash) || name.contains(0))
+        }
+    }
+
+    /// A table has what its lines say, one after the other, and each identity and each number once.
+    private func readIdentities(_ bytes: [UInt8]) {
+        let lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false)
+        let table: IdentityTable
+        do throws(IdentityTable.Problem) { table = try IdentityTable(bytes) } catch {
+            let isOneLine = error.message.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
+            same(true, lines.indices.contains(error.line - 1) && isOneLine && error.message.utf8.count < 1024)
+            // What stands before the line is a table.
+            same(true, (try? IdentityTable(Array(lines[..<(error.line - 1)].joined(separator: [0x0A])))) != nil)
+            return
+        }
+        var written: [UInt8] = []
+        var principals: Set<Principal> = []
+        for line in lines {
+            let said = line.prefix { $0 != UInt8(ascii: "#") }
+            guard let first = said.firstIndex(where: { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }) else { continue }
+            guard let identity = GUID(uuidText: said[first...].prefix(36)) else { preconditionFailure("\(rawValue): accepted \(said)") }
+            let text: String
+            switch table.principal(of: identity) {
+            case .user(let uid): text = "user:\(uid)"
+            case .group(let gid): text = "group:\(gid)"
+            case let other: preconditionFailure("\(rawValue): \(identity) stands for \(String(describing: other))")
+            }
+            same(true, principals.insert(table.principal(of: identity) ?? .nobody).inserted && Principal(identity) == .other(identity))
+            written += "\(identity.uuidText) \(text)\n".utf8
+        }
+        same(table.count, principals.count)
+        same(table, try? IdentityTable(written))
     }
 
     private func readOptions(_ text: String) {

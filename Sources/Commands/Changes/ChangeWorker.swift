@@ -9,6 +9,8 @@ final class ChangeWorker<Change: TreeChange> {
         let before: TreeState
         let after: TreeState
         let list: ACL?
+        /// Of the undo file; empty without one.
+        let undoLine: [UInt8]
     }
     private typealias Descent = TreeDescent<LinuxFiles, StreamedNames<LinuxFiles>>
 
@@ -68,7 +70,7 @@ final class ChangeWorker<Change: TreeChange> {
         let path = top == UndoEntry.topPath ? inside : joinedPath(top, inside)
         do throws(Errno) {
             let node = try tools.files.open(name, in: directory, followsLink: false)
-            let object = MetObject(node: node, path: path, status: try Syscall.statx(node.rawValue))
+            let object = MetObject(node: node, path: path, status: try status(of: node))
             count()
             if run.undo?.isAt(object.status) == true { return true }
             var passed = examine(object, under: lists[lists.count - 1])
@@ -89,6 +91,15 @@ final class ChangeWorker<Change: TreeChange> {
             }
         }
         return true
+    }
+
+    /// On a mount the kernel has all but the time of birth from the listing. Only an undo file and objects with several names need that.
+    private func status(of node: SharedDescriptor) throws(Errno) -> FileStatus {
+        if run.undo == nil {
+            let status = try Syscall.statx(node.rawValue, mask: StatMask.basic)
+            if status.isDirectory || status.nlink <= 1 { return status }
+        }
+        return try Syscall.statx(node.rawValue)
     }
 
     private func identity(_ status: FileStatus) -> ObjectIdentity { ObjectIdentity(device: status.device, inode: status.inode) }
@@ -156,7 +167,8 @@ final class ChangeWorker<Change: TreeChange> {
             }
             // The last of its names brings the change.
             guard run.options.includesHardLinks || run.links.hasMetAllNames(of: object) else { return .list(nil) }
-            let pending = Pending(object: object, before: states.before, after: states.after, list: planned.list)
+            let pending = Pending(
+                object: object, before: states.before, after: states.after, list: planned.list, undoLine: try undoLine(object, states))
             if isImmediate {
                 if run.options.isDryRun {
                     note("would change", pending)
@@ -171,6 +183,19 @@ final class ChangeWorker<Change: TreeChange> {
             leave(object, error, isChange: false)
             return run.change.needsListAbove && object.status.isDirectory ? .nothing : .list(nil)
         }
+    }
+
+    /// - Throws: no undo file can hold it.
+    private func undoLine(_ object: MetObject, _ states: (before: TreeState, after: TreeState)) throws(LeftObject) -> [UInt8] {
+        if run.undo == nil { return [] }
+        let line = UndoEntry(
+            path: object.path, identity: TreeIdentity(object.status), links: object.status.nlink, before: states.before, after: states.after
+        ).line
+        // Without its line feed.
+        guard line.count - 1 <= UndoLines.longest else {
+            throw .reason("its path and its lists need more than \(UndoLines.longest) bytes, which a line of an undo file cannot hold")
+        }
+        return line
     }
 
     /// Adds a change to the batch.
@@ -192,12 +217,8 @@ final class ChangeWorker<Change: TreeChange> {
         do throws(TreeRefusal) {
             try tree.requireChangeable { report.warn($0) }
             if let undo = run.undo {
-                let entries = batch.map {
-                    UndoEntry(
-                        path: $0.object.path, identity: TreeIdentity($0.object.status), links: $0.object.status.nlink, before: $0.before,
-                        after: $0.after)
-                }
-                do { try undo.append(entries) } catch { throw TreeRefusal("the undo file cannot be written: \(error.text)") }
+                let lines = batch.reduce(into: []) { $0 += $1.undoLine }
+                do { try undo.append(lines) } catch { throw TreeRefusal("the undo file cannot be written: \(error.text)") }
             }
         } catch {
             run.stop(error)

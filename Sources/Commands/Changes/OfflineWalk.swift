@@ -36,7 +36,8 @@ struct OfflineWalk {
         let path = descent.below.isEmpty ? name : joinedPath(descent.below, name)
         do throws(Errno) {
             let node = try files.open(name, in: directory, followsLink: false)
-            let status = try Syscall.statx(node.rawValue)
+            // Of a mount the kernel has this from the listing, and no time of birth.
+            let status = try Syscall.statx(node.rawValue, mask: StatMask.basic)
             let step = visit(node, path, status)
             if step == .stop { return false }
             if step == .enter, status.isDirectory { descent.enter(node, named: name, identity(status), StreamedNames(files)) }

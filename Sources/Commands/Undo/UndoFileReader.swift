@@ -1,4 +1,3 @@
-import ACLFormats
 import Glibc
 import LinuxSystem
 
@@ -26,11 +25,9 @@ struct UndoFileReader {
             default: throw UndoProblem(error.text)
             }
         }
-        var lines = UndoLines(file)
-        guard let first = try lines.next() else { throw UndoProblem("no undo file of aclfs") }
-        do { header = try UndoHeader(reading: try JSONText.parse(first)) } catch let problem as UndoProblem { throw problem } catch {
-            throw UndoProblem("no undo file of aclfs")
-        }
+        var lines = UndoFileLines(file)
+        guard let first = try lines.next() else { throw UndoHeader.missing }
+        header = try UndoHeader(line: first)
     }
 
     /// Calls `body` with each entry, in the order of the changes, until it returns false.
@@ -38,17 +35,12 @@ struct UndoFileReader {
     /// - Throws: the first line that is no entry.
     @discardableResult
     func forEach(_ body: (UndoEntry) -> Bool) throws(UndoProblem) -> UndoEnd {
-        var lines = UndoLines(file)
+        var lines = UndoFileLines(file)
         _ = try lines.next()
         while let line = try lines.next() {
-            let entry: UndoEntry
-            do { entry = try UndoEntry(reading: try JSONText.parse(line)) } catch {
-                let reason = (error as? UndoProblem)?.message ?? (error as? JSONError)?.description ?? "not understood"
-                throw UndoProblem("line \(lines.number): \(reason)")
-            }
-            if !body(entry) { break }
+            if !body(try UndoEntry(line: line, number: lines.read.number)) { break }
         }
-        return UndoEnd(isCut: lines.endsCut, offset: lines.end)
+        return UndoEnd(isCut: lines.endsCut, offset: lines.read.end)
     }
 }
 
@@ -60,44 +52,27 @@ struct UndoEnd {
     var offset: Int64
 }
 
-/// The lines of an open file, of which one is kept.
-private struct UndoLines {
+/// The lines of an open file.
+private struct UndoFileLines {
     private let file: SharedDescriptor
     private var offset: Int64 = 0
-    private var buffer: [UInt8] = []
     private var isAtEnd = false
-    /// Of the line that was returned last.
-    private(set) var number = 0
+    private(set) var read = UndoLines()
     /// Whether the file ends without a line feed.
-    private(set) var endsCut = false
-    /// The offset after the line that was returned last.
-    var end: Int64 { offset - Int64(buffer.count) }
+    var endsCut: Bool { isAtEnd && read.endsCut }
 
     init(_ file: SharedDescriptor) { self.file = file }
 
     /// - Returns: the next whole line; nil at the end.
     mutating func next() throws(UndoProblem) -> [UInt8]? {
-        var searched = 0
         while true {
-            if let end = buffer[searched...].firstIndex(of: 0x0A) {
-                let line = Array(buffer[..<end])
-                buffer.removeSubrange(...end)
-                number += 1
-                return line
-            }
-            searched = buffer.count
-            if isAtEnd {
-                endsCut = !buffer.isEmpty
-                return nil
-            }
-            guard buffer.count <= JSONText.maximumSize else {
-                throw UndoProblem("line \(number + 1): longer than \(JSONText.maximumSize) bytes")
-            }
-            do { try read() } catch { throw UndoProblem(error.text) }
+            if let line = try read.next() { return line }
+            if isAtEnd { return nil }
+            do { try readPiece() } catch { throw UndoProblem(error.text) }
         }
     }
 
-    private mutating func read() throws(Errno) {
+    private mutating func readPiece() throws(Errno) {
         var piece = [UInt8](repeating: 0, count: 65_536)
         let (descriptor, position) = (file.rawValue, offset)
         let result = piece.withUnsafeMutableBytes { room -> Result<Int, Errno> in
@@ -108,6 +83,6 @@ private struct UndoLines {
         let count = try result.get()
         isAtEnd = count == 0
         offset += Int64(count)
-        buffer += piece[..<count]
+        read.add(piece[..<count])
     }
 }

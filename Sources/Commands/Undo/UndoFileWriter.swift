@@ -1,4 +1,3 @@
-import ACLFormats
 import LinuxSystem
 
 /// A new undo file. Each change is on the disk here before it is made, so that it can be undone whatever ends the command.
@@ -28,7 +27,7 @@ final class UndoFileWriter: Sendable {
                 ).release()
             })
         status = try Syscall.statx(file.rawValue)
-        try write(JSONText.write(header.json) + [0x0A])
+        try write(header.line)
         // Its name, too.
         try Syscall.fsync(directory)
     }
@@ -46,11 +45,10 @@ final class UndoFileWriter: Sendable {
         status.device == self.status.device && status.inode == self.status.inode
     }
 
-    /// Writes entries, and returns when they are on the disk.
-    func append(_ entries: [UndoEntry]) throws(Errno) {
-        let bytes = entries.reduce(into: []) { $0 += JSONText.write($1.json) + [0x0A] }
+    /// Writes lines of entries, and returns when they are on the disk.
+    func append(_ lines: [UInt8]) throws(Errno) {
         var result = Result<Void, Errno>.success(())
-        turn.withLock { _ in result = Result { () throws(Errno) in try write(bytes) } }
+        turn.withLock { _ in result = Result { () throws(Errno) in try write(lines) } }
         try result.get()
     }
 

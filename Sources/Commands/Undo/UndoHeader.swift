@@ -2,8 +2,8 @@ import ACLFormats
 import LinuxSystem
 
 /// Why an undo file is not used.
-struct UndoProblem: Error {
-    var message: String
+package struct UndoProblem: Error {
+    package var message: String
     init(_ message: String) { self.message = message }
 }
 
@@ -43,7 +43,7 @@ struct UndoHeader: Hashable {
 
     /// - Throws: it is no header, or one of a later version.
     init(reading json: JSON) throws(UndoProblem) {
-        guard json["aclfs"]?.string == Self.kind, let version = json["version"]?.integer else { throw UndoProblem("no undo file of aclfs") }
+        guard json["aclfs"]?.string == Self.kind, let version = json["version"]?.integer else { throw Self.missing }
         guard version == Self.version else {
             throw UndoProblem("an undo file of version \(version); this aclfs reads version \(Self.version)")
         }
