@@ -37,7 +37,8 @@ final class ImportChange: TreeChange {
             let marked = before.isOnMount ? false : try Self.hasMark(object)
             let after = try state(before, stated, object.kind, hasMark: marked)
             let isWithout = ignored.contains(.mode) || (stated.mode?.rawValue ?? 0) & TreeState.setIDBits & ~after.mode == 0
-            return PlannedChange(states: (before, after), list: try after.list(), lacks: isWithout || object.kind == .symlink ? nil : Self.lackedBits)
+            return PlannedChange(
+                states: (before, after), list: try after.list(), lacks: isWithout || object.kind == .symlink ? nil : Self.lackedBits)
         } catch {
             if case .noEffect(let text) = error { throw .reason(text) }
             throw .failure(error)
@@ -80,7 +81,7 @@ final class ImportChange: TreeChange {
         keepsOwners = keepsOwners && after.owners == before.owners
         if let mode = stated.mode, !ignored.contains(.mode), kind != .symlink {
             after.mode = mode.rawValue
-            // Whoever wrote the file would have a program that runs as its new owner.
+            // The user who wrote the file would have a program that runs as its new owner.
             if !setsID, kind != .directory { after.mode &= ~TreeState.setIDBits | (keepsOwners ? before.mode : 0) }
         } else if !keepsOwners, kind != .symlink {
             // As every change of an owner does (docs/authorization.md 6.3).

@@ -25,7 +25,7 @@ package struct LinuxFiles: ToolFiles {
             })
     }
 
-    /// Opens what a command changes, as its user names it. A symlink at its end is followed only if it is root's or the caller's: whoever may
+    /// Opens what a command changes, as its user names it. A symlink at its end is followed only if it is root's or the caller's: a user who may
     /// write the directory could lead the command elsewhere.
     /// - Throws: loop for a symlink of another user.
     func openOperand(_ path: [UInt8]) throws(Errno) -> SharedDescriptor {

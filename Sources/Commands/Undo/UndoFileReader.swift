@@ -8,7 +8,7 @@ struct UndoFileReader {
 
     /// - Throws: it cannot be read, another user could have written it, or it has no header.
     init(_ path: [UInt8]) throws(UndoProblem) {
-        let doubt: String?
+        let objection: String?
         do throws(Errno) {
             file = SharedDescriptor(
                 rawValue: try path.withCString { (path) throws(Errno) in
@@ -16,7 +16,7 @@ struct UndoFileReader {
                 })
             let status = try Syscall.statx(file.rawValue)
             guard status.isRegular else { throw .inval }
-            doubt = OwnFile.doubt(file, status)
+            objection = OwnFile.objection(file, status)
         } catch {
             switch error {
             case .loop: throw UndoProblem("a symbolic link, which is not followed")
@@ -24,7 +24,7 @@ struct UndoFileReader {
             default: throw UndoProblem(error.text)
             }
         }
-        if let doubt { throw UndoProblem(doubt) }
+        if let objection { throw UndoProblem(objection) }
         var lines = UndoLines(file)
         guard let first = try lines.next() else { throw UndoProblem("no undo file of aclfs") }
         do { header = try UndoHeader(reading: try JSONText.parse(first)) } catch let problem as UndoProblem { throw problem } catch {

@@ -12,7 +12,7 @@ final class UndoFileWriter: Sendable {
 
     /// - Throws: the file exists, as a symlink too, cannot be made, or others could write it.
     init(_ path: [UInt8], _ header: UndoHeader) throws(UndoProblem) {
-        let doubt: String?
+        let objection: String?
         do throws(Errno) {
             let (directory, name) = try Self.place(path)
             file = SharedDescriptor(
@@ -22,8 +22,8 @@ final class UndoFileWriter: Sendable {
                     ).release()
                 })
             status = try Syscall.statx(file.rawValue)
-            doubt = OwnFile.doubt(file, status)
-            if doubt != nil {
+            objection = OwnFile.objection(file, status)
+            if objection != nil {
                 try name.withCString { (name) throws(Errno) in try Syscall.unlinkat(directory.rawValue, name) }
             } else {
                 try write(JSONText.write(header.json) + [0x0A])
@@ -31,7 +31,7 @@ final class UndoFileWriter: Sendable {
                 try Syscall.fsync(directory.rawValue)
             }
         } catch { throw UndoProblem(error == .exist ? "exists already; name a new file, or continue it with --resume" : error.text) }
-        if let doubt { throw UndoProblem(doubt) }
+        if let objection { throw UndoProblem(objection) }
     }
 
     private static func place(_ path: [UInt8]) throws(Errno) -> (directory: SharedDescriptor, name: [UInt8]) {

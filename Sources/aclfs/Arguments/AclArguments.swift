@@ -98,7 +98,10 @@ struct AclCopyArguments: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "aclfs acl copy",
         abstract: "Gives objects the lists, flags, owner, group, mode and backup state of those with the same path in another tree.",
-        usage: "aclfs acl copy [--dry-run|--undo-file FILE] [--ignore WORD,...] [--set-id] [--json] [-v] [--hard-links] [--metadata WHERE] FROM TO",
+        usage: """
+            aclfs acl copy [--dry-run|--undo-file FILE] [--ignore WORD,...] [--set-id] [--json] [-v] [--hard-links] [--metadata WHERE] \
+            FROM TO
+            """,
         discussion: """
             What has no counterpart in TO is named and left out; what lies only in TO stays as it is.
 

@@ -25,7 +25,9 @@ enum AclCommand {
         case "import": return AclImportArguments.run(rest, wrongUse: 2, importLists)
         case "copy":
             return AclCopyArguments.run(rest, wrongUse: 2) { arguments in
-                AclImport.copy(arguments.from.bytes, ignoring: arguments.ignore, setsID: arguments.setId, into: arguments.to.bytes, arguments.tree.options)
+                AclImport.copy(
+                    arguments.from.bytes, ignoring: arguments.ignore, setsID: arguments.setId, into: arguments.to.bytes,
+                    arguments.tree.options)
             }
         case "remap":
             return AclRemapArguments.run(rest, wrongUse: 2) { arguments in
