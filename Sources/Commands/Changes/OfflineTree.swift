@@ -41,6 +41,8 @@ struct OfflineTree: ChangeableTree {
         if let mount = MountedTree.mount(of: status) {
             throw TreeRefusal(Self.refusal(of: source, on: mount.path))
         }
+        // The directory of the mount point is not the one that has the object, which may be served.
+        if !status.isDirectory, status.isMountRoot { throw TreeRefusal("\(shown) is a bind mount of an object; name the object itself") }
         let names = recordName.map { [$0] } ?? (geteuid() == 0 ? ["trusted.aclfs", "user.aclfs"] : ["user.aclfs"])
         let descriptor = directory.rawValue
         guard let name = names.first(where: { BackingTree.supportsMetadata($0, on: descriptor) }) else {

@@ -190,10 +190,10 @@ struct AclExportTests {
         if !isOnMount { try fixture.unmount() }
         let damaged = try must(export)
         #expect(damaged != before)
-        let dry = try shell("\"$A\" acl import --dry-run before \(target)")
+        let dry = try shell("\"$A\" acl import --set-id --dry-run before \(target)")
         #expect(dry.status == 0 && dry.output.contains("would change 15 objects"), "\(dry)")
         #expect(try must(export) == damaged)
-        let run = try shell("\"$A\" acl import --undo-file undo before \(target)")
+        let run = try shell("\"$A\" acl import --set-id --undo-file undo before \(target)")
         #expect(run.status == 0 && run.output == "changed 15 objects", "\(run)")
         #expect(try must(export) == before)
         let restored = try shell("\"$A\" restore undo")
@@ -201,7 +201,7 @@ struct AclExportTests {
         #expect(try must(export) == damaged)
         // Of JSON from standard input.
         let piped = try shell(
-            "\"$A\" acl import before \(target) >/dev/null && \"$A\" acl export --json \(target) | \"$A\" acl import - \(target)")
+            "\"$A\" acl import --set-id before \(target) >/dev/null && \"$A\" acl export --json \(target) | \"$A\" acl import - \(target)")
         #expect(piped.status == 0 && piped.output == "changed 0 objects", "\(piped)")
         #expect(try must(export) == before)
     }
