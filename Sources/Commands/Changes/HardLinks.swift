@@ -51,13 +51,19 @@ final class HardLinks: Sendable {
         let name = Name(directory: ObjectIdentity(device: above.device, inode: above.inode), name: Array(own))
         for _ in 0..<Self.mostLooks {
             let time = SystemTime.coarse()
-            guard let node = try? files.open(name.name, in: directory, followsLink: false), let status = try? Syscall.statx(node.rawValue),
+            guard let node = try? files.open(name.name, in: directory, followsLink: false),
+                let status = try? Syscall.statx(node.rawValue, flags: AtFlag.forceSync),
                 (status.device, status.inode) == (object.status.device, object.status.inode)
             else { return nil }
-            if status.ctime < time { return (name, status) }
+            if Self.isOlder(status.ctime, than: time) { return (name, status) }
             SystemTime.sleep(milliseconds: 5)
         }
         return nil
+    }
+
+    /// Some file systems store whole seconds.
+    private static func isOlder(_ changed: Timespec, than time: Timespec) -> Bool {
+        changed.nsec == 0 ? changed.sec + 1 < time.sec : changed < time
     }
 
     /// The clock of file systems has steps of ten milliseconds at most.
