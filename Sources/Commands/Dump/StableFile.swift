@@ -18,7 +18,7 @@ struct StableFile {
         do throws(Errno) {
             let status = try Syscall.statx(opened.rawValue)
             if status.isDirectory { throw .isdir }
-            if status.isRegular, status.uid == geteuid() || status.uid == 0, status.mode & 0o022 == 0 {
+            if status.isRegular, PrivateFile.isClosed(opened, status) {
                 file = opened
                 return
             }

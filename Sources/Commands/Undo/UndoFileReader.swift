@@ -16,13 +16,14 @@ struct UndoFileReader {
                 })
             let status = try Syscall.statx(file.rawValue)
             guard status.isRegular else { throw .inval }
-            guard status.uid == geteuid() || status.uid == 0, status.mode & 0o022 == 0 else { throw .perm }
+            guard PrivateFile.isClosed(file, status) else { throw .perm }
         } catch {
             switch error {
             case .loop: throw UndoProblem("a symbolic link, which is not followed")
             case .inval: throw UndoProblem("no regular file")
             case .perm:
-                throw UndoProblem("another user could have written it; it must be this user's or root's, and closed to others for writing")
+                throw UndoProblem(
+                    "another user could have written it; it must be this user's or root's, and closed to others by its mode and entries")
             default: throw UndoProblem(error.text)
             }
         }

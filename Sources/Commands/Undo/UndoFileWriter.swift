@@ -10,7 +10,7 @@ final class UndoFileWriter: Sendable {
     private let turn = Lock(())
     private let status: FileStatus
 
-    /// - Throws: the file exists, as a symlink too, or cannot be made.
+    /// - Throws: the file exists, as a symlink too, or cannot be made (`PrivateFile.text`).
     init(_ path: [UInt8], _ header: UndoHeader) throws(Errno) {
         let slash = UInt8(ascii: "/")
         let end = path.lastIndex(of: slash)
@@ -20,17 +20,11 @@ final class UndoFileWriter: Sendable {
             rawValue: try above.withCString { (path) throws(Errno) in
                 try Syscall.open(path, OpenFlag.readOnly | OpenFlag.directory).release()
             })
-        let directory = opened.rawValue
-        file = SharedDescriptor(
-            rawValue: try name.withCString { (name) throws(Errno) in
-                try Syscall.openat(
-                    directory, name, OpenFlag.writeOnly | OpenFlag.create | OpenFlag.exclusive | OpenFlag.noFollow, mode: 0o600
-                ).release()
-            })
+        file = try PrivateFile.make(name, in: opened)
         status = try Syscall.statx(file.rawValue)
         try write(JSONText.write(header.json) + [0x0A])
         // Its name, too.
-        try Syscall.fsync(directory)
+        try Syscall.fsync(opened.rawValue)
     }
 
     /// Goes on with an undo file that an interrupted command left, after its last whole line.

@@ -41,7 +41,12 @@ package final class ServedDirectory: Sendable {
         for owner in owners {
             for device in ControlPlace.devices(of: owner) where !silent.withLock({ $0.contains(device) }) {
                 do throws(ControlError) {
-                    if try serves(device, owner) { return "a daemon serves it, or a directory inside or around it; \(Self.remedy)" }
+                    switch try service(device, owner) {
+                    case .here: return "\(Self.obstacle); \(Self.remedy)"
+                    case .elsewhere:
+                        return "\(Self.obstacle), for processes in another mount namespace, such as a container; unmount it there first"
+                    case nil: break
+                    }
                 } catch {
                     // No process listens at a socket that an ended daemon left.
                     guard error.isReached else { continue }
@@ -57,20 +62,27 @@ package final class ServedDirectory: Sendable {
         return nil
     }
 
+    private static let obstacle = "a daemon serves it, or a directory inside or around it"
     private static let remedy = "unmount it first (aclfs status has the mounts)"
 
     /// A daemon whose last mount has just ended answers until it ends itself: it has this long, in milliseconds.
     private static let ending: UInt32 = 2000
 
-    private func serves(_ device: String, _ owner: UInt32) throws(ControlError) -> Bool {
+    private enum Service {
+        case here
+        /// In another mount namespace.
+        case elsewhere
+    }
+
+    /// - Returns: where a daemon has the mount by which it serves the directory; nil if it does not.
+    private func service(_ device: String, _ owner: UInt32) throws(ControlError) -> Service? {
         for _ in 0..<Self.ending / 50 {
             let client = try ControlClient(device: device, owner: owner, timeout: 1000)
-            guard try client.ask(question).serves else { return false }
-            if MountTable.entries().contains(where: { $0.device == device }) { return true }
+            guard try client.ask(question).serves else { return nil }
+            if MountTable.entries().contains(where: { $0.device == device }) { return .here }
             SystemTime.sleep(milliseconds: 50)
         }
-        // Mounted in another mount namespace.
-        return true
+        return .elsewhere
     }
 
     private func isRelated(_ source: String) -> Bool {

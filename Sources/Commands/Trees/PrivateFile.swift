@@ -1,0 +1,76 @@
+import ACLFormats
+import Authorization
+import Glibc
+import LinuxSystem
+
+/// Files of this user that no other user may change. On a mount the mode does not say so alone: a file inherits entries.
+enum PrivateFile {
+    /// Makes a file for its owner alone, without entries. Where files inherit some it has no name before they are gone: who had opened
+    /// it earlier could write to it afterwards.
+    /// - Parameters:
+    ///   - name: its name, which is no object's.
+    ///   - directory: any descriptor of its directory.
+    /// - Returns: a descriptor for writing.
+    /// - Throws: `exist`; `opnotsupp` if it inherits entries, and the kernel makes no file without a name on a mount.
+    static func make(_ name: [UInt8], in directory: SharedDescriptor) throws(Errno) -> SharedDescriptor {
+        let place = directory.rawValue
+        guard MountedTree.mount(of: try Syscall.statx(place)) != nil else { return try named(name, place) }
+        let nameless: SharedDescriptor
+        do throws(Errno) {
+            nameless = SharedDescriptor(
+                try Syscall.openat(place, ".", OpenFlag.writeOnly | OpenFlag.temporaryFile, mode: mode))
+        } catch {
+            guard [.opnotsupp, .isdir, .inval].contains(error) else { throw error }
+            return try withoutInheritance(name, place)
+        }
+        if try hasList(nameless) {
+            try LinuxFiles().removeAttribute(listName, of: nameless)
+            guard try !hasList(nameless) else { throw .opnotsupp }
+        }
+        try name.withCString { (name) throws(Errno) in try Syscall.link(descriptor: nameless.rawValue, to: place, name) }
+        return nameless
+    }
+
+    /// The message of an error of `make`, but for a name that exists.
+    static func text(_ error: Errno) -> String {
+        error == .opnotsupp ? "a file in its directory inherits entries, by which others could change it; name another directory" : error.text
+    }
+
+    /// Whether no user but this one and root may change what a file has.
+    /// - Parameters:
+    ///   - file: a descriptor that is no O_PATH one.
+    ///   - status: its status.
+    static func isClosed(_ file: SharedDescriptor, _ status: FileStatus) -> Bool {
+        guard status.uid == geteuid() || status.uid == 0, status.mode & 0o022 == 0 else { return false }
+        let list: ACL?
+        do throws(AttributeFailure) { list = try LinuxFiles().acl(of: file, names: SystemNames()) } catch { return error.isUnsupported }
+        return !(list?.entries.contains { $0.kind == .allow && !$0.rights.isDisjoint(with: changing) } ?? false)
+    }
+
+    private static let mode: UInt32 = 0o600
+    private static let listName = "system.aclfs.acl"
+    private static let changing: Rights = [.write, .append, .writeSecurity, .changeOwner, .genericAll, .genericWrite]
+
+    private static func named(_ name: [UInt8], _ place: Int32) throws(Errno) -> SharedDescriptor {
+        let flags = OpenFlag.writeOnly | OpenFlag.create | OpenFlag.exclusive | OpenFlag.noFollow
+        return SharedDescriptor(
+            rawValue: try name.withCString { (name) throws(Errno) in try Syscall.openat(place, name, flags, mode: mode).release() })
+    }
+
+    private static func withoutInheritance(_ name: [UInt8], _ place: Int32) throws(Errno) -> SharedDescriptor {
+        let file = try named(name, place)
+        guard (try? hasList(file)) == false else {
+            try? name.withCString { (name) throws(Errno) in try Syscall.unlinkat(place, name) }
+            throw .opnotsupp
+        }
+        return file
+    }
+
+    private static func hasList(_ file: SharedDescriptor) throws(Errno) -> Bool {
+        do throws(Errno) { return try LinuxFiles().attribute(listName, of: file) != nil } catch {
+            // A mount whose source stores none.
+            if error == .opnotsupp { return false }
+            throw error
+        }
+    }
+}
