@@ -17,14 +17,11 @@ package enum Presets {
         var options = options
         do throws(TreeRefusal) {
             let preset = try self.preset(name)
-            if options.undoFile == nil, !options.isDryRun {
-                let tree = try TreeCommand(name: "preset apply", options: options, operand: directory, sink: sink).tree(
-                    needsDirectory: true)
-                options.undoFile = try PresetFiles().next(tree.identity)
-            }
+            let tree = try TreeCommand(name: "preset apply", options: options, operand: directory, sink: sink).tree(needsDirectory: true)
+            try requireEffect(tree, directory)
+            if options.undoFile == nil, !options.isDryRun { options.undoFile = try PresetFiles().next(tree.identity) }
             let command = TreeCommand(name: "preset apply", options: options, operand: directory, sink: sink)
             return command.perform(needsDirectory: true) { (tree) throws(TreeRefusal) in
-                try requireEffect(tree, directory)
                 let plan = try PresetPlan(preset, tree, directory, group: group)
                 let status = try command.run(tree, plan.change, .all)
                 if status == 0 || !options.json && (options.isDryRun || plan.isInForce(on: tree)) {

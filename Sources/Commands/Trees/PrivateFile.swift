@@ -2,6 +2,7 @@ import ACLFormats
 import Authorization
 import Glibc
 import LinuxSystem
+import ToolSupport
 
 /// Files of this user that no other user may change. On a mount the mode does not say so alone: a file inherits entries.
 enum PrivateFile {
@@ -14,7 +15,10 @@ enum PrivateFile {
     /// - Throws: `exist`; `opnotsupp` if it inherits entries, and the kernel makes no file without a name on a mount.
     static func make(_ name: [UInt8], in directory: SharedDescriptor) throws(Errno) -> SharedDescriptor {
         let place = directory.rawValue
-        guard MountedTree.mount(of: try Syscall.statx(place)) != nil else { return try named(name, place) }
+        let device = DeviceNumber.text(try Syscall.statx(place).device)
+        guard MountTable.entries().contains(where: { $0.device == device && $0.type == "fuse.aclfs" }) else {
+            return try named(name, place)
+        }
         let nameless: SharedDescriptor
         do throws(Errno) {
             nameless = SharedDescriptor(
@@ -33,7 +37,8 @@ enum PrivateFile {
 
     /// The message of an error of `make`, but for a name that exists.
     static func text(_ error: Errno) -> String {
-        error == .opnotsupp ? "a file in its directory inherits entries, by which others could change it; name another directory" : error.text
+        error == .opnotsupp
+            ? "a file in its directory inherits entries, by which others could change it; name another directory" : error.text
     }
 
     /// Whether no user but this one and root may change what a file has.
