@@ -9,6 +9,8 @@ public struct ObjectKey: Hashable, Sendable {
     public let inode: UInt64
     public let handle: FileHandle?
 
+    public init(device: UInt64, inode: UInt64, handle: FileHandle?) { (self.device, self.inode, self.handle) = (device, inode, handle) }
+
     public func hash(into hasher: inout Hasher) {
         // Objects that differ only in the rest are rarely in one table.
         hasher.combine(inode)

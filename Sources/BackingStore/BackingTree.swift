@@ -96,6 +96,9 @@ public final class BackingTree: Sendable {
         }
     }
 
+    /// A descriptor of the root's file system with which handles are opened; nil where the kernel refuses that.
+    var handleMount: SharedDescriptor? { mounts.withLock { $0[root.key.device] ?? nil } }
+
     /// The descriptor of the object if it is open. Never waits for a disk.
     public func openDescriptor(of object: BackingObject) -> SharedDescriptor? {
         if let descriptor = cache.find(object) { return descriptor }

@@ -35,8 +35,11 @@ public struct GrantFile: Sendable, Hashable {
     public var root: GrantRoot
     public var grants: [KeptGrant] = []
 
-    public static let version: Int64 = 1
+    /// The newest version. A file in which no grant follows its object is of version 1.
+    public static let version: Int64 = 2
     public static let most = 1024
+    /// Of the grants that follow their objects: a view looks all of them up when something has moved.
+    public static let mostFollowed = 128
     public static let longest = 8 << 20
 
     public init(root: GrantRoot) { self.root = root }
@@ -49,12 +52,14 @@ public struct GrantFile: Sendable, Hashable {
 
     public var bytes: [UInt8] {
         var members: [JSON.Member] = [
-            .init("v", .integer(Self.version)), JSON.path(root.path, name: "root"), .init("inode", .string(String(root.inode))),
+            // A program that knows version 1 would take each grant for one of a place.
+            .init("v", .integer(grants.contains { $0.grant.object != nil } ? Self.version : 1)), JSON.path(root.path, name: "root"),
+            .init("inode", .string(String(root.inode))),
         ]
         if let born = root.born { members.append(.init("born", .string(born))) }
         members.append(.init("count", .integer(Int64(grants.count))))
         var text = JSONText.write(.object(members)) + [0x0A]
-        for grant in grants { text += JSONText.write(grant.json) + [0x0A] }
+        for grant in grants { text += JSONText.write(grant.stored) + [0x0A] }
         return text + Self.trailer(of: text)
     }
 
@@ -69,7 +74,9 @@ public struct GrantFile: Sendable, Hashable {
         let head = try Self.parse(first)
         // A later version may have another trailer.
         guard let version = head["v"]?.integer else { throw Problem("it is no file of grants") }
-        guard version == Self.version else { throw Problem("it is of version \(version), and this aclfs knows \(Self.version)") }
+        guard (1...Self.version).contains(version) else {
+            throw Problem("it is of version \(version), and this aclfs knows \(Self.version)")
+        }
         guard lines.count >= 2 else { throw Problem("it is cut off") }
         guard Self.trailer(of: Array(bytes.dropLast(last.count + 1))).dropLast().elementsEqual(last) else {
             throw Problem("its checksum does not fit")
@@ -90,10 +97,10 @@ public struct GrantFile: Sendable, Hashable {
 }
 
 extension KeptGrant {
-    /// The grant as in the file and in control messages.
-    public var json: JSON { .object(members) }
+    /// The grant as in the file.
+    var stored: JSON { .object(members + (grant.object.map { [.init("object", $0.json)] } ?? [])) }
 
-    /// The members of `json` in their order.
+    /// The grant as in control messages, which do not tell the handle of its object: its members in their order.
     public var members: [JSON.Member] {
         var members: [JSON.Member] = [
             .init("bundle", .string(grant.bundle)), JSON.path(Array(grant.path.joined(separator: [0x2F]))),
@@ -111,11 +118,16 @@ extension KeptGrant {
             let given = json["given"]?.integer, let by = json["by"]?.integer.flatMap({ UInt32(exactly: $0) })
         else { return nil }
         if let expires = json["expires"], expires.integer == nil { return nil }
+        var object: FollowedObject?
+        if let member = json["object"] {
+            guard let known = FollowedObject(member) else { return nil }
+            object = known
+        }
         let names = path.pathNames
         guard !names.contains([0x2E]), !names.contains([0x2E, 0x2E]) else { return nil }
         self.init(
             Grant(
-                bundle: bundle, path: names, isDirectory: isDirectory, access: access, expires: json["expires"]?.integer),
+                bundle: bundle, path: names, isDirectory: isDirectory, access: access, expires: json["expires"]?.integer, object: object),
             given: given, by: by)
     }
 }

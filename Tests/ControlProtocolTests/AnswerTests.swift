@@ -115,6 +115,9 @@ import Testing
         #expect(try sent(GrantAddAnswer(notes: nil)).text == "{}")
         let add = try sent(GrantAddAnswer(notes: ["one", "two"]))
         #expect(add.text == #"{"notes":["one","two"]}"# && add.read.notes == ["one", "two"])
+        #expect(!add.read.follows, "an older daemon does not say so")
+        let follows = try sent(GrantAddAnswer(notes: [], follows: true))
+        #expect(follows.text == #"{"notes":[],"follows":true}"# && follows.read.follows)
         let remove = try sent(GrantRemoveAnswer(removed: 2))
         #expect(remove.text == #"{"removed":2}"# && remove.read.removed == 2)
         let kept = KeptGrant(
@@ -134,6 +137,16 @@ import Testing
             called
                 == #"{"path":"/m/x","bundle":"a.b","directory":true,"access":"read-only","expires":100,"given":5,"by":501,"counts":true,"wider":true}"#
         )
+        // The handle of a followed object is told to no client.
+        var following = kept
+        following.grant.object = FollowedObject(handle: .init(type: 1, bytes: [2]), inode: 3, parent: nil)
+        let lost = try sent(
+            GrantListAnswer(
+                tree: "1", total: 1, grants: [ListedGrant(following, counts: false, isWider: false, isFound: false)], problems: []))
+        let lostRow = row.dropLast(4) + #"false,"follows":true,"found":false"#
+        #expect(lost.text == #"{"tree":"1","total":1,"grants":[\#(lostRow)}],"problems":[]}"#)
+        let lostGrant = try #require(lost.read.grants?.first)
+        #expect(lostGrant.follows && !lostGrant.isFound && grant.isFound && !grant.follows)
         for wrong in ["{}", #"{"grants":[{}],"total":1}"#, #"{"grants":[\#(row)},7],"total":2}"#] {
             #expect(try read(GrantListAnswer.self, wrong).grants == nil, "\(wrong)")
         }

@@ -81,6 +81,10 @@ import Testing
         try expect(check, "grant-add", #""bundle":"a.b","access":"read-write","expires":100,"path":"dir/file","check":true"#)
         let read = try GrantAddMessage(reading: ReceivedRequest(check.message()), at: 99)
         #expect(read.bundle == "a.b" && read.path == Self.file && read.access == .readWrite && read.expires == 100 && read.isCheck)
+        #expect(!read.follows)
+        let follow = GrantAddMessage(bundle: "a.b", path: Self.file, access: .readOnly, follows: true)
+        try expect(follow, "grant-add", #""bundle":"a.b","access":"read-only","path":"dir/file","follow":true"#)
+        #expect(try GrantAddMessage(reading: ReceivedRequest(follow.message()), at: 99).follows)
 
         let remove = GrantRemoveMessage(bundle: "a.b", path: Self.file, isBelow: true)
         try expect(remove, "grant-remove", #""bundle":"a.b","path":"dir/file","below":true"#)

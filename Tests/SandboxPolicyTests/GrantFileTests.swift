@@ -31,8 +31,31 @@ import Testing
         #expect(try GrantFile(empty.bytes) == empty)
     }
 
+    @Test func aFollowedObject() throws {
+        var file = example()
+        #expect(String(decoding: file.bytes.prefix(6), as: UTF8.self) == "{\"v\":1", "an older program knows all of it")
+        let handle = FollowedObject.Handle(type: 129, bytes: [0, 0x1F, 0xFF, 7])
+        #expect(handle.text == "129:001fff07")
+        file.grants[0].grant.object = FollowedObject(handle: handle, inode: .max, parent: nil)
+        file.grants[1].grant.object = FollowedObject(handle: handle, inode: 5, parent: .init(type: -1, bytes: [1]))
+        #expect(String(decoding: file.bytes.prefix(6), as: UTF8.self) == "{\"v\":2", "an older program must not take it for a place")
+        #expect(try GrantFile(file.bytes) == file)
+        let long = "1:" + String(repeating: "00", count: 129)
+        for text in ["", ":", "1:", ":00", "1:0", "1:0g", "1:0G", "1:00:00", "x:00", long, "4294967296:00"] {
+            #expect(FollowedObject.Handle(text: text) == nil, "\(text)")
+        }
+        #expect(FollowedObject.Handle(text: handle.text) == handle)
+    }
+
     @Test func everyDamageIsSeen() {
-        let whole = example().bytes
+        var whole = example()
+        whole.grants[0].grant.object = FollowedObject(
+            handle: .init(type: 1, bytes: [1, 2, 3]), inode: 7, parent: .init(type: 1, bytes: [9]))
+        everyDamageIsSeen(of: example().bytes)
+        everyDamageIsSeen(of: whole.bytes)
+    }
+
+    private func everyDamageIsSeen(of whole: [UInt8]) {
         for place in whole.indices {
             for value in [whole[place] ^ 1, whole[place] ^ 0x20, 0x0A] where value != whole[place] {
                 var damaged = whole
@@ -45,9 +68,9 @@ import Testing
     }
 
     @Test func aLaterVersionIsLeftAlone() throws {
-        let later = Array("{\"v\":2,\"whatever\":true}\nsomething else\n".utf8)
+        let later = Array("{\"v\":3,\"whatever\":true}\nsomething else\n".utf8)
         let problem = #expect(throws: GrantFile.Problem.self) { try GrantFile(later) }
-        #expect(problem?.description == "it is of version 2, and this aclfs knows 1")
+        #expect(problem?.description == "it is of version 3, and this aclfs knows 2")
     }
 
     @Test func fromADirectoryInside() {

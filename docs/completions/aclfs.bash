@@ -186,7 +186,7 @@ _aclfs_sandbox() {
         [ "${#COMPREPLY[@]}" -gt 0 ] || _aclfs_files "$current" ;;
     *:run:*:--:*) mapfile -t COMPREPLY < <(compgen -c -- "$current") ;;
     *:run:*) _aclfs_files "$current" ;;
-    *:grant:add:*:-*) _aclfs_words '--bundle --read-only --read-write --expires --help' "$current" ;;
+    *:grant:add:*:-*) _aclfs_words '--bundle --read-only --read-write --follow --expires --help' "$current" ;;
     *:grant:list:*:-*) _aclfs_words '--json --bundle --help' "$current" ;;
     *:grant:remove:*:-*) _aclfs_words '--bundle --below --help' "$current" ;;
     *:grant:list:*) _aclfs_mounts "$current" ;;

@@ -252,5 +252,6 @@ complete -c aclfs -n '__fish_seen_subcommand_from run; and __fish_seen_subcomman
 complete -c aclfs -n '__fish_seen_subcommand_from grant; and __fish_seen_subcommand_from list' -f -a '(__aclfs_mounts)'
 complete -c aclfs -n '__fish_seen_subcommand_from grant; and __fish_seen_subcommand_from add' -l read-only -d 'Read and execute'
 complete -c aclfs -n '__fish_seen_subcommand_from grant; and __fish_seen_subcommand_from add' -l read-write -d 'Read, write and execute'
+complete -c aclfs -n '__fish_seen_subcommand_from grant; and __fish_seen_subcommand_from add' -l follow -d 'Grant the object, wherever it moves'
 complete -c aclfs -n '__fish_seen_subcommand_from grant; and __fish_seen_subcommand_from add' -l expires -x -a '30m 12h 7d' -d 'When the grant ends'
 complete -c aclfs -n '__fish_seen_subcommand_from grant; and __fish_seen_subcommand_from remove' -l below -d 'Also for paths below'

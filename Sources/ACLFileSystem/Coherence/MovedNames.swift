@@ -14,6 +14,8 @@ extension TreeMounts {
         _ newName: UnsafePointer<CChar>, through kernel: KernelView
     ) {
         setName(of: object, to: newName, in: destination)
+        let mayFollow = share.followed.noteMove(of: object.object, to: destination.object, newName)
+        defer { if mayFollow { for mount in confined { mount.invalidateIfGrantsMoved() } } }
         guard object.facts.kind != .directory else {
             share.moves.wrappingAdd(1, ordering: .sequentiallyConsistent)
             for mount in confined where mount !== kernel {
@@ -36,6 +38,7 @@ extension TreeMounts {
             share.dataPaths.noteRemoval(of: object.object.key)
             dropBackingIDs(of: object.object)
         }
+        if share.followed.noteRemoval(of: object.object) { for mount in confined { mount.invalidateIfGrantsMoved() } }
         guard object.facts.kind != .directory else {
             share.moves.wrappingAdd(1, ordering: .sequentiallyConsistent)
             return

@@ -57,6 +57,11 @@ extension KernelView {
         invalidateView()
     }
 
+    /// Invalidates everything if a grant of this mount has followed its object to another place, or has ended with it.
+    func invalidateIfGrantsMoved() {
+        if loader.view?.takeMovedGrants() == true { invalidateView() }
+    }
+
     /// Invalidates everything that this mount exposed by its zones.
     func invalidateView() {
         guard loader.view != nil else { return }

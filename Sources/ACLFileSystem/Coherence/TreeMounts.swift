@@ -15,6 +15,8 @@ public final class TreeMounts: Sendable {
     }
 
     let share: Share
+    /// The objects that grants follow.
+    public var followed: FollowedObjects { share.followed }
     private let members = Lock<[Member]>([])
     private let joining = Lock(())
     private let watching = Lock(Watching())

@@ -11,20 +11,32 @@ final class ViewPolicy: Sendable {
 
     private struct State {
         var grants: [Grant] = []
+        /// The grants at the places where their objects are.
+        var placed: [Grant] = []
+        /// The places by which the kernel's entries were invalidated last.
+        var told: [Grant] = []
+        /// The moves that `placed` takes into account, and until when it counts: monotonic nanoseconds.
+        var moves: UInt64 = 0
+        var lookedUntil: UInt64 = 0
         var policy: CompiledPolicy
-        /// A grant has ended, and the entries that the kernel got meanwhile are not invalidated yet.
+        /// A grant has ended or has followed its object, and the entries that the kernel got meanwhile are not invalidated yet.
         var hasExpired = false
+
+        /// Whether any of the grants follows its object.
+        var follows = false
     }
 
     private let state: Lock<State>
+    private let tree: BackingTree
+    private let followed: FollowedObjects
     let locations = Lock<[NodeID: NodeLocation]>([:])
     /// Held while a node is chosen for a name of a file, so that a file has one node for each zone.
     let choosing = Lock(())
     /// Nanoseconds for which a zone counts, because other programs may change the backing directory.
     let lifetime: UInt64
 
-    init(_ profile: SandboxProfile, _ cache: MountOptions.CacheMode) {
-        self.profile = profile
+    init(_ profile: SandboxProfile, _ cache: MountOptions.CacheMode, _ tree: BackingTree, _ followed: FollowedObjects) {
+        (self.profile, self.tree, self.followed) = (profile, tree, followed)
         state = Lock(State(policy: CompiledPolicy(profile, [], at: SystemTime.now().sec)))
         lifetime =
             switch cache {
@@ -35,13 +47,15 @@ final class ViewPolicy: Sendable {
             }
     }
 
-    /// The policy in force. A grant that has ended does not count, even if the clock thread has not seen its end.
+    /// The policy in force. A grant that has ended does not count, even if the clock thread has not seen its end. A grant that follows its
+    /// object counts where that is.
     var policy: CompiledPolicy {
         state.withLock { state in
+            lookUp(&state)
             if let end = state.policy.expires {
                 let now = SystemTime.now().sec
                 if now >= end {
-                    state.policy = CompiledPolicy(profile, state.grants, at: now)
+                    state.policy = CompiledPolicy(profile, state.placed, at: now)
                     state.hasExpired = true
                 }
             }
@@ -49,10 +63,50 @@ final class ViewPolicy: Sendable {
         }
     }
 
+    /// Looks up where the followed objects are, if one may have moved.
+    private func lookUp(_ state: inout State) {
+        guard state.follows else { return }
+        // Read before the look: a later move is then seen by the next one.
+        let moves = followed.changes
+        let now = SystemTime.monotonic()
+        guard moves != state.moves || lifetime != .max && now >= state.lookedUntil else { return }
+        (state.moves, state.lookedUntil) = (moves, lifetime == .max ? .max : now + lifetime)
+        let placed = placed(state.grants)
+        guard placed != state.placed else { return }
+        state.placed = placed
+        state.policy = CompiledPolicy(profile, placed, at: SystemTime.now().sec)
+        state.hasExpired = true
+    }
+
+    private func placed(_ grants: [Grant]) -> [Grant] {
+        grants.compactMap { grant in
+            guard let object = grant.object else { return grant }
+            guard case .at(let path) = followed.place(of: object, lastAt: grant.path, in: tree) else { return nil }
+            var there = grant
+            there.path = path
+            return there
+        }
+    }
+
     func setGrants(_ grants: [Grant]) {
         state.withLock { state in
+            state.moves = followed.changes
+            state.lookedUntil = lifetime == .max ? .max : SystemTime.monotonic() + lifetime
             state.grants = grants
-            state.policy = CompiledPolicy(profile, grants, at: SystemTime.now().sec)
+            state.follows = grants.contains { $0.object != nil }
+            state.placed = placed(grants)
+            state.told = state.placed
+            state.policy = CompiledPolicy(profile, state.placed, at: SystemTime.now().sec)
+        }
+    }
+
+    /// Whether a grant has followed its object since the last call. The caller invalidates what the kernel holds.
+    func takeMovedGrants() -> Bool {
+        guard state.withLock({ $0.follows }) else { return false }
+        _ = policy
+        return state.withLock { state in
+            defer { state.told = state.placed }
+            return state.told != state.placed
         }
     }
 
@@ -76,7 +130,8 @@ final class ViewPolicy: Sendable {
     var nextExpiry: UInt64? {
         state.withLock { state in
             if state.hasExpired { return SystemTime.monotonic() + 1_000_000_000 }
-            guard let end = state.policy.expires else { return nil }
+            // What moves without a request is seen within a second.
+            guard let end = state.policy.expires else { return state.follows ? SystemTime.monotonic() + 1_000_000_000 : nil }
             let now = SystemTime.now()
             let seconds = end - now.sec
             let wait = seconds <= 0 ? 0 : seconds > 1 ? 1_000_000_000 : 1_000_000_000 - UInt64(now.nsec)

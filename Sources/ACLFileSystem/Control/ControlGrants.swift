@@ -23,11 +23,12 @@ extension ControlServer {
             let message = try read(request) { (request) throws(RequestProblem) in
                 try GrantAddMessage(reading: request, at: SystemTime.now().sec)
             }
-            let grant = Grant(
+            var grant = Grant(
                 bundle: message.bundle, path: message.path, isDirectory: try isDirectory(message.path), access: message.access,
                 expires: message.expires)
-            // A client that grants on several paths checks all of them first.
-            if message.isCheck { return GrantAddAnswer(notes: nil) }
+            if message.follows { grant.object = try followedObject(of: grant) }
+            // A client that grants on several paths, or asks for a grant that an older daemon does not know, checks first.
+            if message.isCheck { return GrantAddAnswer(notes: nil, follows: message.follows) }
             order = .add(grant)
         case .grantRemove:
             let message = try read(request, GrantRemoveMessage.init(reading:))
@@ -52,6 +53,29 @@ extension ControlServer {
             throw ControlFailure(
                 .perm, "the daemon cannot determine whether the caller runs in a sandbox, and so answers no request about grants")
         }
+    }
+
+    /// The object at the path of a grant, if a grant can follow it.
+    private func followedObject(of grant: Grant) throws(ControlFailure) -> FollowedObject {
+        let tree = fileSystem.loader.tree
+        guard tree.opensHandles else {
+            throw ControlFailure(
+                .opnotsupp,
+                geteuid() == 0
+                    ? "the backing file system has no file handles by which a grant could follow an object; grant the place instead"
+                    : "only root's daemon may open file handles, by which a grant follows an object; grant the place instead")
+        }
+        var object: FollowedObject?
+        do throws(Errno) {
+            let found = try tree.object(at: grant.path).object.key
+            let parent = grant.isDirectory ? nil : try tree.object(at: grant.path.dropLast()).object.key
+            if found.device == tree.root.key.device { object = FollowedObject(found, isDirectory: grant.isDirectory, in: parent) }
+        } catch { throw ControlFailure(error) }
+        guard let object, fileSystem.mounts.followed.place(of: object, lastAt: grant.path, in: tree) == .at(grant.path) else {
+            throw ControlFailure(
+                .opnotsupp, "it is not on the file system of the directory that the mount serves, so a grant cannot follow it")
+        }
+        return object
     }
 
     /// Whether a path leads to a directory. It is resolved on the unconfined mount, because a view need not show what is granted to it.

@@ -55,7 +55,7 @@ public final class FileSystem: Sendable {
         let share = mounts.share
         self.creationNotes = base.map { $0.creationNotes } ?? creationNotes
         let generation = UInt64.random(in: 1...UInt64(UInt32.max))
-        loader = ObjectLoader(tree, profile.map { ViewPolicy($0, options.cache) }, share)
+        loader = ObjectLoader(tree, profile.map { ViewPolicy($0, options.cache, tree, share.followed) }, share)
         judge = Judge(
             options, tree, base: base?.judge, identities: identities, audit: audit, profile: profile?.name, number: generation)
         kernel = KernelView(loader, judge, mounts, handles, options.cache, generation: generation)

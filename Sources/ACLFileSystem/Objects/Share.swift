@@ -11,6 +11,7 @@ final class Share: Sendable {
     let dataPaths = DataPathTable()
     let held: HeldFiles
     let watched = WatchedObjects()
+    let followed = FollowedObjects()
     private let isShared = Atomic<Bool>(false)
     /// How many directories have moved or were removed. A zone that was found before such a move is stale.
     let moves = Atomic<UInt64>(0)

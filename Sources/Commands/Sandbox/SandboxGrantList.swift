@@ -93,7 +93,8 @@ package struct SandboxGrantList {
     private static func row(_ listed: ListedGrant, _ location: MountLocation) -> [String] {
         let kept = listed.kept
         var end = kept.grant.expires.map { "until \(GrantTime.text($0))" } ?? ""
-        if listed.counts == false { end = end.replacing("until", with: "ended") }
+        if listed.counts == false, listed.isFound { end = end.replacing("until", with: "ended") }
+        if listed.follows { end = (end.isEmpty ? "" : end + ", ") + (listed.isFound ? "follows it" : "not found where it was last") }
         let path = escapedName(shown(kept, location)) + (kept.grant.isDirectory ? "/" : "")
         return [escapedName(kept.grant.bundle.utf8), kept.grant.access.word, path, end]
     }

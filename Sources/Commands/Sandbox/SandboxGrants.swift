@@ -36,16 +36,20 @@ package enum SandboxGrants {
             try location.client().ask(
                 GrantAddMessage(
                     bundle: arguments.bundle, path: location.names, access: arguments.readOnly ? .readOnly : .readWrite,
-                    expires: expires, isCheck: isCheck))
+                    expires: expires, isCheck: isCheck, follows: arguments.follow))
         }
         // All paths are checked before the first grant.
-        if places.count > 1 {
+        if places.count > 1 || arguments.follow {
             let failed = each(places) { (place) throws(ControlError) in
-                _ = try ask(place.location, isCheck: true)
+                let answer = try ask(place.location, isCheck: true)
+                // It would grant the place instead.
+                if arguments.follow, !answer.follows {
+                    throw ControlError("the daemon of this mount is older and knows no --follow; mount anew with this aclfs")
+                }
             } name: {
                 $0.path
             }
-            guard failed == 0 else { return wrong("nothing was granted") }
+            guard failed == 0 else { return places.count > 1 ? wrong("nothing was granted") : 2 }
         }
         return each(places) { (place) throws(ControlError) in
             for note in try ask(place.location).notes ?? [] { printError("aclfs: warning: \(escapedText(note))") }

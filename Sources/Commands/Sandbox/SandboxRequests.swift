@@ -18,11 +18,13 @@ package struct GrantAddRequest {
     var bundle: String
     var readOnly: Bool
     var readWrite: Bool
+    /// Whether the grants follow what is at the paths now.
+    var follow: Bool
     var expires: String?
     var paths: [[UInt8]]
 
-    package init(bundle: String, readOnly: Bool, readWrite: Bool, expires: String?, paths: [[UInt8]]) {
-        (self.bundle, self.readOnly, self.readWrite) = (bundle, readOnly, readWrite)
+    package init(bundle: String, readOnly: Bool, readWrite: Bool, follow: Bool, expires: String?, paths: [[UInt8]]) {
+        (self.bundle, self.readOnly, self.readWrite, self.follow) = (bundle, readOnly, readWrite, follow)
         (self.expires, self.paths) = (expires, paths)
     }
 }

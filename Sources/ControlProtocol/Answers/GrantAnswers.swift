@@ -5,12 +5,19 @@ import SandboxPolicy
 public struct GrantAddAnswer: ControlAnswer {
     /// What the mounts of the application make of the grant, for people; nil where it was only looked whether it can be given.
     public var notes: [String]?
+    /// Whether the grant follows its object. A daemon that does not know such grants does not say so.
+    public var follows: Bool
 
-    public init(notes: [String]?) { self.notes = notes }
+    public init(notes: [String]?, follows: Bool = false) { (self.notes, self.follows) = (notes, follows) }
 
-    public init(reading result: JSON) { notes = result[.notes]?.array?.map { $0.string ?? "" } }
+    public init(reading result: JSON) {
+        notes = result[.notes]?.array?.map { $0.string ?? "" }
+        follows = result[.follows]?.bool ?? false
+    }
 
-    public var json: JSON { .object(notes.map { [.init(.notes, .texts($0))] } ?? []) }
+    public var json: JSON {
+        .object((notes.map { [.init(.notes, .texts($0))] } ?? []) + (follows ? [.init(.follows, true)] : []))
+    }
 }
 
 /// The answer to `grant-remove`.
@@ -33,10 +40,12 @@ public struct ListedGrant: Sendable, Hashable {
     /// - Parameters:
     ///   - counts: whether it does now, or has expired.
     ///   - isWider: whether it reaches further than the mount that was asked.
-    public init(_ kept: KeptGrant, counts: Bool, isWider: Bool) {
+    ///   - isFound: whether the object that it follows is found. If not, its path says where that was last.
+    public init(_ kept: KeptGrant, counts: Bool, isWider: Bool, isFound: Bool = true) {
         self.kept = kept
         var members: [JSON.Member] = kept.members + [.init(.counts, counts)]
         if isWider { members.append(.init(.wider, true)) }
+        if kept.grant.object != nil { members += [.init(.follows, true), .init(.found, isFound)] }
         json = .object(members)
     }
 
@@ -48,6 +57,12 @@ public struct ListedGrant: Sendable, Hashable {
 
     /// nil if the daemon does not say.
     public var counts: Bool? { json[.counts]?.bool }
+
+    /// Whether it follows its object.
+    public var follows: Bool { json[.follows]?.bool ?? false }
+
+    /// Whether the object that it follows is found; true for a grant of a place.
+    public var isFound: Bool { json[.found]?.bool ?? true }
 
     /// With another path, which stands first then.
     public func json(called path: [UInt8]) -> JSON {

@@ -114,6 +114,9 @@ enum MemberName: String, Sendable, CaseIterable {
     case problems
     case counts
     case wider
+    case follow
+    case follows
+    case found
 
     // Places of a sandbox.
     case confined

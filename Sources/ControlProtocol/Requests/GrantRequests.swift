@@ -23,9 +23,14 @@ public struct GrantAddMessage: ControlRequest {
     public var expires: Int64?
     /// Whether it is only looked whether it can be given.
     public var isCheck: Bool
+    /// Whether the grant follows the object that is there now.
+    public var follows: Bool
 
-    public init(bundle: String, path: [[UInt8]], access: EntitledAccess, expires: Int64? = nil, isCheck: Bool = false) {
-        (self.bundle, self.path, self.access, self.expires, self.isCheck) = (bundle, path, access, expires, isCheck)
+    public init(
+        bundle: String, path: [[UInt8]], access: EntitledAccess, expires: Int64? = nil, isCheck: Bool = false, follows: Bool = false
+    ) {
+        (self.bundle, self.path, self.access, self.expires) = (bundle, path, access, expires)
+        (self.isCheck, self.follows) = (isCheck, follows)
     }
 
     /// - Parameter now: seconds since 1970. What expires before is refused.
@@ -42,6 +47,7 @@ public struct GrantAddMessage: ControlRequest {
         path = try message.names()
         bundle = try message.bundle()
         isCheck = message.isSet(.check)
+        follows = message.isSet(.follow)
     }
 
     public var members: [JSON.Member] {
@@ -49,6 +55,7 @@ public struct GrantAddMessage: ControlRequest {
         if let expires { members.append(.init(.expires, expires)) }
         members.append(.init(.path, names: path))
         if isCheck { members.append(.init(.check, true)) }
+        if follows { members.append(.init(.follow, true)) }
         return members
     }
 }

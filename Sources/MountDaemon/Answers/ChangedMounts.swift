@@ -14,7 +14,9 @@ extension MountHost {
     /// Applies the change to the daemon's decisions. Call with the grants locked, so that mounts see changes in the stored order.
     func apply(_ files: [GrantFile], of bundle: String) -> [ChangedMount] {
         let concerned = confined.filter { $0.profile.bundle == bundle }
-        for served in concerned { served.fileSystem.setGrants(GrantScope.grants(for: served.profile, on: served.tree, in: files)) }
+        for served in concerned {
+            served.fileSystem.setGrants(GrantScope.grants(for: served.profile, on: served.tree, followed, in: files))
+        }
         return concerned.map { ChangedMount(mountpoint: $0.mountpoint, fileSystem: $0.fileSystem) }
     }
 

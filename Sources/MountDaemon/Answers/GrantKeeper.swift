@@ -11,7 +11,7 @@ extension MountHost {
     func answer(_ order: GrantOrder, on tree: BackingTree, by user: UInt32) -> ControlServer.MountFacts.DaemonAnswer {
         do throws(GrantProblem) {
             let scope: GrantScope
-            do throws(Errno) { scope = try GrantScope(tree) } catch {
+            do throws(Errno) { scope = try GrantScope(tree, followed) } catch {
                 throw GrantProblem(errno: error, message: "the path of the directory that this mount serves cannot be read: \(error.text)")
             }
             switch order {
@@ -43,6 +43,12 @@ extension MountHost {
                 if place == files.endIndex { files.append(GrantFile(root: scope.root)) }
                 files[place].root.path = scope.root.path
                 files[place].grants.removeAll { !$0.grant.isValid(at: now) }
+                if grant.object != nil, files[place].grants.count(where: { $0.grant.object != nil }) >= GrantFile.mostFollowed {
+                    throw GrantProblem(
+                        errno: .nospc,
+                        message: "\(GrantFile.mostFollowed) grants that follow their objects, the most possible, are stored for this "
+                            + "directory; remove some")
+                }
                 guard files[place].grants.count < GrantFile.most else {
                     throw GrantProblem(
                         errno: .nospc, message: "\(GrantFile.most) grants, the most possible, are stored for this directory; remove some")
@@ -50,14 +56,15 @@ extension MountHost {
                 files[place].grants.append(KeptGrant(grant, given: now, by: user))
                 return files
             }
+            if files.contains(where: \.follows) { updateFollowedGrants() }
             return apply(files, of: grant.bundle)
         }
         let late = invalidate(on: changed).map { [$0.message] } ?? []
         Journal.record(
             .info,
-            "user \(user) granted \(grant.bundle) \(grant.access.word) at \(place(scope, grant.path))"
+            "user \(user) granted \(grant.bundle) \(grant.access.word) at \(scope.logged(grant.path))\(grant.object == nil ? "" : ", following it")"
                 + (grant.expires.map { " until \(GrantTime.text($0))" } ?? ""))
-        return GrantAddAnswer(notes: notes(on: grant) + late)
+        return GrantAddAnswer(notes: notes(on: grant) + late, follows: grant.object != nil)
     }
 
     private func remove(
@@ -109,7 +116,7 @@ extension MountHost {
             if let late { unkept.message += "; " + late.message }
             throw unkept
         }
-        Journal.record(.info, "user \(user) revoked \(count) of \(bundle)'s grants at \(place(scope, path))")
+        Journal.record(.info, "user \(user) revoked \(count) of \(bundle)'s grants at \(scope.logged(path))")
         if let late { throw late }
         return GrantRemoveAnswer(removed: count)
     }
@@ -117,24 +124,21 @@ extension MountHost {
     private func list(_ bundle: String?, from: Int, _ scope: GrantScope) -> GrantListAnswer {
         let now = SystemTime.now().sec
         var problems: [String] = []
+        withGrantsLocked { updateFollowedGrants() }
         let seen = store.files { problems.append($0) }.flatMap { scope.seen($0) }
             .filter { bundle == nil || $0.kept.grant.bundle == bundle }
             .sorted { ($0.kept.grant.bundle, $0.kept.grant.text) < ($1.kept.grant.bundle, $1.kept.grant.text) }
         var rows: [ListedGrant] = []
         var size = 0
         for item in seen.dropFirst(max(0, from)) {
-            let row = ListedGrant(item.kept, counts: item.kept.grant.isValid(at: now), isWider: item.isWider)
+            let row = ListedGrant(
+                item.kept, counts: item.isFound && item.kept.grant.isValid(at: now), isWider: item.isWider, isFound: item.isFound)
             size += JSONText.write(row.json).count
             // The answer has to fit into one message.
             if size > 16 << 10, !rows.isEmpty { break }
             rows.append(row)
         }
         return GrantListAnswer(tree: scope.root.fileName, total: seen.count, grants: rows, problems: problems)
-    }
-
-    /// A path for the log.
-    private func place(_ scope: GrantScope, _ path: [[UInt8]]) -> String {
-        String(decoding: path.reduce(scope.root.path) { $0 + [0x2F] + $1 }, as: UTF8.self)
     }
 
     /// - Returns: for each mount of the application, why the grant has no or less effect there.

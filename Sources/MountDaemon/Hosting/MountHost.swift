@@ -12,6 +12,8 @@ import ToolSupport
 
 /// The mounts that this process serves: of one backing directory, or of directories inside each other. The first is its own. Later
 /// commands hand theirs over (docs/architecture.md "One daemon").
+///
+/// It has extensions by subject: hand-overs, views, places, grants, changes of mounts. All share the list of mounts.
 final class MountHost: Sendable {
     private struct Served {
         var mount: AttachedMount
@@ -40,6 +42,11 @@ final class MountHost: Sendable {
     private let control: String?
     private let controlStart: ControlStart
     let store: GrantStore
+    /// The objects that grants follow.
+    var followed: FollowedObjects { treeMounts.followed }
+    /// Gets an item when one of them has moved. One that waits stands for all moves before it.
+    let updates = WorkQueue<Void>(capacity: 1)
+    let isUpdating = Lock(false)
     /// Held while grants change, and while a new mount reads them.
     private let granting = Lock(())
 
@@ -113,16 +120,20 @@ final class MountHost: Sendable {
             throw MountFailure(status: MountExit.systemError, message: "cannot serve: \(reason ?? Self.text(error))")
         }
         let isAdmitted = withGrantsLocked {
-            if let profile, profile.bundle != nil {
-                // The kernel has cached nothing yet, so this cannot fail.
-                try? fileSystem.changeGrants(GrantScope.grants(for: profile, on: tree, in: store.files { Journal.note(.warning, $0) }))
-            }
-            return state.withLock { state in
+            let isAdmitted = state.withLock { state in
                 if state.isEnding { return false }
                 state.served.append(
                     Served(mount: mount, tree: tree, session: session, fileSystem: fileSystem, identities: identities))
                 return true
             }
+            guard isAdmitted else { return false }
+            updateFollowedGrants()
+            if let profile, profile.bundle != nil {
+                let files = store.files { Journal.note(.warning, $0) }
+                // The kernel has cached nothing yet, so this cannot fail.
+                try? fileSystem.changeGrants(GrantScope.grants(for: profile, on: tree, followed, in: files))
+            }
+            return true
         }
         // The mount is not served: other mounts must send it no invalidations.
         func abandon() {

@@ -133,11 +133,12 @@ struct SandboxListArguments: ParsableCommand {
 struct GrantAddArguments: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "aclfs sandbox grant add", abstract: "Lets an application reach a file or a folder that the user chose.",
-        usage: "aclfs sandbox grant add --bundle ID --read-only|--read-write [--expires TIME] PATH ...")
+        usage: "aclfs sandbox grant add --bundle ID --read-only|--read-write [--follow] [--expires TIME] PATH ...")
 
     @Option(help: ArgumentHelp("The bundle identifier of the application.", valueName: "ID")) var bundle: String
     @Flag(help: "Allow reading and executing.") var readOnly = false
     @Flag(help: "Allow reading, writing and executing.") var readWrite = false
+    @Flag(help: "Grant the object instead of the path: wherever it is moved or renamed, until it is removed.") var follow = false
     /// Unconditional: a value that begins with a dash gets the message for a wrong time.
     @Option(
         parsing: .unconditional,

@@ -19,7 +19,7 @@ enum SandboxGrantCommand {
     }
 
     private static let usage = """
-        usage: aclfs sandbox grant add --bundle ID --read-only|--read-write [--expires TIME] PATH ...
+        usage: aclfs sandbox grant add --bundle ID --read-only|--read-write [--follow] [--expires TIME] PATH ...
                aclfs sandbox grant list [--json] [--bundle ID] [MOUNTPOINT]
                aclfs sandbox grant remove --bundle ID [--below] PATH ...
         """
@@ -27,7 +27,7 @@ enum SandboxGrantCommand {
     private static func add(_ arguments: GrantAddArguments) -> Int32 {
         SandboxGrants.add(
             GrantAddRequest(
-                bundle: arguments.bundle, readOnly: arguments.readOnly, readWrite: arguments.readWrite,
+                bundle: arguments.bundle, readOnly: arguments.readOnly, readWrite: arguments.readWrite, follow: arguments.follow,
                 expires: arguments.expires, paths: arguments.paths.map(\.bytes)))
     }
 

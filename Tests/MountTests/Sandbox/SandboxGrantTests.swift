@@ -6,7 +6,7 @@ import Testing
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct SandboxGrantTests {
     /// A store of its own, a share and a view of it; `reads PATH` and `writes PATH` say 0 where that works in the view.
-    private static let prelude =
+    static let prelude =
         SandboxProfileTests.prelude + #"""
             mount -t tmpfs tmpfs /var/lib
             mkdir -p "$T/back/Users/ann/Letters/old" "$T/back/Users/ann/Other" "$T/view" "$T/view2"
@@ -253,7 +253,7 @@ struct SandboxGrantTests {
                 is 'said once' 1 "$("$A" sandbox grant list 2>&1 >/dev/null | grep -c 'does not fit')"
                 is 'and by the status' 1 "$(status "$A" sandbox grant list)"; umount "$T/view2"
                 holds 'nothing is put on top' "$(add --read-only "$T/view/alone")" 'move the file away and grant anew'
-                echo '{"v":2}' >"$file"; holds 'of a later version' "$(grant list "$T/view")" 'it is of version 2, and this aclfs knows 1'
+                echo '{"v":3}' >"$file"; holds 'of a later version' "$(grant list "$T/view")" 'it is of version 3, and this aclfs knows 2'
                 umount "$T/view"; cat "$T/kept" >"$file"; "$A" mount -o "$V" "$T/back" "$T/view"; is 'whole again' 0 "$(reads alone)"
                 # A place where others may write is no place.
                 umount "$T/view"; chmod 777 /var/lib/aclfs/grants; "$A" mount -o "$V" "$T/back" "$T/view"
