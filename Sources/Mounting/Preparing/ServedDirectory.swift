@@ -35,7 +35,10 @@ package final class ServedDirectory: Sendable {
     package func obstacle(_ warn: (String) -> Void) -> String? {
         let mounts = MountTable.entries().filter { $0.type == "fuse.aclfs" }
         // Of a mount of another user too, as far as this mount namespace shows it.
-        if let mount = mounts.first(where: { isRelated($0.source) }) { return "it is mounted at \(mount.path); \(Self.remedy)" }
+        if let mount = mounts.first(where: { isRelated($0.source) }) {
+            let what = MountPath.isInside(path, mount.source) ? "it" : "\(mount.source) in it"
+            return "\(what) is mounted at \(mount.path); \(Self.remedy)"
+        }
         var owners = [geteuid()]
         if geteuid() == 0 { owners += Set(mounts.compactMap(\.userID)).subtracting(owners).sorted() }
         for owner in owners {

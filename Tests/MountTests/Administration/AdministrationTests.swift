@@ -51,6 +51,8 @@ struct AdministrationTests {
                 """)
         let before = try tree.snapshot()
         let top = try tree.go(to: place)
+        let dry = try tree.aclfs("copy-mode", "--dry-run", "\(top)/d")
+        #expect(dry.output.contains("would change \(top)/d/1 (owner root to 501, group root to 600, mode 0644 to 0750)"), "\(dry)")
         let run = try tree.aclfs("copy-mode", "--undo-file", tree.undo, "\(top)/d")
         #expect(run.status == 0 && run.output == "changed 9 objects", "\(run)")
         let found = try tree.shell("find d -mindepth 1 -printf '%P %m %U:%G\\n' | sort", in: tree.backing).output
@@ -180,6 +182,9 @@ struct AdministrationTests {
         #expect(try tree.shell("aclfs chflags hidden .").status == 0)
         let served = try tree.aclfs("volume", tree.backing, "acl")
         #expect(served.status == 2 && served.output.contains("it is mounted at \(tree.fixture.mountpoint); unmount it first"), "\(served)")
+        let around = try tree.aclfs("strip", "-R", tree.fixture.top + "/private")
+        let inIt = ": \(tree.backing) in it is mounted at \(tree.fixture.mountpoint);"
+        #expect(around.status == 2 && around.output.contains(inIt), "\(around)")
         try tree.fixture.unmount()
         try tree.fixture.mount("acl,owners")
         #expect(try options().contains(",owners,acl,"))
