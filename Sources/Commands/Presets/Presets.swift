@@ -19,7 +19,10 @@ package enum Presets {
             let preset = try self.preset(name)
             let tree = try TreeCommand(name: "preset apply", options: options, operand: directory, sink: sink).tree(needsDirectory: true)
             try requireEffect(tree, directory)
-            if options.undoFile == nil, !options.isDryRun { options.undoFile = try PresetFiles().next(tree.identity) }
+            let kept = options.undoFile == nil && !options.isDryRun ? try PresetFiles().next(tree.identity) : nil
+            options.undoFile = options.undoFile ?? kept
+            // What changed nothing would stand before what the next undo should undo.
+            defer { if let kept { PresetFiles.removeIfEmpty(kept) } }
             let command = TreeCommand(name: "preset apply", options: options, operand: directory, sink: sink)
             return command.perform(needsDirectory: true) { (tree) throws(TreeRefusal) in
                 let plan = try PresetPlan(preset, tree, directory, group: group)

@@ -104,6 +104,9 @@ struct PresetTests {
         #expect(first.status == 0 && first.output.contains(" 2: ABCDEFAB-CDEF-ABCD-EFAB-CDEF00000014 allow add_file,search"), "\(first)")
         let second = try aclfs("apply", "team-share", folder)
         #expect(second.status == 0, "\(second)")
+        // What changes nothing leaves nothing to undo.
+        let same = try aclfs("apply", "team-share", folder)
+        #expect(same.status == 0 && same.output.hasPrefix("changed 0 objects"), "\(same)")
         #expect(try tree.shell("ls home/.local/state/aclfs/presets | wc -l").output == "2")
         #expect(try aclfs("undo", folder).status == 0)
         #expect(try tree.shell("aclfs ls -led folder").output.contains("everyone deny"))
