@@ -161,6 +161,7 @@ extension ControlServer {
         case .other(let credential): explanation = try fileSystem.explainer.explain(asked, credential: credential)
         }
         if let note = squashNote(subject, peer) { explanation.notes.append(note) }
+        if fileSystem.volume.ignoresACLs { explanation.notes.append(Explanation.entriesDoNotCount) }
         // A client that may not read the permissions learns only the entry that decided.
         if !isPrivileged(peer), !fileSystem.explainer.mayInspect(asked, credential: credential(peer)) { explanation.considered = [] }
         if message.isBrief {

@@ -2,6 +2,9 @@ import Authorization
 
 /// A decision with its reasons, as commands show it and daemons send it (docs/control.md).
 public struct Explanation: Sendable, Hashable {
+    /// A note: the mount has the option noacl.
+    public static let entriesDoNotCount = "noacl: no entry counts on this mount"
+
     /// An object of the request: the first `depth` names of its first or second path.
     public struct Place: Sendable, Hashable {
         public var isSecondPath: Bool

@@ -1,5 +1,6 @@
 import ACLFormats
 import Authorization
+import Glibc
 import LinuxSystem
 import Mounting
 import ToolSupport
@@ -13,6 +14,9 @@ package enum PosixImport {
                 "acl import: name a new file with --undo-file, from which aclfs restore undoes the import, or look first with --dry-run")
             return 2
         }
+        var options = options
+        // The owner of a tree may turn what is there into entries of mounts of its own.
+        if geteuid() != 0, options.metadata == nil { options.metadata = "user" }
         let command = TreeCommand(name: "acl import --posix", options: options, operand: source, sink: sink)
         return command.perform(needsDirectory: true) { (tree) throws(TreeRefusal) in
             guard let tree = tree as? OfflineTree else {

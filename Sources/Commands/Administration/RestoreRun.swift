@@ -13,7 +13,8 @@ final class RestoreRun {
 
     init(_ tree: any ChangeableTree, _ request: RestoreRequest, _ sink: OutputSink) {
         (self.tree, self.request) = (tree, request)
-        report = ChangeReport(sink, isJSON: request.json, isVerbose: request.isVerbose || request.isDryRun)
+        report = ChangeReport(
+            sink, isJSON: request.json, isVerbose: request.isVerbose || request.isDryRun, prefix: request.source ?? tree.path)
     }
 
     /// - Returns: the exit status.

@@ -36,6 +36,19 @@ package struct TreeOptions {
         }
     }
 
+    /// - Parameter operand: a path that is on no mount.
+    /// - Throws: the caller is not root, and does not say that the records are those of its own mounts: it would find no list, and
+    ///   change what no mount of root reads.
+    func recordNameOffline(of operand: [UInt8]) throws(TreeRefusal) -> String? {
+        let name = try recordName()
+        if name == nil, geteuid() != 0 {
+            throw TreeRefusal(
+                "\(escapedName(operand)) is on no mount of aclfs, and only root sees all of a backing directory; "
+                    + "--metadata user changes what a mount of yours stored")
+        }
+        return name
+    }
+
     fileprivate func check() throws(TreeRefusal) {
         if isDryRun, undoFile != nil {
             throw TreeRefusal("--dry-run changes nothing, so it writes no undo file: use one of the two")
@@ -82,7 +95,7 @@ struct TreeCommand {
             if options.metadata != nil { throw TreeRefusal("--metadata is for a backing directory; a mount knows where its entries are") }
             return tree
         }
-        return try OfflineTree(operand, recordName: try options.recordName(), needsDirectory: needsDirectory)
+        return try OfflineTree(operand, recordName: try options.recordNameOffline(of: operand), needsDirectory: needsDirectory)
     }
 
     /// Runs a change.

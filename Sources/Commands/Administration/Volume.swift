@@ -17,7 +17,7 @@ package enum Volume {
     ) -> Int32 {
         do throws(TreeRefusal) {
             try check(words)
-            let tree = try OfflineTree(source, recordName: try options.recordName())
+            let tree = try OfflineTree(source, recordName: try options.recordNameOffline(of: source))
             let before: TreeState
             var settings: VolumeSettings
             do throws(AttributeFailure) {

@@ -28,7 +28,8 @@ final class ChangeProgress {
         let now = SystemTime.monotonic()
         guard now - shownAt >= Self.interval else { return }
         (shownAt, isOnScreen) = (now, true)
-        sink.error(Array("\r\u{1B}[K\(Self.text(count, of: total(), nanoseconds: now - begun))".utf8))
+        let text = Self.text(count, of: total(), nanoseconds: now - begun, columns: sink.columns(STDERR_FILENO))
+        sink.error(Array("\r\u{1B}[K\(text)".utf8))
     }
 
     /// Clears the line. Call it before each message.
@@ -37,7 +38,12 @@ final class ChangeProgress {
         isOnScreen = false
     }
 
-    static func text(_ count: Int, of total: Int?, nanoseconds: UInt64) -> String {
+    /// - Parameter columns: of the terminal. A line that wraps could not be cleared, and some terminals wrap after the last column.
+    static func text(_ count: Int, of total: Int?, nanoseconds: UInt64, columns: Int) -> String {
+        String(text(count, of: total, nanoseconds: nanoseconds).prefix(max(1, columns - 1)))
+    }
+
+    private static func text(_ count: Int, of total: Int?, nanoseconds: UInt64) -> String {
         let rate = Double(count) / (Double(max(nanoseconds, 1)) / 1e9)
         let speed = "\(Int(rate)) a second"
         guard let total, total >= count, rate > 0 else { return "\(count) objects examined, \(speed)" }

@@ -40,7 +40,7 @@ final class ChangeReport: @unchecked Sendable {
                 json(path, verb, members(old, new, isDirectory, list))
             } else if isVerbose {
                 progress.clear()
-                sink.line("\(verb) \(escapedName(shown(path)))\(Self.differences(old, new))")
+                sink.line("\(verb) \(escapedName(shown(path)))\(differences(old, new))")
                 for line in list.map({ ACLTextPrinter.lines($0, isDirectory: isDirectory, names: names) }) ?? [] { sink.line(line) }
             }
         }
@@ -98,14 +98,20 @@ final class ChangeReport: @unchecked Sendable {
         return members + [.init("entries", .array(entries))]
     }
 
-    private static func differences(_ old: TreeState, _ new: TreeState) -> String {
+    private func differences(_ old: TreeState, _ new: TreeState) -> String {
         var parts: [String] = []
         if let before = old.owners, let after = new.owners {
-            if before.uid != after.uid { parts.append("owner \(before.uid) to \(after.uid)") }
-            if before.gid != after.gid { parts.append("group \(before.gid) to \(after.gid)") }
+            let users = [before.uid, after.uid].map { name(GUID(user: $0), $0) }
+            let groups = [before.gid, after.gid].map { name(GUID(group: $0), $0) }
+            if before.uid != after.uid { parts.append("owner \(users[0]) to \(users[1])") }
+            if before.gid != after.gid { parts.append("group \(groups[0]) to \(groups[1])") }
         }
-        if old.mode != new.mode { parts.append("mode \(octal(old.mode)) to \(octal(new.mode))") }
+        if old.mode != new.mode { parts.append("mode \(Self.octal(old.mode)) to \(Self.octal(new.mode))") }
         return parts.isEmpty ? "" : " (\(parts.joined(separator: ", ")))"
+    }
+
+    private func name(_ identity: GUID, _ number: UInt32) -> String {
+        names.name(of: identity).map { escapedName($0.name.utf8) } ?? "\(number)"
     }
 
     private static func octal(_ mode: UInt16) -> String {

@@ -78,16 +78,40 @@ struct MountedTree: ChangeableTree {
             let between = old.owners == new.owners ? old.mode : old.mode & new.mode & ~TreeState.setIDBits
             let otherBits = new.owners == nil ? UInt16(truncatingIfNeeded: status.mode) & 0o7000 : 0
             if between != old.mode, !status.isSymlink { try setMode(of: node, to: otherBits | between) }
-            if let owners = new.owners, owners != old.owners { try set(owners, of: node, tools) }
+            if let owners = new.owners, owners != old.owners {
+                do throws(AttributeFailure) { try set(owners, of: node, tools) } catch {
+                    throw refusal(error, of: .chown, as: Self.shown(owners, status), node, tools)
+                }
+            }
             if list != present { try tools.files.setACL(of: node, to: list) }
             if between != new.mode, !status.isSymlink { try setMode(of: node, to: otherBits | new.mode) }
             if let owners = new.owners, owners != old.owners { try require(owners, of: node, tools) }
             // They may forbid every other change.
-            if let flags = new.flags, flags != old.flags || !binding.isEmpty { try tools.files.setFlags(of: node, to: flags) }
+            if let flags = new.flags, flags != old.flags || !binding.isEmpty {
+                do throws(AttributeFailure) { try tools.files.setFlags(of: node, to: flags) } catch {
+                    throw refusal(error, of: .chflags, as: "the flags \(FileFlagsText.shown(flags))", node, tools)
+                }
+            }
         } catch {
             if old.owners != nil || old.flags != nil || old.mode != new.mode { restore(node, old, status, tools) }
             throw error
         }
+    }
+
+    /// A refused call in words: of several that an object needs, the error does not say which one.
+    private func refusal(
+        _ failure: AttributeFailure, of call: OperationWord, as what: String, _ node: SharedDescriptor, _ tools: TreeTools
+    ) -> AttributeFailure {
+        guard case .system(let error) = failure, error == .perm || error == .acces else { return failure }
+        return .refused("\(what): \(tools.files.message(error, of: call, on: node, path))")
+    }
+
+    /// The owner that an object should get, or the group if the owner stays.
+    private static func shown(_ owners: Owners, _ status: FileStatus) -> String {
+        if owners.owner == nil, owners.uid == status.uid {
+            return "the group \(owners.group?.uuidText ?? "\(owners.gid)")"
+        }
+        return "the owner \(owners.owner?.uuidText ?? "\(owners.uid)")"
     }
 
     private func set(_ owners: Owners, of node: SharedDescriptor, _ tools: TreeTools) throws(AttributeFailure) {

@@ -8,6 +8,8 @@ struct FileLines {
     /// What of the buffer was returned.
     private var start = 0
     private var isAtEnd = false
+    /// Whether the line that was returned last has no line end: the file was cut there.
+    private(set) var endsCut = false
 
     init(_ file: SharedDescriptor) { self.file = file }
 
@@ -24,6 +26,7 @@ struct FileLines {
             if isAtEnd || buffer.count - start > longest {
                 guard start < buffer.count else { return nil }
                 defer { start = buffer.count }
+                endsCut = isAtEnd
                 return buffer[start...]
             }
             buffer.removeSubrange(..<start)

@@ -76,7 +76,10 @@ final class FileSource: ExportSource {
         case .export(var parser):
             do {
                 if let item = try parser.read(line) { waiting.append(item) }
-            } catch { throw ExportFailure("\(name): \(error.message)") }
+            } catch {
+                let cut = lines.endsCut ? "; the line has no end: the file was cut there" : ""
+                throw ExportFailure("\(name): \(error.message)\(cut)")
+            }
             if let header = parser.header { self.header = header }
             form = .export(parser)
         case .listing(var listing):

@@ -17,7 +17,7 @@ struct StableFile {
         do throws(Errno) {
             let status = try Syscall.statx(opened.rawValue)
             if status.isDirectory { throw .isdir }
-            if status.isRegular, OwnFile.objection(opened, status) == nil {
+            if status.isRegular, PrivateFile.objection(opened, status) == nil {
                 file = opened
                 return
             }

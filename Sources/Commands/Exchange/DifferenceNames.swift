@@ -42,7 +42,9 @@ final class DifferenceNames {
     func on(_ side: Side) -> ShownNames {
         let own = side == .before ? before : after
         return ShownNames { [common, host] identity in
-            own?.name(of: identity) ?? common.name(of: identity) ?? host.name(of: identity)
+            // Each table counts its own: only the common one knows this.
+            if ExportIdentities.isProvisional(identity) { return common.name(of: identity) }
+            return own?.name(of: identity) ?? common.name(of: identity) ?? host.name(of: identity)
         }
     }
 }

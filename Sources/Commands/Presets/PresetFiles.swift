@@ -42,6 +42,14 @@ struct PresetFiles {
         return path(identity, last + 1)
     }
 
+    /// Removes an undo file without entries.
+    static func removeIfEmpty(_ path: [UInt8]) {
+        var isEmpty = true
+        guard let reader = try? UndoFileReader(path) else { return }
+        guard (try? reader.forEach({ _ in isEmpty = false; return false })) != nil, isEmpty else { return }
+        try? path.withCString { (path) throws(Errno) in try Syscall.unlinkat(Syscall.workingDirectory, path) }
+    }
+
     /// - Returns: the path of the newest file of a tree.
     func newest(of tree: any ChangeableTree) -> [UInt8]? {
         for number in numbers(tree.identity).reversed() {

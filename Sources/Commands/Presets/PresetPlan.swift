@@ -45,6 +45,15 @@ struct PresetPlan {
         groupName = tools.names.name(of: group)?.name ?? "\(gid ?? owners.gid)"
     }
 
+    /// Whether the directory has the entries and the mode of the preset.
+    func isInForce(on tree: any ChangeableTree) -> Bool {
+        let tools = TreeTools()
+        guard let status = try? Syscall.statx(tree.top.rawValue),
+            let state = try? tree.state(of: tree.top, status, owners: false, flags: false, tools), let list = try? state.list()
+        else { return false }
+        return state.mode == change.mode && list.entries == facts.acl?.entries
+    }
+
     private static func group(_ word: String) throws(TreeRefusal) -> UInt32 {
         if let known = try? AccountDatabase.group(named: word) { return known.gid }
         if let number = UInt32(word), number != .max { return number }

@@ -1,5 +1,6 @@
 import ACLFormats
 import Authorization
+import ControlProtocol
 import Identity
 import LinuxSystem
 import ToolSupport
@@ -16,16 +17,19 @@ package enum Presets {
         var options = options
         do throws(TreeRefusal) {
             let preset = try self.preset(name)
-            if options.undoFile == nil, !options.isDryRun {
-                let tree = try TreeCommand(name: "preset apply", options: options, operand: directory, sink: sink).tree(
-                    needsDirectory: true)
-                options.undoFile = try PresetFiles().next(tree.identity)
-            }
+            let tree = try TreeCommand(name: "preset apply", options: options, operand: directory, sink: sink).tree(needsDirectory: true)
+            try requireEffect(tree, directory)
+            let kept = options.undoFile == nil && !options.isDryRun ? try PresetFiles().next(tree.identity) : nil
+            options.undoFile = options.undoFile ?? kept
+            // What changed nothing would stand before what the next undo should undo.
+            defer { if let kept { PresetFiles.removeIfEmpty(kept) } }
             let command = TreeCommand(name: "preset apply", options: options, operand: directory, sink: sink)
             return command.perform(needsDirectory: true) { (tree) throws(TreeRefusal) in
                 let plan = try PresetPlan(preset, tree, directory, group: group)
                 let status = try command.run(tree, plan.change, .all)
-                if status == 0 || status == 1 && !options.json { PresetText(plan, isJSON: options.json, sink).show() }
+                if status == 0 || !options.json && (options.isDryRun || plan.isInForce(on: tree)) {
+                    PresetText(plan, isJSON: options.json, sink).show()
+                }
                 return status
             }
         } catch {
@@ -46,6 +50,7 @@ package enum Presets {
             let preset = try self.preset(name)
             let operand = directory ?? [UInt8(ascii: ".")]
             let tree = try TreeCommand(name: "preset show", options: options, operand: operand, sink: sink).tree(needsDirectory: true)
+            try requireEffect(tree, operand)
             PresetText(try PresetPlan(preset, tree, operand, group: group), isJSON: options.json, sink).show()
             return 0
         } catch {
@@ -74,6 +79,29 @@ package enum Presets {
             sink.complain("preset undo: \(error.message)")
             return 2
         }
+    }
+
+    /// - Throws: the mount ignores entries or owners. A preset would only close the folder there, or protect nothing.
+    private static func requireEffect(_ tree: any ChangeableTree, _ directory: [UInt8]) throws(TreeRefusal) {
+        guard tree.isMounted, let option = ignoringOption(directory) else { return }
+        throw TreeRefusal(
+            "\(escapedName(directory)) lies on a mount with \(option), where a preset has no effect; mount it without that, "
+                + "or remove the setting with aclfs volume --reset")
+    }
+
+    /// - Returns: nil also if the daemon does not answer: its mount takes no change then.
+    private static func ignoringOption(_ directory: [UInt8]) -> String? {
+        do throws(ControlError) {
+            let location = try MountLocation(directory, isFollowed: true)
+            let client = try location.client()
+            // Only root and the user who mounted may know the options.
+            if let options = try? client.ask(StatusMessage()).options { return ["noacl", "noowners"].first(where: options.contains) }
+            guard let right = CalledOperation("list"),
+                let answer = try location.client().ask(ExplainMessage(right, path: location.names)).explanation
+            else { return nil }
+            if answer.notes.contains(Explanation.entriesDoNotCount) { return "noacl" }
+            return answer.steps.contains { $0.stage == "ownership_ignored" } ? "noowners" : nil
+        } catch { return nil }
     }
 
     private static func preset(_ name: String) throws(TreeRefusal) -> Preset {

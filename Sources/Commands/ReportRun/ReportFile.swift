@@ -38,10 +38,8 @@ struct ReportFile {
     func write(_ bytes: [UInt8]) throws(TreeRefusal) {
         let hidden = Array(".aclfs-report.\(getpid())".utf8)
         do throws(Errno) {
-            let flags = OpenFlag.writeOnly | OpenFlag.create | OpenFlag.exclusive | OpenFlag.noFollow
             let place = directory.rawValue
-            let file = SharedDescriptor(
-                rawValue: try hidden.withCString { (name) throws(Errno) in try Syscall.openat(place, name, flags, mode: 0o600).release() })
+            let file = try PrivateFile.make(hidden, in: directory)
             do throws(Errno) {
                 try Self.write(bytes, to: file.rawValue)
                 try Syscall.fsync(file.rawValue)
@@ -51,7 +49,7 @@ struct ReportFile {
                 throw error
             }
         } catch {
-            throw TreeRefusal("\(escapedName(path)): \(error == .exist ? "exists already; --force replaces it" : error.text)")
+            throw TreeRefusal("\(escapedName(path)): \(error == .exist ? "exists already; --force replaces it" : PrivateFile.text(error))")
         }
     }
 

@@ -47,6 +47,9 @@ extension Explanation.Step {
         case "posix" where entry != nil: return "\(what) is denied\(place) by the \(entry ?? "") (\(stage))"
         case "posix": return "\(what) is denied\(place): no entry decides it, and the mode does not grant it (\(stage))"
         case "no_bsd_equivalent": return "\(what) is denied\(place): no entry grants it, and no mode bit stands for it (\(stage))"
+        case "attr_policy" where words == ["chown"]:
+            let rule = "only root gives an object to another user, or to a group that the caller is not in"
+            return "\(what) is denied\(place): \(rule) (\(stage))"
         case "sandbox": return "\(what) is denied\(place) by the sandbox: \(entry ?? "")"
         default: return "\(what) is denied\(place) (\(stage))"
         }

@@ -10,13 +10,15 @@ package enum AttributeFailure: Error {
     case record(MetadataRecordError)
     /// The file system accepted a change, and did not make it.
     case noEffect(String)
+    /// A call was refused, in words.
+    case refused(String)
 
     var message: String {
         switch self {
         // Only aclfs has these attributes. "Operation not supported" would not say so.
         case .system(.opnotsupp): "not on an aclfs mount, or ACLs are disabled there"
         case .system(let errno): errno.text
-        case .noEffect(let text): text
+        case .noEffect(let text), .refused(let text): text
         case .record(let problem): "its record cannot be read: \(problem.message)"
         case .text(let text): "unexpected answer of the file system: \(text)"
         }

@@ -16,7 +16,7 @@ struct UndoFileReader {
                 })
             let status = try Syscall.statx(file.rawValue)
             guard status.isRegular else { throw .inval }
-            objection = OwnFile.objection(file, status)
+            objection = PrivateFile.objection(file, status)
         } catch {
             switch error {
             case .loop: throw UndoProblem("a symbolic link, which is not followed")

@@ -14,14 +14,9 @@ final class UndoFileWriter: Sendable {
         let objection: String?
         do throws(Errno) {
             let (directory, name) = try Self.place(path)
-            file = SharedDescriptor(
-                rawValue: try name.withCString { (name) throws(Errno) in
-                    try Syscall.openat(
-                        directory.rawValue, name, OpenFlag.writeOnly | OpenFlag.create | OpenFlag.exclusive | OpenFlag.noFollow, mode: 0o600
-                    ).release()
-                })
+            file = try PrivateFile.make(name, in: directory)
             status = try Syscall.statx(file.rawValue)
-            objection = OwnFile.objection(file, status)
+            objection = PrivateFile.objection(file, status)
             if objection != nil {
                 try name.withCString { (name) throws(Errno) in try Syscall.unlinkat(directory.rawValue, name) }
             } else {
@@ -29,7 +24,9 @@ final class UndoFileWriter: Sendable {
                 // Its name, too.
                 try Syscall.fsync(directory.rawValue)
             }
-        } catch { throw UndoProblem(error == .exist ? "exists already; name a new file, or continue it with --resume" : error.text) }
+        } catch {
+            throw UndoProblem(error == .exist ? "exists already; name a new file, or continue it with --resume" : PrivateFile.text(error))
+        }
         if let objection { throw UndoProblem(objection) }
     }
 

@@ -67,13 +67,21 @@ package final class ServedDirectory: Sendable {
     package func obstacle(_ warn: (String) -> Void) -> String? {
         let mounts = MountTable.entries().filter { $0.type == "fuse.aclfs" }
         // Of a mount of another user too, as far as this mount namespace shows it.
-        if let mount = mounts.first(where: { isRelated($0.source) }) { return "it is mounted at \(mount.path); \(Self.remedy)" }
+        if let mount = mounts.first(where: { isRelated($0.source) }) {
+            let what = MountPath.isInside(path, mount.source) ? "it" : "\(mount.source) in it"
+            return "\(what) is mounted at \(mount.path); \(Self.remedy)"
+        }
         var owners = [geteuid()]
         if geteuid() == 0 { owners += Set(mounts.compactMap(\.userID)).subtracting(owners).sorted() }
         for owner in owners {
             for device in ControlPlace.devices(of: owner) where !silent.withLock({ $0.contains(device) }) {
                 do throws(ControlError) {
-                    if try serves(device, owner) { return "a daemon serves it, or a directory inside or around it; \(Self.remedy)" }
+                    switch try service(device, owner) {
+                    case .here: return "\(Self.obstacle); \(Self.remedy)"
+                    case .elsewhere:
+                        return "\(Self.obstacle), for processes in another mount namespace, such as a container; unmount it there first"
+                    case nil: break
+                    }
                 } catch {
                     // No process listens at a socket that an ended daemon left.
                     guard error.isReached else { continue }
@@ -89,20 +97,27 @@ package final class ServedDirectory: Sendable {
         return nil
     }
 
+    private static let obstacle = "a daemon serves it, or a directory inside or around it"
     private static let remedy = "unmount it first (aclfs status has the mounts)"
 
     /// A daemon whose last mount has just ended answers until it ends itself: it has this long, in milliseconds.
     private static let ending: UInt32 = 2000
 
-    private func serves(_ device: String, _ owner: UInt32) throws(ControlError) -> Bool {
+    private enum Service {
+        case here
+        /// In another mount namespace.
+        case elsewhere
+    }
+
+    /// - Returns: where a daemon has the mount by which it serves the directory; nil if it does not.
+    private func service(_ device: String, _ owner: UInt32) throws(ControlError) -> Service? {
         for _ in 0..<Self.ending / 50 {
             let client = try ControlClient(device: device, owner: owner, timeout: 1000)
-            guard try client.ask(question).serves else { return false }
-            if MountTable.entries().contains(where: { $0.device == device }) { return true }
+            guard try client.ask(question).serves else { return nil }
+            if MountTable.entries().contains(where: { $0.device == device }) { return .here }
             SystemTime.sleep(milliseconds: 50)
         }
-        // Mounted in another mount namespace.
-        return true
+        return .elsewhere
     }
 
     private func isRelated(_ source: String) -> Bool {

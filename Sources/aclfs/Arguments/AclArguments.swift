@@ -99,8 +99,8 @@ struct AclCopyArguments: ParsableCommand {
         commandName: "aclfs acl copy",
         abstract: "Gives objects the lists, flags, owner, group, mode and backup state of those with the same path in another tree.",
         usage: """
-            aclfs acl copy [--dry-run|--undo-file FILE] [--ignore WORD,...] [--set-id] [--json] [-v] [--hard-links] [--metadata WHERE] \
-            FROM TO
+            aclfs acl copy [--dry-run|--undo-file FILE [--resume]] [--ignore WORD,...] [--set-id] [--json] [-v] [--hard-links] \
+            [--metadata WHERE] FROM TO
             """,
         discussion: """
             What has no counterpart in TO is named and left out; what lies only in TO stays as it is.
@@ -112,7 +112,7 @@ struct AclCopyArguments: ParsableCommand {
 
     @Option(help: ArgumentHelp("What stays as it is: owner, group, mode, flags, backup, acl.", valueName: "WORD,...")) var ignore: String?
     @Flag(help: "Also set-id bits that files do not have: others may have put another file in the place.") var setId = false
-    @OptionGroup var tree: TreeArguments
+    @OptionGroup var tree: WalkArguments
     @Argument(help: ArgumentHelp("On a mount, or a backing directory.", valueName: "FROM")) var from: ByteWord
     @Argument(help: ArgumentHelp("On a mount, or in a backing directory that is not mounted.", valueName: "TO")) var to: ByteWord
 }

@@ -2,12 +2,11 @@ import ArgumentParser
 import Commands
 
 /// The options of all commands that change the objects of a tree.
-struct TreeArguments: ParsableArguments {
+struct WalkArguments: ParsableArguments {
     @Flag(help: "Print what would change, and change nothing.") var dryRun = false
     @Option(help: ArgumentHelp("A new file, from which aclfs restore undoes the changes.", valueName: "FILE")) var undoFile: ByteWord?
     @Flag(help: "Go on with the undo file of a run that was interrupted.") var resume = false
     @Flag(help: "Also objects that have names outside of the tree.") var hardLinks = false
-    @Option(help: ArgumentHelp("The number of threads; by default that of the processors.", valueName: "NUMBER")) var workers: Int?
     @Option(
         help: ArgumentHelp(
             "Where a backing directory has its entries, as the mount option: auto, trusted or user; by default auto.", valueName: "WHERE"))
@@ -15,11 +14,21 @@ struct TreeArguments: ParsableArguments {
     @Flag(name: [.customShort("v"), .long], help: "Print each object that is changed, with its entries.") var verbose = false
     @Flag(help: "One line of JSON for each object.") var json = false
 
-    var options: TreeOptions {
+    var options: TreeOptions { options(workers: nil) }
+
+    fileprivate func options(workers: Int?) -> TreeOptions {
         TreeOptions(
             undoFile: undoFile?.bytes, resumes: resume, isDryRun: dryRun, includesHardLinks: hardLinks, isVerbose: verbose, json: json,
             metadata: metadata, workers: workers)
     }
+}
+
+/// The same, of commands whose walk has several threads.
+struct TreeArguments: ParsableArguments {
+    @OptionGroup var walk: WalkArguments
+    @Option(help: ArgumentHelp("The number of threads; by default that of the processors.", valueName: "NUMBER")) var workers: Int?
+
+    var options: TreeOptions { walk.options(workers: workers) }
 }
 
 let treeUsage = "[--dry-run|--undo-file FILE [--resume]] [--json] [-v] [--hard-links] [--workers NUMBER] [--metadata WHERE]"

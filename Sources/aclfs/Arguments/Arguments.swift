@@ -230,7 +230,7 @@ struct PurgeArguments: ParsableCommand {
         help: ArgumentHelp(
             "Remove what was neither read nor changed for so long: 30m, 12h, 3d or 2w; by default \(PurgeRequest.usualAge).",
             valueName: "AGE"))
-    var olderThan = PurgeRequest.usualAge
+    var olderThan: String?
     @Flag(help: "Print what would be removed, and remove nothing.") var dryRun = false
     @Flag(help: "One line of JSON for each object.") var json = false
     @Flag(name: [.customShort("v"), .long], help: "Print each object that is removed.") var verbose = false

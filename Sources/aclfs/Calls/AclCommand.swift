@@ -64,8 +64,8 @@ enum AclCommand {
                    [--numeric] [--ignore WORD,...] [--set-id] [--json] [-v] [--hard-links] [--metadata WHERE] EXPORT PATH
                aclfs acl diff [--json] [--names] [--ignore WORD,...] [--metadata WHERE] A B
                aclfs acl import --posix --dry-run|--undo-file FILE [--json] [--verbose] [--hard-links] [--metadata WHERE] SOURCE
-               aclfs acl copy [--dry-run|--undo-file FILE] [--ignore WORD,...] [--set-id] [--json] [-v] [--hard-links] [--metadata WHERE]
-                   FROM TO
+               aclfs acl copy [--dry-run|--undo-file FILE [--resume]] [--ignore WORD,...] [--set-id] [--json] [-v] [--hard-links]
+                   [--metadata WHERE] FROM TO
                aclfs acl remap [--dry-run|--undo-file FILE [--resume]] [--json] [-v] [--hard-links] [--workers NUMBER] [--metadata WHERE]
                    OLD NEW PATH
         """

@@ -5,8 +5,9 @@ import ToolSupport
 enum PurgeCommand {
     static func run(_ words: [[UInt8]]) -> Int32 {
         PurgeArguments.run(words, wrongUse: 2) { arguments in
-            guard let age = PurgeRequest.age(arguments.olderThan) else {
-                printError("aclfs: purge: '\(arguments.olderThan)' is no age; 30m, 12h, 3d and 2w are some")
+            let word = arguments.olderThan ?? PurgeRequest.usualAge
+            guard let age = PurgeRequest.age(word) else {
+                printError("aclfs: purge: '\(word)' is no age; 30m, 12h, 3d and 2w are some")
                 return 2
             }
             return Purge.perform(

@@ -51,6 +51,8 @@ struct AdministrationTests {
                 """)
         let before = try tree.snapshot()
         let top = try tree.go(to: place)
+        let dry = try tree.aclfs("copy-mode", "--dry-run", "\(top)/d")
+        #expect(dry.output.contains("would change \(top)/d/1 (owner root to 501, group root to 600, mode 0644 to 0750)"), "\(dry)")
         let run = try tree.aclfs("copy-mode", "--undo-file", tree.undo, "\(top)/d")
         #expect(run.status == 0 && run.output == "changed 9 objects", "\(run)")
         let found = try tree.shell("find d -mindepth 1 -printf '%P %m %U:%G\\n' | sort", in: tree.backing).output
@@ -97,6 +99,79 @@ struct AdministrationTests {
         #expect(run.status == 1 && run.output.contains("owner and group stayed as they were"), "\(run)")
     }
 
+    // MARK: Undo files
+
+    /// In a directory whose entries are inherited, an undo file is for its owner alone, as elsewhere.
+    @Test func anUndoFileInheritsNothing() throws {
+        _ = try tree.go(to: .mount)
+        try tree.shell(
+            """
+            mkdir d; touch d/file; chown -R 501:20 d; aclfs chmod +a 'user:502 allow read,write,append,file_inherit,directory_inherit' d
+            """)
+        let (d, undo) = (tree.fixture.path("d"), tree.fixture.path("d/undo"))
+        let alice = TestUser(uid: 501, gid: 20, groups: [20])
+        let bob = TestUser(uid: 502, gid: 20, groups: [20])
+        let run = try tree.aclfs(as: alice, "propagate", "--undo-file", undo, d)
+        #expect(run.status == 0 && run.output == "changed 1 object", "\(run)")
+        #expect(try tree.shell("aclfs ls -le d/undo").output.hasPrefix("-rw-------  1"))
+        for command in ["cat", "tee -a"] {
+            let other = try Spawn.run(tree.within + bob.arguments + ["--", "sh", "-c", "\(command) '\(undo)' </dev/null"])
+            #expect(other.status != 0 && other.output.contains("Permission denied"), "\(other)")
+        }
+        // One that others could have written is not believed.
+        try tree.shell("aclfs chmod +a 'user:502 allow write' d/undo")
+        let refused = try tree.aclfs(as: alice, "restore", undo)
+        #expect(refused.status == 2 && refused.output.contains("closed to others by its mode and entries"), "\(refused)")
+        let resumed = try tree.aclfs(as: alice, "propagate", "--resume", "--undo-file", undo, d)
+        #expect(resumed.status == 2 && resumed.output.contains("closed to others"), "\(resumed)")
+        try tree.shell("aclfs chmod -N d/undo; aclfs chmod +a 'user:502 allow read' d/undo; aclfs chmod +a 'everyone deny write' d/undo")
+        #expect(try tree.aclfs(as: alice, "restore", undo).output == "restored 1 object")
+    }
+
+    /// A message of a restore has the whole path, as that of the command has.
+    @Test func aRestoreNamesWholePaths() throws {
+        _ = try tree.go(to: .mount)
+        try tree.shell(Self.some)
+        _ = try tree.aclfs("strip", "-R", "--undo-file", tree.undo, tree.fixture.path("d"))
+        try tree.shell("aclfs chmod +a 'user:503 allow read' d d/f/3")
+        let run = try tree.aclfs("restore", tree.undo)
+        #expect(run.status == 1, "\(run)")
+        for name in ["d", "d/f/3"] { #expect(run.output.contains("aclfs: \(tree.fixture.path(name)): it was changed since"), "\(run)") }
+    }
+
+    // MARK: Without a mount
+
+    /// Records of root's mounts are invisible to other users, who would find no list, and write where no mount of root reads.
+    @Test func anotherUserNamesItsOwnRecords() throws {
+        _ = try tree.go(to: .mount)
+        try tree.shell(Self.some + "\nchown -R 501:20 .; chmod 755 .")
+        _ = try tree.go(to: .backing)
+        let alice = TestUser(uid: 501, gid: 20, groups: [20])
+        chmod(tree.fixture.top + "/private", 0o711)
+        let before = try tree.snapshot()
+        let d = tree.backing + "/d"
+        for words in [["strip", "-R", d], ["copy-mode", d], ["preset", "apply", "public", d], ["volume", tree.backing, "noacl"]] {
+            let run = try Spawn.run(
+                tree.within + alice.arguments + ["--", "env", "HOME=\(tree.fixture.top)", MountTesting.program("aclfs")] + words)
+            #expect(run.status == 2 && run.output.contains("--metadata user changes what a mount of yours stored"), "\(words): \(run)")
+        }
+        #expect(try tree.snapshot() == before)
+        let own = try tree.aclfs(as: alice, "strip", "-R", "--metadata", "user", d)
+        #expect(own.status == 0 && own.output == "changed 0 objects", "\(own)")
+    }
+
+    @Test func aMountInAnotherNamespaceIsNamedSo() throws {
+        _ = try tree.go(to: .mount)
+        try tree.shell("mkdir d")
+        let run = try tree.shell(
+            """
+            cd /; unshare -m --propagation private sleep 60 >/dev/null 2>&1 & other=$!
+            until [ "$(readlink /proc/$other/ns/mnt)" != "$(readlink /proc/self/ns/mnt)" ]; do sleep 0.05; done
+            umount '\(tree.fixture.mountpoint)'; aclfs strip -R '\(tree.backing)/d' 2>&1; status=$?; kill $other; wait; exit $status
+            """)
+        #expect(run.status == 2 && run.output.contains("in another mount namespace, such as a container; unmount it there"), "\(run)")
+    }
+
     // MARK: Settings of a volume
 
     @Test func settingsCountForEachMount() throws {
@@ -108,6 +183,9 @@ struct AdministrationTests {
         #expect(try tree.shell("aclfs chflags hidden .").status == 0)
         let served = try tree.aclfs("volume", tree.backing, "acl")
         #expect(served.status == 2 && served.output.contains("it is mounted at \(tree.fixture.mountpoint); unmount it first"), "\(served)")
+        let around = try tree.aclfs("strip", "-R", tree.fixture.top + "/private")
+        let inIt = ": \(tree.backing) in it is mounted at \(tree.fixture.mountpoint);"
+        #expect(around.status == 2 && around.output.contains(inIt), "\(around)")
         try tree.fixture.unmount()
         try tree.fixture.mount("acl,owners")
         #expect(try options().contains(",owners,acl,"))

@@ -104,12 +104,50 @@ struct PresetTests {
         #expect(first.status == 0 && first.output.contains(" 2: ABCDEFAB-CDEF-ABCD-EFAB-CDEF00000014 allow add_file,search"), "\(first)")
         let second = try aclfs("apply", "team-share", folder)
         #expect(second.status == 0, "\(second)")
+        // What changes nothing leaves nothing to undo.
+        let same = try aclfs("apply", "team-share", folder)
+        #expect(same.status == 0 && same.output.hasPrefix("changed 0 objects"), "\(same)")
         #expect(try tree.shell("ls home/.local/state/aclfs/presets | wc -l").output == "2")
         #expect(try aclfs("undo", folder).status == 0)
         #expect(try tree.shell("aclfs ls -led folder").output.contains("everyone deny"))
         #expect(try aclfs("undo", folder).status == 0)
         #expect(try tree.shell("aclfs ls -led folder").output.contains("drwxr-xr-x "))
         #expect(try aclfs("undo", folder).status == 2)
+    }
+
+    /// Where entries or owners do not count a preset would only close the folder, or protect nothing.
+    @Test(arguments: ["noacl", "noowners"])
+    func aMountThatIgnoresThemHasNoPresets(_ option: String) throws {
+        try tree.shell("mkdir folder; chown 501:30 folder; chmod 755 .")
+        let before = try tree.snapshot()
+        try tree.fixture.unmount()
+        try tree.fixture.mount(option)
+        let folder = tree.fixture.path("folder")
+        for words in [["apply", "team-share", folder], ["apply", "--dry-run", "public", folder], ["show", "drop-box", folder]] {
+            for user in [TestUser.root, Self.alice] {
+                let run = try Spawn.run(
+                    tree.within + user.arguments + [
+                        "--", "env", "HOME=\(tree.fixture.top)", MountTesting.program("aclfs"), "preset",
+                    ] + words)
+                #expect(run.status == 2 && run.output.contains("lies on a mount with \(option), where a preset"), "\(words): \(run)")
+            }
+        }
+        #expect(try tree.snapshot() == before)
+        let explained = try tree.aclfs(as: Self.carol, "explain", "list", folder)
+        #expect(explained.output.contains("note: noacl: no entry counts on this mount") == (option == "noacl"), "\(explained)")
+    }
+
+    /// What a preset would let people do is not said of a folder that did not get it.
+    @Test func aRefusedPresetPromisesNothing() throws {
+        try tree.shell("mkdir folder; chown 501:30 folder; chmod 755 . folder; touch folder/file; aclfs chflags uchg folder/file")
+        let folder = tree.fixture.path("folder")
+        try tree.shell("mkdir home; chown 503 home")
+        let stranger = try tree.aclfs(as: Self.carol, "preset", "apply", "--undo-file", tree.fixture.path("home/undo"), "public", folder)
+        #expect(stranger.status == 1 && stranger.output.contains("folder: Operation not permitted"), "\(stranger)")
+        #expect(stranger.output.contains("changed 0 objects, left ") && !stranger.output.contains("public: "), "\(stranger)")
+        // The folder has it, and one file in it stays.
+        let owner = try tree.aclfs("preset", "apply", "--undo-file", tree.undo, "public", folder)
+        #expect(owner.status == 1 && owner.output.contains("left 1 as before\npublic: "), "\(owner)")
     }
 
     @Test func wrongWordsSayWhatIsRight() throws {

@@ -65,6 +65,19 @@ struct HelpTests {
         }
     }
 
+    /// The usage of a help has each of its options, and no option is said twice to have a default.
+    @Test(arguments: commands)
+    func theUsageHasEachOption(_ command: String) throws {
+        let help = try help(command).output
+        guard let start = help.range(of: "USAGE: "), let end = help.range(of: "\nOPTIONS:") else { return }
+        let usage = help[start.upperBound..<end.lowerBound]
+        for line in help[end.upperBound...].split(separator: "\n") where line.hasPrefix("  -") && !line.contains("--help") {
+            let names = line.split(separator: " ").prefix { $0.hasPrefix("-") }.map { $0.hasSuffix(",") ? $0.dropLast() : $0 }
+            #expect(names.contains { usage.contains($0) }, "\(command): \(line)")
+        }
+        #expect(!help.contains("(default:"), "\(help)")
+    }
+
     /// The examples in a help: they stand at the end of their lines.
     private func examples(_ help: String) -> [String] {
         help.split(separator: "\n").compactMap { line in

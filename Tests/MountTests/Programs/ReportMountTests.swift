@@ -207,6 +207,17 @@ struct ReportMountTests {
         #expect(!left.output.contains(".aclfs-report"), "\(left)")
     }
 
+    /// The mount's top passes entries on to files.
+    @Test func theFileInheritsNothing() throws {
+        try shellMust("mkdir pages; chown alice:staff pages; touch pages/other")
+        let page = fixture.path("pages/report.html")
+        #expect(try aclfs(.alice, ["report", "-o", page, fixture.path("plans")]).status == 0)
+        #expect(try shell("$A ls -le pages/other").output.contains("group:staff inherited allow"))
+        #expect(try shell("$A ls -le pages/report.html").output.hasPrefix("-rw-------  1"))
+        let bob = try Spawn.run(accounts.within + TestUser.bob.arguments + ["--", "cat", page])
+        #expect(bob.status != 0, "\(bob)")
+    }
+
     private func shellMust(_ script: String) throws { #expect(try shell(script).status == 0, "\(script)") }
 
     @Test func theExamplesAreTrue() throws {
