@@ -49,11 +49,20 @@ final class RestoreRun {
             guard request.isForced || entry.isOnTheWay(present) else {
                 return report.leave(entry.path, "it was changed since; --force restores it all the same")
             }
+            // Who owned the file meanwhile, or could write it, would have a program that runs as another user.
+            var wanted = entry.before
+            let lost = status.isDirectory || request.isForced ? 0 : wanted.mode & TreeState.setIDBits & ~present.mode
+            wanted.mode &= ~lost
             isChange = true
-            if !request.isDryRun { try tree.change(node, from: present, to: entry.before, status, tools) }
-            report.note(
-                request.isDryRun ? "would restore" : "restored", entry.path, from: present, to: entry.before,
-                isDirectory: status.isDirectory, nil)
+            if wanted != present {
+                if !request.isDryRun { try tree.change(node, from: present, to: wanted, status, tools) }
+                report.note(
+                    request.isDryRun ? "would restore" : "restored", entry.path, from: present, to: wanted,
+                    isDirectory: status.isDirectory, nil)
+            }
+            if lost != 0 {
+                report.leave(entry.path, "its set-id bits are not restored: others could have written it meanwhile; --force sets them")
+            }
         } catch {
             report.leave(entry.path) { tree.message(error, isChange: isChange, node, status, tools) }
         }

@@ -119,11 +119,8 @@ struct TreeCommand {
 
     private func undoFile(_ tree: any ChangeableTree) throws(TreeRefusal) -> UndoFileWriter? {
         guard let path = options.undoFile else { return nil }
-        let shown = escapedName(path)
         if options.resumes { return try continuedFile(path, tree) }
-        do { return try UndoFileWriter(path, tree.header(name)) } catch {
-            throw TreeRefusal("\(shown): \(error == .exist ? "exists already; name a new file, or continue it with --resume" : error.text)")
-        }
+        do { return try UndoFileWriter(path, tree.header(name)) } catch { throw TreeRefusal("\(escapedName(path)): \(error.message)") }
     }
 
     private func continuedFile(_ path: [UInt8], _ tree: any ChangeableTree) throws(TreeRefusal) -> UndoFileWriter {

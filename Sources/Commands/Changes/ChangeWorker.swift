@@ -70,7 +70,7 @@ final class ChangeWorker<Change: TreeChange> {
         let path = top == UndoEntry.topPath ? inside : joinedPath(top, inside)
         do throws(Errno) {
             let node = try tools.files.open(name, in: directory, followsLink: false)
-            let object = MetObject(node: node, path: path, status: try status(of: node))
+            let object = MetObject(node: node, path: path, status: try status(of: node), directory: directory)
             count()
             if run.undo?.isAt(object.status) == true { return true }
             var passed = examine(object, under: lists[lists.count - 1])
@@ -161,12 +161,13 @@ final class ChangeWorker<Change: TreeChange> {
     private func examine(_ object: MetObject, under list: ACL?) -> Passed {
         do throws(LeftObject) {
             let planned = try run.change.plan(object, under: list) { () throws(AttributeFailure) in try read(object) }
+            defer { if let lacks = planned.lacks { report.leave(object.path, lacks) } }
             guard let states = planned.states, states.before != states.after else { return .list(planned.list) }
             guard object.path.count <= UndoEntry.longestPath || run.undo == nil else {
                 throw .reason("its path has more than \(UndoEntry.longestPath) bytes, which an undo file cannot hold")
             }
             // The last of its names brings the change.
-            guard run.options.includesHardLinks || run.links.hasMetAllNames(of: object) else { return .list(nil) }
+            guard run.options.includesHardLinks || run.links.hasMetAllNames(of: object, tools.files) else { return .list(nil) }
             let pending = Pending(
                 object: object, before: states.before, after: states.after, list: planned.list, undoLine: try undoLine(object, states))
             if isImmediate {

@@ -14,18 +14,18 @@ struct MountedTree: ChangeableTree {
 
     /// - Parameters:
     ///   - operand: the path of the object.
-    ///   - followsLink: whether it may be a symlink.
+    ///   - followsLink: whether, unless another user owns it, it may be a symlink.
     /// - Throws: it cannot be opened.
     /// - Returns: nil if it lies on no mount.
     init?(_ operand: [UInt8], followsLink: Bool = true) throws(TreeRefusal) {
         do throws(Errno) {
             let files = LinuxFiles()
-            top = try files.open(operand, followsLink: followsLink)
+            top = followsLink ? try files.openOperand(operand) : try files.open(operand, followsLink: false)
             status = try Syscall.statx(top.rawValue)
             guard let mount = Self.mount(of: status) else { return nil }
             place = .mount(source: mount.source)
             path = try files.absolutePath(of: top)
-        } catch { throw TreeRefusal("\(escapedName(operand)): \(error.text)") }
+        } catch { throw TreeRefusal("\(escapedName(operand)): \(OfflineTree.reason(error))") }
     }
 
     /// - Returns: the mount that an object lies on.

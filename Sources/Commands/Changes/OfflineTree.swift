@@ -16,7 +16,7 @@ struct OfflineTree: ChangeableTree {
 
     /// - Parameters:
     ///   - source: the path of the backing directory, or of an object in it.
-    ///   - followsLink: whether the path may be a symlink.
+    ///   - followsLink: whether, unless another user owns it, the path may be a symlink.
     ///   - recordName: `trusted.aclfs` or `user.aclfs`; nil: what a mount by this user would choose.
     ///   - needsDirectory: whether another object is refused.
     /// - Throws: it cannot be opened, or is none.
@@ -27,7 +27,7 @@ struct OfflineTree: ChangeableTree {
         let directory: SharedDescriptor
         do throws(Errno) {
             let files = LinuxFiles()
-            let node = try files.open(source, followsLink: followsLink)
+            let node = followsLink ? try files.openOperand(source) : try files.open(source, followsLink: false)
             status = try Syscall.statx(node.rawValue)
             path = try files.absolutePath(of: node)
             if status.isDirectory || needsDirectory {
@@ -37,10 +37,12 @@ struct OfflineTree: ChangeableTree {
                 directory = try files.open(directoryPath(of: path), followsLink: false)
                 top = node
             }
-        } catch { throw TreeRefusal("\(shown): \(error.text)") }
+        } catch { throw TreeRefusal("\(shown): \(Self.reason(error))") }
         if let mount = MountedTree.mount(of: status) {
             throw TreeRefusal(Self.refusal(of: source, on: mount.path))
         }
+        // The directory of the mount point is not the one that has the object, which may be served.
+        if !status.isDirectory, status.isMountRoot { throw TreeRefusal("\(shown) is a bind mount of an object; name the object itself") }
         let names = recordName.map { [$0] } ?? (geteuid() == 0 ? ["trusted.aclfs", "user.aclfs"] : ["user.aclfs"])
         let descriptor = directory.rawValue
         guard let name = names.first(where: { BackingTree.supportsMetadata($0, on: descriptor) }) else {
@@ -48,6 +50,11 @@ struct OfflineTree: ChangeableTree {
         }
         files = OfflineFiles(recordName: name)
         served = ServedDirectory(descriptor, path: String(decoding: path, as: UTF8.self))
+    }
+
+    /// Why an operand cannot be opened.
+    static func reason(_ error: Errno) -> String {
+        error == .loop ? "a symbolic link of another user, which is not followed; name the directory that it leads to" : error.text
     }
 
     static func refusal(of path: [UInt8], on mountpoint: String) -> String {

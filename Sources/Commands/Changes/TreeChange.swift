@@ -8,6 +8,8 @@ struct MetObject {
     /// Below the top; `.` for the top itself.
     let path: [UInt8]
     let status: FileStatus
+    /// The directory in which its name was found; nil if that does not matter.
+    var directory: SharedDescriptor?
 
     var kind: ObjectKind { ObjectKind(typeBits: status.mode) }
 }
@@ -18,6 +20,8 @@ struct PlannedChange {
     var states: (before: TreeState, after: TreeState)?
     /// The list that the object has afterwards.
     var list: ACL?
+    /// What the object does not get, against the command.
+    var lacks: String?
 }
 
 /// Why a command leaves an object as it is.

@@ -64,7 +64,7 @@ final class AppleDoubleSource: ExportSource {
             return nil
         }
         guard name.starts(with: Self.prefix), name.count > 2, status.isRegular else { return nil }
-        let file = SharedDescriptor(try Syscall.reopen(node.rawValue, OpenFlag.readOnly))
+        let file = SharedDescriptor(try Syscall.reopen(node.rawValue, OpenFlag.readOnly | OpenFlag.nonBlock))
         let own = Array(name.dropFirst(2))
         return Companion(
             path: Array(path.dropLast(name.count)) + own, kind: try kind(of: own, in: directory),

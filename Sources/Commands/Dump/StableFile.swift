@@ -1,5 +1,4 @@
 import ACLFormats
-import Glibc
 import LinuxSystem
 
 /// A file that is read twice: examined first, then used. Between the two no other user may change it, so a file that others could write is
@@ -18,7 +17,7 @@ struct StableFile {
         do throws(Errno) {
             let status = try Syscall.statx(opened.rawValue)
             if status.isDirectory { throw .isdir }
-            if status.isRegular, status.uid == geteuid() || status.uid == 0, status.mode & 0o022 == 0 {
+            if status.isRegular, OwnFile.objection(opened, status) == nil {
                 file = opened
                 return
             }

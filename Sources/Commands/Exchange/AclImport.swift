@@ -16,12 +16,14 @@ package struct AclImportRequest {
     var isNumeric: Bool
     /// Properties that are not changed, with commas between.
     var ignored: String?
+    /// Whether files get set-id bits that they do not have.
+    var setsID: Bool
 
     package init(
-        export: [UInt8], users: [String], groups: [String], map: [UInt8]?, unknown: String?, isNumeric: Bool, ignored: String?
+        export: [UInt8], users: [String], groups: [String], map: [UInt8]?, unknown: String?, isNumeric: Bool, ignored: String?, setsID: Bool
     ) {
         (self.export, self.users, self.groups, self.map) = (export, users, groups, map)
-        (self.unknown, self.isNumeric, self.ignored) = (unknown, isNumeric, ignored)
+        (self.unknown, self.isNumeric, self.ignored, self.setsID) = (unknown, isNumeric, ignored, setsID)
     }
 
     fileprivate func mapping(_ host: SystemNames) throws(ExportFailure) -> IdentityMapping {
@@ -60,21 +62,23 @@ package enum AclImport {
                 let file = try StableFile(request.export)
                 let identities = try examine(file, try request.mapping(host), ignored, host, sink)
                 let source = try FileSource(file.name, file.open(), takesListings: false) { _ in }
-                return try run(command, tree, source, ImportChange(ignoring: ignored, identities: identities))
+                return try run(command, tree, source, ImportChange(ignoring: ignored, identities: identities, setsID: request.setsID))
             } catch { throw TreeRefusal(error.message) }
         }
     }
 
-    /// - Parameter source: the tree whose metadata is copied.
+    /// - Parameters:
+    ///   - source: the tree whose metadata is copied.
+    ///   - setsID: whether files get set-id bits that they do not have.
     package static func copy(
-        _ source: [UInt8], ignoring ignored: String?, into path: [UInt8], _ options: TreeOptions, sink: OutputSink = .standard
+        _ source: [UInt8], ignoring ignored: String?, setsID: Bool, into path: [UInt8], _ options: TreeOptions, sink: OutputSink = .standard
     ) -> Int32 {
         let command = TreeCommand(name: "acl copy", options: options, operand: path, sink: sink)
         return command.perform(needsDirectory: false) { (tree) throws(TreeRefusal) in
             do throws(ExportFailure) {
                 let ignored = try ExportProperty.set(ofIgnored: ignored, known: ExportProperty.changeable)
                 let source = try DirectorySource(source, isSorted: false)
-                return try run(command, tree, source, ImportChange(ignoring: ignored, identities: [:]))
+                return try run(command, tree, source, ImportChange(ignoring: ignored, identities: [:], setsID: setsID))
             } catch { throw TreeRefusal(error.message) }
         }
     }
@@ -136,7 +140,8 @@ package enum AclImport {
             case .object(let object):
                 do throws(Errno) {
                     let node = try open(object.path, tree, files)
-                    let met = MetObject(node: node, path: object.path, status: try Syscall.statx(node.rawValue))
+                    var met = MetObject(node: node, path: object.path, status: try Syscall.statx(node.rawValue))
+                    if met.status.nlink > 1, !met.status.isDirectory { met.directory = try directory(of: object.path, tree, files) }
                     change.state(object)
                     worker.visit(met)
                 } catch {
@@ -145,6 +150,14 @@ package enum AclImport {
                 }
             }
         }
+    }
+
+    private static func directory(
+        of path: [UInt8], _ tree: any ChangeableTree, _ files: LinuxFiles
+    ) throws(Errno) -> SharedDescriptor? {
+        if path == ExportPath.top { return nil }
+        guard let end = path.lastIndex(of: UInt8(ascii: "/")) else { return tree.top }
+        return try open(Array(path[..<end]), tree, files)
     }
 
     /// No symlink, `..` or mount is on the way. A path of any length is found.

@@ -64,7 +64,7 @@ private struct RemapChange: TreeChange {
             if group(of: before) == old { stated.group = old }
             if let list, list.entries.contains(where: { $0.guid == old }) { stated.list = .entries(list) }
             if stated == ExportedObject(path: object.path, kind: object.kind) { return PlannedChange() }
-            let after = try replaced.state(before, stated, isSymlink: object.status.isSymlink, hasMark: false)
+            let after = try replaced.state(before, stated, object.kind, hasMark: false)
             return PlannedChange(states: (before, after), list: try after.list())
         } catch { throw .failure(error) }
     }

@@ -9,11 +9,15 @@ final class ImportChange: TreeChange {
     let changesFlags = true
     let needsListAbove = false
     private let ignored: Set<ExportProperty>
+    /// Whether files get set-id bits that they do not have.
+    private let setsID: Bool
     /// The identities of this host for those of the export.
     private let identities: [GUID: GUID]
     private let stated = Lock<ExportedObject?>(nil)
 
-    init(ignoring ignored: Set<ExportProperty>, identities: [GUID: GUID]) { (self.ignored, self.identities) = (ignored, identities) }
+    init(ignoring ignored: Set<ExportProperty>, identities: [GUID: GUID], setsID: Bool = false) {
+        (self.ignored, self.identities, self.setsID) = (ignored, identities, setsID)
+    }
 
     /// Sets what the next object becomes.
     func state(_ object: ExportedObject) { stated.withLock { $0 = object } }
@@ -31,13 +35,17 @@ final class ImportChange: TreeChange {
                 throw LeftReason.posix
             }
             let marked = before.isOnMount ? false : try Self.hasMark(object)
-            let after = try state(before, stated, isSymlink: object.status.isSymlink, hasMark: marked)
-            return PlannedChange(states: (before, after), list: try after.list())
+            let after = try state(before, stated, object.kind, hasMark: marked)
+            let isWithout = ignored.contains(.mode) || (stated.mode?.rawValue ?? 0) & TreeState.setIDBits & ~after.mode == 0
+            return PlannedChange(
+                states: (before, after), list: try after.list(), lacks: isWithout || object.kind == .symlink ? nil : Self.lackedBits)
         } catch {
             if case .noEffect(let text) = error { throw .reason(text) }
             throw .failure(error)
         }
     }
+
+    private static let lackedBits = "its set-id bits are left out: another file may have its name by now; --set-id sets them"
 
     /// Reasons that are no failures of the system.
     private enum LeftReason {
@@ -49,12 +57,15 @@ final class ImportChange: TreeChange {
     // MARK: The new state
 
     /// - Parameter hasMark: whether an attribute beside the record excludes the object from backups.
-    func state(_ before: TreeState, _ stated: ExportedObject, isSymlink: Bool, hasMark: Bool) throws(AttributeFailure) -> TreeState {
+    func state(_ before: TreeState, _ stated: ExportedObject, _ kind: ObjectKind, hasMark: Bool) throws(AttributeFailure) -> TreeState {
         var after = before
+        var keepsOwners = true
         if case .backing(var attributes) = before.store {
             var record = try attributes.metadata()
             try setFlags(&record.flags, stated, hasMark: hasMark)
+            let owners = (record.ownerGUID, record.groupGUID)
             setOwners(&after, stated, &record.ownerGUID, &record.groupGUID)
+            keepsOwners = owners == (record.ownerGUID, record.groupGUID)
             try attributes.set(record)
             after.store = .backing(attributes)
         } else {
@@ -67,9 +78,12 @@ final class ImportChange: TreeChange {
                 after.flags = flags
             }
         }
-        if let mode = stated.mode, !ignored.contains(.mode), !isSymlink {
+        keepsOwners = keepsOwners && after.owners == before.owners
+        if let mode = stated.mode, !ignored.contains(.mode), kind != .symlink {
             after.mode = mode.rawValue
-        } else if after.owners != before.owners, !isSymlink {
+            // The user who wrote the file would have a program that runs as its new owner.
+            if !setsID, kind != .directory { after.mode &= ~TreeState.setIDBits | (keepsOwners ? before.mode : 0) }
+        } else if !keepsOwners, kind != .symlink {
             // As every change of an owner does (docs/authorization.md 6.3).
             after.mode &= ~TreeState.setIDBits
         }

@@ -39,7 +39,7 @@ final class PurgeReport {
         if isNamed { exitStatus = 1 }
         if request.json { json(container, "skipped", [.init("reasons", .array(uses.map { .string($0) }))]) }
         sink.complain(container, "in use, and left as it is:")
-        for use in uses { sink.error(Array("\(use)\n".utf8)) }
+        for use in uses { sink.error(Array("\(escapedText(use.utf8))\n".utf8)) }
     }
 
     /// A line that concerns no container alone.

@@ -1,4 +1,5 @@
 import Authorization
+import Glibc
 import LinuxSystem
 
 /// The real file tree. A node is an O_PATH descriptor: opening it needs no right on the object itself, and works for symlinks, sockets
@@ -23,6 +24,26 @@ package struct LinuxFiles: ToolFiles {
                 try Syscall.openBeneath(directory.rawValue, name, OpenFlag.path | OpenFlag.noFollow).release()
             })
     }
+
+    /// Opens what a command changes, as its user names it. A symlink at its end is followed only if it is root's or the caller's: a user who may
+    /// write the directory could lead the command elsewhere.
+    /// - Throws: loop for a symlink of another user.
+    func openOperand(_ path: [UInt8]) throws(Errno) -> SharedDescriptor {
+        var path = path
+        for _ in 0..<Self.mostLinks {
+            let node = try open(path, followsLink: false)
+            let status = try Syscall.statx(node.rawValue)
+            guard status.isSymlink else { return node }
+            guard status.uid == 0 || status.uid == geteuid() else { throw .loop }
+            let target = try linkTarget(of: node)
+            let isAbsolute = target.first == UInt8(ascii: "/")
+            path = (isAbsolute ? [] : path[..<(path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0)]) + target
+        }
+        throw .loop
+    }
+
+    /// As the kernel has it for a path.
+    private static let mostLinks = 40
 
     package func status(of node: SharedDescriptor) throws(Errno) -> ObjectStatus {
         let status = try Syscall.statx(node.rawValue)

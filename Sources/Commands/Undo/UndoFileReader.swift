@@ -8,6 +8,7 @@ struct UndoFileReader {
 
     /// - Throws: it cannot be read, another user could have written it, or it has no header.
     init(_ path: [UInt8]) throws(UndoProblem) {
+        let objection: String?
         do throws(Errno) {
             file = SharedDescriptor(
                 rawValue: try path.withCString { (path) throws(Errno) in
@@ -15,16 +16,15 @@ struct UndoFileReader {
                 })
             let status = try Syscall.statx(file.rawValue)
             guard status.isRegular else { throw .inval }
-            guard status.uid == geteuid() || status.uid == 0, status.mode & 0o022 == 0 else { throw .perm }
+            objection = OwnFile.objection(file, status)
         } catch {
             switch error {
             case .loop: throw UndoProblem("a symbolic link, which is not followed")
             case .inval: throw UndoProblem("no regular file")
-            case .perm:
-                throw UndoProblem("another user could have written it; it must be this user's or root's, and closed to others for writing")
             default: throw UndoProblem(error.text)
             }
         }
+        if let objection { throw UndoProblem(objection) }
         var lines = UndoFileLines(file)
         guard let first = try lines.next() else { throw UndoHeader.missing }
         header = try UndoHeader(line: first)

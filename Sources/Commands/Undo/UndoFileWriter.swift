@@ -9,8 +9,31 @@ final class UndoFileWriter: Sendable {
     private let turn = Lock(())
     private let status: FileStatus
 
-    /// - Throws: the file exists, as a symlink too, or cannot be made.
-    init(_ path: [UInt8], _ header: UndoHeader) throws(Errno) {
+    /// - Throws: the file exists, as a symlink too, cannot be made, or others could write it.
+    init(_ path: [UInt8], _ header: UndoHeader) throws(UndoProblem) {
+        let objection: String?
+        do throws(Errno) {
+            let (directory, name) = try Self.place(path)
+            file = SharedDescriptor(
+                rawValue: try name.withCString { (name) throws(Errno) in
+                    try Syscall.openat(
+                        directory.rawValue, name, OpenFlag.writeOnly | OpenFlag.create | OpenFlag.exclusive | OpenFlag.noFollow, mode: 0o600
+                    ).release()
+                })
+            status = try Syscall.statx(file.rawValue)
+            objection = OwnFile.objection(file, status)
+            if objection != nil {
+                try name.withCString { (name) throws(Errno) in try Syscall.unlinkat(directory.rawValue, name) }
+            } else {
+                try write(header.line)
+                // Its name, too.
+                try Syscall.fsync(directory.rawValue)
+            }
+        } catch { throw UndoProblem(error == .exist ? "exists already; name a new file, or continue it with --resume" : error.text) }
+        if let objection { throw UndoProblem(objection) }
+    }
+
+    private static func place(_ path: [UInt8]) throws(Errno) -> (directory: SharedDescriptor, name: [UInt8]) {
         let slash = UInt8(ascii: "/")
         let end = path.lastIndex(of: slash)
         let above = end.map { $0 == 0 ? [slash] : Array(path[..<$0]) } ?? [UInt8(ascii: ".")]
@@ -19,17 +42,7 @@ final class UndoFileWriter: Sendable {
             rawValue: try above.withCString { (path) throws(Errno) in
                 try Syscall.open(path, OpenFlag.readOnly | OpenFlag.directory).release()
             })
-        let directory = opened.rawValue
-        file = SharedDescriptor(
-            rawValue: try name.withCString { (name) throws(Errno) in
-                try Syscall.openat(
-                    directory, name, OpenFlag.writeOnly | OpenFlag.create | OpenFlag.exclusive | OpenFlag.noFollow, mode: 0o600
-                ).release()
-            })
-        status = try Syscall.statx(file.rawValue)
-        try write(header.line)
-        // Its name, too.
-        try Syscall.fsync(directory)
+        return (opened, name)
     }
 
     /// Goes on with an undo file that an interrupted command left, after its last whole line.

@@ -18,15 +18,47 @@ package final class ServedDirectory: Sendable {
         question = ServesMessage(ancestors: Self.ancestors(directory))
     }
 
-    /// - Returns: the directory and its ancestors, each as device and inode number.
+    /// - Returns: the directory and its ancestors, each as device and inode number: those of its path, and those that it has in its file
+    ///   system, as far as a mount shows them.
     package static func ancestors(_ directory: Int32) -> [String] {
         var found: [String] = []
-        // As far as the caller may search them.
-        try? Syscall.visitAncestors(of: directory) { status in
-            found.append("\(status.device):\(status.inode)")
-            return found.count < 4096
+        var tops: Set<UInt64> = []
+        guard let start = try? Syscall.dup(directory) else { return [] }
+        var starts = [SharedDescriptor(start)]
+        while let next = starts.popLast() {
+            // As far as the caller may search them.
+            try? Syscall.visitOpenAncestors(of: next.rawValue) { node, status in
+                let identity = "\(status.device):\(status.inode)"
+                if !found.contains(identity) { found.append(identity) }
+                if status.isMountRoot, let mount = try? Syscall.mountID(of: node.rawValue), tops.insert(mount).inserted {
+                    starts += wholes(of: node, status, mount)
+                }
+                return found.count < 4096
+            }
         }
         return found
+    }
+
+    /// The same directory on other mounts that show more of its file system. `..` of the top of a bind mount leads out of that.
+    private static func wholes(of top: SharedDescriptor, _ status: FileStatus, _ mount: UInt64) -> [SharedDescriptor] {
+        let mounts = MountTable.entries()
+        guard let own = mounts.first(where: { $0.id == mount }), own.root != "/" else { return [] }
+        let served = mounts.filter { $0.type.hasPrefix("fuse") && $0.path != "/" }
+        var roots: Set<String> = []
+        return mounts.compactMap { other in
+            guard other.device == own.device, other.root != own.root, MountPath.isInside(own.root, other.root), !roots.contains(other.root),
+                // Its daemon may be this one, or one that hangs.
+                !served.contains(where: { MountPath.isInside(other.path, $0.path) })
+            else { return nil }
+            let names = String(decoding: Array(own.root.utf8.dropFirst(other.root == "/" ? 1 : other.root.utf8.count + 1)), as: UTF8.self)
+            guard let above = try? Syscall.open(other.path, OpenFlag.path | OpenFlag.directory),
+                (try? Syscall.mountID(of: above.rawValue)) == other.id,
+                let node = try? Syscall.openBeneath(above.rawValue, names, OpenFlag.path | OpenFlag.directory | OpenFlag.noFollow),
+                let found = try? Syscall.statx(node.rawValue), (found.device, found.inode) == (status.device, status.inode)
+            else { return nil }
+            roots.insert(other.root)
+            return SharedDescriptor(node)
+        }
     }
 
     /// Asks the daemons of the caller; for root, those of all users with a mount.

@@ -49,7 +49,7 @@ struct AclImportArguments: ParsableCommand {
         abstract: "Gives objects the metadata that an export states, or turns POSIX ACLs into entries of the same meaning.",
         usage: """
             aclfs acl import [--dry-run|--undo-file FILE] [--map-user OLD=NEW] [--map-group OLD=NEW] [--map FILE] [--unknown refuse|keep] \
-            [--numeric] [--ignore WORD,...] [--json] [-v] [--hard-links] [--metadata WHERE] EXPORT PATH
+            [--numeric] [--ignore WORD,...] [--set-id] [--json] [-v] [--hard-links] [--metadata WHERE] EXPORT PATH
             aclfs acl import --posix --dry-run|--undo-file FILE [--json] [--verbose] [--hard-links] [--metadata WHERE] SOURCE
             """,
         discussion: """
@@ -72,6 +72,7 @@ struct AclImportArguments: ParsableCommand {
     var unknown: String?
     @Flag(name: [.customShort("n"), .long], help: "The identities of the export count, and not its names.") var numeric = false
     @Option(help: ArgumentHelp("What stays as it is: owner, group, mode, flags, backup, acl.", valueName: "WORD,...")) var ignore: String?
+    @Flag(help: "Also set-id bits that files do not have: others may have put another file in the place.") var setId = false
     @Flag(help: "Print what would change, and change nothing.") var dryRun = false
     @Option(help: ArgumentHelp("A new file, from which aclfs restore undoes the import.", valueName: "FILE")) var undoFile: ByteWord?
     @Flag(help: "Also objects that have names outside of the tree.") var hardLinks = false
@@ -97,7 +98,10 @@ struct AclCopyArguments: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "aclfs acl copy",
         abstract: "Gives objects the lists, flags, owner, group, mode and backup state of those with the same path in another tree.",
-        usage: "aclfs acl copy [--dry-run|--undo-file FILE] [--ignore WORD,...] [--json] [-v] [--hard-links] [--metadata WHERE] FROM TO",
+        usage: """
+            aclfs acl copy [--dry-run|--undo-file FILE] [--ignore WORD,...] [--set-id] [--json] [-v] [--hard-links] [--metadata WHERE] \
+            FROM TO
+            """,
         discussion: """
             What has no counterpart in TO is named and left out; what lies only in TO stays as it is.
 
@@ -107,6 +111,7 @@ struct AclCopyArguments: ParsableCommand {
             """)
 
     @Option(help: ArgumentHelp("What stays as it is: owner, group, mode, flags, backup, acl.", valueName: "WORD,...")) var ignore: String?
+    @Flag(help: "Also set-id bits that files do not have: others may have put another file in the place.") var setId = false
     @OptionGroup var tree: TreeArguments
     @Argument(help: ArgumentHelp("On a mount, or a backing directory.", valueName: "FROM")) var from: ByteWord
     @Argument(help: ArgumentHelp("On a mount, or in a backing directory that is not mounted.", valueName: "TO")) var to: ByteWord

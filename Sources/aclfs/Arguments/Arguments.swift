@@ -194,7 +194,7 @@ struct RestoreArguments: ParsableCommand {
         usage: "aclfs restore [--dry-run] [--json] [--verbose] [--force] [--hard-links] FILE [SOURCE]")
 
     @Flag(help: "Print what would be restored, and change nothing.") var dryRun = false
-    @Flag(help: "Also objects that were changed after the command.") var force = false
+    @Flag(help: "Also objects that were changed after the command, and set-id bits that files have lost.") var force = false
     @Flag(help: "Also objects that have more names than then.") var hardLinks = false
     @Flag(name: [.customShort("v"), .long], help: "Print each object that is restored.") var verbose = false
     @Flag(help: "One line of JSON for each object.") var json = false

@@ -25,7 +25,9 @@ enum AclCommand {
         case "import": return AclImportArguments.run(rest, wrongUse: 2, importLists)
         case "copy":
             return AclCopyArguments.run(rest, wrongUse: 2) { arguments in
-                AclImport.copy(arguments.from.bytes, ignoring: arguments.ignore, into: arguments.to.bytes, arguments.tree.options)
+                AclImport.copy(
+                    arguments.from.bytes, ignoring: arguments.ignore, setsID: arguments.setId, into: arguments.to.bytes,
+                    arguments.tree.options)
             }
         case "remap":
             return AclRemapArguments.run(rest, wrongUse: 2) { arguments in
@@ -51,7 +53,7 @@ enum AclCommand {
         return AclImport.perform(
             AclImportRequest(
                 export: paths[0], users: arguments.mapUser, groups: arguments.mapGroup, map: arguments.map?.bytes,
-                unknown: arguments.unknown, isNumeric: arguments.numeric, ignored: arguments.ignore),
+                unknown: arguments.unknown, isNumeric: arguments.numeric, ignored: arguments.ignore, setsID: arguments.setId),
             into: paths[1], arguments.options)
     }
 
@@ -59,10 +61,11 @@ enum AclCommand {
         usage: aclfs acl export [--json] [--sorted] [--numeric] [--metadata WHERE] PATH
                aclfs acl export --from-mac [--json] [--sorted] LISTING|DIRECTORY
                aclfs acl import [--dry-run|--undo-file FILE] [--map-user OLD=NEW] [--map-group OLD=NEW] [--map FILE] [--unknown refuse|keep]
-                   [--numeric] [--ignore WORD,...] [--json] [-v] [--hard-links] [--metadata WHERE] EXPORT PATH
+                   [--numeric] [--ignore WORD,...] [--set-id] [--json] [-v] [--hard-links] [--metadata WHERE] EXPORT PATH
                aclfs acl diff [--json] [--names] [--ignore WORD,...] [--metadata WHERE] A B
                aclfs acl import --posix --dry-run|--undo-file FILE [--json] [--verbose] [--hard-links] [--metadata WHERE] SOURCE
-               aclfs acl copy [--dry-run|--undo-file FILE] [--ignore WORD,...] [--json] [-v] [--hard-links] [--metadata WHERE] FROM TO
+               aclfs acl copy [--dry-run|--undo-file FILE] [--ignore WORD,...] [--set-id] [--json] [-v] [--hard-links] [--metadata WHERE]
+                   FROM TO
                aclfs acl remap [--dry-run|--undo-file FILE [--resume]] [--json] [-v] [--hard-links] [--workers NUMBER] [--metadata WHERE]
                    OLD NEW PATH
         """

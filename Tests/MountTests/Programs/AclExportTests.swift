@@ -190,10 +190,10 @@ struct AclExportTests {
         if !isOnMount { try fixture.unmount() }
         let damaged = try must(export)
         #expect(damaged != before)
-        let dry = try shell("\"$A\" acl import --dry-run before \(target)")
+        let dry = try shell("\"$A\" acl import --set-id --dry-run before \(target)")
         #expect(dry.status == 0 && dry.output.contains("would change 15 objects"), "\(dry)")
         #expect(try must(export) == damaged)
-        let run = try shell("\"$A\" acl import --undo-file undo before \(target)")
+        let run = try shell("\"$A\" acl import --set-id --undo-file undo before \(target)")
         #expect(run.status == 0 && run.output == "changed 15 objects", "\(run)")
         #expect(try must(export) == before)
         let restored = try shell("\"$A\" restore undo")
@@ -201,7 +201,7 @@ struct AclExportTests {
         #expect(try must(export) == damaged)
         // Of JSON from standard input.
         let piped = try shell(
-            "\"$A\" acl import before \(target) >/dev/null && \"$A\" acl export --json \(target) | \"$A\" acl import - \(target)")
+            "\"$A\" acl import --set-id before \(target) >/dev/null && \"$A\" acl export --json \(target) | \"$A\" acl import - \(target)")
         #expect(piped.status == 0 && piped.output == "changed 0 objects", "\(piped)")
         #expect(try must(export) == before)
     }
@@ -309,7 +309,7 @@ struct AclExportTests {
             set -e; cd "$M"; mkdir -p from/d to/d; touch from/d/f to/d/f from/more to/own; chown -R 501:20 from; chmod 4755 from/d/f
             "$A" chmod +a 'bob deny write' from/d/f; "$A" chflags uchg from/d/f
             """#)
-        let copied = try shell("cd \"$M\" && \"$A\" acl copy --undo-file ../undo from to")
+        let copied = try shell("cd \"$M\" && \"$A\" acl copy --set-id --undo-file ../undo from to")
         #expect(
             copied.status == 1 && copied.output.contains("to/more: No such file") && copied.output.contains("changed 3 objects"),
             "\(copied)")
@@ -325,7 +325,7 @@ struct AclExportTests {
         let rows = try must("cd \"$M\" && stat -c '%n %U %a' from from/d from/d/f && \"$A\" ls -le from/d")
         #expect(rows.contains("from carol 755") && rows.contains("from/d/f carol 755") && rows.contains("user:carol allow read"), "\(rows)")
         #expect(!rows.contains("alice") && rows.contains("user:bob deny write"))
-        #expect(try shell("\"$A\" restore undo2").status == 0)
+        #expect(try shell("\"$A\" restore --force undo2").status == 0)
         #expect(try must("cd \"$M\" && stat -c '%U %a' from/d/f") == "alice 4755")
         for (words, reason) in [
             ("alice staff", "one is a user"), ("501 carol", "may be a user or a group"), ("robert carol", "no user or group 'robert'"),

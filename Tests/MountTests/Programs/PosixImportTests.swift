@@ -368,7 +368,20 @@ struct PosixImportTests {
         try refused(backing + "/d", "a daemon serves it")
         try refused(fixture.top + "/private", "a daemon serves it")
         try refused(fixture.mountpoint, "lies in the aclfs mount")
+        // `..` of a bind mount leads elsewhere.
+        let part = fixture.top + "/part"
+        _ = try Spawn.run(within + ["sh", "-c", "mkdir -p '\(part)' && mount --bind '\(backing)/d' '\(part)'"])
+        try refused(part, "a daemon serves it")
+        _ = try Spawn.run(within + ["umount", part])
         try fixture.unmount()
+        for (source, asked) in [(backing, fixture.top + "/private"), (backing + "/d", backing)] {
+            _ = try Spawn.run(within + ["mount", "--bind", source, part])
+            let mounted = try Spawn.run(within + [program, "mount", "-o", "fsname=another-name", part, fixture.mountpoint])
+            #expect(mounted.status == 0, "\(mounted)")
+            try refused(asked, "a daemon serves it")
+            try fixture.unmount()
+            _ = try Spawn.run(within + ["umount", part])
+        }
         try fixture.mount()
         try refused(backing + "/d", "it is mounted at \(fixture.mountpoint)")
         try fixture.unmount()
