@@ -181,7 +181,7 @@ complete -c aclfs -n '__fish_seen_subcommand_from copy remap; and __fish_seen_su
 complete -c aclfs -n '__fish_seen_subcommand_from copy remap; and __fish_seen_subcommand_from acl' -l undo-file -r -d 'A new file'
 complete -c aclfs -n '__fish_seen_subcommand_from copy remap; and __fish_seen_subcommand_from acl' -l resume -d 'Go on with the undo file'
 complete -c aclfs -n '__fish_seen_subcommand_from copy remap; and __fish_seen_subcommand_from acl' -l hard-links -d 'Also objects with names outside'
-complete -c aclfs -n '__fish_seen_subcommand_from copy remap; and __fish_seen_subcommand_from acl' -l workers -x -d 'Number of threads'
+complete -c aclfs -n '__fish_seen_subcommand_from remap; and __fish_seen_subcommand_from acl' -l workers -x -d 'Number of threads'
 complete -c aclfs -n '__fish_seen_subcommand_from copy remap; and __fish_seen_subcommand_from acl' -s v -l verbose -d 'Print each object'
 complete -c aclfs -n '__fish_seen_subcommand_from import' -l map-user -x -d 'Another user: OLD=NEW'
 complete -c aclfs -n '__fish_seen_subcommand_from import' -l map-group -x -d 'Another group: OLD=NEW'
