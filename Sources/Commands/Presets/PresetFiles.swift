@@ -46,7 +46,12 @@ struct PresetFiles {
     static func removeIfEmpty(_ path: [UInt8]) {
         var isEmpty = true
         guard let reader = try? UndoFileReader(path) else { return }
-        guard (try? reader.forEach({ _ in isEmpty = false; return false })) != nil, isEmpty else { return }
+        guard
+            (try? reader.forEach({ _ in
+                isEmpty = false
+                return false
+            })) != nil, isEmpty
+        else { return }
         try? path.withCString { (path) throws(Errno) in try Syscall.unlinkat(Syscall.workingDirectory, path) }
     }
 
