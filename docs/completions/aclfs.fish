@@ -177,6 +177,7 @@ complete -c aclfs -n '__fish_seen_subcommand_from export diff copy remap; and __
 complete -c aclfs -n '__fish_seen_subcommand_from diff; and __fish_seen_subcommand_from acl' -l names -d 'Users of one name are the same'
 complete -c aclfs -n '__fish_seen_subcommand_from diff import copy; and __fish_seen_subcommand_from acl' -l ignore -x \
     -a 'kind owner group mode flags backup acl' -d 'What is left out'
+complete -c aclfs -n '__fish_seen_subcommand_from import copy; and __fish_seen_subcommand_from acl' -l set-id -d 'Also set-id bits'
 complete -c aclfs -n '__fish_seen_subcommand_from copy remap; and __fish_seen_subcommand_from acl' -l dry-run -d 'Change nothing'
 complete -c aclfs -n '__fish_seen_subcommand_from copy remap; and __fish_seen_subcommand_from acl' -l undo-file -r -d 'A new file'
 complete -c aclfs -n '__fish_seen_subcommand_from copy remap; and __fish_seen_subcommand_from acl' -l resume -d 'Go on with the undo file'

@@ -1,5 +1,6 @@
 import ACLFormats
 import Authorization
+import ControlProtocol
 import Glibc
 import LinuxSystem
 import ToolSupport
@@ -54,15 +55,23 @@ enum PrivateFile {
         // Its program says whose files are.
         if mount.isOfAnotherUser { return "it lies on \(place), which user \(mount.userID ?? 0) serves; keep it elsewhere" }
         guard mount.type == "fuse.aclfs" else { return nil }
-        // Options such as noowners give others what its mode does not.
-        if geteuid() == 0 {
-            return "it lies in the aclfs mount \(place), where others than root may be able to write it; keep it elsewhere"
+        // With noowners the mode closes nothing, and each caller is shown as the owner.
+        guard respectsOwners(mount) else {
+            return "it lies in the aclfs mount \(place), which ignores owners or does not say that it respects them; keep it elsewhere"
         }
         do throws(AttributeFailure) {
             let list = try LinuxFiles().acl(of: file, names: SystemNames())
             let isOpen = list?.entries.contains { $0.kind == .allow && !$0.rights.isDisjoint(with: changing) } ?? false
             return isOpen ? others : nil
         } catch { return error.isUnsupported ? nil : error.message }
+    }
+
+    /// Only root and the user who mounted may know the options. Others are judged by owner and entries on a mount that respects them, and on
+    /// one that does not they are as exposed with any file.
+    private static func respectsOwners(_ mount: MountEntry) -> Bool {
+        guard geteuid() == 0 else { return true }
+        guard let options = try? MountLocation(top: mount).client().ask(StatusMessage()).options else { return false }
+        return !options.contains("noowners")
     }
 
     private static let mode: UInt32 = 0o600

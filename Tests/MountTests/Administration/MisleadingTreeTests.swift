@@ -93,8 +93,12 @@ struct MisleadingTreeTests {
             chmod 777 .; mkdir team alone; chown 501:20 team alone; mkdir team/d alone/d; chown 501:20 */d; touch team/d/f alone/d/f; chown 501 */d/f
             aclfs chmod +a 'group:20 allow list,search,add_file,read,write,file_inherit' team
             """)
-        let root = try tree.shell("aclfs copy-mode --undo-file ../mnt/team/undo team/d; ls team")
-        #expect(root.output.contains("where others than root may be able to write it; keep it elsewhere\nd"), "\(root)")
+        let root = try tree.shell("aclfs copy-mode --undo-file team/undo team/d && aclfs ls -le team/undo && aclfs restore team/undo && rm team/undo")
+        #expect(root.status == 0 && root.output.contains("-rw-------  1"), "\(root)")
+        try tree.shell("mount -o remount,noowners . || aclfs mount -o remount,noowners .")
+        let open = try tree.shell("aclfs copy-mode --undo-file team/undo team/d; ls team")
+        #expect(open.output.contains("which ignores owners or does not say that it respects them; keep it elsewhere\nd"), "\(open)")
+        try tree.shell("mount -o remount,owners . || aclfs mount -o remount,owners .")
         let mount = tree.fixture.mountpoint
         // Where a file inherits entries, this one has none.
         let alice = try tree.aclfs(as: .alice, "propagate", "--undo-file", "\(mount)/team/undo", "\(mount)/team")
