@@ -95,10 +95,12 @@ struct MisleadingTreeTests {
             """)
         let root = try tree.shell("aclfs copy-mode --undo-file team/undo team/d && aclfs ls -le team/undo && aclfs restore team/undo && rm team/undo")
         #expect(root.status == 0 && root.output.contains("-rw-------  1"), "\(root)")
-        try tree.shell("mount -o remount,noowners . || aclfs mount -o remount,noowners .")
+        try tree.fixture.unmount()
+        try tree.fixture.mount("noowners")
         let open = try tree.shell("aclfs copy-mode --undo-file team/undo team/d; ls team")
         #expect(open.output.contains("which ignores owners or does not say that it respects them; keep it elsewhere\nd"), "\(open)")
-        try tree.shell("mount -o remount,owners . || aclfs mount -o remount,owners .")
+        try tree.fixture.unmount()
+        _ = try tree.go(to: .mount)
         let mount = tree.fixture.mountpoint
         // Where a file inherits entries, this one has none.
         let alice = try tree.aclfs(as: .alice, "propagate", "--undo-file", "\(mount)/team/undo", "\(mount)/team")

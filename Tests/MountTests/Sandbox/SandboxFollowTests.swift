@@ -30,7 +30,7 @@ struct SandboxFollowTests {
             holds 'listed' "$(grant list "$T/mnt")" "$S/Letters/  follows it"
             # A name that the view has looked up, and one that it could not.
             is 'not yet' 1 "$(reads Users/ann/Mail/one)"
-            chmod 755 "$T" "$T/mnt"; chown -R 501:20 "$T/back/Users/ann"; "$ACT" 501 20 - -- mv "$S/Letters" "$S/Mail"
+            chmod 755 "$T" "$T/mnt"; chown -R 501:20 "$T/back/Users/ann"; "$ACT" 501 20 - -- mv "$S/Letters" "$S/Mail"; chmod 700 "$T/mnt"
             is 'renamed' 0 "$(reads Users/ann/Mail/one)"; is 'no more' 1 "$(reads Users/ann/Letters/one)"
             mkdir -p "$S/Letters"; echo secret >"$S/Letters/one"
             is 'another at the old path' 1 "$(reads Users/ann/Letters/one)"; is 'it is not even shown' 1 "$(stat "$T/view/Users/ann/Letters/one" >/dev/null 2>&1; echo $?)"
