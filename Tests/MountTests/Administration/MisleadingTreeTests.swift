@@ -93,7 +93,8 @@ struct MisleadingTreeTests {
             chmod 777 .; mkdir team alone; chown 501:20 team alone; mkdir team/d alone/d; chown 501:20 */d; touch team/d/f alone/d/f; chown 501 */d/f
             aclfs chmod +a 'group:20 allow list,search,add_file,read,write,file_inherit' team
             """)
-        let root = try tree.shell("aclfs copy-mode --undo-file team/undo team/d && aclfs ls -le team/undo && aclfs restore team/undo && rm team/undo")
+        let root = try tree.shell(
+            "aclfs copy-mode --undo-file team/undo team/d && aclfs ls -le team/undo && aclfs restore team/undo && rm team/undo")
         #expect(root.status == 0 && root.output.contains("-rw-------  1"), "\(root)")
         try tree.fixture.unmount()
         try tree.fixture.mount("noowners")
