@@ -17,6 +17,7 @@ public struct ResolvedObject {
 /// name, symlink or race leads out of it (invariant I7).
 ///
 /// It has extensions by subject: records, their locks and their room, paths, objects found again, POSIX ACLs. All share its descriptors.
+/// Its stored properties are what one tree has: the root, caches, locks, and what its file system keeps.
 public final class BackingTree: Sendable {
     public let root: BackingObject
     /// The attribute of an object's record: `trusted.aclfs` or `user.aclfs`.
@@ -31,6 +32,8 @@ public final class BackingTree: Sendable {
     private let mounts = Lock<[UInt64: SharedDescriptor?]>([:])
     let rootDescriptor: SharedDescriptor
     private let followsMounts: Bool
+    /// Whether flags are bits of the file system, which keeps no records. A change of them moves no ctime, so that they are not cached.
+    public let keepsFormatBits: Bool
     /// The root's file system without the mounts below it; nil without the privilege to clone a mount.
     private let bareRoot: SharedDescriptor?
 
@@ -53,6 +56,7 @@ public final class BackingTree: Sendable {
         damagedRecords = DamagedRecords(metadataName: metadataName, report: report)
         recordLocks = RecordLocks(report: report)
         self.followsMounts = followsMounts
+        keepsFormatBits = !Self.supportsMetadata(metadataName, on: shared.rawValue) && FormatBits.areKept(by: shared.rawValue)
         bareRoot = Self.bareRoot(of: shared)
         cache = ObjectCache(capacity: descriptorBudget)
         // With its handle, so that it equals the object in the tree of a directory above.

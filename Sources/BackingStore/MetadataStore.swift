@@ -73,12 +73,14 @@ extension BackingTree {
 
     /// Caches the facts of a new object, for a short time, as after any change by the daemon.
     func assume(_ stored: StoredFacts, of found: ResolvedObject) {
-        guard stored.isKnown, changeTimes.identifiesState(found.status.ctime, on: found.status.device, found.descriptor) else { return }
+        guard stored.isKnown, !keepsFormatBits,
+            changeTimes.identifiesState(found.status.ctime, on: found.status.device, found.descriptor)
+        else { return }
         cache.assume(stored, at: found.status.ctime, for: found.object)
     }
 
     private func keep(_ stored: StoredFacts, of object: BackingObject, _ status: FileStatus, _ descriptor: SharedDescriptor) {
-        guard stored.isKnown, changeTimes.identifiesState(status.ctime, on: status.device, descriptor) else { return }
+        guard stored.isKnown, !keepsFormatBits, changeTimes.identifiesState(status.ctime, on: status.device, descriptor) else { return }
         cache.keep(stored, at: status.ctime, for: object)
     }
 
@@ -89,7 +91,7 @@ extension BackingTree {
     ) -> StoredFacts? {
         if let kept = cache.record(of: found.object, at: found.status.ctime) { return kept }
         // The kernel opens special files after a look-up alone: a record by name is not reliable enough for that.
-        guard !found.object.kind.isSpecial,
+        guard !found.object.kind.isSpecial, !keepsFormatBits,
             case .success(let record) = read(.named(directory.rawValue, name))
         else { return nil }
         let stored = StoredFacts(record, posixACL(.named(directory.rawValue, name), found.status))
@@ -158,9 +160,26 @@ extension BackingTree {
                 } catch { return .failure(.damaged(error)) }
             } catch {
                 // A file system without attributes has no records. A value larger than any record (ERANGE) is no record.
+                if error == .opnotsupp, keepsFormatBits { return formatBits(place) }
                 if error == .nodata || error == .opnotsupp { return .success(MetadataRecord()) }
                 return .failure(.unreadable(error))
             }
+        }
+    }
+
+    /// The flags of an object on a file system without records.
+    private func formatBits(_ place: RecordPlace) -> Result<MetadataRecord, RecordProblem> {
+        do throws(Errno) {
+            switch place {
+            case .object(let descriptor, let kind):
+                return .success(MetadataRecord(flags: try FormatBits.flags(of: descriptor, kind)))
+            case .open(let descriptor): return .success(MetadataRecord(flags: try FormatBits.flags(of: descriptor, .file)))
+            // It is read by a descriptor instead.
+            case .named: return .failure(.unreadable(.opnotsupp))
+            }
+        } catch {
+            // An object of another file system below, or one that is neither file nor directory.
+            return error == .notty || error == .loop || error == .nxio ? .success(MetadataRecord()) : .failure(.unreadable(error))
         }
     }
 
@@ -181,6 +200,10 @@ extension BackingTree {
     /// Replaces the record in one call; an empty record is stored as no attribute.
     /// - Throws: `nospc` or `dquot` if it does not fit; then nothing is changed.
     public func write(_ record: MetadataRecord, to descriptor: Int32) throws(Errno) {
+        if keepsFormatBits {
+            guard record == MetadataRecord(flags: record.flags) else { throw .opnotsupp }
+            return try FormatBits.set(record.flags, of: descriptor, nil)
+        }
         try ownersAccess.with(OwnersAccess.writing, on: descriptor) { () throws(Errno) in
             try store(record, on: .any(descriptor))
         }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/msdos_fs.h>
 #include <linux/openat2.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -294,6 +295,9 @@ int32_t aclfs_get_fsxattr(int32_t fd, struct aclfs_fsxattr *out) {
   *out = (struct aclfs_fsxattr){x.fsx_xflags, x.fsx_extsize, x.fsx_nextents, x.fsx_projid, x.fsx_cowextsize};
   return 0;
 }
+
+int32_t aclfs_get_fat_attributes(int32_t fd, uint32_t *attributes) { return ANSWER(ioctl(fd, FAT_IOCTL_GET_ATTRIBUTES, attributes)); }
+int32_t aclfs_set_fat_attributes(int32_t fd, uint32_t attributes) { return ANSWER(ioctl(fd, FAT_IOCTL_SET_ATTRIBUTES, &attributes)); }
 
 int32_t aclfs_mount(const char *source, const char *target, const char *type, uint64_t flags, const char *data) {
   return ANSWER(mount(source, target, type, flags, data));

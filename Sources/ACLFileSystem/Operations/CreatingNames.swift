@@ -165,7 +165,8 @@ extension NameOperations {
         let record = MetadataRecord(flags: facts.flags, groupGUID: facts.groupGUID, acl: facts.acl)
         if !record.isEmpty { try loader.tree.write(record, toNew: facts.kind, descriptor) }
         try changeOwner(descriptor, uid: facts.owner, gid: facts.group)
-        if facts.kind != .symlink { try Syscall.fchmod(descriptor, mode: UInt32(facts.mode.rawValue)) }
+        // The kernel's FAT refuses modes that it cannot store, which are most.
+        if facts.kind != .symlink, !loader.tree.keepsFormatBits { try Syscall.fchmod(descriptor, mode: UInt32(facts.mode.rawValue)) }
         return loader.tree.stored(record, withNew: facts, descriptor, in: parent.object, parent.descriptor, parent.status)
     }
 

@@ -247,6 +247,9 @@ struct aclfs_fsxattr {
 int32_t aclfs_get_flags(int32_t fd, uint32_t *flags);
 int32_t aclfs_set_flags(int32_t fd, uint32_t flags);
 int32_t aclfs_get_fsxattr(int32_t fd, struct aclfs_fsxattr *out);
+/* The attributes of FAT and exFAT. */
+int32_t aclfs_get_fat_attributes(int32_t fd, uint32_t *attributes);
+int32_t aclfs_set_fat_attributes(int32_t fd, uint32_t attributes);
 
 /* --- Process --- */
 

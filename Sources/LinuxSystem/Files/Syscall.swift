@@ -332,6 +332,12 @@ public struct InodeExtendedFlags: Hashable, Sendable {
     public var cowExtentSize: UInt32
 }
 
+/// Bits of the attributes of FAT and exFAT (linux/msdos_fs.h).
+public enum FATAttribute {
+    public static let readOnly: UInt32 = 1
+    public static let hidden: UInt32 = 2
+}
+
 extension Syscall {
     /// The bits of FS_IOC_GETFLAGS (`InodeFlag`) of a real descriptor.
     /// - Throws: notty where the file system has none.
@@ -353,6 +359,19 @@ extension Syscall {
         return InodeExtendedFlags(
             flags: raw.flags, extentSize: raw.extent_size, extents: raw.extents, project: raw.project,
             cowExtentSize: raw.cow_extent_size)
+    }
+
+    /// The attributes of an object of FAT or exFAT (`FATAttribute`), by a real descriptor.
+    /// - Throws: notty on other file systems.
+    public static func getFATAttributes(_ descriptor: Int32) throws(Errno) -> UInt32 {
+        var attributes: UInt32 = 0
+        try value(aclfs_get_fat_attributes(descriptor, &attributes))
+        return attributes
+    }
+
+    /// Sets the attributes of an object of FAT or exFAT, by a real descriptor.
+    public static func setFATAttributes(_ descriptor: Int32, _ attributes: UInt32) throws(Errno) {
+        try value(aclfs_set_fat_attributes(descriptor, attributes))
     }
 
     /// Opens a file or directory for the flag ioctls of a command.

@@ -115,8 +115,9 @@ package struct PreparedMount {
                         + "is served without these (docs/mounting.md)")
             }
             printError(
-                "aclfs: \(source): its file system has no extended attributes: no entries and no flags are stored, and every user may do "
-                    + "what the file system can")
+                "aclfs: \(source): its file system has no extended attributes: no entries and no flags are stored"
+                    + (FormatBits.areKept(by: directory) ? " but uchg and hidden, as its read-only and hidden bits" : "")
+                    + ", and every user may do what the file system can")
             return "user.aclfs"
         }
         printError(

@@ -30,6 +30,43 @@ struct PlainSourceTests {
             """#)
     }
 
+    /// The bits of FAT are flags: set and read by either side, and binding. The source is a file system of this repository that answers the
+    /// calls of FAT as the kernel does.
+    @Test func theBitsOfFATAreFlags() throws {
+        try run(
+            #"""
+            mkdir "$T/disk"; "\#(MountTesting.program("aclfs-fat"))" "$T/disk" "$T/back" || echo 'no source'
+            \#(Self.common.replacing("'no entries and no flags are stored'", with: "'no entries and no flags are stored but uchg and hidden'")
+                .replacing(Self.withoutFlags, with: ""))
+            bits() { python3 -c '
+            import fcntl, os, struct, sys
+            fd = os.open(sys.argv[1], os.O_RDONLY)
+            if sys.argv[2:]: fcntl.ioctl(fd, 0x40047211, struct.pack("I", int(sys.argv[2])))
+            print(struct.unpack("I", fcntl.ioctl(fd, 0x80047210, b"\0\0\0\0"))[0])' "$@"; }
+            flag() { getfattr --absolute-names --only-values -n system.aclfs.flags "$S/$1"; }
+            as 501 sh -c "echo one >$S/f; mkdir -p $S/d"
+            is 'none' '- -' "$(flag f) $(flag d)"; is 'set' 0 "$(as 501 "$A" chflags uchg,hidden "$S/f"; echo $?)"
+            is 'shown' 'uchg,hidden' "$(flag f)"; is 'on the source' 35 "$(bits "$T/back/f")"
+            for words in "echo x >>$S/f" "rm $S/f" "mv $S/f $S/g" "touch $S/f"; do holds "$words" "$(as 502 sh -c "$words" 2>&1)" 'Operation not permitted'; done
+            is 'it is kept' one "$(cat "$S/f")"; is 'cleared' 0 "$(as 502 "$A" chflags nouchg "$S/f"; echo $?)"
+            is 'hidden is left' hidden "$(flag f)"; is 'on the source' 34 "$(bits "$T/back/f")"; is 'written' 0 "$(as 502 sh -c "echo two >>$S/f"; echo $?)"
+            # On the source, without another ctime.
+            bits "$T/back/f" 33 >/dev/null; is 'set there' uchg "$(flag f)"; holds 'it binds' "$(as 502 sh -c "echo x >>$S/f" 2>&1)" 'Operation not permitted'
+            bits "$T/back/f" 32 >/dev/null; is 'cleared there' - "$(flag f)"; is 'free' 0 "$(as 502 sh -c "echo x >>$S/f"; echo $?)"
+            # What no bit stands for is refused, and nothing is changed; chattr sets root's flag.
+            holds 'chattr' "$(chattr +i "$S/f" 2>&1)" 'Operation not supported'
+            for word in uappnd schg arch nodump opaque; do "$A" chflags hidden,$word "$S/f" 2>/dev/null && echo "$word is set"; done
+            is 'nothing' - "$(flag f)"; is 'a folder is hidden' 0 "$(as 501 "$A" chflags hidden "$S/d"; echo $?)"; is 'a folder' hidden "$(flag d)"
+            holds 'not locked' "$(as 501 "$A" chflags uchg "$S/d" 2>&1)" "$S/d: "; is 'as before' hidden "$(flag d)"
+            bits "$T/back/d" 17 >/dev/null; is 'Windows marks folders' - "$(flag d)"; is 'with contents' 0 "$(as 502 touch "$S/d/new"; echo $?)"
+            # The read-only bit is no mode: chmod, as in cp -p of a file of mode 0444, locks nothing.
+            is 'chmod' 0 "$(as 501 chmod 444 "$S/f"; echo $?)"; is 'is no lock' - "$(flag f)"; is 'written' 0 "$(as 502 sh -c "echo x >>$S/f"; echo $?)"
+            "$A" chflags uchg "$S/f"; is 'chmod' 1 "$(chmod 644 "$S/f" 2>/dev/null; echo $?)"; is 'locked still' uchg "$(flag f)"
+            "$A" unmount "$S"; "$A" mount -o noacl,noowners "$T/back" "$S" >/dev/null 2>&1; is 'stored' uchg "$(flag f)"; "$A" chflags 0 "$S/f"
+            "$A" unmount "$S"; umount "$T/back"
+            """#)
+    }
+
     @Test func ramfs() throws {
         try run(
             #"""
@@ -53,9 +90,8 @@ struct PlainSourceTests {
         is 'both' 'one two' "$(as 503 cat "$S/d/f" | xargs)"; as 502 mv "$S/d/f" "$S/g"; is 'moved' 0 "$(as 503 rm "$S/g"; echo $?)"
         as 501 touch "$S/f"; is 'chown is accepted' 0 "$(as 501 chown 502 "$S/f"; echo $?)"
         is 'no entry' 1 "$(as 501 "$A" chmod +a 'user:502 deny read' "$S/f" >/dev/null 2>&1; echo $?)"
-        holds 'no flag' "$(as 501 "$A" chflags uchg "$S/f" 2>&1)" "$S/f: "; is 'none is set' '-' "$(getfattr --absolute-names --only-values -n system.aclfs.flags "$S/f")"
-        is 'it is not locked' 0 "$(as 502 sh -c "echo x >$S/f"; echo $?)"
-        holds 'chattr' "$(chattr +i "$S/f" 2>&1)" 'Operation not supported'; holds 'exclude' "$(as 501 "$A" backup exclude "$S/f" 2>&1)" "$S/f: "
+        \#(withoutFlags)
+        is 'it is not locked' 0 "$(as 502 sh -c "echo x >$S/f"; echo $?)"; holds 'exclude' "$(as 501 "$A" backup exclude "$S/f" 2>&1)" "$S/f: "
         holds 'attributes' "$(setfattr -n user.note -v x "$S/f" 2>&1)" 'Operation not supported'; is 'nothing listed' '' "$(getfattr --absolute-names -d -m - "$S/f" 2>&1)"
         is 'included' "[Included]    $S/f" "$("$A" backup status "$S/f")"; holds 'no layout' "$("$A" backup layout ios "$S/d" 2>&1)" "$S/d: "
         is 'copied' 0 "$(as 501 cp --preserve=timestamps "$S/f" "$S/copy"; echo $?)"; is 'its content' x "$(cat "$S/copy")"; rm "$S/copy"
@@ -63,6 +99,10 @@ struct PlainSourceTests {
         "$A" unmount "$S"; mount -o noacl,noowners,ro "$T/back" "$S" 2>/dev/null
         holds 'read-only' "$(as 501 touch "$S/new" 2>&1)" 'Read-only file system'; is 'kept' x "$(cat "$S/f")"
         "$A" unmount "$S"; mount -o noacl,noowners "$T/back" "$S" 2>/dev/null
+        """#
+
+    private static let withoutFlags = #"""
+        holds 'no flag' "$(as 501 "$A" chflags uchg "$S/f" 2>&1)" "$S/f: "; is 'none is set' '-' "$(getfattr --absolute-names --only-values -n system.aclfs.flags "$S/f")"; holds 'chattr' "$(chattr +i "$S/f" 2>&1)" 'Operation not supported'
         """#
 
     /// Q16: uid and gid 99 are the caller's, on volumes from elsewhere.
