@@ -21,9 +21,9 @@ struct FileEventsTests {
             try events.add(file.rawValue, isDirectory: false)
             try Syscall.fchmod(file.rawValue, mode: 0o600)
         }
-        let all = received(events)
-        #expect(Set(all.compactMap { $0.handle?.number }).count == count)
-        #expect(all.allSatisfy { $0.kinds.contains(.attributes) && $0.process == getpid() })
+        // A process that another test is about to start has the descriptors for a moment, and closes them.
+        let own = received(events).filter { $0.kinds.contains(.attributes) && $0.process == getpid() }
+        #expect(Set(own.compactMap { $0.handle?.number }).count == count)
     }
 
     @Test("what is not marked any more causes no event, and a wait ends when it is woken")
