@@ -38,15 +38,16 @@ public final class FollowedObjects: Sendable {
         moves.wrappingAdd(1, ordering: .sequentiallyConsistent)
     }
 
-    /// The last name of a file that is followed.
-    public func lastName(of key: ObjectKey) -> LastName? { state.withLock { $0.names[key] ?? nil } }
-
-    /// Where an object is in a tree now.
-    /// - Parameter object: as it is stored with the grant.
-    /// - Parameter path: the path that is stored with it.
+    /// Where an object is in a tree now. Of a file with several names the one of the grant counts as long as it is there.
+    /// - Parameters:
+    ///   - object: as it is stored with the grant.
+    ///   - path: the path that is stored with it.
+    ///   - tree: on whose file system it is.
+    ///   - searches: whether to look for another name in the directory where a file was last.
     public func place(of object: FollowedObject, lastAt path: [[UInt8]], in tree: BackingTree, searches: Bool = false) -> ObjectPlace {
         guard let key = tree.key(of: object), let handle = key.handle else { return .unknown }
-        return tree.place(of: handle, last: lastName(of: key) ?? object.lastName(path), searches: searches)
+        let noted = state.withLock { $0.names[key] ?? nil }
+        return tree.place(of: handle, lastNames: [object.lastName(path), noted].compactMap { $0 }, searches: searches)
     }
 
     // MARK: Names that move
@@ -87,8 +88,11 @@ public final class FollowedObjects: Sendable {
 }
 
 extension FollowedObject {
-    /// - Parameter kind: of the object; nil for what no grant can follow.
-    /// - Parameter parent: the directory of a file.
+    /// - Parameters:
+    ///   - key: of the object.
+    ///   - isDirectory: whether it is one, and not a file.
+    ///   - parent: the directory of a file.
+    /// - Returns: nil without a handle.
     public init?(_ key: ObjectKey, isDirectory: Bool, in parent: ObjectKey?) {
         guard let handle = key.handle else { return nil }
         self.init(

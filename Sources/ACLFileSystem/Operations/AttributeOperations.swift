@@ -225,7 +225,7 @@ extension AttributeOperations {
         }
         if let posix {
             try metadata.apply(posix, to: object, caller)
-        } else if let mode = changes.mode, !loader.tree.keepsFormatBits {
+        } else if let mode = changes.mode, !loader.tree.keepsFormatBits(on: object.status.device) {
             // FAT's only bit of the mode is its read-only bit, which stands for a flag. So chmod has no effect there, as chown has none.
             let stored = AttributeEffect.storedMode(FileMode(rawValue: UInt16(mode & 0o7777)), on: judge.volume)
             try held.makeCall(on: object) { () throws(Errno) in try Syscall.fchmod(descriptor, mode: UInt32(stored.rawValue)) }

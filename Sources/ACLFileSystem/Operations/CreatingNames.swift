@@ -166,7 +166,9 @@ extension NameOperations {
         if !record.isEmpty { try loader.tree.write(record, toNew: facts.kind, descriptor) }
         try changeOwner(descriptor, uid: facts.owner, gid: facts.group)
         // The kernel's FAT refuses modes that it cannot store, which are most.
-        if facts.kind != .symlink, !loader.tree.keepsFormatBits { try Syscall.fchmod(descriptor, mode: UInt32(facts.mode.rawValue)) }
+        if facts.kind != .symlink, !loader.tree.keepsFormatBits(on: parent.status.device) {
+            try Syscall.fchmod(descriptor, mode: UInt32(facts.mode.rawValue))
+        }
         return loader.tree.stored(record, withNew: facts, descriptor, in: parent.object, parent.descriptor, parent.status)
     }
 

@@ -62,7 +62,12 @@ struct PlainSourceTests {
             # The read-only bit is no mode: chmod, as in cp -p of a file of mode 0444, locks nothing.
             is 'chmod' 0 "$(as 501 chmod 444 "$S/f"; echo $?)"; is 'is no lock' - "$(flag f)"; is 'written' 0 "$(as 502 sh -c "echo x >>$S/f"; echo $?)"
             "$A" chflags uchg "$S/f"; is 'chmod' 1 "$(chmod 644 "$S/f" 2>/dev/null; echo $?)"; is 'locked still' uchg "$(flag f)"
-            "$A" unmount "$S"; "$A" mount -o noacl,noowners "$T/back" "$S" >/dev/null 2>&1; is 'stored' uchg "$(flag f)"; "$A" chflags 0 "$S/f"
+            # A file system below has flags of its own, and a FIFO there is not opened, which would wait or tell its writer.
+            mkdir "$T/back/other"; command mount -t tmpfs tmpfs "$T/back/other"; mkfifo "$T/back/other/pipe"; echo x >"$T/back/other/f"; sleep 1.2
+            is 'flags of its own' 0 "$("$A" chflags uappnd "$S/other/f"; echo $?)"; is 'they are shown' uappnd "$(flag other/f)"
+            is 'a mode, too' 640 "$("$A" chflags 0 "$S/other/f"; chmod 640 "$S/other/f"; stat -c %a "$S/other/f")"
+            is 'a FIFO' fifo "$(stat -c %F "$S/other/pipe")"
+            "$A" unmount "$S"; umount "$T/back/other"; "$A" mount -o noacl,noowners "$T/back" "$S" >/dev/null 2>&1; is 'stored' uchg "$(flag f)"; "$A" chflags 0 "$S/f"
             "$A" unmount "$S"; umount "$T/back"
             """#)
     }

@@ -71,6 +71,17 @@ struct SandboxFollowTests {
             # Moved with no view to follow.
             umount "$T/view"; mkdir "$T/mnt/else"; mv "$T/mnt/deepest/g" "$T/mnt/else/h"
             "$A" mount -o "$V" "$T/back" "$T/view"; is 'followed by the daemon' 0 "$(writes else/h)"
+            # Of a file with two names each grant counts under its own, and under the other one when that is gone.
+            ln "$T/mnt/else/h" "$T/mnt/else/second"; is 'another name' 1 "$(reads else/second)"
+            is 'granted by it' '' "$(grant add --follow --bundle org.other.App --read-only "$T/mnt/else/second")"
+            holds 'by the first' "$(grant list --bundle org.example.App "$T/mnt")" "$T/mnt/else/h  follows it"
+            holds 'by the second' "$(grant list --bundle org.other.App "$T/mnt")" "$T/mnt/else/second  follows it"
+            rm "$T/mnt/else/second"; holds 'the other one' "$(grant list --bundle org.other.App "$T/mnt")" "$T/mnt/else/h  follows it"
+            is 'removed there' '' "$(grant remove --bundle org.other.App "$T/mnt/else/h")"
+            # Behind the mount, and granted anew: the name of before does not count.
+            is 'revoked' '' "$(remove "$T/mnt/else/h")"; mv "$T/back/else" "$T/back/there"; mv "$T/back/there/h" "$T/back/k"; sleep 1.3
+            is 'anew' '' "$(follow --read-write "$T/mnt/k")"; is 'at its place' 0 "$(writes k)"
+            mkdir "$T/mnt/else"; mv "$T/mnt/k" "$T/mnt/else/h"; is 'it follows' 0 "$(writes else/h)"
             # Replaced: the object is another.
             echo new >"$T/mnt/else/new"; mv -T "$T/mnt/else/new" "$T/mnt/else/h"; is 'replaced' 1 "$(reads else/h)"
             for i in $(seq 500); do [ -z "$(ls -A /var/lib/aclfs/grants)" ] && break; sleep 0.02; done

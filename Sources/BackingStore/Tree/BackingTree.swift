@@ -32,8 +32,8 @@ public final class BackingTree: Sendable {
     private let mounts = Lock<[UInt64: SharedDescriptor?]>([:])
     let rootDescriptor: SharedDescriptor
     private let followsMounts: Bool
-    /// Whether flags are bits of the file system, which keeps no records. A change of them moves no ctime, so that they are not cached.
-    public let keepsFormatBits: Bool
+    /// Whether flags are bits of the root's file system, which keeps no records. A change of them moves no ctime, so that they are not cached.
+    let keepsFormatBits: Bool
     /// The root's file system without the mounts below it; nil without the privilege to clone a mount.
     private let bareRoot: SharedDescriptor?
 

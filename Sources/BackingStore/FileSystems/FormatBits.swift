@@ -9,28 +9,28 @@ public enum FormatBits {
     /// - Parameter directory: a real descriptor of it.
     public static func areKept(by directory: Int32) -> Bool { (try? Syscall.getFATAttributes(directory)) != nil }
 
-    /// The flags that the bits of an object stand for.
+    /// The flags that the bits of an object stand for; none for what is neither a file nor a directory, which is never opened.
     /// - Parameters:
     ///   - descriptor: any descriptor of it.
-    ///   - kind: its kind, if it is known.
+    ///   - status: its status.
     /// - Throws: they cannot be read.
-    static func flags(of descriptor: Int32, _ kind: ObjectKind?) throws(Errno) -> FileFlags {
+    static func flags(of descriptor: Int32, _ status: FileStatus) throws(Errno) -> FileFlags {
+        guard status.isDirectory || status.isRegular else { return [] }
         let real = try open(descriptor)
-        return flags(try Syscall.getFATAttributes(real.rawValue), isDirectory: try isDirectory(descriptor, kind))
+        return flags(try Syscall.getFATAttributes(real.rawValue), isDirectory: status.isDirectory)
     }
 
     /// Stores flags as bits.
     /// - Throws: `opnotsupp` if no bit stands for one of them. Then nothing is changed.
-    static func set(_ flags: FileFlags, of descriptor: Int32, _ kind: ObjectKind?) throws(Errno) {
+    static func set(_ flags: FileFlags, of descriptor: Int32, _ status: FileStatus) throws(Errno) {
+        guard status.isDirectory || status.isRegular else { throw .opnotsupp }
         let real = try open(descriptor)
-        let isDirectory = try isDirectory(descriptor, kind)
         let old = try Syscall.getFATAttributes(real.rawValue)
-        var new = old & ~FATAttribute.hidden
         // A directory's read-only bit protects nothing: Windows marks folders with own icons by it.
-        if !isDirectory { new &= ~FATAttribute.readOnly }
-        if flags.contains(.userImmutable), !isDirectory { new |= FATAttribute.readOnly }
-        if flags.contains(.hidden) { new |= FATAttribute.hidden }
-        guard self.flags(new, isDirectory: isDirectory) == flags else { throw .opnotsupp }
+        let known = status.isDirectory ? FATAttribute.hidden : FATAttribute.hidden | FATAttribute.readOnly
+        let wanted = (flags.contains(.userImmutable) ? FATAttribute.readOnly : 0) | (flags.contains(.hidden) ? FATAttribute.hidden : 0)
+        let new = old & ~known | wanted & known
+        guard self.flags(new, isDirectory: status.isDirectory) == flags else { throw .opnotsupp }
         if new != old { try Syscall.setFATAttributes(real.rawValue, new) }
     }
 
@@ -39,11 +39,6 @@ public enum FormatBits {
         if attributes & FATAttribute.readOnly != 0, !isDirectory { flags.formUnion(.userImmutable) }
         if attributes & FATAttribute.hidden != 0 { flags.formUnion(.hidden) }
         return flags
-    }
-
-    private static func isDirectory(_ descriptor: Int32, _ kind: ObjectKind?) throws(Errno) -> Bool {
-        if let kind { return kind == .directory }
-        return try Syscall.statx(descriptor).isDirectory
     }
 
     private static func open(_ descriptor: Int32) throws(Errno) -> OwnedDescriptor {

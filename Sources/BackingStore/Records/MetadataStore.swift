@@ -167,19 +167,21 @@ extension BackingTree {
         }
     }
 
+    /// Whether the flags of the objects on a file system are its bits (docs/mounting.md "Sources without extended attributes"). No other
+    /// bit of a mode can be stored there, and most modes are refused.
+    public func keepsFormatBits(on device: UInt64) -> Bool { keepsFormatBits && device == root.key.device }
+
     /// The flags of an object on a file system without records.
     private func formatBits(_ place: RecordPlace) -> Result<MetadataRecord, RecordProblem> {
-        do throws(Errno) {
-            switch place {
-            case .object(let descriptor, let kind):
-                return .success(MetadataRecord(flags: try FormatBits.flags(of: descriptor, kind)))
-            case .open(let descriptor): return .success(MetadataRecord(flags: try FormatBits.flags(of: descriptor, .file)))
-            // It is read by a descriptor instead.
-            case .named: return .failure(.unreadable(.opnotsupp))
-            }
-        } catch {
-            // An object of another file system below, or one that is neither file nor directory.
-            return error == .notty || error == .loop || error == .nxio ? .success(MetadataRecord()) : .failure(.unreadable(error))
+        switch place {
+        case .object(let descriptor, _), .open(let descriptor):
+            do throws(Errno) {
+                let status = try Syscall.statx(descriptor, flags: AtFlag.dontSync)
+                guard keepsFormatBits(on: status.device) else { return .success(MetadataRecord()) }
+                return .success(MetadataRecord(flags: try FormatBits.flags(of: descriptor, status)))
+            } catch { return .failure(.unreadable(error)) }
+        // It is read by a descriptor instead.
+        case .named: return .failure(.unreadable(.opnotsupp))
         }
     }
 
@@ -201,8 +203,11 @@ extension BackingTree {
     /// - Throws: `nospc` or `dquot` if it does not fit; then nothing is changed.
     public func write(_ record: MetadataRecord, to descriptor: Int32) throws(Errno) {
         if keepsFormatBits {
-            guard record == MetadataRecord(flags: record.flags) else { throw .opnotsupp }
-            return try FormatBits.set(record.flags, of: descriptor, nil)
+            let status = try Syscall.statx(descriptor, flags: AtFlag.dontSync)
+            if keepsFormatBits(on: status.device) {
+                guard record == MetadataRecord(flags: record.flags) else { throw .opnotsupp }
+                return try FormatBits.set(record.flags, of: descriptor, status)
+            }
         }
         try ownersAccess.with(OwnersAccess.writing, on: descriptor) { () throws(Errno) in
             try store(record, on: .any(descriptor))
