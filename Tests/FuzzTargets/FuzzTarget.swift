@@ -28,6 +28,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case request = "control-request"
     /// What a command receives.
     case reply = "control-reply"
+    /// `system.aclfs.lists`.
+    case lists = "lists-request"
     /// A profile.
     case entitlements
     /// `system.nfs4_acl`.
@@ -77,6 +79,11 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .options: readOptions(String(decoding: bytes, as: UTF8.self))
         case .request: readRequest(bytes)
         case .reply: readReply(bytes)
+        case .lists:
+            if let answer = ListsAnswer(reading: bytes) { same(answer.bytes, bytes) }
+            guard let request = ListsRequest(reading: bytes) else { return }
+            same(request.bytes, bytes)
+            same(true, request.names.count <= ListsRequest.mostNames && !request.names.contains { $0.contains(UInt8(ascii: "/")) })
         case .namedEntries: readEntries(bytes, as: .named)
         case .numberedEntries: readEntries(bytes, as: .numbered)
         case .smbEntries: readSMBEntries(bytes)

@@ -156,6 +156,24 @@ static const char *path(const struct call *call, int index, long number, char *r
     return room;
 }
 
+// One file of a directory by the attribute with which commands change the lists of many; again while another request is at work on it.
+static bool change_list(const char *directory, const char *change, const char *name)
+{
+    static unsigned char count;
+    char value[10 + 256] = {1, (char)atoi(change), (char)++count};
+    unsigned char answer[16];
+    size_t length = strnlen(name, 255);
+    memcpy(value + 10, name, length);
+    for (int attempt = 0; attempt < 1000; attempt++) {
+        if (lsetxattr(directory, "system.aclfs.lists", value, 10 + length + 1, 0)) return false;
+        if (lgetxattr(directory, "system.aclfs.lists", answer, sizeof answer) != 9 || answer[0] != count) break;
+        if (answer[8] != 2) return true;
+        usleep(100);
+    }
+    errno = EPROTO;
+    return false;
+}
+
 // Changes; `known` is cleared when the word is none of them.
 static bool change(const struct call *c, const char *word, const char *first, const char *second, bool *known)
 {
@@ -164,6 +182,7 @@ static bool change(const struct call *c, const char *word, const char *first, co
     if (strcmp(word, "setxattr") == 0)
         return lsetxattr(first, second, at(c, 3), strlen(at(c, 3)), 0) == 0;
     if (strcmp(word, "removexattr") == 0) return lremovexattr(first, second) == 0;
+    if (strcmp(word, "lists") == 0) return change_list(first, second, at(c, 3));
     if (strcmp(word, "chattr") == 0) return chattr(first, second);
     if (strcmp(word, "rename") == 0) return rename(first, second) == 0;
     if (strcmp(word, "exchange") == 0) return renameat2(AT_FDCWD, first, AT_FDCWD, second, RENAME_EXCHANGE) == 0;

@@ -23,6 +23,7 @@ final class MetadataChanges: Sendable {
     let handles: HandleTable
     let options: MountOptions
     let refusals: ValueRefusals
+    let listOutcomes = ListOutcomes()
 
     init(
         loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, handles: HandleTable, options: MountOptions,

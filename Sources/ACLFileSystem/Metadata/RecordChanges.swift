@@ -34,7 +34,7 @@ extension XattrName {
     var isOfRecord: Bool {
         switch self {
         case .acl, .posixACL, .portableACL, .nfs4, .smbACL, .flags, .ownerGUID, .groupGUID, .backup: true
-        case .effective, .protected, .user, .security, .trusted, .unsupported, .tooLong: false
+        case .effective, .lists, .protected, .user, .security, .trusted, .unsupported, .tooLong: false
         }
     }
 }

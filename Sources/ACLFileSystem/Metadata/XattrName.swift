@@ -16,6 +16,8 @@ enum XattrName: Hashable {
     case ownerGUID, groupGUID
     /// `system.aclfs.effective`: the caller's own rights, read only.
     case effective
+    /// `system.aclfs.lists`, of a directory: changes the lists of files in it.
+    case lists
     /// `system.nfs4_acl`, `system.nfs4_acl_xdr`: list and mode in a form of NFSv4.
     case nfs4(NFS4Form)
     /// `system.nfs4_acl_smb`: list and mode for Samba.
@@ -53,6 +55,8 @@ enum XattrName: Hashable {
                     .groupGUID
                 } else if name.isExactly("system.aclfs.effective") {
                     .effective
+                } else if name.isExactly("system.aclfs.lists") {
+                    .lists
                 } else if name.isExactly(Self.posixAccess) {
                     .posixACL(isDefault: false)
                 } else if name.isExactly(Self.posixDefault) {

@@ -51,6 +51,7 @@ extension XattrOperations {
         if kind == .portableACL { return try portableText(of: id, caller) }
         if case .nfs4(let form) = kind { return try nfs4Value(of: id, form, caller) }
         if kind == .smbACL { return try smbValue(of: id, caller) }
+        if kind == .lists { return try metadata.outcomesOfLists(in: id, caller) }
         // No object has one, so there is nothing to read or to judge.
         if kind == .unsupported {
             _ = try loader.node(id)
@@ -85,7 +86,7 @@ extension XattrOperations {
                     try judge.permit(.getXattr, operands, caller, about: object)
                     return try readUnlessAbsent(stored, object)
                 } catch { throw error == .acces || error == .perm || error == .nodata ? absent : error }
-            case .acl, .posixACL, .portableACL, .nfs4, .smbACL, .unsupported: throw .opnotsupp
+            case .acl, .posixACL, .portableACL, .nfs4, .smbACL, .lists, .unsupported: throw .opnotsupp
             case .tooLong: throw .range
             }
         }
@@ -135,6 +136,7 @@ extension XattrOperations {
         if kind == .portableACL { return try setPortableACL(of: id, to: Array(value), flags: flags, caller) }
         if case .nfs4(let form) = kind { return try setNFS4(form, of: id, to: Array(value), flags: flags, caller) }
         if kind == .smbACL { return try setSMB(of: id, to: Array(value), flags: flags, caller) }
+        if kind == .lists { return try metadata.changeLists(in: id, value, caller) }
         try metadata.withMetadataLocked(id, record: kind.isOfRecord) { () throws(Errno) in
             let object = try loader.load(id)
             try held.requireNoOtherChange(of: object)
@@ -160,7 +162,7 @@ extension XattrOperations {
             case .groupGUID:
                 if flags == XattrFlag.create { throw .exist }
                 try metadata.changeGroup(of: object, to: OwningGroup(text: value), caller)
-            case .acl, .posixACL, .portableACL, .nfs4, .smbACL, .unsupported: throw .opnotsupp
+            case .acl, .posixACL, .portableACL, .nfs4, .smbACL, .lists, .unsupported: throw .opnotsupp
             case .tooLong: throw .range
             }
         }
@@ -216,7 +218,7 @@ extension XattrOperations {
             case .protected, .effective: try judge.permit(.removeXattr(isProtected: true), operands, caller, about: object)
             case .ownerGUID: try metadata.removeOwnerGUID(of: object, caller)
             case .groupGUID: try metadata.removeGroupGUID(of: object, caller)
-            case .posixACL, .unsupported: throw .opnotsupp
+            case .posixACL, .lists, .unsupported: throw .opnotsupp
             case .tooLong: throw .range
             }
         }

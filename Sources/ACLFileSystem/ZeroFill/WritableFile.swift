@@ -188,6 +188,9 @@ final class WritableFiles: Sendable {
         }
     }
 
+    /// Whether a request needs the file's exclusion: it is open for writing, is being opened, or has gaps that are not filled.
+    func isKnown(_ key: ObjectKey) -> Bool { files.withLock { $0[key] != nil } }
+
     func isOpenForWriting(_ key: ObjectKey) -> Bool {
         let writableFile = files.withLock { $0[key] }
         return writableFile?.state.withLock { $0.writers > 0 } ?? false

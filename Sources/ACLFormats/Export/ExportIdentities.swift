@@ -68,6 +68,21 @@ public final class ExportIdentities: IdentityNames {
         return identity
     }
 
+    /// The owner or group of an object, as a text has it.
+    /// - Parameter line: of the text.
+    /// - Throws: it is no account, or one that no object can have.
+    public func account(_ written: [UInt8], _ kind: IdentityKind, at line: Int) throws(ExportProblem) -> GUID {
+        let shown = escapedName(written.prefix(200))
+        guard let identity = identity(written: written, kind: kind) else {
+            throw ExportProblem(line: line, "'\(shown)' is no \(kind.rawValue): a name, '#' and a number, or a UUID")
+        }
+        switch (Principal(identity), kind) {
+        case (.everyone, _), (.owner, _), (.owningGroup, _), (.user(.max), _), (.group(.max), _), (.user, .group):
+            throw ExportProblem(line: line, "'\(shown)' cannot be \(kind == .user ? "an owner" : "a group")")
+        default: return identity
+        }
+    }
+
     public func name(of identity: GUID) -> IdentityName? {
         guard let known = names[identity], let kind = known.kind else { return nil }
         return IdentityName(kind, known.name)

@@ -89,8 +89,8 @@ enum ExportFields {
         _ word: ExportWord, _ value: [UInt8], of object: inout ExportedObject, _ identities: ExportIdentities, at line: Int
     ) throws(ExportProblem) {
         switch word {
-        case .owner: object.owner = try identity(value, .user, identities, at: line)
-        case .group: object.group = try identity(value, .group, identities, at: line)
+        case .owner: object.owner = try identities.account(value, .user, at: line)
+        case .group: object.group = try identities.account(value, .group, at: line)
         case .mode:
             guard let mode = ExportValue.mode(value) else {
                 throw ExportProblem(line: line, "'\(escapedName(value.prefix(200)))' is no mode from 0000 to 7777")
@@ -111,19 +111,5 @@ enum ExportFields {
                 line: line, "'\(escapedName(value.prefix(200)))' is neither '\(ExportWord.excluded)' nor '\(ExportWord.included)'")
         }
         object.isExcluded = isExcluded
-    }
-
-    private static func identity(
-        _ value: [UInt8], _ kind: IdentityKind, _ identities: ExportIdentities, at line: Int
-    ) throws(ExportProblem) -> GUID {
-        guard let identity = identities.identity(written: value, kind: kind) else {
-            throw ExportProblem(
-                line: line, "'\(escapedName(value.prefix(200)))' is no \(kind.rawValue): a name, '#' and a number, or a UUID")
-        }
-        switch (Principal(identity), kind) {
-        case (.everyone, _), (.owner, _), (.owningGroup, _), (.user(.max), _), (.group(.max), _), (.user, .group):
-            throw ExportProblem(line: line, "'\(escapedName(value.prefix(200)))' cannot be \(kind == .user ? "an owner" : "a group")")
-        default: return identity
-        }
     }
 }

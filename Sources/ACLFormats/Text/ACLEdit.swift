@@ -38,18 +38,8 @@ public enum ACLEdit: Sendable, Hashable {
                 acl: acl, diagnostics: acl == nil ? [ACLDiagnostic(.noACL)] : [],
                 // No list is in canonical order (docs/authorization.md 7.5, Q9).
                 isCanonical: CanonicalOrder.isCanonical(acl?.entries ?? []))
-        case .clearInherited:
-            withList(acl) { list in
-                var list = list
-                for index in list.entries.indices { list.entries[index].flags.subtract(.inherited) }
-                return ACLEditResult(acl: list)
-            }
-        case .removeInherited:
-            withList(acl) { list in
-                var list = list
-                list.entries.removeAll { $0.flags.contains(.inherited) }
-                return ACLEditResult(acl: list)
-            }
+        case .clearInherited: withList(acl) { ACLEditResult(acl: $0.withoutInheritedMarks) }
+        case .removeInherited: withList(acl) { ACLEditResult(acl: $0.withoutInheritedEntries) }
         case .removeList: ACLEditResult(acl: nil)
         }
     }

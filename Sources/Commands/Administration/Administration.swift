@@ -10,7 +10,7 @@ package enum Administration {
     package static func propagate(_ directory: [UInt8], _ options: TreeOptions, sink: OutputSink = .standard) -> Int32 {
         let command = TreeCommand(name: "propagate", options: options, operand: directory, sink: sink)
         return command.perform(needsDirectory: true) { (tree) throws(TreeRefusal) in
-            try command.run(tree, InheritanceChange.inherit, .below)
+            try command.run(tree, InheritanceChange(change: .inherit), .below)
         }
     }
 
@@ -18,7 +18,7 @@ package enum Administration {
     package static func inherit(_ path: [UInt8], _ options: TreeOptions, sink: OutputSink = .standard) -> Int32 {
         let command = TreeCommand(name: "inherit", options: options, operand: path, sink: sink)
         return command.perform(needsDirectory: false) { (tree) throws(TreeRefusal) in
-            try command.run(tree, InheritanceChange.inherit, .top, under: try listAbove(tree, path))
+            try command.run(tree, InheritanceChange(change: .inherit), .top, under: try listAbove(tree, path))
         }
     }
 
@@ -28,7 +28,7 @@ package enum Administration {
     ) -> Int32 {
         let command = TreeCommand(name: "explicit", options: options, operand: path, sink: sink)
         return command.perform(needsDirectory: false) { (tree) throws(TreeRefusal) in
-            try command.run(tree, InheritanceChange.makeExplicit, isRecursive ? .all : .top)
+            try command.run(tree, InheritanceChange(change: .makeExplicit), isRecursive ? .all : .top)
         }
     }
 
@@ -39,7 +39,7 @@ package enum Administration {
         let command = TreeCommand(name: "strip", options: options, operand: path, sink: sink)
         return command.perform(needsDirectory: false) { (tree) throws(TreeRefusal) in
             try command.run(
-                tree, inherited ? InheritanceChange.removeInherited : .removeAll, isRecursive ? .all : .top)
+                tree, InheritanceChange(change: inherited ? .removeInherited : .removeAll), isRecursive ? .all : .top)
         }
     }
 

@@ -1,18 +1,12 @@
-import ACLFormats
 import Authorization
-import LinuxSystem
 
 /// The guide's operations on the lists of existing objects (docs/authorization.md 5.6).
-enum InheritanceChange: TreeChange {
-    /// The explicit entries, and those that the directory passes on.
-    case inherit
-    /// No entry is marked inherited any more.
-    case makeExplicit
-    case removeInherited
-    case removeAll
+struct InheritanceChange: TreeChange {
+    let change: ListChange
 
     var changesOwners: Bool { false }
-    var needsListAbove: Bool { self == .inherit }
+    var needsListAbove: Bool { change == .inherit }
+    var listChange: ListChange? { change }
 
     func plan(
         _ object: MetObject, under list: ACL?, _ read: () throws(AttributeFailure) -> TreeState
@@ -21,15 +15,8 @@ enum InheritanceChange: TreeChange {
             let before = try read()
             let old = try before.list()
             let new: ACL?
-            switch self {
-            case .inherit:
-                do { new = try propagatedACL(from: list, to: object.kind, over: old) } catch {
-                    throw .noEffect("it would have more than \(ACL.maximumEntryCount) entries")
-                }
-            // As chmod -i and -I.
-            case .makeExplicit: new = old == nil ? nil : ACLEdit.clearInherited.applied(to: old).acl
-            case .removeInherited: new = old == nil ? nil : ACLEdit.removeInherited.applied(to: old).acl
-            case .removeAll: new = nil
+            do { new = try change.list(of: object.kind, under: list, over: old) } catch {
+                throw .noEffect("it would have more than \(ACL.maximumEntryCount) entries")
             }
             return PlannedChange(states: old == new ? nil : (before, try before.with(new)), list: new)
         } catch { throw .failure(error) }

@@ -30,6 +30,17 @@ final class ChangeReport: @unchecked Sendable {
     /// Counts objects for the progress on a terminal.
     func examine(_ count: Int = 1) { lock.withLock { _ in progress.advance(count) } }
 
+    /// Counts objects that need no line of their own.
+    func count(examined: Int, changed: Int) {
+        lock.withLock { _ in
+            self.changed += changed
+            progress.advance(examined)
+        }
+    }
+
+    /// Whether each changed object has a line.
+    var namesObjects: Bool { isJSON || isVerbose }
+
     /// - Parameters:
     ///   - verb: what happens to it, as `changed` or `would change`.
     ///   - list: its new list.

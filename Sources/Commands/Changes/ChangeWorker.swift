@@ -12,16 +12,21 @@ final class ChangeWorker<Change: TreeChange> {
         /// Of the undo file; empty without one.
         let undoLine: [UInt8]
     }
-    private typealias Descent = TreeDescent<LinuxFiles, StreamedNames<LinuxFiles>>
+    private typealias Descent = TreeDescent<LinuxFiles, LeftNames>
 
     private let run: ChangeRun<Change>
     private let tools = TreeTools()
     private let levels: Int
+    /// nil: each object is changed by requests of its own.
+    private let lists: ManyLists?
     private var batch: [Pending] = []
     private var examined = 0
 
     /// - Parameter levels: the number of levels that may be open, and of objects in a batch.
-    init(_ run: ChangeRun<Change>, levels: Int) { (self.run, self.levels) = (run, levels) }
+    init(_ run: ChangeRun<Change>, levels: Int) {
+        (self.run, self.levels) = (run, levels)
+        lists = run.listsAtOnce.map { [tools] in ManyLists(tools.files, $0, run.report) }
+    }
 
     private var tree: any ChangeableTree { run.tree }
     private var report: ChangeReport { run.report }
@@ -51,7 +56,7 @@ final class ChangeWorker<Change: TreeChange> {
 
     private func walk(_ branch: ChangeRun<Change>.Branch, _ branches: Branches<ChangeRun<Change>.Branch>) {
         var descent = Descent(tools.files, branch.node, of: branch.path, followsLinks: false, levels: levels)
-        descent.enter(branch.node, named: [], identity(branch.status), StreamedNames(tools.files))
+        descent.enter(branch.node, named: [], identity(branch.status), LeftNames(tools.files, self.lists))
         var lists = [branch.list]
         descent.walk(fail: { [report] path, reason in report.leave(Self.below(path), reason) }) { descent, name, directory in
             lists.removeLast(lists.count - descent.depth)
@@ -80,7 +85,7 @@ final class ChangeWorker<Change: TreeChange> {
             guard !run.isStopped else { return false }
             guard case .list(let list) = passed else { return true }
             if branches.offer(.init(node: node, path: path, status: object.status, list: list)) { return true }
-            descent.enter(node, named: name, identity(object.status), StreamedNames(tools.files))
+            descent.enter(node, named: name, identity(object.status), LeftNames(tools.files, self.lists))
             lists.append(list)
         } catch {
             switch error {

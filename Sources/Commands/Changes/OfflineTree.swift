@@ -12,6 +12,7 @@ struct OfflineTree: ChangeableTree {
     let status: FileStatus
     let files: OfflineFiles
     let isMounted = false
+    let changesManyLists = false
     private let served: ServedDirectory
 
     /// - Parameters:

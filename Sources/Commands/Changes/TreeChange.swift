@@ -38,6 +38,8 @@ protocol TreeChange: Sendable {
     var changesFlags: Bool { get }
     /// Whether what happens to an object depends on the list of its directory.
     var needsListAbove: Bool { get }
+    /// What the command does with a file, if that is a change of its list alone; nil: more, or something else.
+    var listChange: ListChange? { get }
 
     /// - Parameters:
     ///   - list: of the directory that the object lies in, as it is after the command.
@@ -49,4 +51,5 @@ protocol TreeChange: Sendable {
 
 extension TreeChange {
     var changesFlags: Bool { false }
+    var listChange: ListChange? { nil }
 }

@@ -12,7 +12,7 @@ struct PresetChange: TreeChange {
     func plan(
         _ object: MetObject, under list: ACL?, _ read: () throws(AttributeFailure) -> TreeState
     ) throws(LeftObject) -> PlannedChange {
-        guard object.path == UndoEntry.topPath else { return try InheritanceChange.inherit.plan(object, under: list, read) }
+        guard object.path == UndoEntry.topPath else { return try InheritanceChange(change: .inherit).plan(object, under: list, read) }
         do throws(AttributeFailure) {
             let before = try read()
             let new = self.list(over: try before.list())

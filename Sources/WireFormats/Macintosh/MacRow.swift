@@ -195,11 +195,10 @@ struct MacRow {
 
     func object(_ path: [UInt8], _ identities: ExportIdentities) throws(Unknown) -> ExportedObject {
         var object = ExportedObject(path: path, kind: kind)
-        guard let owner = identities.identity(written: owner, kind: .user), let group = identities.identity(written: group, kind: .group)
-        else {
-            throw Unknown(reason: "'\(escapedName(self.owner))' or '\(escapedName(self.group))' is no account")
-        }
-        (object.owner, object.group) = (owner, group)
+        do throws(ExportProblem) {
+            object.owner = try identities.account(owner, .user, at: line)
+            object.group = try identities.account(group, .group, at: line)
+        } catch { throw Unknown(reason: "\(error.reason); the object is left out") }
         // A link's mode has no meaning.
         if kind != .symlink { object.mode = mode }
         let mark = "com.apple.metadata:com_apple_backup_excludeItem"

@@ -1,6 +1,7 @@
 import ACLFormats
 import Authorization
 import CFuseShim
+import ControlProtocol
 import FuseSession
 import Glibc
 import LinuxSystem
@@ -124,7 +125,17 @@ extension FaultCase {
         do throws(NFS4Error) { return try SMBValue(facts).bytes() } catch { throw .inval }
     }
 
+    /// What the directory passes on, to a file; an error stands for the request of the one file that follows.
+    private static func changeLists(_ s: FaultScene) throws(Errno) {
+        let request = ListsRequest(token: 7, change: .inherit, names: [Array("file".utf8)])
+        try s.set("", ListsRequest.attribute, request.bytes)
+        let answer = ListsAnswer(reading: try s.fileSystem.operations.xattrs.getXattr(s[""], ListsRequest.attribute, FaultTree.owner))
+        guard answer == ListsAnswer(token: 7, outcomes: [.changed]) else { throw .io }
+    }
+
     static let extended: [FaultCase] = [
+        FaultCase("lists of files in a directory", on: { try $0.file().knows("file") }, changeLists),
+        FaultCase("lists of files that the kernel does not know", on: { try $0.file() }, changeLists),
         FaultCase("setxattr of a list for copies", "setxattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
             try s.set("file", "user.com.apple.acl.text", Array("!#acl 1\nuser:::502:deny:write\n".utf8))
         },

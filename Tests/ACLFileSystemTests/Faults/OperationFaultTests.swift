@@ -109,13 +109,15 @@ import WireFormats
             case .backup: "a mark"
             case .user: "a user's attribute"
             case .trusted, .security: "root's attribute"
+            // A request of the one file follows where it did not succeed, so it has no error of its own.
+            case .lists: nil
             // Refused or unknown: nothing is done.
             case .protected, .unsupported, .tooLong: nil
             }
         }
         let kinds: [XattrName] = [
             .acl, .posixACL(isDefault: false), .posixACL(isDefault: true), .nfs4(.named), .smbACL, .portableACL, .flags, .ownerGUID,
-            .groupGUID, .effective, .backup(.robots), .user([]), .trusted([]), .security([]), .protected,
+            .groupGUID, .effective, .lists, .backup(.robots), .user([]), .trusted([]), .security([]), .protected,
             .unsupported, .tooLong,
         ]
         for kind in kinds.compactMap(word) {

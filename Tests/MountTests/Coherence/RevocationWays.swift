@@ -115,6 +115,13 @@ struct RevocationTree {
                 take: [acl(s, "user:#502 deny readsecurity")], give: [acl(s, readable)],
                 checks: each(RaceCall("getxattr", s, "system.aclfs.acl").gives("ok", "EACCES")),
                 bystander: [RaceCall("getxattr", s, "system.aclfs.acl").always("ok")]),
+            // The directory passes on what is denied; the files get it by one request about the directory.
+            RevocationWay(
+                name: "lists of files",
+                prepare: [["setxattr", c, "system.aclfs.acl", "user:#502 deny readattr,read,file_inherit,only_inherit"]],
+                take: [RaceCall("lists", c, "1", "f")], give: [RaceCall("lists", c, "3", "f")],
+                checks: each(RaceCall("stat", f).gives("ok", "EACCES"), RaceCall("access", f, "4").gives("ok", "EACCES")),
+                bystander: [RaceCall("stat", f).always("ok"), RaceCall("read", f).always("ok")]),
             // As far as the kernel gets with a file that is no program.
             denial("execute", on: f, each(RaceCall("exec", f).gives("ENOEXEC", "EACCES"))),
             denial("list", on: s, each(RaceCall("list", s).gives("ok", "EACCES"), RaceCall("stat", x).always("ok"))),

@@ -93,6 +93,7 @@ import WireFormats
             ("-rw-r--r--  1 a  b  - 5 Nov 26 10:00 x\n 0: user:a allow reed", "line 2: column"),
             ("-rw-r--r--  1 a  b  - 5 Nov 26 10:00 x\n 0: user:a unknown read", "line 2: column"),
             ("-rw-r--r--  1 a  b  uchgg 5 Nov 26 10:00 x", "line 1: column 1: 'uchgg' is not a flag"),
+            ("-rw-r--r--  1 a  everyone  - 5 Nov 26 10:00 x", "line 1: 'everyone' cannot be a group; the object is left out"),
             ("-rw-r--r--  1 a  b  - 5 Nov 26 10:00 /etc/x", "line 1: '/etc/x' is a path"),
             ("ls: x: Permission denied", "line 1: ls could not list: x: Permission denied"),
             ("-rwwr--r--  1 a  b  - 5 Nov 26 10:00 x", "line 1: not understood"), ("-rw-r--r--  1 a", "line 1: not understood"),
