@@ -15,6 +15,7 @@ final class ChangeReport: @unchecked Sendable {
     private let progress: ChangeProgress
     private var changed = 0
     private var left = 0
+    private var isCountLow = false
 
     /// - Parameter prefix: the path of the top, as the user wrote it; empty: paths are shown from the top on.
     init(_ sink: OutputSink, isJSON: Bool, isVerbose: Bool, prefix: [UInt8] = [], total: @escaping () -> Int? = { nil }) {
@@ -37,6 +38,9 @@ final class ChangeReport: @unchecked Sendable {
             progress.advance(examined)
         }
     }
+
+    /// What came of some objects is not known; they are as the command says.
+    func noteUncounted() { lock.withLock { _ in isCountLow = true } }
 
     /// Whether each changed object has a line.
     var namesObjects: Bool { isJSON || isVerbose }
@@ -84,7 +88,8 @@ final class ChangeReport: @unchecked Sendable {
         lock.withLock { _ in
             progress.clear()
             if isJSON { return }
-            sink.line("\(verb) \(changed) \(changed == 1 ? "object" : "objects")\(left == 0 ? "" : ", left \(left) as before")")
+            let number = "\(isCountLow ? "at least " : "")\(changed) \(changed == 1 ? "object" : "objects")"
+            sink.line("\(verb) \(number)\(left == 0 ? "" : ", left \(left) as before")")
         }
     }
 

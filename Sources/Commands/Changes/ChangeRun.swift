@@ -82,7 +82,7 @@ final class ChangeRun<Change: TreeChange>: Sendable {
 
     /// The change, if one request may make it for many files: there is nothing to write down before, or to say of each.
     var listsAtOnce: ListChange? {
-        options.isDryRun || undo != nil || report.namesObjects || !tree.changesManyLists ? nil : change.listChange
+        options.isDryRun || undo != nil || report.namesObjects || !tree.isMounted ? nil : change.listChange
     }
 
     var isStopped: Bool { refusal.withLock { $0 != nil } }

@@ -19,8 +19,6 @@ protocol ChangeableTree: Sendable {
     var place: UndoHeader.Place { get }
     /// Whether a daemon judges each change.
     var isMounted: Bool { get }
-    /// Whether a daemon can change the lists of many files with one request, and no name leads to another file system.
-    var changesManyLists: Bool { get }
 
     /// - Parameters:
     ///   - node: any descriptor of the object.

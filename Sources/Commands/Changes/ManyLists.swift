@@ -8,8 +8,10 @@ final class ManyLists {
     private let change: ListChange
     private let report: ChangeReport
     private var token = UInt64.random(in: .min ... .max)
-    /// Whether the daemon knows such requests.
-    private var isServed = true
+    /// How often the daemon has refused such requests, one after the other. Some mounts refuse all; others do while something is mounted
+    /// below, or was a moment ago.
+    private var refusals = 0
+    private static let mostRefusals = 16
 
     init(_ files: LinuxFiles, _ change: ListChange, _ report: ChangeReport) {
         (self.files, self.change, self.report) = (files, change, report)
@@ -20,29 +22,41 @@ final class ManyLists {
     ///   - directory: any descriptor of it.
     /// - Returns: the names that are left to change, because they are not those of files, or need a closer look.
     func change(_ names: [[UInt8]], in directory: SharedDescriptor) -> [[UInt8]] {
-        guard isServed else { return names }
-        token &+= 1
-        let answer: ListsAnswer?
-        do throws(Errno) {
-            let request = ListsRequest(token: token, change: change, names: names)
-            try files.setAttribute(ListsRequest.attribute, of: directory, to: request.bytes)
-            answer = try files.attribute(ListsRequest.attribute, of: directory).flatMap { ListsAnswer(reading: $0) }
-        } catch {
-            isServed = error != .opnotsupp
-            return names
-        }
-        guard let answer, answer.token == token, answer.outcomes.count == names.count else { return names }
         var left: [[UInt8]] = []
-        var changed = 0
-        for (name, outcome) in zip(names, answer.outcomes) {
-            switch outcome {
-            case .same: break
-            case .changed: changed += 1
-            case .left: left.append(name)
+        var rest = names[...]
+        while !rest.isEmpty, refusals < Self.mostRefusals {
+            guard let outcomes = outcomes(Array(rest), in: directory) else { break }
+            var changed = 0
+            let before = left.count
+            for (name, outcome) in zip(rest, outcomes) {
+                switch outcome {
+                case .same: break
+                case .changed: changed += 1
+                case .left: left.append(name)
+                }
             }
+            report.count(examined: outcomes.count - (left.count - before), changed: changed)
+            rest = rest.dropFirst(outcomes.count)
         }
-        report.count(examined: names.count - left.count, changed: changed)
-        return left
+        return left + rest
+    }
+
+    /// - Returns: what came of the first of the names; nil: unknown.
+    private func outcomes(_ names: [[UInt8]], in directory: SharedDescriptor) -> [ListsAnswer.Outcome]? {
+        token &+= 1
+        let request = ListsRequest(token: token, change: change, names: names)
+        do { try files.setAttribute(ListsRequest.attribute, of: directory, to: request.bytes) } catch {
+            refusals += 1
+            return nil
+        }
+        refusals = 0
+        let value = try? files.attribute(ListsRequest.attribute, of: directory)
+        guard let value, let answer = ListsAnswer(reading: value), answer.token == token, (1...names.count).contains(answer.outcomes.count)
+        else {
+            report.noteUncounted()
+            return nil
+        }
+        return answer.outcomes
     }
 }
 

@@ -11,7 +11,6 @@ struct MountedTree: ChangeableTree {
     let status: FileStatus
     let place: UndoHeader.Place
     let isMounted = true
-    let changesManyLists: Bool
 
     /// - Parameters:
     ///   - operand: the path of the object.
@@ -25,7 +24,6 @@ struct MountedTree: ChangeableTree {
             status = try Syscall.statx(top.rawValue)
             guard let mount = Self.mount(of: status) else { return nil }
             place = .mount(source: mount.source)
-            changesManyLists = !Self.hasMounts(on: mount)
             path = try files.absolutePath(of: top)
         } catch { throw TreeRefusal("\(escapedName(operand)): \(OfflineTree.reason(error))") }
     }
@@ -34,13 +32,6 @@ struct MountedTree: ChangeableTree {
     static func mount(of status: FileStatus) -> MountEntry? {
         let device = DeviceNumber.text(status.device)
         return MountTable.entries().last { $0.device == device && $0.type == "fuse.aclfs" }
-    }
-
-    /// Whether something is mounted on an object of the mount.
-    private static func hasMounts(on mount: MountEntry) -> Bool {
-        let table = MountTable.entries()
-        let here = Set(table.filter { $0.device == mount.device }.map(\.id))
-        return table.contains { here.contains($0.parent) && $0.id != $0.parent }
     }
 
     func requireChangeable(_ warn: (String) -> Void) {}

@@ -12,7 +12,6 @@ struct OfflineTree: ChangeableTree {
     let status: FileStatus
     let files: OfflineFiles
     let isMounted = false
-    let changesManyLists = false
     private let served: ServedDirectory
 
     /// - Parameters:

@@ -4,7 +4,6 @@ import Authorization
 /// name from the same attribute (docs/control.md "Lists of many files").
 public struct ListsRequest: Sendable, Equatable {
     public static let attribute = "system.aclfs.lists"
-    /// One request keeps a thread of the daemon and the kernel's lock on the directory for some milliseconds.
     public static let mostNames = 64
 
     /// Any number: the answer has it, too.
@@ -48,7 +47,7 @@ public struct ListsRequest: Sendable, Equatable {
     }
 }
 
-/// What came of the names of a `ListsRequest`, in their order.
+/// What came of the first names of a `ListsRequest`, in their order. The others were not tried.
 public struct ListsAnswer: Sendable, Equatable {
     public enum Outcome: UInt8, Sendable {
         /// The list is as the change would make it.
