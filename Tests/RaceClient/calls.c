@@ -156,7 +156,8 @@ static const char *path(const struct call *call, int index, long number, char *r
     return room;
 }
 
-// One file of a directory by the attribute with which commands change the lists of many; again while another request is at work on it.
+// One file of a directory by the attribute with which commands change the lists of many; again while another request is at work on it,
+// and while the daemon has not read the mount table after a change.
 static bool change_list(const char *directory, const char *change, const char *name)
 {
     static unsigned char count;
@@ -164,8 +165,12 @@ static bool change_list(const char *directory, const char *change, const char *n
     unsigned char answer[16];
     size_t length = strnlen(name, 255);
     memcpy(value + 10, name, length);
-    for (int attempt = 0; attempt < 1000; attempt++) {
-        if (lsetxattr(directory, "system.aclfs.lists", value, 10 + length + 1, 0)) return false;
+    for (int attempt = 0; attempt < 100000; attempt++) {
+        if (lsetxattr(directory, "system.aclfs.lists", value, 10 + length + 1, 0)) {
+            if (errno != EOPNOTSUPP) return false;
+            usleep(100);
+            continue;
+        }
         if (lgetxattr(directory, "system.aclfs.lists", answer, sizeof answer) != 9 || answer[0] != count) break;
         if (answer[8] != 2) return true;
         usleep(100);

@@ -85,13 +85,18 @@ struct ManyListsTests {
     /// The point of all this: a request for each file would be two hundred.
     @Test(.enabled(if: isInstalled("strace"), "needs strace")) func oneRequestForManyFiles() throws {
         try tree.shell("mkdir d; touch d/{1..200}; aclfs chmod +a 'user:501 allow read,file_inherit' d")
-        let run = try tree.shell(
-            // An older strace has no word for setxattrat(2), which Linux 6.13 brought.
-            "strace -f -qq -o ../calls '\(MountTesting.program("aclfs"))' propagate d && grep -cE 'setxattr|syscall_0x1cf' ../calls"
-        )
-        #expect(run.output.hasPrefix("changed 200 objects\n"), "\(run)")
-        let calls = Int(run.output.split(separator: "\n").last ?? "") ?? -1
-        #expect((4...100).contains(calls), "\(run)")
+        // An older strace has no word for setxattrat(2), which Linux 6.13 brought. After a mount by another test the requests are single ones.
+        var calls = 1000
+        for _ in 0..<10 where calls > 100 {
+            let run = try tree.shell(
+                """
+                aclfs strip -R --inherited d
+                strace -f -qq -o ../calls '\(MountTesting.program("aclfs"))' propagate d && grep -cE 'setxattr|syscall_0x1cf' ../calls
+                """)
+            #expect(run.output.contains("changed 200 objects\n"), "\(run)")
+            calls = Int(run.output.split(separator: "\n").last ?? "") ?? -1
+        }
+        #expect((4...100).contains(calls))
     }
 
     // MARK: The attribute itself
@@ -108,7 +113,19 @@ struct ManyListsTests {
 
     private static let name = "system.aclfs.lists"
     private func set(_ user: ActingProcess, _ path: String, _ value: String) throws -> String {
-        try user.call("setxattr", path, Self.name, value, "0").word
+        // Other tests mount and unmount: the daemon has to read the mount table first.
+        try patiently("EOPNOTSUPP") { try user.call("setxattr", path, Self.name, value, "0").word }
+    }
+
+    /// - Parameter passing: an answer that another follows after a while.
+    private func patiently(_ passing: String, _ body: () throws -> String) throws -> String {
+        let end = Date() + 10
+        while Date() < end {
+            let answer = try body()
+            if answer != passing { return answer }
+            usleep(20_000)
+        }
+        return passing
     }
     private func outcomes(_ user: ActingProcess, _ path: String) throws -> [UInt8]? {
         let result = try user.call("getxattr", path, Self.name)
@@ -158,8 +175,7 @@ struct ManyListsTests {
         try tree.shell("mkdir d; touch d/roots; chmod 777 d; aclfs chmod +a 'user:501 allow read,file_inherit' d")
         try tree.shell("aclfs chmod +a 'user:501 allow read' d/roots")
         let bob = TestUser.bob.arguments + ["--", "python3", "-c", Self.setting(4, "roots"), "\(top)/d"]
-        let run = try Spawn.run(tree.within + bob)
-        #expect(run.output == "ok 2", "\(run)")
+        #expect(try patiently("Operation not supported") { try Spawn.run(tree.within + bob).output } == "ok 2")
         let last = try tree.aclfs("explain", "--last", "1", top)
         #expect(last.output.contains("d/roots") && last.output.contains("setacl"), "\(last)")
     }
@@ -193,13 +209,7 @@ struct ManyListsTests {
         #expect(try Spawn.run(tree.within + ["umount", "\(top)/d/5"]).status == 0)
         #expect(try tree.shell("getfattr -n system.aclfs.acl d/5").status == 0)
         // When the daemon has read the mount table.
-        let end = Date() + 10
-        var answer = try here()
-        while answer == "Operation not supported", Date() < end {
-            usleep(20_000)
-            answer = try here()
-        }
-        #expect(answer == "ok 1")
+        #expect(try patiently("Operation not supported", here) == "ok 1")
         #expect(try tree.shell("getfattr -n system.aclfs.acl d/5").status != 0)
     }
 
