@@ -100,7 +100,8 @@ struct ImportKillTests {
         let (old, new) = (try stored(run.before), try stored(run.after))
         #expect(run.calls > 80 && old.count == 17 && new.count == 25, "\(run.calls) calls, \(old.count) and \(new.count) lists")
         #expect(new.allSatisfy { old[$0.key] != $0.value })
-        #expect(try tree.aclfs("restore", tree.undo).status == 0)
+        let restored = try tree.aclfs("restore", tree.undo)
+        #expect(restored.status == 0, "\(restored)")
         #expect(try tree.snapshot() == before)
         unlink(tree.undo)
         return run
