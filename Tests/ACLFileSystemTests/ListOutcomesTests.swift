@@ -1,5 +1,6 @@
 import ControlProtocol
 import FuseSession
+import MountOptions
 import Testing
 
 @testable import ACLFileSystem
@@ -17,6 +18,17 @@ import Testing
         var kept: [UInt32] = []
         for tid: UInt32 in 1...1000 where outcomes.find(asker(502, tid)) != nil { kept.append(tid) }
         #expect(kept.count == ListOutcomes.most - 1 && kept.last == 1000)
+    }
+
+    /// What is mounted below a mount that is not in the table is not known.
+    @Test func anUnwatchedMountTableIsNotKnown() {
+        let cache = KernelCache(.auto)
+        #expect(!cache.isMountTableKnown)
+        cache.watchMountTable(MountTableChanges { false })
+        #expect(!cache.isMountTableKnown)
+        cache.beginMountTableRead()
+        cache.endMountTableRead()
+        #expect(cache.isMountTableKnown)
     }
 
     @Test func aThreadHasItsLastAnswer() {

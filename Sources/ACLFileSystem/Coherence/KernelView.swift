@@ -69,9 +69,9 @@ final class KernelView: Sendable {
     /// Whether the kernel leaves the clearing of set-id bits to the daemon (FUSE_HANDLE_KILLPRIV_V2).
     var leavesSetIDToDaemon: Bool { agreed.withLock { $0?.negotiated.killPriv2 ?? true } }
 
-    /// Whether nothing is mounted on an object of this mount, in the daemon's namespace. If the mount table has changed, the answer is no
-    /// until the clock's thread has read it.
-    var areNoMountsBelow: Bool { cache.confirmMayInvalidate() && !cache.isMountTableReadDue && !mountsBelow.exist }
+    /// Whether it is known that nothing is mounted on an object of this mount, in the daemon's namespace. If the mount table has changed, the
+    /// answer is no until the clock's thread has read it.
+    var areNoMountsBelow: Bool { cache.confirmMayInvalidate() && cache.isMountTableKnown && !mountsBelow.exist }
 
     /// Ends the threads. The mount is gone.
     func stop() {

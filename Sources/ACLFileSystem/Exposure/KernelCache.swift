@@ -73,6 +73,9 @@ final class KernelCache: Sendable {
     /// Whether the clock thread must read the mount table first.
     var isMountTableReadDue: Bool { state.withLock { $0.mountTable?.isReadDue ?? false } }
 
+    /// Whether the clock thread watches the mount table, and has read it since its last change. It does not on a mount that is not in the table.
+    var isMountTableKnown: Bool { state.withLock { $0.mountTable.map { !$0.isReadDue } ?? false } }
+
     /// Whether entries may be invalidated singly: not if something may be mounted below, which that would detach. If the mount table
     /// has changed, wakes the clock thread to read it.
     func confirmMayInvalidate() -> Bool { change { $0.confirmMountTable() && !$0.suspension.contains(.mountsBelow) } }

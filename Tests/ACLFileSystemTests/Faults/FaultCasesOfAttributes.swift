@@ -128,8 +128,12 @@ extension FaultCase {
     /// What the directory passes on, to a file; an error stands for the request of the one file that follows.
     private static func changeLists(_ s: FaultScene) throws(Errno) {
         var caller = FaultTree.owner
-        // Of a thread in the daemon's mount namespace.
+        // Of a thread in the daemon's mount namespace, in which nothing is mounted below.
         caller.tid = UInt32(getpid())
+        let cache = s.fileSystem.kernel.cache
+        cache.watchMountTable(MountTableChanges { false })
+        cache.beginMountTableRead()
+        cache.endMountTableRead()
         let request = ListsRequest(token: 7, change: .inherit, names: [Array("file".utf8)])
         try s.set("", ListsRequest.attribute, request.bytes, caller)
         let answer = ListsAnswer(reading: try s.fileSystem.operations.xattrs.getXattr(s[""], ListsRequest.attribute, caller))
