@@ -57,7 +57,7 @@ struct DocumentExamples {
         func run(_ user: TestUser, _ command: String) throws -> CommandResult {
             try Spawn.run(accounts.within + user.arguments + ["--", "sh", "-c", command])
         }
-        // doctor looks at all mounts that it sees, and those of other tests may be dead.
+        // doctor looks at all mounts that it sees, and those of other tests may be dead. Their daemons may stand still, and are not asked.
         let hidden = """
             awk '$3 == "fuse.aclfs" { print $2 }' /proc/self/mounts | while read -r m; do umount -lc "$(printf "$m")" 2>/dev/null; done
             """
@@ -65,7 +65,7 @@ struct DocumentExamples {
         let prepared = try run(
             .root,
             """
-            mount --make-rprivate / && { \(hidden); } &&
+            mount --make-rprivate / && { \(hidden); } && mkdir -p /run/aclfs && mount -t tmpfs -o mode=755 none /run/aclfs &&
             mount -t tmpfs -o mode=755 tmpfs /srv && mkdir /srv/bin && ln -s \(MountTesting.program("aclfs")) /srv/bin/ &&
             mount -t tmpfs tmpfs /usr/local/share && mkdir /usr/local/share/aclfs && ln -s '\(profiles)' /usr/local/share/aclfs/sandbox
             """)
