@@ -43,9 +43,13 @@ struct DaemonExit {
 
     /// Whether the daemon serves other mounts and this one no more.
     private var servesOnlyOtherMounts: Bool {
-        func isDaemons(_ device: String) -> Bool {
-            (try? ControlClient(device: device, owner: owner, timeout: 200).process())?.pid == daemon.pid
+        // nil: a process listens, and has no time.
+        func isDaemons(_ device: String) -> Bool? {
+            do throws(ControlError) {
+                let client = try ControlClient(device: device, owner: owner, timeout: 200)
+                return (try? client.process())?.pid == daemon.pid
+            } catch { return error.isReached || error.isTimeout ? nil : false }
         }
-        return !isDaemons(mount.device) && ControlPlace.devices(of: owner).contains { $0 != mount.device && isDaemons($0) }
+        return isDaemons(mount.device) == false && ControlPlace.devices(of: owner).contains { $0 != mount.device && isDaemons($0) == true }
     }
 }

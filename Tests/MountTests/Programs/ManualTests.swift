@@ -111,6 +111,8 @@ struct ManualTests {
     func theExamplesWork(_ page: String) throws {
         let accounts = try PrivateAccounts(
             users: ["alice": 501, "bob": 502], groups: [20: .init(name: "staff", members: ["alice", "bob"])])
+        // Daemons of other tests may stand still, or have no time.
+        _ = try Spawn.run(accounts.within + ["sh", "-c", "mkdir -p /run/aclfs && mount -t tmpfs -o mode=755 none /run/aclfs"])
         let fixture = try MountFixture(within: accounts.within)
         let needsNoMount = page.hasSuffix("acl.8") || page.hasSuffix("restore.8") || page.hasSuffix("volume.8")
         var examples = try Self.examples(page).filter { !$0.hasPrefix("rsync ") && !$0.contains("| jq") }
