@@ -11,7 +11,7 @@ import Testing
         StatusAnswer(
             source: "/srv", mountpoint: "/mnt", version: "0.1.0", owner: 501, metadata: "trusted.aclfs", sharedKind: shared,
             options: ["rw", "cache=auto"], sandbox: sandbox, runningSandboxes: 2, runningContainers: Self.containers, sourceReach: "root",
-            paths: paths,
+            identitiesProblem: shared.map { "/etc/ids: \($0)" }, paths: paths,
             cache: .init(
                 entryTimeout: 1, attributeTimeout: 2, suspended: ["a mount stands below"], epochBumps: 3, watchedObjects: 4,
                 watchedBytes: 5),
@@ -41,7 +41,7 @@ import Testing
             #"{"source":"/srv","mountpoint":"/mnt","version":"0.1.0","owner":501,"metadata":"trusted.aclfs","shared":"nfs","#
             + #""options":["rw","cache=auto"],"sandbox":{"profile":"p","bundle":"a.b","home":"/Users/ann","layout":"macos","closed":"too many"},"#
             + #""running_sandboxes":2,"running_containers":[{"path":"/a/b"}],"source_reachable_by":"root","#
-            + #""paths":{"protocol":"7.42","transport":"uring","max_write":1048576,"#
+            + #""identities_problem":"/etc/ids: nfs","paths":{"protocol":"7.42","transport":"uring","max_write":1048576,"#
             + #""parallel_directory_operations":true,"epoch":{"used":true,"why":"all at once"},"statx":{"used":false,"why":"none"}},"#
             + rest
         #expect(String(decoding: JSONText.write(whole.json), as: UTF8.self) == expected)
@@ -49,7 +49,7 @@ import Testing
         let free: String =
             #"{"source":"/srv","mountpoint":"/mnt","version":"0.1.0","owner":501,"metadata":"trusted.aclfs","shared":false,"#
             + #""options":["rw","cache=auto"],"sandbox":null,"running_sandboxes":2,"running_containers":[{"path":"/a/b"}],"#
-            + #""source_reachable_by":"root","paths":{},"# + rest
+            + #""source_reachable_by":"root","identities_problem":null,"paths":{},"# + rest
         #expect(String(decoding: JSONText.write(bare.json), as: UTF8.self) == free)
     }
 
@@ -58,6 +58,7 @@ import Testing
         let read = StatusAnswer(reading: try JSONText.parse(JSONText.write(sent.json)))
         #expect(read.source == Array("/srv".utf8) && read.metadata == "trusted.aclfs" && read.sharedKind == "nfs")
         #expect(read.options == ["rw", "cache=auto"] && read.runningSandboxes == .number(2) && read.sourceReach == "root")
+        #expect(read.identitiesProblem == "/etc/ids: nfs" && status(nil, shared: nil, paths: nil).identitiesProblem == nil)
         #expect(read.runningContainers == Self.containers)
         let sandbox = try #require(read.sandbox)
         #expect(sandbox.name == "p" && sandbox.file == nil && sandbox.bundle == "a.b" && sandbox.home == Array("/Users/ann".utf8))

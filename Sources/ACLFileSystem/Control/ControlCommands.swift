@@ -240,8 +240,8 @@ extension ControlServer {
             options: fileSystem.options.words(volume: fileSystem.volume) + facts.kernelWords(),
             sandbox: fileSystem.profile.map { ProfileSummary($0, closed: fileSystem.closedBecause) },
             runningSandboxes: facts.runningSandboxes(), runningContainers: facts.runningContainers(),
-            sourceReach: facts.sourceReach(), paths: facts.paths(),
-            cache: cache, zeroFill: fileSystem.operations.gaps.status, data: fileSystem.data.status,
+            sourceReach: facts.sourceReach(), identitiesProblem: fileSystem.judge.identities?.problem, paths: facts.paths(), cache: cache,
+            zeroFill: fileSystem.operations.gaps.status, data: fileSystem.data.status,
             counters: .init(allowed: counters.decisionsAllowed, denied: denials.map { ($0.key, $0.value) }))
     }
 }

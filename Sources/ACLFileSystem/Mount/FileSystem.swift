@@ -126,6 +126,10 @@ public final class FileSystem: Sendable {
         mounts.share.lock.withWriteLock { judge.identities?.replace(by: table) }
     }
 
+    /// Identities from elsewhere stay what they are.
+    /// - Parameter problem: of the file that should have replaced them, for people.
+    public func keepIdentities(_ problem: String) { judge.identities?.keep(problem) }
+
     /// Changes the volume's state. No decision runs meanwhile.
     /// - Parameter body: modifies the state.
     public func changeVolume(_ body: (inout VolumeState) -> Void) {

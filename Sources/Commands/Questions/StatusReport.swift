@@ -90,6 +90,7 @@ package enum StatusReport {
             ["  decisions denied:", list(status.denied)],
         ]
         rows.insert(contentsOf: ways.map { ["    \($0.name)", shown($0.value)] }, at: 7)
+        if let problem = status.identitiesProblem { rows.insert(["  identities:", escapedName(problem.utf8)], at: 2) }
         for row in rows { printLine(row.joined(separator: " ")) }
     }
 }

@@ -16,12 +16,12 @@ public struct StatusAnswer: ControlAnswer {
     ///   - runningSandboxes: how many commands run in views of it.
     ///   - runningContainers: the containers of these commands, as names from the mount's top.
     ///   - sourceReach: who gets at the backing directory without being judged.
+    ///   - identitiesProblem: why the file of `identities=` is not in force as it is now; nil where it is, or there is none.
     ///   - paths: nil until the kernel has introduced itself.
     public init(
         source: String, mountpoint: String, version: String, owner: UInt32, metadata: String, sharedKind: String?, options: [String],
-        sandbox: ProfileSummary?, runningSandboxes: Int, runningContainers: [[[UInt8]]], sourceReach: String, paths: Paths?, cache: Cache,
-        zeroFill: ZeroFillStatus,
-        data: DataPathStatus, counters: DecisionCounts
+        sandbox: ProfileSummary?, runningSandboxes: Int, runningContainers: [[[UInt8]]], sourceReach: String, identitiesProblem: String?,
+        paths: Paths?, cache: Cache, zeroFill: ZeroFillStatus, data: DataPathStatus, counters: DecisionCounts
     ) {
         json = .object([
             .init(.source, path: source.utf8), .init(.mountpoint, path: mountpoint.utf8), .init(.version, version),
@@ -29,7 +29,7 @@ public struct StatusAnswer: ControlAnswer {
             .init(.options, .texts(options)), .init(.sandbox, sandbox.map { .object($0.members) } ?? .null),
             .init(.runningSandboxes, runningSandboxes),
             .init(.runningContainers, .array(runningContainers.map { .object([.init(.path, path: $0.joinedPath)]) })),
-            .init(.sourceReach, sourceReach),
+            .init(.sourceReach, sourceReach), .init(.identitiesProblem, identitiesProblem.map { .string($0) } ?? .null),
             .init(.paths, .object(paths?.members ?? [])), .init(.cache, .object(cache.members)),
             .init(.zeroFill, .object(zeroFill.members)), .init(.data, .object(data.members)),
             .init(.counters, .object(counters.members)),
@@ -47,6 +47,7 @@ public struct StatusAnswer: ControlAnswer {
         json[.runningContainers]?.array.map { $0.compactMap { $0.path(.path)?.pathNames } }
     }
     public var sourceReach: String? { json[.sourceReach]?.string }
+    public var identitiesProblem: String? { json[.identitiesProblem]?.string }
     public var paths: [Item] { Self.items(json[.paths]) }
     public var cache: [Item] { Self.items(json[.cache]) }
     public var zeroFill: [Item] { Self.items(json[.zeroFill]) }

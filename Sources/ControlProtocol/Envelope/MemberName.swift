@@ -64,6 +64,7 @@ enum MemberName: String, Sendable, CaseIterable {
     case runningSandboxes = "running_sandboxes"
     case runningContainers = "running_containers"
     case sourceReach = "source_reachable_by"
+    case identitiesProblem = "identities_problem"
     case paths
     case cache
     case zeroFill = "zerofill"

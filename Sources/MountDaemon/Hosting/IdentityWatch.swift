@@ -31,7 +31,7 @@ final class IdentityWatch: Sendable {
                 let kinds = isAsked ? [] : events.next()
                 if isStopped.load(ordering: .relaxed) { return }
                 if kinds.contains(.ended) {
-                    note("'s directory is gone; what was read before stays in force")
+                    keep(fileSystem, "'s directory is gone")
                     return
                 }
                 if !isAsked, kinds.isEmpty { continue }
@@ -69,9 +69,14 @@ final class IdentityWatch: Sendable {
         case .table(let table):
             fileSystem.changeIdentities(to: table)
             if last != nil { Journal.note(.info, "identities=\(file.path): read again; UUIDs in it: \(table.count)") }
-        case .problem(let message): note("\(message); what was read before stays in force")
+        case .problem(let message): keep(fileSystem, message)
         }
     }
 
-    private func note(_ message: String) { Journal.note(.warning, "identities=\(file.path)\(message)") }
+    /// - Parameter problem: follows the path.
+    private func keep(_ fileSystem: FileSystem, _ problem: String) {
+        let text = "\(file.path)\(problem); what was read before stays in force"
+        fileSystem.keepIdentities(text)
+        Journal.note(.warning, "identities=\(text)")
+    }
 }

@@ -169,11 +169,15 @@ struct IdentitiesMountTests {
         #expect(symlink("/etc/passwd", file + ".link") == 0 && rename(file + ".link", file) == 0)
         #expect(said("identities=\(file) is a symbolic link; name the file that it leads to\(kept)\n"))
         #expect(try bob.call("open", path, "0").word == "ok")
+        let status = try Spawn.run([aclfs, "status", fixture.mountpoint]).output
+        #expect(status.contains("\n  identities: \(file) is a symbolic link; name the file that it leads to\(kept)\n"), "\(status)")
         // Mended, it holds again. A hangup reads it, too: where the kernel tells of nothing, as on a network file system.
         #expect(unlink(file) == 0)
         try Self.write("\(bobElsewhere) user:503\n", to: file)
         #expect(said("identities=\(file): read again; UUIDs in it: 1\n"))
         #expect(try bob.call("open", path, "0").word == "EACCES")
+        let mended = try Spawn.run([aclfs, "status", fixture.mountpoint])
+        #expect(mended.status == 0 && !mended.output.contains("  identities:"), "\(mended)")
         #expect(chmod(file, 0o600) == 0)
         #expect(kill(daemon, SIGHUP) == 0)
         usleep(100_000)
