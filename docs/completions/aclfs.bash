@@ -285,7 +285,7 @@ _aclfs_complete() {
         *:copy) _aclfs_options '--ignore --set-id --dry-run --undo-file --resume --hard-links --metadata --verbose --json --help' "$current" ;;
         *:remap) _aclfs_options '--dry-run --undo-file --resume --hard-links --workers --metadata --verbose --json --help' "$current" ;;
         *)
-            _aclfs_options '--posix --map-user --map-group --map --unknown --numeric --ignore --set-id --dry-run --undo-file --hard-links --metadata --verbose --json --help' \
+            _aclfs_options '--posix --map-user --map-group --map --unknown --numeric --ignore --set-id --dry-run --undo-file --resume --hard-links --metadata --verbose --json --help' \
                 "$current" ;;
         esac ;;
     propagate:--metadata | inherit:--metadata | explicit:--metadata | strip:--metadata | copy-mode:--metadata | volume:--metadata)

@@ -180,7 +180,7 @@ complete -c aclfs -n '__fish_seen_subcommand_from diff import copy; and __fish_s
 complete -c aclfs -n '__fish_seen_subcommand_from import copy; and __fish_seen_subcommand_from acl' -l set-id -d 'Also set-id bits'
 complete -c aclfs -n '__fish_seen_subcommand_from copy remap; and __fish_seen_subcommand_from acl' -l dry-run -d 'Change nothing'
 complete -c aclfs -n '__fish_seen_subcommand_from copy remap; and __fish_seen_subcommand_from acl' -l undo-file -r -d 'A new file'
-complete -c aclfs -n '__fish_seen_subcommand_from copy remap; and __fish_seen_subcommand_from acl' -l resume -d 'Go on with the undo file'
+complete -c aclfs -n '__fish_seen_subcommand_from copy remap import; and __fish_seen_subcommand_from acl' -l resume -d 'Go on with the undo file'
 complete -c aclfs -n '__fish_seen_subcommand_from copy remap; and __fish_seen_subcommand_from acl' -l hard-links -d 'Also objects with names outside'
 complete -c aclfs -n '__fish_seen_subcommand_from remap; and __fish_seen_subcommand_from acl' -l workers -x -d 'Number of threads'
 complete -c aclfs -n '__fish_seen_subcommand_from copy remap; and __fish_seen_subcommand_from acl' -s v -l verbose -d 'Print each object'

@@ -31,10 +31,12 @@ package enum Restore {
         let name = escapedName(request.undoFile)
         do throws(TreeRefusal) {
             let reader: UndoFileReader
+            let extent: UndoExtent
             do throws(UndoProblem) {
                 reader = try UndoFileReader(request.undoFile)
                 // All of it is read before the first change.
-                if try reader.forEach({ _ in true }).isCut { sink.complain("\(name): the last line is cut: its change was not made") }
+                extent = try reader.extent()
+                if extent.isCut { sink.complain("\(name): the last line is cut: its change was not made") }
             } catch { throw TreeRefusal("\(name): \(error.message)") }
             let tree = try self.tree(reader.header, request.source)
             guard tree.identity == reader.header.identity else {
@@ -42,7 +44,7 @@ package enum Restore {
                     "\(escapedName(tree.path)) is not the directory of this undo file; if that was moved, name its present path")
             }
             try tree.requireChangeable { sink.complain("warning: \($0)") }
-            return try RestoreRun(tree, request, sink).run(reader)
+            return try RestoreRun(tree, request, extent, sink).run(reader)
         } catch {
             sink.complain("restore: \(error.message)")
             return 2

@@ -8,26 +8,35 @@ import WireFormats
 final class RestoreRun {
     private let tree: any ChangeableTree
     private let request: RestoreRequest
+    private let extent: UndoExtent
     private let report: ChangeReport
     private let tools = TreeTools()
 
-    init(_ tree: any ChangeableTree, _ request: RestoreRequest, _ sink: OutputSink) {
-        (self.tree, self.request) = (tree, request)
+    /// - Parameter extent: of the undo file.
+    init(_ tree: any ChangeableTree, _ request: RestoreRequest, _ extent: UndoExtent, _ sink: OutputSink) {
+        (self.tree, self.request, self.extent) = (tree, request, extent)
         report = ChangeReport(
-            sink, isJSON: request.json, isVerbose: request.isVerbose || request.isDryRun, prefix: request.source ?? tree.path)
+            sink, isJSON: request.json, isVerbose: request.isVerbose || request.isDryRun, prefix: request.source ?? tree.path,
+            total: { extent.entries })
     }
 
     /// - Returns: the exit status.
     func run(_ reader: UndoFileReader) throws(TreeRefusal) -> Int32 {
+        let ending = Ending.bySignal
+        ending.begin()
         do throws(UndoProblem) {
-            try reader.forEach { entry in
+            // A run that was continued with another aim may have changed an object twice.
+            try reader.forEachBackwards(extent) { entry in
                 report.examine()
                 restore(entry)
-                return true
+                return !ending.isAsked
             }
         } catch { throw TreeRefusal(error.message) }
+        if let signal = ending.signalName {
+            report.warn("\(signal): restore is not complete\(request.isDryRun ? "" : "; the same command again completes it")")
+        }
         report.summarize(request.isDryRun ? "would restore" : "restored")
-        return report.isComplete ? 0 : 1
+        return report.isComplete && !ending.isAsked ? 0 : 1
     }
 
     private func restore(_ entry: UndoEntry) {

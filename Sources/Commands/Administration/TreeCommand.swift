@@ -72,6 +72,7 @@ struct TreeCommand {
     let options: TreeOptions
     let operand: [UInt8]
     let sink: OutputSink
+    private var ending: Ending { .bySignal }
 
     /// - Parameters:
     ///   - needsDirectory: whether another object is refused.
@@ -121,13 +122,24 @@ struct TreeCommand {
             total: { total?.number })
         if report.showsProgress { total?.begin(tree.top) }
         let settings = ChangeOptions(
-            scope: scope, isDryRun: options.isDryRun, includesHardLinks: options.includesHardLinks, workers: options.threads)
+            scope: scope, isDryRun: options.isDryRun, includesHardLinks: options.includesHardLinks, workers: options.threads,
+            ending: ending)
+        ending.begin()
         do throws(TreeRefusal) { try body(ChangeRun(tree, change, settings, report, undo)) } catch {
             report.warn("\(error.message); the command stopped, and is complete only up to here")
             return 1
         }
+        if let signal = ending.signalName { report.warn("\(signal): \(name) is not complete\(advice)") }
         report.summarize(options.isDryRun ? "would change" : "changed")
-        return report.isComplete ? 0 : 1
+        return report.isComplete && !ending.isAsked ? 0 : 1
+    }
+
+    /// How to go on after the command was ended.
+    private var advice: String {
+        if options.isDryRun { return "" }
+        guard let path = options.undoFile else { return "; the same command again completes it" }
+        let file = escapedName(path)
+        return "; the same command with --undo-file \(file) --resume completes it, and aclfs restore \(file) undoes it"
     }
 
     private func undoFile(_ tree: any ChangeableTree) throws(TreeRefusal) -> UndoFileWriter? {
@@ -139,14 +151,14 @@ struct TreeCommand {
     private func continuedFile(_ path: [UInt8], _ tree: any ChangeableTree) throws(TreeRefusal) -> UndoFileWriter {
         let shown = escapedName(path)
         let reader: UndoFileReader
-        let end: UndoEnd
+        let extent: UndoExtent
         do throws(UndoProblem) {
             reader = try UndoFileReader(path)
-            end = try reader.forEach { _ in true }
+            extent = try reader.extent()
         } catch { throw TreeRefusal("\(shown): \(error.message)") }
         guard reader.header == tree.header(name) else {
             throw TreeRefusal("\(shown) is the undo file of another command or directory; name the one of the run to resume")
         }
-        do { return try UndoFileWriter(continuing: reader, end: end.offset) } catch { throw TreeRefusal("\(shown): \(error.text)") }
+        do { return try UndoFileWriter(continuing: reader, end: extent.end) } catch { throw TreeRefusal("\(shown): \(error.text)") }
     }
 }

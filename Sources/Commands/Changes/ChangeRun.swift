@@ -15,6 +15,7 @@ struct ChangeOptions: Sendable {
     /// Also objects with names that the walk does not meet.
     var includesHardLinks: Bool
     var workers: Int
+    var ending: Ending
 }
 
 /// One run of a command over a tree: several workers walk it, each directory before its contents, and change what the command says.
@@ -75,6 +76,7 @@ final class ChangeRun<Change: TreeChange>: Sendable {
 
     private func finish() throws(TreeRefusal) {
         if let refusal = refusal.withLock({ $0 }) { throw refusal }
+        if options.ending.isAsked { return }
         for link in links.incomplete {
             report.leave(link.path, "has \(link.count) names, \(link.met) of them below the directory; --hard-links includes it")
         }
@@ -85,7 +87,7 @@ final class ChangeRun<Change: TreeChange>: Sendable {
         options.isDryRun || undo != nil || report.namesObjects || !tree.isMounted ? nil : change.listChange
     }
 
-    var isStopped: Bool { refusal.withLock { $0 != nil } }
+    var isStopped: Bool { options.ending.isAsked || refusal.withLock { $0 != nil } }
 
     /// All workers end.
     func stop(_ reason: TreeRefusal) { refusal.withLock { if $0 == nil { $0 = reason } } }

@@ -44,14 +44,7 @@ struct PresetFiles {
 
     /// Removes an undo file without entries.
     static func removeIfEmpty(_ path: [UInt8]) {
-        var isEmpty = true
-        guard let reader = try? UndoFileReader(path) else { return }
-        guard
-            (try? reader.forEach({ _ in
-                isEmpty = false
-                return false
-            })) != nil, isEmpty
-        else { return }
+        guard let reader = try? UndoFileReader(path), (try? reader.isEmpty()) == true else { return }
         try? path.withCString { (path) throws(Errno) in try Syscall.unlinkat(Syscall.workingDirectory, path) }
     }
 

@@ -19,7 +19,14 @@ package protocol NameListing: AnyObject {
 
 extension LinuxFiles: BackupFiles {
     package func absolutePath(of node: SharedDescriptor) throws(Errno) -> [UInt8] {
-        try linkTarget(of: open(Array("/proc/self/fd/\(node.rawValue)".utf8), followsLink: false))
+        let path = try linkTarget(of: open(Array("/proc/self/fd/\(node.rawValue)".utf8), followsLink: false))
+        let mark = Array(" (deleted)".utf8)
+        guard path.suffix(mark.count).elementsEqual(mark) else { return path }
+        // A look-up that is refused to another user makes the kernel forget the name of a directory, which is there all the same.
+        let present = Array(path.dropLast(mark.count))
+        guard let found = try? open(present, followsLink: false), let there = try? Syscall.statx(found.rawValue) else { return path }
+        let status = try Syscall.statx(node.rawValue)
+        return (there.device, there.inode) == (status.device, status.inode) ? present : path
     }
 
     package func listing(of directory: SharedDescriptor, from position: Int64) throws(Errno) -> DirectoryListing {

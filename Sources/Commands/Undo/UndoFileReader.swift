@@ -30,26 +30,97 @@ struct UndoFileReader {
         header = try UndoHeader(line: first)
     }
 
-    /// Calls `body` with each entry, in the order of the changes, until it returns false.
-    /// - Returns: where the last whole line ends.
-    /// - Throws: the first line that is no entry.
-    @discardableResult
-    func forEach(_ body: (UndoEntry) -> Bool) throws(UndoProblem) -> UndoEnd {
+    /// Whether it has no entry.
+    func isEmpty() throws(UndoProblem) -> Bool {
         var lines = UndoFileLines(file)
         _ = try lines.next()
+        return try lines.next() == nil
+    }
+
+    /// Reads all entries.
+    /// - Throws: the first line that is no entry.
+    func extent() throws(UndoProblem) -> UndoExtent {
+        var lines = UndoFileLines(file)
+        _ = try lines.next()
+        let start = lines.read.end
+        while let line = try lines.next() { _ = try UndoEntry(line: line, number: lines.read.number) }
+        return UndoExtent(start: start, end: lines.read.end, lines: lines.read.number, isCut: lines.endsCut)
+    }
+
+    /// Calls `body` with each entry, the last change first, until it returns false.
+    /// - Parameter extent: of this file.
+    /// - Throws: a line that is no entry any more.
+    func forEachBackwards(_ extent: UndoExtent, _ body: (UndoEntry) -> Bool) throws(UndoProblem) {
+        var lines = UndoFileLinesBackwards(file, extent)
+        var number = extent.lines
         while let line = try lines.next() {
-            if !body(try UndoEntry(line: line, number: lines.read.number)) { break }
+            if !body(try UndoEntry(line: line, number: number)) { return }
+            number -= 1
         }
-        return UndoEnd(isCut: lines.endsCut, offset: lines.read.end)
     }
 }
 
-/// The end of an undo file.
-struct UndoEnd {
+/// Where the entries of an undo file are, as offsets in bytes.
+struct UndoExtent {
+    /// Of the first entry.
+    var start: Int64
+    /// After the last whole line.
+    var end: Int64
+    /// The number of whole lines, with the header.
+    var lines: Int
     /// Whether a part of a line follows: its change was not made.
     var isCut: Bool
-    /// Of the last whole line, in bytes.
-    var offset: Int64
+
+    var entries: Int { lines - 1 }
+}
+
+/// The entries of an open file from the last one on.
+private struct UndoFileLinesBackwards {
+    private let file: SharedDescriptor
+    private let start: Int64
+    /// Of what is held.
+    private var offset: Int64
+    /// Whole lines but for the beginning of the first one.
+    private var held: [UInt8] = []
+
+    init(_ file: SharedDescriptor, _ extent: UndoExtent) { (self.file, start, offset) = (file, extent.start, extent.end) }
+
+    /// - Returns: the next line; nil before the first entry.
+    mutating func next() throws(UndoProblem) -> [UInt8]? {
+        while true {
+            // The last byte is the line feed of the last line.
+            if let feed = held.dropLast().lastIndex(of: 0x0A) { return take(from: feed + 1) }
+            if offset == start { return held.isEmpty ? nil : take(from: 0) }
+            do { try readPiece() } catch { throw UndoProblem(error.text) }
+        }
+    }
+
+    private mutating func take(from index: Int) -> [UInt8] {
+        defer { held.removeSubrange(index...) }
+        return Array(held[index...].dropLast())
+    }
+
+    private mutating func readPiece() throws(Errno) {
+        // Twice as much for a long line, so that its bytes are moved few times.
+        let count = min(Int(clamping: offset - start), max(65_536, held.count))
+        var piece = [UInt8](repeating: 0, count: count)
+        var read = 0
+        while read < count {
+            let (descriptor, position, filled) = (file.rawValue, offset - Int64(count - read), read)
+            let result = piece.withUnsafeMutableBytes { room -> Result<Int, Errno> in
+                do throws(Errno) {
+                    return .success(
+                        try Syscall.pread(descriptor, into: UnsafeMutableRawBufferPointer(rebasing: room[filled...]), offset: position))
+                } catch { return .failure(error) }
+            }
+            let more = try result.get()
+            // It became shorter.
+            if more == 0 { throw .io }
+            read += more
+        }
+        offset -= Int64(count)
+        held = piece + held
+    }
 }
 
 /// The lines of an open file.

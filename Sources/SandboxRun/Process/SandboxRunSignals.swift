@@ -1,4 +1,5 @@
 import Glibc
+import LinuxSystem
 
 /// The signals that the supervisor forwards to the command, and the caller's mask and ignored signals, which the command inherits.
 struct SandboxRunSignals {
@@ -14,9 +15,9 @@ struct SandboxRunSignals {
     /// - Returns: the state of before.
     static func block() -> SandboxRunSignals {
         var before = SandboxRunSignals()
-        var set = set(numbers + [SIGTSTP, SIGCHLD])
+        var set = Signals.set(of: numbers + [SIGTSTP, SIGCHLD])
         sigprocmask(SIG_BLOCK, &set, &before.mask)
-        before.ignored = [SIGPIPE, SIGCHLD].filter(isIgnored)
+        before.ignored = [SIGPIPE, SIGCHLD].filter(Signals.isIgnored)
         signal(SIGPIPE, SIG_IGN)
         // With SIGCHLD ignored no child could be waited for.
         signal(SIGCHLD, SIG_DFL)
@@ -31,25 +32,12 @@ struct SandboxRunSignals {
         sigprocmask(SIG_SETMASK, &mask, nil)
     }
 
-    static func isIgnored(_ number: Int32) -> Bool {
-        var action = sigaction()
-        sigaction(number, nil, &action)
-        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
-    }
-
     /// Delivers a signal to this process with its default action. Returns only if the process was stopped and continued.
     static func deliverDefault(_ number: Int32) {
-        var set = set([number])
+        var set = Signals.set(of: [number])
         signal(number, SIG_DFL)
         kill(getpid(), number)
         sigprocmask(SIG_UNBLOCK, &set, nil)
         sigprocmask(SIG_BLOCK, &set, nil)
-    }
-
-    private static func set(_ numbers: [Int32]) -> sigset_t {
-        var set = sigset_t()
-        sigemptyset(&set)
-        for number in numbers { sigaddset(&set, number) }
-        return set
     }
 }

@@ -20,7 +20,7 @@ struct SandboxRunSupervisor {
     mutating func wait() -> Int32 {
         // Without a signal descriptor no signal is forwarded.
         let signals = try? SignalDescriptor(
-            SandboxRunSignals.numbers + (SandboxRunSignals.isIgnored(SIGTSTP) ? [] : [SIGTSTP]))
+            SandboxRunSignals.numbers + (Signals.isIgnored(SIGTSTP) ? [] : [SIGTSTP]))
         while true {
             var waited = [
                 pollfd(fd: channel, events: Int16(POLLIN), revents: 0),

@@ -48,9 +48,9 @@ struct AclImportArguments: ParsableCommand {
         commandName: "aclfs acl import",
         abstract: "Gives objects the metadata that an export states, or turns POSIX ACLs into entries of the same meaning.",
         usage: """
-            aclfs acl import [--dry-run|--undo-file FILE] [--map-user OLD=NEW] [--map-group OLD=NEW] [--map FILE] [--unknown refuse|keep] \
-            [--numeric] [--ignore WORD,...] [--set-id] [--json] [-v] [--hard-links] [--metadata WHERE] EXPORT PATH
-            aclfs acl import --posix --dry-run|--undo-file FILE [--json] [--verbose] [--hard-links] [--metadata WHERE] SOURCE
+            aclfs acl import [--dry-run|--undo-file FILE [--resume]] [--map-user OLD=NEW] [--map-group OLD=NEW] [--map FILE] \
+            [--unknown refuse|keep] [--numeric] [--ignore WORD,...] [--set-id] [--json] [-v] [--hard-links] [--metadata WHERE] EXPORT PATH
+            aclfs acl import --posix --dry-run|--undo-file FILE [--resume] [--json] [--verbose] [--hard-links] [--metadata WHERE] SOURCE
             """,
         discussion: """
             Of an export, the whole file is examined before the first change. Each path is looked for below PATH, and no symbolic link is \
@@ -75,6 +75,7 @@ struct AclImportArguments: ParsableCommand {
     @Flag(help: "Also set-id bits that files do not have: others may have put another file in the place.") var setId = false
     @Flag(help: "Print what would change, and change nothing.") var dryRun = false
     @Option(help: ArgumentHelp("A new file, from which aclfs restore undoes the import.", valueName: "FILE")) var undoFile: ByteWord?
+    @Flag(help: "Go on with the undo file of an import that was interrupted.") var resume = false
     @Flag(help: "Also objects that have names outside of the tree.") var hardLinks = false
     @Option(
         help: ArgumentHelp(
@@ -90,7 +91,8 @@ struct AclImportArguments: ParsableCommand {
 
     var options: TreeOptions {
         TreeOptions(
-            undoFile: undoFile?.bytes, isDryRun: dryRun, includesHardLinks: hardLinks, isVerbose: verbose, json: json, metadata: metadata)
+            undoFile: undoFile?.bytes, resumes: resume, isDryRun: dryRun, includesHardLinks: hardLinks, isVerbose: verbose, json: json,
+            metadata: metadata)
     }
 }
 

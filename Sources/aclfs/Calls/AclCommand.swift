@@ -60,10 +60,10 @@ enum AclCommand {
     private static let usage = """
         usage: aclfs acl export [--json] [--sorted] [--numeric] [--metadata WHERE] PATH
                aclfs acl export --from-mac [--json] [--sorted] LISTING|DIRECTORY
-               aclfs acl import [--dry-run|--undo-file FILE] [--map-user OLD=NEW] [--map-group OLD=NEW] [--map FILE] [--unknown refuse|keep]
-                   [--numeric] [--ignore WORD,...] [--set-id] [--json] [-v] [--hard-links] [--metadata WHERE] EXPORT PATH
+               aclfs acl import [--dry-run|--undo-file FILE [--resume]] [--map-user OLD=NEW] [--map-group OLD=NEW] [--map FILE]
+                   [--unknown refuse|keep] [--numeric] [--ignore WORD,...] [--set-id] [--json] [-v] [--hard-links] [--metadata WHERE] EXPORT PATH
                aclfs acl diff [--json] [--names] [--ignore WORD,...] [--metadata WHERE] A B
-               aclfs acl import --posix --dry-run|--undo-file FILE [--json] [--verbose] [--hard-links] [--metadata WHERE] SOURCE
+               aclfs acl import --posix --dry-run|--undo-file FILE [--resume] [--json] [--verbose] [--hard-links] [--metadata WHERE] SOURCE
                aclfs acl copy [--dry-run|--undo-file FILE [--resume]] [--ignore WORD,...] [--set-id] [--json] [-v] [--hard-links]
                    [--metadata WHERE] FROM TO
                aclfs acl remap [--dry-run|--undo-file FILE [--resume]] [--json] [-v] [--hard-links] [--workers NUMBER] [--metadata WHERE]

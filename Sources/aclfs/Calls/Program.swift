@@ -14,7 +14,9 @@ enum Program {
         let name = arguments.first?.split(separator: "/").last.map(String.init) ?? "aclfs"
         let rest = Array(arguments.dropFirst())
         if name == "mount.aclfs" || name == "mount.fuse.aclfs" { exit(StandardOutput.close(after: MountHelper.run(rest))) }
-        exit(StandardOutput.close(after: run(rest)))
+        let status = StandardOutput.close(after: run(rest))
+        Ending.bySignal.endProcess()
+        exit(status)
     }
 
     private static func run(_ arguments: [String]) -> Int32 {
