@@ -106,7 +106,7 @@ import Testing
             members.map(\.name) == [
                 "source", "mountpoint", "version", "owner", "metadata", "shared", "options", "sandbox", "running_sandboxes",
                 "running_containers",
-                "source_reachable_by", "paths", "cache", "zerofill", "data", "counters",
+                "source_reachable_by", "identities_problem", "paths", "cache", "zerofill", "data", "counters",
             ])
         #expect(try daemon.ask("remount") == refusal("EINVAL", "no options"))
         #expect(try daemon.ask("remount", #""options":"ro","check":true"#) == #"{"v":1,"ok":true,"result":{"was":"rw"}}"#)
