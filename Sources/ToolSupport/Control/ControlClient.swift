@@ -68,6 +68,8 @@ package struct ControlClient: Sendable {
                 "the mount's daemon cannot be asked: the process that answers is in another user namespace, such as that of "
                     + "aclfs sandbox run, or its namespace cannot be determined, so its answers are not trusted")
         }
+        // Its queue of connections is full: it hangs.
+        if last == .again { throw Self.noAnswer(last) }
         let reason: String
         if last != .noent {
             reason = last.text

@@ -73,6 +73,31 @@ struct UnmountTests {
         #expect(result.output == "done", "\(result)")
     }
 
+    /// Its socket takes no more connections, which is no sign that nobody listens: the daemon of another mount namespace may serve the tree.
+    @Test func aDaemonWhoseQueueIsFullHasNotEnded() throws {
+        let result = try run(
+            #"""
+            unshare -m --propagation private sh -c '"$1" mount "$2/back" "$2/mnt"' sh "$A" "$T"; served=$(daemon "$T/mnt")
+            is 'not mounted here' 0 "$(mounted "$T/mnt")"
+            said=$("$A" strip "$T/back" 2>&1); is served 2 $?; holds served "$said" 'for processes in another mount namespace'
+            kill -STOP $served
+            python3 -c '
+            import glob, socket, time
+            held = []
+            while True:
+                s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.setblocking(False)
+                try: s.connect(glob.glob("/run/aclfs/*.sock")[0])
+                except BlockingIOError: break
+                held.append(s)
+            print("full", flush=True); time.sleep(1000)' >"$T/said" & filling=$!
+            for i in $(seq 1500); do [ -s "$T/said" ] && break; sleep 0.02; done
+            holds 'a warning' "$("$A" strip "$T/back" 2>&1)" "a daemon of user 0 does not say whether it serves $T/back"
+            kill $filling; wait $filling 2>/dev/null; kill -CONT $served; kill $served
+            for i in $(seq 1500); do [ "$(daemon "$T/mnt")" ] || break; sleep 0.02; done
+            """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
     /// One that lives lets the source go, although a file is open and a working directory is there.
     @Test func aLivingDaemonIsForcedToo() throws {
         let result = try run(

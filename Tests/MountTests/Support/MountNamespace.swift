@@ -49,6 +49,8 @@ final class MountNamespace {
         }
         # Mounts are on their own file system, so that nothing outside is in the way.
         mount -t tmpfs -o mode=755 tmpfs "$T"
+        # Nor are others' questions to our daemons.
+        mkdir -p /run/aclfs; mount -t tmpfs -o mode=755 tmpfs /run/aclfs
         mkdir -p "$T/back" "$T/mnt" "$T/sbin" "$T/bin"
         chmod 700 "$T/back"
         # As `make install` does, and what the package fuse3 has.
