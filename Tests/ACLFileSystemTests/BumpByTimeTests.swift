@@ -187,7 +187,8 @@ struct BumpByTimeTests {
             }
         }
         let others = duration { "name\($0)" }
-        #expect(duration { _ in "name" } < others * 10)
+        // Another process may take the processor meanwhile.
+        #expect((0..<5).contains { _ in duration { _ in "name" } < others * 10 })
     }
 
     @Test func eachNameOfAnObjectIsKnown() {
