@@ -16,7 +16,8 @@ struct InterruptedCommandTests {
         aclfs chmod +a 'user:501 allow read,write,file_inherit' d
         """
 
-    /// Functions of a script: `begin WORD…` starts a command whose output nobody reads, and returns when it waits for that.
+    /// Functions of a script: `begin WORD…` starts a command whose output nobody reads, and returns when it waits for that;
+    /// `tell SIGNAL` returns when the command has taken the signal; `end` reads the output to its end.
     private var functions: String {
         """
         mkfifo ../pipe; exec 8<>../pipe 7<../pipe; yes '' | head -c 61440 >&8
@@ -24,7 +25,12 @@ struct InterruptedCommandTests {
             env --default-signal=INT,TERM,HUP '\(MountTesting.program("aclfs"))' "$@" >&8 2>../said 7<&- 8>&- & pid=$!
             until grep -q pipe_write /proc/$pid/wchan; do kill -0 $pid || return; sleep 0.02; done
         }
-        end() { timeout 60 cat <&7 >../printed 8>&- & exec 7<&- 8>&-; status=0; { wait $pid || status=$?; } 2>/dev/null; echo "status $status"; cat ../said; tail -n 1 ../printed; rm ../pipe; }
+        tell() { kill -$1 $pid; until grep -q '^ShdPnd:[[:blank:]]*0*$' /proc/$pid/status; do sleep 0.02; done; sleep 0.1; }
+        end() {
+            timeout 60 cat <&7 >../printed 8>&- & reader=$!; exec 7<&- 8>&-
+            status=0; { wait $pid || status=$?; } 2>/dev/null; wait $reader
+            echo "status $status"; cat ../said; tail -n 1 ../printed; rm ../pipe
+        }
 
         """
     }
@@ -39,7 +45,7 @@ struct InterruptedCommandTests {
         try tree.shell(Self.script)
         let before = try tree.snapshot()
         let top = try tree.go(to: place)
-        let run = try tree.shell(functions + "begin propagate -v --undo-file '\(tree.undo)' d; kill -\(signal.name) $pid; end", in: top)
+        let run = try tree.shell(functions + "begin propagate -v --undo-file '\(tree.undo)' d; tell \(signal.name); end", in: top)
         let advice =
             "aclfs: warning: SIG\(signal.name): propagate is not complete; the same command with --undo-file \(tree.undo) --resume "
             + "completes it, and aclfs restore \(tree.undo) undoes it"
@@ -53,7 +59,7 @@ struct InterruptedCommandTests {
         #expect(unlink(tree.undo) == 0)
 
         // Again, and on to the end.
-        _ = try tree.shell(functions + "begin propagate -v --undo-file '\(tree.undo)' d; kill -\(signal.name) $pid; end", in: top)
+        _ = try tree.shell(functions + "begin propagate -v --undo-file '\(tree.undo)' d; tell \(signal.name); end", in: top)
         #expect(try tree.snapshot() != before && interrupted != before)
         let resumed = try tree.shell("aclfs propagate --undo-file '\(tree.undo)' --resume d", in: top)
         #expect(resumed.status == 0, "\(resumed)")
@@ -66,14 +72,14 @@ struct InterruptedCommandTests {
     @Test func withoutAnUndoFileTheCommandIsRepeated() throws {
         let top = try tree.go(to: .mount)
         try tree.shell(Self.script)
-        let run = try tree.shell(functions + "begin propagate -v d; kill -INT $pid; end", in: top)
+        let run = try tree.shell(functions + "begin propagate -v d; tell INT; end", in: top)
         #expect(
             run.output.hasPrefix(
                 "status 130\naclfs: warning: SIGINT: propagate is not complete; the same command again completes it\nchanged "),
             "\(run)")
         let rest = try tree.shell("aclfs propagate d", in: top)
         #expect(number(in: run.output, after: "changed ") + number(in: rest.output, after: "changed ") == Self.objects, "\(rest)")
-        let dry = try tree.shell(functions + "begin strip -R --dry-run d; kill -TERM $pid; end", in: top)
+        let dry = try tree.shell(functions + "begin strip -R --dry-run d; tell TERM; end", in: top)
         #expect(dry.output.hasPrefix("status 143\naclfs: warning: SIGTERM: strip is not complete\nwould change "), "\(dry)")
     }
 
@@ -81,14 +87,14 @@ struct InterruptedCommandTests {
         let top = try tree.go(to: .mount)
         try tree.shell(Self.script + "\naclfs propagate d; aclfs acl export d >../lists; aclfs strip -R d")
         let before = try tree.snapshot()
-        let ended = try tree.shell(functions + "begin acl import -v --undo-file '\(tree.undo)' ../lists d; kill -TERM $pid; end", in: top)
+        let ended = try tree.shell(functions + "begin acl import -v --undo-file '\(tree.undo)' ../lists d; tell TERM; end", in: top)
         #expect(ended.output.hasPrefix("status 143\naclfs: warning: SIGTERM: acl import is not complete"), "\(ended)")
         let resumed = try tree.shell("aclfs acl import --undo-file '\(tree.undo)' --resume ../lists d", in: top)
         #expect(
             number(in: ended.output, after: "changed ") + number(in: resumed.output, after: "changed ") == Self.objects + 1, "\(resumed)")
         #expect(try tree.shell("aclfs acl export d | diff - ../lists", in: top).output == "")
 
-        let cut = try tree.shell(functions + "begin restore -v '\(tree.undo)'; kill -INT $pid; end", in: top)
+        let cut = try tree.shell(functions + "begin restore -v '\(tree.undo)'; tell INT; end", in: top)
         #expect(
             cut.output.hasPrefix(
                 "status 130\naclfs: warning: SIGINT: restore is not complete; the same command again completes it\nrestored "),
@@ -104,10 +110,13 @@ struct InterruptedCommandTests {
         let top = try tree.go(to: .mount)
         try tree.shell(Self.script)
         let kept = try tree.shell(
-            "trap '' HUP\n" + functions.replacing("INT,TERM,HUP", with: "INT,TERM") + "begin propagate -v d; kill -HUP $pid; end", in: top)
+            "trap '' HUP\n" + functions.replacing("INT,TERM,HUP", with: "INT,TERM") + "begin propagate -v d; tell HUP; end", in: top)
         #expect(kept.output == "status 0\nchanged \(Self.objects) objects", "\(kept)")
         let twice = try tree.shell(
-            functions + "begin strip -R -v d; kill -INT $pid; sleep 0.3; kill -0 $pid && kill -TERM $pid; end", in: top)
+            functions + """
+                begin strip -R -v d; tell INT; kill -TERM $pid
+                for i in $(seq 1500); do [ -e /proc/$pid ] || break; sleep 0.02; done; end
+                """, in: top)
         #expect(twice.output.hasPrefix("status 143") && !twice.output.contains("complete"), "\(twice)")
     }
 
