@@ -34,11 +34,6 @@ enum HandOver {
     ) throws(MountFailure) -> Bool {
         // The log has the lines of this mount, as of a mount with its own daemon.
         if !request.foreground { Journal.useSyslog() }
-        for remark in request.remarks { Journal.note(.info, remark) }
-        for remark in mount.remarks { Journal.record(.warning, remark) }
-        mount.warnOfShortLists()
-        mount.warnOfPosixACLs(request.options)
-        mount.noteSharedSource(request.options)
         let attached = try mount.attach(request)
         defer { close(attached.descriptor) }
         do throws(ControlError) {
@@ -51,6 +46,7 @@ enum HandOver {
             let handed = [attached.descriptor, directory.rawValue] + (mount.identities.map { [$0.directory.rawValue] } ?? [])
             _ = try client.ask(message, with: handed)
             attached.finishHealing()
+            say(mount, request)
             return true
         } catch {
             attached.detach()
@@ -59,6 +55,15 @@ enum HandOver {
                 status: MountExit.systemError,
                 message: "the daemon that already serves this directory refuses the mount: \(error.message)")
         }
+    }
+
+    /// A mount that is not handed over says all this itself.
+    private static func say(_ mount: PreparedMount, _ request: MountRequest) {
+        for remark in request.remarks { Journal.note(.info, remark) }
+        for remark in mount.remarks { Journal.record(.warning, remark) }
+        mount.warnOfShortLists()
+        mount.warnOfPosixACLs(request.options)
+        mount.noteSharedSource(request.options)
     }
 
     /// With `-f`: waits until the mount has ended. SIGTERM and SIGINT unmount it.

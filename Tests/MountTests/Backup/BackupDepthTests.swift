@@ -39,7 +39,7 @@ struct BackupDepthTests {
                 cd $M; \(limit)
                 $ACLFS backup list t >../list || echo $?
                 grep ^t/n ../list | sort -u | wc -l
-                grep -v ^t/n ../list | awk '{ print length, substr($0, length) }' | sort
+                grep -v ^t/n ../list | awk '{ print length, substr($0, length) }' | sort -n -k 1,1 -k 2
                 """)
             #expect(
                 result.output == "900\n3 a\n3 z\n\(middle) a\n\(middle) z\n\(bottom) a\n\(bottom) z", "\(limit): \(result)")
