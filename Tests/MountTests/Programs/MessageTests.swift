@@ -62,7 +62,7 @@ struct MessageTests {
             #"printf '%s\n' "$E" "-rw-r--r--  1 $E  b  - 1 Nov 26 10:00 $E?" | "$A" acl export --from-mac -"#,
             #""$A" acl import --posix --dry-run "$E""#, #""$A" acl import --posix --undo-file "/$E/x" /tmp"#,
             #""$A" acl import --posix --dry-run --metadata "$E" /tmp"#, #""$A" restore "$E""#, #""$A" restore "--$E" x"#,
-            #""$A" report "$E""#, #""$A" report "/$E""#, #""$A" report "--$E" /tmp"#, #""$A" report -o "/$E" /tmp"#,
+            #""$A" report "$E""#, #""$A" report "/$E""#, #""$A" report "--$E" /tmp"#, #""$A" report -o "/proc/$E" /tmp"#,
             #""$A" report -o "/none/$E/x" /tmp"#, #""$A" report --metadata "$E" -o /tmp/none/x /tmp"#,
             #""$A" doctor "$E""#, #""$A" doctor --json "$E""#, #""$A" fstab-line "$E" /tmp"#, #""$A" fstab-line -o "$E" /tmp /mnt"#,
             #""$A" sandbox "$E""#, #""$A" sandbox check "$E""#, #""$A" sandbox check "/$E""#, #""$A" sandbox check --layout "$E" x"#,
