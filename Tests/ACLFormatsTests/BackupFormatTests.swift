@@ -11,7 +11,14 @@ struct BackupFormatTests {
         let value = BackupMark.excludeItem.value
         #expect(value.count == 61)
         #expect(value.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() == hex)
-        #expect(!BackupMark.excludeItem.accepts(value + [0]) && !BackupMark.excludeItem.accepts([]))
+    }
+
+    @Test("readers of macOS' key look whether it is there, so any value excludes and may be set")
+    func anyValueOfTheFirstKey() {
+        for value in ["com.apple.backupd", "com.apple.backupd\n", "1", ""].map({ Array($0.utf8) }) + [BackupMark.excludeItem.value] {
+            #expect(BackupMark.excludeItem.accepts(value) && BackupMark.excludeItem.excludes(value))
+            #expect(!BackupMark.mobileBackup.accepts(value) && !BackupMark.robots.accepts(value))
+        }
     }
 
     @Test("the freedesktop key has a value for either state, the others have one")

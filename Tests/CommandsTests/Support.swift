@@ -122,6 +122,12 @@ final class FakeFiles: ToolFiles {
     func rule(refusing operation: OperationWord, on node: String?, _ path: [UInt8], _ error: Errno) -> String? {
         rules[String(decoding: path, as: UTF8.self)].map { "\(operation.rawValue): \($0)" }
     }
+    /// What a mount of this tree ignores.
+    var ignored: String?
+    func warningOfNoEffect(on node: String, _ path: [UInt8], entries: Bool) -> String? {
+        defer { ignored = nil }
+        return ignored
+    }
     func attributeNames(of node: String) throws(Errno) -> [[UInt8]] {
         (objects[node]?.attributes.keys).map { $0.map { Array($0.utf8) } } ?? []
     }

@@ -42,16 +42,14 @@ public enum BackupMark: CaseIterable, Sendable, Hashable {
     }
 
     /// Whether a caller may set this value. Others would be lost, or read as the opposite.
-    public func accepts(_ value: [UInt8]) -> Bool {
-        // A rare second value of the same key, which copies of files may have.
-        value == self.value || self == .excludeItem && value == propertyList("com.apple.MobileBackup")
-    }
+    public func accepts(_ value: [UInt8]) -> Bool { excludes(value) }
 
     /// Whether a value includes the object in backups: the default of the freedesktop proposal, which other file systems copy.
     /// Setting it clears the mark; it is not stored.
     public func includes(_ value: [UInt8]) -> Bool { self == .robots && value == Array("true".utf8) }
 
-    /// Whether a stored value excludes the object. Of the first key any value does, as for the programs that read it.
+    /// Whether a value excludes the object. Of the first key any does, as for the programs that read it: besides the property list many
+    /// programs write the plain text `com.apple.backupd`.
     public func excludes(_ stored: [UInt8]) -> Bool { self == .excludeItem || stored == value }
 }
 

@@ -34,7 +34,9 @@ struct MountedTree: ChangeableTree {
         return MountTable.entries().last { $0.device == device && $0.type == "fuse.aclfs" }
     }
 
-    func requireChangeable(_ warn: (String) -> Void) {}
+    func requireChangeable(_ warn: (String) -> Void) {
+        if let warning = LinuxFiles().warningOfNoEffect(on: top, path, entries: true) { warn(warning) }
+    }
 
     func state(
         of node: SharedDescriptor, _ status: FileStatus, owners: Bool, flags: Bool, _ tools: TreeTools

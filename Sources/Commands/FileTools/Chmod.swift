@@ -158,6 +158,7 @@ private final class Chmod<Files: ToolFiles> {
             let isLink = error == .opnotsupp && object.kind == .symlink
             return refused(path, isLink ? "Linux has no mode for symlinks" : files.message(error, of: .chmod, on: node, path))
         }
+        warnOfNoEffect(node, path, entries: false)
         if arguments.verbosity > 1 {
             let before = "0\(octal(UInt32(object.mode), width: 4)) [\(modeText(kind: object.kind, mode: object.mode))]"
             let after = "0\(octal(UInt32(mode), width: 4)) [\(modeText(kind: object.kind, mode: mode))]"
@@ -195,10 +196,16 @@ private final class Chmod<Files: ToolFiles> {
                 try files.setACL(of: node, to: result.acl)
                 report(path)
             }
+            if edit != .checkCanonical { warnOfNoEffect(node, path, entries: true) }
         } catch {
             refused(path, files.message(error, of: isRead ? .setacl : .stat, on: node, path, storedOn: isRead ? kind : nil))
         }
         return true
+    }
+
+    private func warnOfNoEffect(_ node: Files.Node, _ path: [UInt8], entries: Bool) {
+        guard !arguments.isQuiet, let warning = files.warningOfNoEffect(on: node, path, entries: entries) else { return }
+        sink.complain("chmod: warning: \(warning)")
     }
 
     private func report(_ path: [UInt8]) { if arguments.verbosity > 0 { sink.line(escapedName(path)) } }

@@ -38,6 +38,7 @@ package func runOwner<Files: ToolFiles>(
             node = opened
             if let owner {
                 try files.setAttribute(ownerAttribute, of: opened, to: Array(owner.uuidText.utf8))
+                if let warning = files.warningOfNoEffect(on: opened, path, entries: false) { sink.complain("owner: warning: \(warning)") }
                 continue
             }
             guard let value = try files.attribute(ownerAttribute, of: opened), let present = GUID(uuidText: value) else {

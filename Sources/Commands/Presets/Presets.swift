@@ -83,25 +83,13 @@ package enum Presets {
 
     /// - Throws: the mount ignores entries or owners. A preset would only close the folder there, or protect nothing.
     private static func requireEffect(_ tree: any ChangeableTree, _ directory: [UInt8]) throws(TreeRefusal) {
-        guard tree.isMounted, let option = ignoringOption(directory) else { return }
+        // A mount whose daemon does not answer takes no change either.
+        guard tree.isMounted, let location = try? MountLocation(directory, isFollowed: true),
+            let option = IgnoredRules.words(of: location).first
+        else { return }
         throw TreeRefusal(
             "\(escapedName(directory)) lies on a mount with \(option), where a preset has no effect; mount it without that, "
                 + "or remove the setting with aclfs volume --reset")
-    }
-
-    /// - Returns: nil also if the daemon does not answer: its mount takes no change then.
-    private static func ignoringOption(_ directory: [UInt8]) -> String? {
-        do throws(ControlError) {
-            let location = try MountLocation(directory, isFollowed: true)
-            let client = try location.client()
-            // Only root and the user who mounted may know the options.
-            if let options = try? client.ask(StatusMessage()).options { return ["noacl", "noowners"].first(where: options.contains) }
-            guard let right = CalledOperation("list"),
-                let answer = try location.client().ask(ExplainMessage(right, path: location.names)).explanation
-            else { return nil }
-            if answer.notes.contains(Explanation.entriesDoNotCount) { return "noacl" }
-            return answer.steps.contains { $0.stage == "ownership_ignored" } ? "noowners" : nil
-        } catch { return nil }
     }
 
     private static func preset(_ name: String) throws(TreeRefusal) -> Preset {

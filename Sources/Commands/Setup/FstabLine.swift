@@ -24,6 +24,9 @@ package enum FstabLine {
     ) throws(MountFailure) -> String {
         let request = try MountRequest.command(options.flatMap { ["-o", $0] } + ["--", source, mountpoint])
         if let obstacle = request.obstacleInFstab { throw refusal(obstacle) }
+        for word in IgnoredRulesWarning.words(in: request.options) {
+            printError("aclfs: warning: with \(word) \(IgnoredRulesWarning.meaning(of: word))")
+        }
         let from = try place(source, role: "source")
         let to = try place(mountpoint, role: "mount point")
         var words = options.isEmpty ? [] : [options.joined(separator: ",")]

@@ -2,6 +2,7 @@ import ACLFormats
 import ControlProtocol
 import Glibc
 import LinuxSystem
+import Mounting
 import ToolSupport
 
 /// The aclfs mounts of this mount namespace: whether each answers. For a user who is not root those of others count only if they do not.
@@ -13,7 +14,8 @@ enum MountChecks {
             let isOfOthers = geteuid() != 0 && mount.userID != geteuid()
             let (place, word) = (escapedName(mount.path.utf8), shellWord(mount.path))
             do throws(ControlError) {
-                _ = try round.ask(mount) { (daemon) throws(ControlError) in try daemon.ask(StatusMessage()) }
+                let status = try round.ask(mount) { (daemon) throws(ControlError) in try daemon.ask(StatusMessage()) }
+                if let ignoring = ignoring(status.options, place) { return ignoring }
                 return isOfOthers ? nil : .fine(place, "an aclfs mount, which answers")
             } catch {
                 // A daemon that is stopped would answer no request to the mount either.
@@ -30,5 +32,13 @@ enum MountChecks {
                 return .note(place, "its daemon gives no status: \(error.message)", do: "aclfs status \(word) as the user who mounted")
             }
         }
+    }
+
+    private static func ignoring(_ options: [String], _ place: String) -> Finding? {
+        let words = IgnoredRulesWarning.words.filter(options.contains)
+        if words.isEmpty { return nil }
+        return .note(
+            place, "an aclfs mount with \(words.map { "\($0): \(IgnoredRulesWarning.meaning(of: $0))" }.joined(separator: "; "))",
+            do: "if rules are to hold there, mount it without (docs/mounting.md)")
     }
 }

@@ -20,7 +20,7 @@ enum SourceChecks {
         do throws(PlaceObstacle) { try MountPlace.refuseNesting(directory.rawValue, path) } catch {
             return [.problem(shown, escapedText(error.state), do: escapedText(error.remedy ?? ""))]
         }
-        return [reach(path, shown, mountpoint), attributes(directory, shown), shared(path, shown)].compactMap { $0 }
+        return [reach(path, shown, mountpoint), attributes(directory, shown), settings(directory, shown), shared(path, shown)].compactMap { $0 }
     }
 
     private static func reach(_ path: String, _ shown: String, _ mountpoint: String?) -> Finding {
@@ -71,6 +71,21 @@ enum SourceChecks {
             }
         }
         return .fine(shown, "its file system stores extended attributes")
+    }
+
+    /// What `aclfs volume` keeps for each mount of it.
+    private static func settings(_ directory: SharedDescriptor, _ shown: String) -> Finding? {
+        let name = geteuid() == 0 ? "trusted.aclfs" : "user.aclfs"
+        guard let bytes = try? Syscall.getxattr(.open(directory.rawValue), name), let record = try? MetadataRecord(decoding: bytes),
+            let settings = record.volume
+        else { return nil }
+        let words = IgnoredRulesWarning.words.filter(settings.words.contains)
+        if words.isEmpty { return nil }
+        return .note(
+            shown,
+            "its settings are \(words.joined(separator: " and ")), for each mount of it: "
+                + words.map(IgnoredRulesWarning.meaning(of:)).joined(separator: "; "),
+            do: "if rules are to hold there: aclfs volume --reset \(shown)")
     }
 
     private static func shared(_ path: String, _ shown: String) -> Finding? {

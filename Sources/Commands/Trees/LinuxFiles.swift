@@ -6,6 +6,7 @@ import LinuxSystem
 /// and unreadable files.
 package struct LinuxFiles: ToolFiles {
     let refusals = Refusals()
+    private let ignored = IgnoredRules()
     /// Whether a name in a directory may lead through a symlink, `..` or a mount.
     private let staysBeneath: Bool
 
@@ -89,6 +90,11 @@ package struct LinuxFiles: ToolFiles {
         } catch {
             if error != .nodata { throw error }
         }
+    }
+
+    package func warningOfNoEffect(on node: SharedDescriptor, _ path: [UInt8], entries: Bool) -> String? {
+        guard let device = try? Syscall.statx(node.rawValue).device else { return nil }
+        return ignored.warning(device: device, (try? absolutePath(of: node)) ?? path, entries: entries)
     }
 
     package func attributeNames(of node: SharedDescriptor) throws(Errno) -> [[UInt8]] {

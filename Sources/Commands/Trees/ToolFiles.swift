@@ -25,6 +25,8 @@ package protocol ToolFiles {
     func attributeNames(of node: Node) throws(Errno) -> [[UInt8]]
     /// The rule by which the file system refuses an operation; nil if it cannot be learned.
     func rule(refusing operation: OperationWord, on node: Node?, _ path: [UInt8], _ error: Errno) -> String?
+    /// Why a change of what may be done with an object has no effect, once for each mount; nil: it has one, or nothing was said.
+    func warningOfNoEffect(on node: Node, _ path: [UInt8], entries: Bool) -> String?
     /// The number of levels of a tree that may be open, each with a node and a listing.
     var openLevels: Int { get }
 }

@@ -63,6 +63,7 @@ enum HandOver {
         for remark in mount.remarks { Journal.record(.warning, remark) }
         mount.warnOfShortLists()
         mount.warnOfPosixACLs(request.options)
+        mount.warnOfIgnoredRules(request.options)
         mount.noteSharedSource(request.options)
     }
 

@@ -23,6 +23,7 @@ extension PreparedMount {
         try MountHost.blockSignals()
         warnOfShortLists()
         warnOfPosixACLs(request.options)
+        warnOfIgnoredRules(request.options)
         noteSharedSource(request.options)
         Syscall.umask(0)
         let control = try ControlDirectory.prepare(mountpoint: mountpoint)

@@ -7,6 +7,8 @@ import SandboxPolicy
 import ToolSupport
 
 /// A mount that has passed every check that is possible before mount(2).
+///
+/// Its extensions have what it warns of, each file one subject.
 package struct PreparedMount {
     package let source: String
     package let mountpoint: String

@@ -36,16 +36,17 @@ struct BackupCopyTests {
         // Each spelling alone, the command, and the flag.
         let made = try shell(
             """
-            mkdir $M/a $M/b $M/c $N; cd $M/a; mkdir d; touch key old robots flag command plain d/below; ln -s plain link
+            mkdir $M/a $M/b $M/c $N; cd $M/a; mkdir d; touch key text old robots flag command plain d/below; ln -s plain link
             $ACLFS backup exclude command d
             setfattr -n com.apple.MobileBackup -v 0x01 old
             setfattr -n user.xdg.robots.backup -v false robots
             setfattr -n user.com.apple.metadata:com_apple_backup_excludeItem \\
                 -v "$(getfattr -e hex -n com.apple.metadata:com_apple_backup_excludeItem old | sed -n s/.*excludeItem=//p)" key
+            setfattr -n user.com.apple.metadata:com_apple_backup_excludeItem -v com.apple.backupd text
             chattr +d flag
             """)
         try #require(made.status == 0, "\(made)")
-        let all = ["./command", "./d", "./flag", "./key", "./old", "./robots"]
+        let all = ["./command", "./d", "./flag", "./key", "./old", "./robots", "./text"]
         #expect(try excluded("a") == all)
         let steps = [("$M/a", "$N"), ("$N", "$M/b"), ("$M/a", "$M/c")]
         for (from, to) in steps {

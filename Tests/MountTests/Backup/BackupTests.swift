@@ -139,8 +139,7 @@ struct BackupTests {
     @Test func wrongValuesAreRefused() throws {
         let path = try make("f")
         for (name, value) in [
-            ("com.apple.metadata:com_apple_backup_excludeItem", "com.apple.backupd"),
-            ("com.apple.metadata:com_apple_backup_excludeItem", ""), ("com.apple.MobileBackup", "1"),
+            ("com.apple.MobileBackup", "1"),
             ("com.apple.MobileBackup", ""), ("user.xdg.robots.backup", "True"), ("user.xdg.robots.backup", "False"),
             ("com.apple.MobileBackup", "true"), ("user.xdg.robots.backup", "false\n"), ("user.xdg.robots.backup", "true\n"),
             ("user.com.apple.MobileBackup", "\u{1}\u{1}"),
@@ -157,6 +156,21 @@ struct BackupTests {
         // Names differ by case, and the namespace may be left out.
         try alice.must("setxattr", path, "user.xdg.robots.Backup", "true")
         #expect(try unescaped(alice.must("getxattr", path, "xdg.robots.backup")) == Array("false".utf8))
+    }
+
+    /// As `xattr -w` and many programs write it: whoever reads the key looks only whether it is there. It comes back as it was set.
+    @Test(arguments: ["com.apple.backupd", "com.apple.MobileBackup", "1", ""])
+    func anyValueOfMacOSKeyExcludes(_ value: String) throws {
+        let key = "user.com.apple.metadata:com_apple_backup_excludeItem"
+        let directory = fixture.path("d")
+        try alice.must("mkdir", directory, "0755")
+        for path in [try make("f"), directory] {
+            try alice.must("setxattr", path, key, value)
+            #expect(try unescaped(alice.must("getxattr", path, key)) == Array(value.utf8))
+            #expect(try unescaped(alice.must("getxattr", path, "user.xdg.robots.backup")) == Array("false".utf8))
+            try alice.must("removexattr", path, key)
+            #expect(try !isExcluded(path))
+        }
     }
 
     /// The proposal's default: set, it clears, whichever mark there was, and is not kept.

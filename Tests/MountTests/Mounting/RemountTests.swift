@@ -41,7 +41,7 @@ struct RemountTests {
             #"""
             touch "$T/back/file"
             words() { "$A" status --json "$T/mnt" | grep -o '"options":[^]]*'; }
-            echo "$T/back  $T/mnt  aclfs  nofail,noowners,cache=strict  0 0" >/etc/fstab
+            echo "$T/back  $T/mnt  aclfs  nofail,nogrpid,cache=strict  0 0" >/etc/fstab
             mount -a
             is 'with the words of fstab' 0 "$(mount -o remount,ro "$T/mnt" 2>&1; echo $?)"
             is 'and back' 0 "$(mount -o remount,rw "$T/mnt" 2>&1; echo $?)"

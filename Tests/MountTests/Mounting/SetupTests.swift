@@ -9,11 +9,11 @@ struct SetupTests {
         let result = try MountNamespace().run(
             #"""
             mkdir "$T/back/a b" "$T/d	e"
-            line=$("$A" fstab-line -o noowners,cache=strict "$T/back/a b" "$T/d	e")
-            is 'the line' "$T/back/a\\040b  $T/d\\011e  aclfs  noowners,cache=strict,nofail,x-systemd.requires-mounts-for=\"$T/back/a\\040b\"  0 0" "$line"
+            line=$("$A" fstab-line -o nogrpid,cache=strict "$T/back/a b" "$T/d	e")
+            is 'the line' "$T/back/a\\040b  $T/d\\011e  aclfs  nogrpid,cache=strict,nofail,x-systemd.requires-mounts-for=\"$T/back/a\\040b\"  0 0" "$line"
             echo "$line" >/etc/fstab
             is 'all of fstab' 0 "$(mount -a 2>&1; echo $?)"
-            holds 'options' "$("$A" status "$T/d	e")" noowners
+            holds 'options' "$("$A" status "$T/d	e")" nogrpid
             umount "$T/d	e"
             "$A" fstab-line "$T/back" "$T/back" >/etc/fstab
             is 'over itself it waits for nothing' "$T/back  $T/back  aclfs  nofail  0 0" "$(cat /etc/fstab)"
@@ -123,6 +123,42 @@ struct SetupTests {
             holds 'this too' "$("$A" mount "$T/other" "$T/mnt" 2>&1)" "mount point $T/mnt is in use: $T/back is mounted there"
             kill_daemon "$T/mnt"; case $("$A" doctor "$T/other" "$T/mnt") in *'is in use'*) echo 'a dead mount is replaced' ;; esac
             """#)
+        #expect(result.output == "done", "\(result)")
+    }
+
+    /// With `noowners` or `noacl` what is stored protects nothing, which nobody should find out afterwards.
+    @Test func everythingWarnsOfAMountThatIgnoresRules() throws {
+        let result = try MountNamespace().run(
+            UserMountTests.setup + #"""
+                chmod 755 "$T" "$T/back"
+                for o in noowners noacl; do
+                    case $o in noowners) why='every user may do what flags and ro allow' ;; *) why='a deny refuses nobody' ;; esac
+                    said=$("$A" mount -o $o "$T/back" "$T/mnt" 2>&1); is "$o" 0 $?; holds "$o: mount" "$said" "warning: $T/mnt: with $o "; holds "$o: mount" "$said" "$why"
+                    mkdir "$T/mnt2"; said=$("$A" mount -o $o "$T/back" "$T/mnt2" 2>&1); holds "$o: a second mount" "$said" "warning: $T/mnt2: with $o "; "$A" unmount "$T/mnt2"; rmdir "$T/mnt2"
+                    said=$("$A" doctor); is "$o: a note" 0 $?; holds "$o: doctor" "$said" "note    $T/mnt: an aclfs mount with $o: "; holds "$o: doctor" "$said" "$why"
+                    holds "$o: a line of fstab" "$("$A" fstab-line -o $o "$T/back" "$T/mnt" 2>&1)" "warning: with $o "
+                    mkdir "$T/mnt/d"; touch "$T/mnt/d/f" "$T/mnt/f"; chown -R zed "$T/mnt/d" "$T/mnt/f"
+                    for user in '' zed; do
+                        said=$($user "$A" chmod +a 'everyone deny delete' "$T/mnt/f" "$T/mnt/d/f" 2>&1); is "$o: chmod $user" 0 $?
+                        is "$o: chmod $user" "aclfs: chmod: warning: $T/mnt/f lies on a mount with $o: " "${said%%"$o: "*}$o: "; holds "$o: chmod $user" "$said" "$why"
+                        is "$o: once" 1 "$(echo "$said" | wc -l)"
+                        $user "$A" chmod -f -N "$T/mnt/f" "$T/mnt/d/f"
+                        is "$o: -f" '' "$($user "$A" chmod -f +a 'everyone deny delete' "$T/mnt/f" 2>&1)"
+                        holds "$o: a tree" "$($user "$A" propagate "$T/mnt/d" 2>&1)" "warning: $T/mnt/d lies on a mount with $o: "
+                    done
+                    said=$("$A" chmod 600 "$T/mnt/f" 2>&1; "$A" owner --user zed "$T/mnt/f" 2>&1)
+                    case $o in
+                    noowners) holds 'a mode' "$said" "chmod: warning: $T/mnt/f lies on a mount with noowners: "; holds 'an owner' "$said" "owner: warning: $T/mnt/f lies on" ;;
+                    *) is 'modes and owners count' '' "$said" ;; esac
+                    umount "$T/mnt"; rm -rf "$T/back/d" "$T/back/f"
+                    "$A" volume "$T/back" $o >/dev/null
+                    holds "$o: a setting" "$("$A" doctor "$T/back")" "note    $T/back: its settings are $o, for each mount of it: "
+                    holds "$o: mounted by it" "$("$A" mount "$T/back" "$T/mnt" 2>&1)" "warning: $T/mnt: with $o "
+                    umount "$T/mnt"; "$A" volume --reset "$T/back" >/dev/null
+                done
+                chmod 700 "$T/back"
+                is 'no warning without' '' "$("$A" mount "$T/back" "$T/mnt" 2>&1; touch "$T/mnt/f"; "$A" chmod +a 'everyone deny delete' "$T/mnt/f" 2>&1)"
+                """#)
         #expect(result.output == "done", "\(result)")
     }
 

@@ -1,0 +1,33 @@
+import Authorization
+import BackingStore
+import MountOptions
+import ToolSupport
+
+/// What a mount says of `noowners` and `noacl`, the options by which rules that are stored protect nothing.
+package enum IgnoredRulesWarning {
+    /// The options, in the order in which their warnings are printed.
+    package static let words = ["noowners", "noacl"]
+
+    /// - Returns: those in force.
+    package static func words(in options: MountOptions) -> [String] {
+        let ignored = ["noowners": options.volume.ignoresOwnership, "noacl": options.volume.ignoresACLs]
+        return words.filter { ignored[$0] == true }
+    }
+
+    /// - Parameter word: one of `words`.
+    package static func meaning(of word: String) -> String {
+        word == "noacl"
+            ? "no entry counts, so a deny refuses nobody and an allow lets nobody in"
+            : "owners do not count, so neither modes nor entries refuse anybody: every user may do what flags and ro allow"
+    }
+}
+
+extension PreparedMount {
+    /// Warns of options by which modes and entries protect nothing. A source without attributes is served by no others, which it says itself.
+    package func warnOfIgnoredRules(_ options: MountOptions) {
+        guard tree.storesRecords else { return }
+        for word in IgnoredRulesWarning.words(in: options) {
+            printError("aclfs: warning: \(mountpoint): with \(word) \(IgnoredRulesWarning.meaning(of: word))")
+        }
+    }
+}
