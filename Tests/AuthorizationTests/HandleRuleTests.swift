@@ -37,6 +37,13 @@ import Testing
         }
     }
 
+    /// docs/authorization.md Q4
+    @Test func touchingWhatWasGivenAway() {
+        #expect(code(.touch, .writable) == nil)
+        #expect(code(.touch, .readable) == .EBADF)
+        for flag in [FileFlags.userAppend, .systemAppend, .userImmutable, .systemImmutable] { #expect(code(.touch, .writable, flag) == .EPERM) }
+    }
+
     @Test func aFlagSetLaterDoesNotBindWrites() {
         #expect(code(.write(addsAtEnd: false), .writable, .userAppend) == nil)
     }

@@ -43,6 +43,8 @@ public struct ModelTree: Sendable {
         var wasOpened = false
         /// Who has opened it to write. The kernel tells of a close late, so they may still have it open.
         var writers: Set<UInt32> = []
+        /// Who made the file and gave it away (Q4), and may still have it open, as for `writers`.
+        var givenAwayBy: UInt32?
         /// The set-id bits may have gone with an opening for writing, or stayed (docs/data-path.md).
         var mayHaveLostSetID = false
     }

@@ -71,6 +71,12 @@ extension ModelTree {
             }
             if flags.truncates, host.kernelClearsSetID, tree.mayNotStat(number) { others.append(refused) }
             return others
+        case "utimes" where words[2] == "now":
+            guard answer.word != "ok", let number = try? tree.find(words[1], follows: false).object,
+                object(number).givenAwayBy == caller.uid,
+                object(number).node.flags.isDisjoint(with: ["uchg", "schg", "uappnd", "sappnd"])
+            else { return [] }
+            return [ModelAnswer(word: "ok", value: "", tree: self)]
         case "chown" where words[2] == "-1" && words[3] == "-1":
             guard host.kernelClearsSetID, let number = tree.changedObject(words, process), kind(number) == "file" else { return [] }
             var others = tree.mayNotStat(number) ? [refused] : []

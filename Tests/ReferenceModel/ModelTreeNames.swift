@@ -26,7 +26,9 @@ extension ModelTree {
         var node = ModelNode(
             type: type, owner: effects?.owner ?? 0, group: effects?.group ?? 0, mode: effects?.mode ?? 0)
         if case .present(let entries)? = effects?.acl { node.acl = entries }
-        return add(node, as: place.name, in: place.directory)
+        let number = add(node, as: place.name, in: place.directory)
+        if type == "file", node.owner != caller.uid { objects[number]?.givenAwayBy = caller.uid }
+        return number
     }
 
     private mutating func link(_ path: String, _ newPath: String) throws(Refusal) -> String? {

@@ -162,6 +162,11 @@ extension ControlServer {
         }
         if let note = squashNote(subject, peer) { explanation.notes.append(note) }
         if fileSystem.volume.ignoresACLs { explanation.notes.append(Explanation.entriesDoNotCount) }
+        // The flag alone would not say why root cannot clear it.
+        if message.called.operation.call == .chflags, explanation.denial != nil, explanation.steps.last?.stage == "flags:object" {
+            explanation.notes.append(
+                "securelevel=\(fileSystem.volume.securelevel): no flag of an object with schg or sappnd changes while this is mounted")
+        }
         // A client that may not read the permissions learns only the entry that decided.
         if !isPrivileged(peer), !fileSystem.explainer.mayInspect(asked, credential: credential(peer)) { explanation.considered = [] }
         if message.isBrief {

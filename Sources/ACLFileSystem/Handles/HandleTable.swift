@@ -9,6 +9,8 @@ final class HandleTable: Sendable {
     }
     private struct State {
         var objects: [HandleID: OpenObject] = [:]
+        /// Those with `isHandedOver`. A node has one at most: the handle that made its object.
+        var handedOver: [ObjectIdentifier: OpenFile] = [:]
         var next: UInt64 = 1
     }
     private let state = Lock(State())
@@ -34,6 +36,7 @@ final class HandleTable: Sendable {
             let id = HandleID(state.next)
             state.next += 1
             state.objects[id] = object
+            if case .file(let file) = object, file.isHandedOver { state.handedOver[ObjectIdentifier(file.node)] = file }
             return id
         }
     }
@@ -75,5 +78,15 @@ final class HandleTable: Sendable {
         }
     }
 
-    func remove(_ id: HandleID) { state.withLock { _ = $0.objects.removeValue(forKey: id) } }
+    /// The open handle by which this user made the object of a node and gave it away.
+    func handedOver(_ node: Node, by uid: UInt32) -> OpenFile? {
+        state.withLock { $0.handedOver[ObjectIdentifier(node)] }.flatMap { $0.openedBy == uid ? $0 : nil }
+    }
+
+    func remove(_ id: HandleID) {
+        state.withLock { state in
+            guard case .file(let file) = state.objects.removeValue(forKey: id), file.isHandedOver else { return }
+            state.handedOver.removeValue(forKey: ObjectIdentifier(file.node))
+        }
+    }
 }

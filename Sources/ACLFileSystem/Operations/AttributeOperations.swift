@@ -114,7 +114,7 @@ extension AttributeOperations {
                 try judge.permit(.chown(uid: changes.uid, gid: changes.gid), operands, caller, about: object)
             }
             if changes.size != nil { try permitTruncation(object, changes.handle, caller) }
-            if let times {
+            if let times, !(times.areNow && mayTouchHandedOver(object, caller)) {
                 try judge.permit(
                     .setTimes(access: times.access.kind, modification: times.modification.kind), operands, caller, about: object)
             }
@@ -204,6 +204,15 @@ extension AttributeOperations {
         try judge.permit(.truncate, through: file, flags: object.facts.flags)
     }
 
+    /// Whether a file that the caller has made and given away takes the present time (docs/authorization.md Q4): touch(1) makes a file, sets its
+    /// times, and closes it. The request names no handle.
+    private func mayTouchHandedOver(_ object: ObjectState, _ caller: Caller) -> Bool {
+        guard object.facts.owner != caller.uid, let node = object.node, let file = handles.handedOver(node, by: caller.uid) else {
+            return false
+        }
+        return (try? judge.permit(.touch, through: file, flags: object.facts.flags)) != nil
+    }
+
     /// Makes the changes in an order that never leaves more access than the states before and after: set-id bits go before the owner
     /// changes, a new mode comes last.
     private func apply(
@@ -254,6 +263,7 @@ extension AttributeOperations {
 private struct RequestedTimes {
     var access: RequestedTime
     var modification: RequestedTime
+    var areNow: Bool { access.kind == .now && modification.kind == .now }
 }
 
 private struct RequestedTime {

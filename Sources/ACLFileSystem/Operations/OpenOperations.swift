@@ -254,7 +254,8 @@ extension OpenOperations {
         }
         let file = OpenFile(
             node: node, pathDescriptor: made.descriptor, descriptor: descriptor, data.accessTimes, quota, dataPath,
-            isReadable: intent.contains(.read), isWritable: intent.contains(.write), isAppendOnly: false)
+            isReadable: intent.contains(.read), isWritable: intent.contains(.write), isAppendOnly: false,
+            isHandedOver: made.facts.owner != caller.uid)
         if file.isWritable { file.attach(gaps.enterNewHandle(node, caller)) }
         return addHandle(file)
     }

@@ -17,6 +17,8 @@ public enum HandleOperation: Sendable, Hashable {
     /// `addsAtEnd`: the kernel adds the bytes at the end, whatever the offset is.
     case write(addsAtEnd: Bool)
     case truncate
+    /// Both times to now, through the handle that made a file which another user owns (Q4). Its creator may write, which does the same.
+    case touch
     /// `addsBeyondEnd`: the call only reserves space beyond the end.
     case allocate(addsBeyondEnd: Bool)
 }
@@ -40,6 +42,9 @@ public func authorize(_ operation: HandleOperation, through handle: HandleMode, 
         guard handle.contains(.writable) else { return .deny(.EINVAL, .precondition(.handleMode)) }
         if handle.contains(.appendOnly) || !flags.isDisjoint(with: .appendOnly) { return refused }
         return .allow(.implicit)
+    case .touch:
+        guard handle.contains(.writable) else { return .deny(.EBADF, .precondition(.handleMode)) }
+        return flags.isDisjoint(with: FileFlags.immutable.union(.appendOnly)) ? .allow(.implicit) : refused
     case .allocate(let addsBeyondEnd):
         guard handle.contains(.writable) else { return .deny(.EBADF, .precondition(.handleMode)) }
         if !flags.isDisjoint(with: .immutable) { return refused }

@@ -26,7 +26,8 @@ package final class Refusals {
             guard let explanation = answer.explanation, explanation.denial == error.name, let step = explanation.steps.last else {
                 return nil
             }
-            return escapedText(step.refusal(place: step.place.depth < location.names.count ? location.shown(step.place.depth) : nil))
+            let place = step.place.depth < location.names.count ? location.shown(step.place.depth) : nil
+            return escapedText(([step.refusal(place: place)] + explanation.notes).joined(separator: "; "))
         } catch {
             // A daemon that hangs would cost this time for each object.
             if error.isTimeout { asked = Self.most }

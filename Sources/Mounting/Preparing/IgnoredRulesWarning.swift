@@ -17,8 +17,8 @@ package enum IgnoredRulesWarning {
     /// - Parameter word: one of `words`.
     package static func meaning(of word: String) -> String {
         word == "noacl"
-            ? "no entry counts, so a deny refuses nobody and an allow lets nobody in"
-            : "owners do not count, so neither modes nor entries refuse anybody: every user may do what flags and ro allow"
+            ? "no entry counts, so a deny refuses no user and an allow lets none in"
+            : "owners do not count, so neither modes nor entries refuse a user: every user may do what flags and ro allow"
     }
 }
 

@@ -98,4 +98,35 @@ struct SetIDTests {
         // What is root's the owner of the directory may not read.
         #expect(try alice.call("open", fixture.path("in/root"), String(O_RDONLY)).isOK == (roots == "501"))
     }
+
+    /// Q4: touch(1) makes a file and sets its times before it closes it. Afterwards all is the owner's.
+    @Test func whoMakesAFileInASetUserDirectoryMayTouchIt() throws {
+        let fixture = try MountFixture()
+        let (root, alice) = (try ActingProcess(.root), try ActingProcess(.alice))
+        try root.must("chmod", fixture.mountpoint, "0777")
+        try alice.must("mkdir", fixture.path("in"), "0777", "0")
+        try alice.must("chmod", fixture.path("in"), "04777")
+        func bob(_ script: String) throws -> CommandResult { try TestUser.bob.shell("cd \(fixture.path("in")); \(script)") }
+        let touched = try bob("touch new && stat -c %u new")
+        #expect(touched.status == 0 && touched.output == "501", "\(touched)")
+        for (script, isRefused) in [
+            ("touch new", true), ("exec 3>held; touch held", false), ("exec 3>held2; touch -d @1 held2", true), ("exec 3>held3; chmod 777 held3", true),
+            ("exec 3>held4; '\(MountTesting.program("aclfs"))' chflags hidden held4", true),
+        ] {
+            let result = try bob(script)
+            #expect((result.status != 0) == isRefused, "\(script): \(result)")
+        }
+        // Nobody else gains by an open handle, and flags bind it.
+        let holder = try ActingProcess(.bob)
+        try holder.must("hold", "1", fixture.path("in/mine"), String(O_WRONLY | O_CREAT), "0644")
+        #expect(try TestUser(uid: 503, gid: 30, groups: [30]).shell("touch \(fixture.path("in/mine"))").status != 0)
+        #expect(try bob("touch mine").status == 0)
+        try root.must("setxattr", fixture.path("in/mine"), "system.aclfs.flags", "uchg")
+        #expect(try bob("touch mine").status != 0)
+        try root.must("setxattr", fixture.path("in/mine"), "system.aclfs.flags", "-")
+        #expect(try bob("touch mine").status == 0)
+        try holder.must("close", "1")
+        // The kernel tells of a close late.
+        #expect(try eventually { try bob("touch mine").status != 0 })
+    }
 }

@@ -158,7 +158,7 @@ struct BackupTests {
         #expect(try unescaped(alice.must("getxattr", path, "xdg.robots.backup")) == Array("false".utf8))
     }
 
-    /// As `xattr -w` and many programs write it: whoever reads the key looks only whether it is there. It comes back as it was set.
+    /// As `xattr -w` and many programs write it: programs that read the key look only whether it is there. It comes back as it was set.
     @Test(arguments: ["com.apple.backupd", "com.apple.MobileBackup", "1", ""])
     func anyValueOfMacOSKeyExcludes(_ value: String) throws {
         let key = "user.com.apple.metadata:com_apple_backup_excludeItem"

@@ -132,7 +132,7 @@ struct SetupTests {
             UserMountTests.setup + #"""
                 chmod 755 "$T" "$T/back"
                 for o in noowners noacl; do
-                    case $o in noowners) why='every user may do what flags and ro allow' ;; *) why='a deny refuses nobody' ;; esac
+                    case $o in noowners) why='every user may do what flags and ro allow' ;; *) why='a deny refuses no user' ;; esac
                     said=$("$A" mount -o $o "$T/back" "$T/mnt" 2>&1); is "$o" 0 $?; holds "$o: mount" "$said" "warning: $T/mnt: with $o "; holds "$o: mount" "$said" "$why"
                     mkdir "$T/mnt2"; said=$("$A" mount -o $o "$T/back" "$T/mnt2" 2>&1); holds "$o: a second mount" "$said" "warning: $T/mnt2: with $o "; "$A" unmount "$T/mnt2"; rmdir "$T/mnt2"
                     said=$("$A" doctor); is "$o: a note" 0 $?; holds "$o: doctor" "$said" "note    $T/mnt: an aclfs mount with $o: "; holds "$o: doctor" "$said" "$why"

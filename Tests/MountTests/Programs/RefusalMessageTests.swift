@@ -51,6 +51,19 @@ struct RefusalMessageTests {
                 """)
     }
 
+    /// Options of the mount by which root is refused as well.
+    @Test func theOptionIsNamed() throws {
+        let made = try TestUser.root.shell("cd \(fixture.mountpoint); touch fixed; \(program) chflags schg fixed; chmod 600 fixed")
+        #expect(made.output.contains("chmod"), "\(made)")
+        let raised = try TestUser.root.shell("\(program) mount -o remount,securelevel=1 \(fixture.backing) \(fixture.mountpoint)")
+        try #require(raised.status == 0, "\(raised)")
+        let note = "securelevel=1: no flag of an object with schg or sappnd changes while this is mounted"
+        let refused = "aclfs: fixed: Operation not permitted: writesecurity is denied by the flag schg (flags:object)"
+        for flags in ["noschg", "hidden"] { #expect(try said(.root, "chflags \(flags) fixed") == "\(refused); \(note)") }
+        #expect(try said(.root, "chmod 644 fixed") == refused)
+        #expect(try said(.root, "explain chflags fixed").contains("note: \(note)"))
+    }
+
     @Test func theStageIsNamed() throws {
         let none = "writesecurity is denied: no entry grants it, and no mode bit stands for it (no_bsd_equivalent)"
         #expect(try said(.bob, "chmod 600 plain") == "aclfs: plain: Operation not permitted: \(none)")
