@@ -50,6 +50,9 @@ public final class AccountService: Sendable {
     private struct State {
         var queue: [PendingQuestion] = []
         var started: [PendingQuestion] = []
+        /// Of the users with waiting questions: the number of the last one that was asked.
+        var turns: [UInt32?: UInt64] = [:]
+        var turn: UInt64 = 0
         var answers: [AccountQuestion: Kept] = [:]
         var threads = 0
         var idle = 0
@@ -176,15 +179,14 @@ public final class AccountService: Sendable {
     }
 
     private func take(_ state: inout State) -> PendingQuestion? {
-        // The oldest question of whoever has the fewest that are being asked.
-        var next: (index: Int, running: Int)?
-        for (index, pending) in state.queue.enumerated() {
-            let running = state.started.count { $0.payer == pending.payer }
-            if next.map({ running < $0.running }) ?? true { next = (index, running) }
-            if running == 0 { break }
-        }
-        guard let next else { return nil }
-        let first = state.queue.remove(at: next.index)
+        // The oldest question of whoever has the fewest that are being asked; of these, whose turn is the longest ago.
+        func turn(_ payer: UInt32?) -> (Int, UInt64) { (state.started.count { $0.payer == payer }, state.turns[payer] ?? 0) }
+        let index = state.queue.indices.min { turn(state.queue[$0].payer) < turn(state.queue[$1].payer) }
+        guard let index else { return nil }
+        let first = state.queue.remove(at: index)
+        state.turn += 1
+        state.turns[first.payer] = state.turn
+        state.turns = state.turns.filter { turn in state.queue.contains { $0.payer == turn.key } }
         first.start = SystemTime.monotonic()
         state.idle -= 1
         state.started.append(first)
