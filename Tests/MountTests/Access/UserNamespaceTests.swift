@@ -37,9 +37,11 @@ struct UserNamespaceTests {
             is 'mapped' "$(runuser -u mallory -- unshare --map-users=auto --map-groups=auto sh "$T/read.sh")" 'allowed plain '
             # Where nobody can leave groups all is as outside: one's own ids alone, as sandboxes of programs have them.
             is 'single' "$(runuser -u mallory -- unshare -r sh "$T/read.sh")" 'payroll allowed plain '
-            is 'nested' "$(runuser -u mallory -- unshare -r unshare -r sh "$T/read.sh")" 'payroll allowed plain '
-            # A single namespace within one where groups were left.
-            is 'hidden' "$(runuser -u mallory -- unshare --map-users=auto --map-groups=auto sh -c "sleep 0; exec unshare -r sh $T/read.sh")" 'allowed plain '
+            is 'nested' "$(runuser -u mallory -- unshare -r sh -c "unshare -r sh $T/read.sh; :")" 'payroll allowed plain '
+            # Nobody is left in the one in between, who could tell what it allows.
+            is 'unseen' "$(runuser -u mallory -- unshare -r unshare -r sh "$T/read.sh")" 'allowed plain '
+            # One's own ids alone, within a namespace where groups were left.
+            is 'hidden' "$(as_mallory run 0 sh -c "unshare -r sh $T/read.sh; :")" 'plain '
             # As a subordinate uid without a namespace: a set-uid program.
             first=$(grep mallory /etc/subuid | cut -d: -f2)
             is 'set-uid' "$(setpriv --reuid $first --regid 5501 --groups 5600 sh "$T/read.sh")" 'payroll allowed plain '
@@ -59,7 +61,7 @@ struct UserNamespaceTests {
             # Root of the namespace is mallory outside of it; id 8 has a group.
             cat >"$T/serve.sh" <<'END'
             mount -t tmpfs tmpfs "$T/back" && mkdir "$T/back/s" "$T/back/m" && chmod 755 "$T/back"
-            "$A" mount "$T/back/s" "$T/back/m" || exit
+            "$A" mount -o metadata=user "$T/back/s" "$T/back/m" || exit
             cd "$T/back/m"
             for f in left kept; do echo x >$f; chmod 644 $f; done
             "$A" chmod +a 'group:#30 deny read' left; "$A" chmod +a 'group:#31 deny read' kept
@@ -67,8 +69,9 @@ struct UserNamespaceTests {
             setpriv --reuid 8 --regid 8 --groups 30 unshare -r cat kept
             cd /; "$A" unmount "$T/back/m"
             END
-            export T A; chmod 666 /dev/fuse
-            is 'inside' "$(unshare -m --map-users=0,100000,65536 --map-groups=0,100000,65536 -S 0 -G 0 sh "$T/serve.sh" 2>"$T/log")" 'kept x'
+            echo root:300000:65536 | tee -a /etc/subuid >>/etc/subgid
+            export T A; chmod 755 "$T/back"; chown 300000 "$T/back"
+            is 'inside' "$(unshare -m --map-users=300000,0,65536 --map-groups=300000,0,65536 -S 0 -G 0 sh "$T/serve.sh" 2>"$T/log")" 'kept x'
             """#)
     }
 

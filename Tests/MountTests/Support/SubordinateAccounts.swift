@@ -23,7 +23,7 @@ enum SubordinateAccounts {
         """#
 
     /// In a user namespace with the user's own ids as 0 and the subordinate ones from 1 on: `groups INSIDE FILE...` without supplementary
-    /// groups as the id INSIDE: which files can be read; `hold COUNT DIRECTORY` as COUNT ids, each of which opens a file until it cannot;
+    /// groups as the id INSIDE: which files can be read; `run INSIDE COMMAND...` as it; `hold COUNT DIRECTORY` as COUNT ids, each of which opens a file until it cannot;
     /// `ask COUNT SOCKET` as COUNT ids, each of which keeps ten connections busy. The last two hold what they have until their input ends.
     private static let many = #"""
         import ctypes, os, pwd, socket, subprocess, sys
@@ -55,6 +55,8 @@ enum SubordinateAccounts {
                 try: s.send(b'{"v":1,"command":"version"}'); s.recv(65536)
                 except OSError: pass
         def inside():
+            if what == "run":
+                become(number); os.execvp(rest[0], rest)
             if what == "groups":
                 become(number); read(rest); os._exit(0)
             ends = []
