@@ -179,7 +179,7 @@ public final class AccountService: Sendable {
     }
 
     private func take(_ state: inout State) -> PendingQuestion? {
-        // The oldest question of whoever has the fewest that are being asked; of these, whose turn is the longest ago.
+        // The oldest question of the user who has the fewest that are being asked; of these, whose turn is the longest ago.
         func turn(_ payer: UInt32?) -> (Int, UInt64) { (state.started.count { $0.payer == payer }, state.turns[payer] ?? 0) }
         let index = state.queue.indices.min { turn(state.queue[$0].payer) < turn(state.queue[$1].payer) }
         guard let index else { return nil }

@@ -14,7 +14,7 @@ public final class PersonBehind: Sendable {
     private static let lifetime: UInt64 = 60_000_000_000
 
     private let subordinates: SubordinateIDs
-    /// Uids that no file gives to users. The kernel lets nobody map a uid that is not given to them, so the answer holds for all threads.
+    /// Uids that no file gives to users. The kernel lets no user map a uid that is not given to them, so the answer holds for all threads.
     private let learned = Lock<[UInt32: Learned]>([:])
 
     public init(_ subordinates: SubordinateIDs) { self.subordinates = subordinates }
@@ -49,14 +49,14 @@ public final class PersonBehind: Sendable {
         return payer
     }
 
-    /// Whether a thread may be a user's under another uid than the user's own; as this uid everybody knows it.
+    /// Whether a uid may be one that a user acts as in a user namespace. It costs one comparison.
     func mayBeSubordinate(_ uid: UInt32) -> Bool { !subordinates.excludes(uid) }
 
     /// - Parameter maker: who made the thread's namespace, if that is not the daemon's.
     func isSubordinate(_ uid: UInt32, to user: UInt32, maker: () -> UInt32?) -> Bool {
         switch subordinates.owner(of: uid) {
         case .user(let owner): owner == user
-        // Root is denied nothing, so nobody hides behind root's ids.
+        // Root is denied nothing, so no user hides behind root's ids.
         case .root: false
         case .unknown: true
         case nil: uid >= SubordinateRanges.leastOfOthers && maker() == user

@@ -37,7 +37,7 @@ public final class SubordinateIDs: Sendable {
     /// Whether an id is surely in no range. It costs one comparison.
     public func excludes(_ id: UInt32) -> Bool { id < least.load(ordering: .relaxed) }
 
-    /// Who has an id for user namespaces; nil: nobody.
+    /// Who has an id for user namespaces; nil: no user.
     public func owner(of id: UInt32) -> SubordinateRanges.Owner? {
         if excludes(id) { return nil }
         let now = SystemTime.monotonic()
@@ -164,8 +164,12 @@ public struct SubordinateRanges: Sendable {
     /// The lines `NAME:FIRST:COUNT`, as subuid(5) has them. What is none is left out, and so are root's own id and the id -1.
     static func lines(of text: [UInt8]) -> [Line] {
         text.split(separator: UInt8(ascii: "\n")).compactMap { line in
-            let words = line.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false).map { String(decoding: $0, as: UTF8.self) }
-            guard words.count == 3, !words[0].isEmpty, let first = UInt32(words[1]), let count = UInt32(words[2]), count > 0 else { return nil }
+            let words = line.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false).map {
+                String(decoding: $0, as: UTF8.self)
+            }
+            guard words.count == 3, !words[0].isEmpty, let first = UInt32(words[1]), let count = UInt32(words[2]), count > 0 else {
+                return nil
+            }
             let last = min(UInt64(first) + UInt64(count) - 1, UInt64(UInt32.max) - 1)
             let start = max(first, 1)
             guard UInt64(start) <= last else { return nil }

@@ -41,9 +41,9 @@ private struct SubordinateCredential: Credential {
             object.acl = ACL([ACE(GUID(user: user), kind, .write), ACE(GUID(user: user), kind, .read)])
             return decide(.rights(.read), object, by: SubordinateCredential()).stage
         }
-        #expect(stage(.deny, 501) == .acl(.object, 1))
+        #expect(stage(.deny, 501) == .entry(.object, 1))
         #expect(stage(.deny, 502) == .mode(.other, .object) && stage(.allow, 501) == .mode(.other, .object))
-        #expect(stage(.allow, 100_000) == .acl(.object, 1))
+        #expect(stage(.allow, 100_000) == .entry(.object, 1))
         let named = PosixACL([.init(.user(501), 0), .init(.owningGroup, 4)])
         #expect(stage(.allow, 502, posix: named) == .mode(.group, .object))
     }

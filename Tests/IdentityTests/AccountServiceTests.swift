@@ -75,7 +75,9 @@ struct AccountServiceTests {
         let refused = Atomic(0)
         var threads = try (0..<20).map { number in
             try JoinedThread {
-                if service.answer(to: .user(UInt32(100 + number)), by: service.deadline(), for: 1) == nil { refused.add(1, ordering: .relaxed) }
+                if service.answer(to: .user(UInt32(100 + number)), by: service.deadline(), for: 1) == nil {
+                    refused.add(1, ordering: .relaxed)
+                }
             }
         }
         eventually { refused.load(ordering: .relaxed) == 13 }

@@ -46,7 +46,8 @@ struct SubordinateIDsTests {
     }
 
     @Test func linesThatAreNoneAreLeftOut() {
-        let text = "\n#alice:1:2\nalice\nalice:1\n:1:2\nalice:x:2\nalice:1:0\nalice:-1:5\nalice:4294967296:1\nalice:4294967290:4294967295\n\u{FF}:::"
+        let text =
+            "\n#alice:1:2\nalice\nalice:1\n:1:2\nalice:x:2\nalice:1:0\nalice:-1:5\nalice:4294967296:1\nalice:4294967290:4294967295\n\u{FF}:::"
         let ranges = ranges(text)
         #expect(ranges.owner(of: 4_294_967_294) == .user(1000) && ranges.owner(of: .max) == nil && ranges.owner(of: 1) == .unknown(1))
     }

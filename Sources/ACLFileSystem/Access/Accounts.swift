@@ -6,7 +6,7 @@ extension AccountService {
     /// Looks up the account names in one text; all look-ups share one deadline. A look-up may block: use it without the metadata lock.
     /// - Parameters:
     ///   - identities: those that a file translates.
-    ///   - payer: the user who asks; nil: whoever asks has one answer at a time.
+    ///   - payer: the user who asks; nil: the client has one answer at a time.
     func identityNames(_ identities: IdentityMap?, for payer: UInt32? = nil) -> AccountIdentityNames<TimedAccounts> {
         AccountIdentityNames(TimedAccounts(self, for: payer), identities)
     }

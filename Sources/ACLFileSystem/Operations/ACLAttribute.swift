@@ -20,7 +20,9 @@ extension XattrOperations {
         of id: NodeID, to value: UnsafeRawBufferPointer, flags: Int32, _ caller: Caller
     ) throws(Errno) {
         let acl: ACL
-        do { acl = try ACLAttributeText.parse(Array(value), names: accounts.identityNames(judge.identities, for: caller.payer)) } catch { throw .inval }
+        do { acl = try ACLAttributeText.parse(Array(value), names: accounts.identityNames(judge.identities, for: caller.payer)) } catch {
+            throw .inval
+        }
         try metadata.withMetadataLocked(id) { () throws(Errno) in
             let object = try loader.load(id)
             try held.requireNoOtherChange(of: object)

@@ -26,7 +26,8 @@ extension XattrOperations {
         let list: (acl: ACL, permissions: UInt16?)
         let isDirectory = try loader.node(id).object.kind == .directory
         do throws(NFS4Error) {
-            list = try NFS4Value(bytes, as: form, names: WireAccountNames(accounts, judge.identities, for: caller.payer)).divided(isDirectory: isDirectory)
+            list = try NFS4Value(bytes, as: form, names: WireAccountNames(accounts, judge.identities, for: caller.payer)).divided(
+                isDirectory: isDirectory)
         } catch { throw refuse("setting", form, error, id, caller) }
         try metadata.withMetadataLocked(id) { () throws(Errno) in
             let object = try loader.load(id)

@@ -23,7 +23,9 @@ extension XattrOperations {
 
     func setPortableACL(of id: NodeID, to bytes: [UInt8], flags: Int32, _ caller: Caller) throws(Errno) {
         let copied: ACL
-        do throws(LongFormError) { copied = try LongFormText.read(bytes, names: WireAccountNames(accounts, judge.identities, for: caller.payer)) } catch {
+        do throws(LongFormError) {
+            copied = try LongFormText.read(bytes, names: WireAccountNames(accounts, judge.identities, for: caller.payer))
+        } catch {
             throw refuse(error.message, id, caller)
         }
         let isTooLong = try metadata.withMetadataLocked(id) { () throws(Errno) in

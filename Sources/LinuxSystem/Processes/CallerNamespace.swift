@@ -3,7 +3,7 @@ import CLinux
 /// The user namespace of a caller, as this process sees it (docs/identity.md "Callers in another user namespace").
 ///
 /// In a namespace of one's own one may leave groups, and act as any id that the namespace maps. So a group that is missing in the list of
-/// such a thread says nothing, unless the kernel lets nobody leave groups there.
+/// such a thread says nothing, unless the kernel lets no process leave groups there.
 public enum CallerNamespace: Hashable, Sendable {
     /// That of this process.
     case own
@@ -70,7 +70,9 @@ public enum CallerNamespace: Hashable, Sendable {
         for _ in 0..<33 {
             // Read before: if the process is in the namespace now, it was then, or in one around it, where it may not leave groups either.
             // No process enters the namespace around its own.
-            if result.keepsGroups { result.keepsGroups = member.map { keepsGroups($0, isSubordinate) && (try? identity($0)) == this } ?? false }
+            if result.keepsGroups {
+                result.keepsGroups = member.map { keepsGroups($0, isSubordinate) && (try? identity($0)) == this } ?? false
+            }
             let parent = aclfs_namespace_parent(current.rawValue)
             guard parent >= 0 else { return Other() }
             let outer = SharedDescriptor(rawValue: parent)
@@ -86,7 +88,7 @@ public enum CallerNamespace: Hashable, Sendable {
         return Other()
     }
 
-    /// Whether nobody can leave groups in the namespace of a process: the kernel forbids setgroups(2) there for good, and no gid is mapped
+    /// Whether no process can leave groups in the namespace of a process: the kernel forbids setgroups(2) there for good, and no gid is mapped
     /// that a process could take in the place of its own.
     private static func keepsGroups(_ pid: Int32, _ isSubordinate: (UInt32) -> Bool) -> Bool {
         guard let setgroups = try? Syscall.readAll(path: "/proc/\(pid)/setgroups"), setgroups.starts(with: "deny".utf8),

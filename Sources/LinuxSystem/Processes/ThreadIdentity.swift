@@ -36,7 +36,9 @@ public struct ThreadIdentity: Hashable, Sendable {
 
     /// The process that started this one, or adopted it; 0 if this process does not see it.
     static func parent(of pid: Int32) throws(Errno) -> Int32 {
-        guard let numbers = numbers(of: "PPid:", in: try Syscall.readAll(path: "/proc/\(pid)/status")), numbers.count == 1 else { throw .io }
+        guard let numbers = numbers(of: "PPid:", in: try Syscall.readAll(path: "/proc/\(pid)/status")), numbers.count == 1 else {
+            throw .io
+        }
         return Int32(truncatingIfNeeded: numbers[0])
     }
 
