@@ -186,7 +186,7 @@ public final class AccountService: Sendable {
         let first = state.queue.remove(at: index)
         state.turn += 1
         state.turns[first.payer] = state.turn
-        state.turns = state.turns.filter { turn in state.queue.contains { $0.payer == turn.key } }
+        state.turns = state.turns.filter { turn in (state.queue + [first]).contains { $0.payer == turn.key } }
         first.start = SystemTime.monotonic()
         state.idle -= 1
         state.started.append(first)

@@ -11,7 +11,7 @@ struct UserNamespaceTests {
             return print("UserNamespaceTests did not run: \(program) is missing")
         }
         let result = try MountNamespace().run(SubordinateAccounts.prelude + script)
-        #expect(result.output == "done\n", "\(result)")
+        #expect(result.output == "done", "\(result)")
     }
 
     @Test func deniesHoldForWhoLeavesGroupsInANamespaceOfOnesOwn() throws {
