@@ -7,7 +7,7 @@ import Testing
 @testable import Identity
 
 /// docs/identity.md "Subordinate ids".
-struct SubordinateIDsTests {
+@Suite(.serialized) struct SubordinateIDsTests {
     private func ranges(_ text: String, _ uids: [String: UInt32] = ["alice": 1000, "bob": 1001]) -> SubordinateRanges {
         SubordinateRanges(
             SubordinateRanges.lines(of: Array(text.utf8)).map { line in
