@@ -121,7 +121,7 @@ int32_t aclfs_control_peer_process(int32_t fd) {
 
 int32_t aclfs_user_namespace(int32_t process) { return answer(ioctl(process, PIDFD_GET_USER_NAMESPACE, 0)); }
 
-int32_t aclfs_namespace_parent(int32_t namespace) { return answer(ioctl(namespace, NS_GET_PARENT)); }
+int32_t aclfs_namespace_parent(int32_t namespace) { return answer(ioctl(namespace, NS_GET_PARENT, 0)); }
 
 int32_t aclfs_namespace_owner(int32_t namespace, uint32_t *uid) { return answer(ioctl(namespace, NS_GET_OWNER_UID, uid)); }
 
