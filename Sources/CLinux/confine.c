@@ -5,6 +5,7 @@
 #include <linux/capability.h>
 #include <linux/keyctl.h>
 #include <linux/mount.h>
+#include <linux/nsfs.h>
 #include <linux/securebits.h>
 #include <sched.h>
 #include <signal.h>
@@ -119,6 +120,10 @@ int32_t aclfs_control_peer_process(int32_t fd) {
 }
 
 int32_t aclfs_user_namespace(int32_t process) { return answer(ioctl(process, PIDFD_GET_USER_NAMESPACE, 0)); }
+
+int32_t aclfs_namespace_parent(int32_t namespace) { return answer(ioctl(namespace, NS_GET_PARENT, 0)); }
+
+int32_t aclfs_namespace_owner(int32_t namespace, uint32_t *uid) { return answer(ioctl(namespace, NS_GET_OWNER_UID, uid)); }
 
 int32_t aclfs_is_process_alive(int32_t process) {
   if (syscall(SYS_pidfd_send_signal, process, 0, NULL, 0) == 0 || errno == EPERM) return 1;

@@ -12,6 +12,8 @@ public final class AccountService: Sendable {
         public var threads = 4
         /// Number of questions that wait for a thread.
         public var questions = 64
+        /// Number of these that one user may have.
+        public var questionsOfOne = 32
         /// Number of answers that are kept.
         public var answers = 4096
         /// The time in which a question must be answered, in milliseconds.
@@ -28,11 +30,13 @@ public final class AccountService: Sendable {
     /// A question that waits or is being asked. Protected by the monitor's lock.
     private final class PendingQuestion {
         let question: AccountQuestion
+        /// The user whose turn it takes; nil: the daemon.
+        let payer: UInt32?
         /// When a thread began to ask, in nanoseconds of the monotonic clock.
         var start: UInt64?
         var waiting = 0
         var answer: AccountAnswer?
-        init(_ question: AccountQuestion) { self.question = question }
+        init(_ question: AccountQuestion, _ payer: UInt32?) { (self.question, self.payer) = (question, payer) }
 
         /// Whether it takes so long that no other caller waits for it.
         func isOverdue(_ now: UInt64, _ limits: Limits) -> Bool {
@@ -46,6 +50,9 @@ public final class AccountService: Sendable {
     private struct State {
         var queue: [PendingQuestion] = []
         var started: [PendingQuestion] = []
+        /// Of the users with waiting questions: the number of the last one that was asked.
+        var turns: [UInt32?: UInt64] = [:]
+        var turn: UInt64 = 0
         var answers: [AccountQuestion: Kept] = [:]
         var threads = 0
         var idle = 0
@@ -81,9 +88,10 @@ public final class AccountService: Sendable {
     /// - Parameters:
     ///   - question: the question.
     ///   - deadline: in nanoseconds of the monotonic clock.
+    ///   - payer: the user who asks. Users take turns, and one user has a part of the questions that wait.
     ///   - anew: true = an answer that a thread looked up before this call does not count.
     public func answer(
-        to question: AccountQuestion, by deadline: UInt64, anew: Bool = false
+        to question: AccountQuestion, by deadline: UInt64, for payer: UInt32? = nil, anew: Bool = false
     ) -> AccountAnswer? {
         enum Start {
             case known(AccountAnswer)
@@ -103,10 +111,10 @@ public final class AccountService: Sendable {
                 return .waiting(pending, until: min(deadline, overdue))
             }
             let hanging = state.started.count { $0.isOverdue(now, limits) }
-            guard hanging < limits.threads, state.queue.count < limits.questions else { return .refused }
+            guard hanging < limits.threads, hasRoom(state, payer) else { return .refused }
             let needsThread = state.idle <= state.queue.count && state.threads < limits.threads
             if needsThread, !startThread(&state) { return .refused }
-            let pending = PendingQuestion(question)
+            let pending = PendingQuestion(question, payer)
             pending.waiting = 1
             state.queue.append(pending)
             return .waiting(pending, until: deadline)
@@ -116,6 +124,13 @@ public final class AccountService: Sendable {
         case .refused: return nil
         case .waiting(let pending, let end): return wait(for: pending, until: end)
         }
+    }
+
+    /// Whether another question may wait. A user who has none is served although others have filled the queue.
+    private func hasRoom(_ state: State, _ payer: UInt32?) -> Bool {
+        guard let payer else { return state.queue.count < limits.questions }
+        let own = state.queue.count { $0.payer == payer }
+        return own == 0 ? state.queue.count < 2 * limits.questions : state.queue.count < limits.questions && own < limits.questionsOfOne
     }
 
     private func wait(for pending: PendingQuestion, until deadline: UInt64) -> AccountAnswer? {
@@ -164,8 +179,14 @@ public final class AccountService: Sendable {
     }
 
     private func take(_ state: inout State) -> PendingQuestion? {
-        if state.queue.isEmpty { return nil }
-        let first = state.queue.removeFirst()
+        // The oldest question of the user who has the fewest that are being asked; of these, whose turn is the longest ago.
+        func turn(_ payer: UInt32?) -> (Int, UInt64) { (state.started.count { $0.payer == payer }, state.turns[payer] ?? 0) }
+        let index = state.queue.indices.min { turn(state.queue[$0].payer) < turn(state.queue[$1].payer) }
+        guard let index else { return nil }
+        let first = state.queue.remove(at: index)
+        state.turn += 1
+        state.turns[first.payer] = state.turn
+        state.turns = state.turns.filter { turn in (state.queue + [first]).contains { $0.payer == turn.key } }
         first.start = SystemTime.monotonic()
         state.idle -= 1
         state.started.append(first)

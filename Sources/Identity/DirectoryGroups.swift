@@ -35,7 +35,8 @@ public final class DirectoryGroups: Sendable {
     public var count: Int { users.withLock { $0.count } }
 
     /// Asks for the user's groups, unless the list is recent. It may wait: the caller must not hold a lock.
-    public func learn(_ uid: UInt32) {
+    /// - Parameter payer: whose turn the question takes.
+    public func learn(_ uid: UInt32, for payer: UInt32? = nil) {
         // No group restricts root, and the id -1 has none.
         if uid == 0 || uid == .max { return }
         let now = SystemTime.monotonic()
@@ -43,7 +44,7 @@ public final class DirectoryGroups: Sendable {
             let holds = known.groups == nil ? min(lifetime, Self.failureLifetime) : lifetime
             if now < known.time + holds { return }
         }
-        let answer = service.answer(to: .groupsOfUser(uid), by: service.deadline(), anew: true)
+        let answer = service.answer(to: .groupsOfUser(uid), by: service.deadline(), for: payer, anew: true)
         let groups: [UInt32]? = if case .groups(let list) = answer { list } else { nil }
         // The age counts from before the question: a change during the answer may be missing in it.
         keep(Learned(groups: groups, time: now), for: uid)

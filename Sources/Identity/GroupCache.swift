@@ -13,7 +13,7 @@ public final class GroupCache: Sendable {
     }
     private struct Entry {
         /// nil: they could not be read, which holds for this request only.
-        var groups: [UInt32]?
+        var groups: ThreadGroups?
         /// On the monotonic clock, nanoseconds.
         var expiry: UInt64
         /// The request that was last answered from it.
@@ -28,10 +28,16 @@ public final class GroupCache: Sendable {
     let directory: DirectoryGroups?
     /// Translates identities from elsewhere (`identities`); nil: nothing does.
     public let identities: IdentityMap?
+    let persons: PersonBehind
+    private let subordinateGroups: SubordinateIDs
 
     /// `milliseconds`: how long an entry may be used (`groups_cache`); `limit`: how many are kept.
-    public init(milliseconds: UInt32 = 100, limit: Int = 1024, directory: DirectoryGroups? = nil, identities: IdentityMap? = nil) {
-        (self.directory, self.identities) = (directory, identities)
+    /// `persons`, `subordinateGroups`: whose ids are for user namespaces.
+    public init(
+        milliseconds: UInt32 = 100, limit: Int = 1024, directory: DirectoryGroups? = nil, identities: IdentityMap? = nil,
+        persons: PersonBehind = .system, subordinateGroups: SubordinateIDs = .groups
+    ) {
+        (self.directory, self.identities, self.persons, self.subordinateGroups) = (directory, identities, persons, subordinateGroups)
         lifetime = UInt64(milliseconds) * 1_000_000
         self.limit = limit
         do { unmapped = try OverflowGroup.read() } catch { unmapped = 65534 }
@@ -53,19 +59,20 @@ public final class GroupCache: Sendable {
     ///   - realIDsCount: the request is access(2), which has the real ids and the same groups.
     public func groups(
         tid: Int32, uid: UInt32, gid: UInt32, request: UInt64 = 0, realIDsCount: Bool = false
-    ) -> [UInt32]? {
+    ) -> ThreadGroups? {
         guard tid > 0, uid != .max, gid != .max else { return nil }
         let key = Key(tid: tid, uid: uid, gid: gid, realIDsCount: realIDsCount)
         let now = SystemTime.monotonic()
         if let kept = kept(key, now, request) { return kept }
         // The lock is not held here: two threads may read the same list, which is harmless.
-        guard let status = try? ThreadIdentity.read(tid: tid), let groups = status.groups,
+        guard let status = try? ThreadIdentity.read(tid: tid, isSubordinate: subordinateGroups.areUsers), let list = status.groups,
             (status.fsuid, status.fsgid) == (uid, gid)
                 || realIDsCount && (status.ruid, status.rgid) == (uid, gid)
         else {
             if request != 0 { keep(Entry(groups: nil, expiry: 0, request: request), for: key, now: now) }
             return nil
         }
+        let groups = ThreadGroups(list: list, namespace: status.namespace)
         if lifetime > 0 || request != 0 {
             keep(Entry(groups: groups, expiry: now + lifetime, request: request), for: key, now: now)
         }
@@ -73,7 +80,7 @@ public final class GroupCache: Sendable {
     }
 
     /// - Returns: nil if nothing is kept; `.some(nil)` if this request could not read them before.
-    private func kept(_ key: Key, _ now: UInt64, _ request: UInt64) -> [UInt32]?? {
+    private func kept(_ key: Key, _ now: UInt64, _ request: UInt64) -> ThreadGroups?? {
         guard lifetime > 0 || request != 0 else { return nil }
         return entries.withLock { entries in
             guard let index = entries.index(forKey: key) else { return nil }
@@ -86,12 +93,20 @@ public final class GroupCache: Sendable {
     }
 
     /// Asks the directory service for the user's groups. It may wait: call it before the request takes any lock.
-    public func prepare(uid: UInt32) { directory?.learn(uid) }
+    /// - Parameter tid: the thread of the request; 0 = unknown.
+    public func prepare(uid: UInt32, tid: Int32 = 0) {
+        if let directory { directory.learn(uid, for: persons.payer(of: uid, tid: tid)) }
+    }
 
     /// Whether a list has a group; nil = unknown. The overflow gid stands for every group without a number in the user namespace of
     /// the daemon.
     func contains(_ groups: [UInt32], _ gid: UInt32) -> Bool? {
         gid == unmapped && groups.contains(gid) ? nil : groups.contains(gid)
+    }
+
+    /// Membership of a thread; nil = unknown. A group that it may have left may be what a deny is about.
+    func contains(_ groups: ThreadGroups, _ gid: UInt32) -> Bool? {
+        contains(groups.list, gid).flatMap { $0 || groups.isComplete ? $0 : nil }
     }
 
     private func keep(_ entry: Entry, for key: Key, now: UInt64) {
@@ -103,4 +118,23 @@ public final class GroupCache: Sendable {
             entries[key] = entry
         }
     }
+}
+
+/// The supplementary groups of a thread.
+public struct ThreadGroups: Hashable, Sendable {
+    public var list: [UInt32]
+    let namespace: CallerNamespace
+
+    static let none = ThreadGroups(list: [], namespace: .own)
+
+    /// Whether the thread has left no group in a user namespace of its own.
+    public var isComplete: Bool {
+        switch namespace {
+        case .own: true
+        case .other(let other): other.keepsGroups
+        }
+    }
+
+    /// Who made the thread's user namespace; nil: it is the daemon's, or that is unknown.
+    var maker: UInt32? { if case .other(let other) = namespace { other.maker } else { nil } }
 }

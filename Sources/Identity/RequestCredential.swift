@@ -9,7 +9,7 @@ import Authorization
 public struct RequestCredential: Credential, Sendable {
     private enum Groups: Sendable {
         case unread
-        case known([UInt32])
+        case known(ThreadGroups)
         case unknown
     }
 
@@ -20,6 +20,8 @@ public struct RequestCredential: Credential, Sendable {
     private let request: UInt64
     private let cache: GroupCache
     private let realIDsCount: Bool
+    /// The uid may be one that another user acts as.
+    private let mayBeSubordinate: Bool
     private var groups = Groups.unread
 
     /// - Parameters:
@@ -36,33 +38,44 @@ public struct RequestCredential: Credential, Sendable {
     ) {
         (self.uid, self.gid, self.tid, self.request, self.cache) = (uid, gid, tid, request, cache)
         self.realIDsCount = realIDsCount
-        if isSquashed { groups = .known([]) }
+        mayBeSubordinate = !isSquashed && cache.persons.mayBeSubordinate(uid)
+        if isSquashed { groups = .known(.none) }
     }
 
     public func translation(of guid: GUID) -> Principal? { cache.identities?.principal(of: guid) }
+
+    /// Who acts as a subordinate id of a user's may be that user, whom an entry denies.
+    public mutating func membership(ofUser user: UInt32) -> Membership {
+        if user == uid { return uid == .max ? .notMember : .member }
+        guard mayBeSubordinate, user != 0, user != .max else { return .notMember }
+        return cache.persons.isSubordinate(uid, to: user, maker: { processGroups?.maker }) ? .unknown : .notMember
+    }
 
     public mutating func membership(inGroup gid: UInt32) -> Membership {
         if gid == .max { return .unknown }
         if gid == self.gid { return .member }
         // The process' own list or the directory makes a member; only both together deny it
         // (docs/authorization.md 1.4 rule 3).
-        let byDirectory = cache.directory.map { directory in membership(of: gid, in: directory.groups(uid)) }
+        let byDirectory = cache.directory.map { directory in membership(directory.groups(uid).flatMap { cache.contains($0, gid) }) }
         if byDirectory == .member { return .member }
         let byProcess = processMembership(gid)
         return byProcess == .notMember ? byDirectory ?? .notMember : byProcess
     }
 
     private mutating func processMembership(_ gid: UInt32) -> Membership {
-        if case .unread = groups {
-            let list = cache.groups(tid: tid, uid: uid, gid: self.gid, request: request, realIDsCount: realIDsCount)
-            groups = list.map { .known($0) } ?? .unknown
-        }
-        guard case .known(let list) = groups else { return .unknown }
-        return membership(of: gid, in: list)
+        membership(processGroups.flatMap { cache.contains($0, gid) })
     }
 
-    private func membership(of gid: UInt32, in list: [UInt32]?) -> Membership {
-        guard let list, let isMember = cache.contains(list, gid) else { return .unknown }
-        return isMember ? .member : .notMember
+    /// nil = unknown.
+    private var processGroups: ThreadGroups? {
+        mutating get {
+            if case .unread = groups {
+                let list = cache.groups(tid: tid, uid: uid, gid: gid, request: request, realIDsCount: realIDsCount)
+                groups = list.map { .known($0) } ?? .unknown
+            }
+            return if case .known(let groups) = groups { groups } else { nil }
+        }
     }
+
+    private func membership(_ isMember: Bool?) -> Membership { isMember.map { $0 ? .member : .notMember } ?? .unknown }
 }

@@ -5,9 +5,13 @@ import LinuxSystem
 public struct TimedAccounts: AccountSource, Sendable {
     private let service: AccountService
     private let deadline: UInt64
+    private let payer: UInt32?
 
     /// The time counts from here.
-    public init(_ service: AccountService) { (self.service, deadline) = (service, service.deadline()) }
+    /// - Parameter payer: whose turns the questions take.
+    public init(_ service: AccountService, for payer: UInt32? = nil) {
+        (self.service, deadline, self.payer) = (service, service.deadline(), payer)
+    }
 
     public func user(named name: String) throws(Errno) -> AccountDatabase.User? { try user(.userNamed(name)) }
     public func user(uid: UInt32) throws(Errno) -> AccountDatabase.User? { try user(.user(uid)) }
@@ -29,7 +33,7 @@ public struct TimedAccounts: AccountSource, Sendable {
     }
 
     private func ask(_ question: AccountQuestion) throws(Errno) -> AccountAnswer {
-        guard let answer = service.answer(to: question, by: deadline) else { throw .timedout }
+        guard let answer = service.answer(to: question, by: deadline, for: payer) else { throw .timedout }
         if case .failed(let error) = answer { throw error }
         return answer
     }

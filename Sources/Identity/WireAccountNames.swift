@@ -8,9 +8,11 @@ public struct WireAccountNames: WireNames, Sendable {
     private let identities: IdentityMap?
 
     /// The time counts from here.
-    /// - Parameter identities: those that a file translates.
-    public init(_ service: AccountService, _ identities: IdentityMap? = nil) {
-        (accounts, self.identities) = (TimedAccounts(service), identities)
+    /// - Parameters:
+    ///   - identities: those that a file translates.
+    ///   - payer: whose turns the questions take.
+    public init(_ service: AccountService, _ identities: IdentityMap? = nil, for payer: UInt32? = nil) {
+        (accounts, self.identities) = (TimedAccounts(service, for: payer), identities)
     }
 
     public func identity(named name: String, isGroup: Bool) throws(NameUnanswered) -> GUID? {

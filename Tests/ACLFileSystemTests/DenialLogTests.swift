@@ -5,15 +5,23 @@ import Testing
 
 /// What a view is refused again and again takes no room from what others were refused.
 struct DenialLogTests {
-    private func deny(_ log: DenialLog, uid: UInt32, view: UInt64?, times: Int = 1) {
+    private func deny(_ log: DenialLog, uid: UInt32, of payer: UInt32? = nil, view: UInt64?, times: Int = 1) {
         let decision = Decision.deny(.EPERM, .precondition(.unmapped))
         for _ in 0..<times {
-            log.add(DenialLog.Kept(view: view, time: 0, uid: uid, operation: .list, inode: nil, decision: decision))
+            log.add(DenialLog.Kept(view: view, time: 0, uid: uid, payer: payer ?? uid, operation: .list, inode: nil, decision: decision))
         }
     }
 
     private func counts(_ log: DenialLog) -> [UInt32: Int] {
         log.last(.max, of: nil).reduce(into: [:]) { $0[$1.uid, default: 0] += 1 }
+    }
+
+    @Test func aUserWithManyUidsHasThePartOfOne() {
+        let log = DenialLog()
+        deny(log, uid: 1, view: nil, times: 400)
+        for uid: UInt32 in 100_000..<102_000 { deny(log, uid: uid, of: 2, view: nil) }
+        deny(log, uid: 3, view: nil)
+        #expect(counts(log)[1] == 400 && counts(log)[3] == 1 && log.last(.max, of: 101_999).count == 1)
     }
 
     @Test func aFloodOfOneViewTakesNothingFromTheMountOrFromOtherViews() {

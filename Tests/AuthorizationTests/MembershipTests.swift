@@ -14,6 +14,13 @@ private struct CountingCredential: Credential {
     }
 }
 
+/// Who acts under an id that is 501's for user namespaces.
+private struct SubordinateCredential: Credential {
+    var uid: UInt32 { 100_000 }
+    func membership(ofUser uid: UInt32) -> Membership { uid == self.uid ? .member : uid == 501 ? .unknown : .notMember }
+    func membership(inGroup gid: UInt32) -> Membership { .unknown }
+}
+
 /// Whether somebody belongs to a group is asked only if the answer depends on it (docs/authorization.md 1.4, 3.7, 3.9).
 @Suite struct MembershipTests {
     private func asked(_ rights: Rights, _ object: ObjectFacts, uid: UInt32 = 502) -> [UInt32] {
@@ -25,6 +32,21 @@ private struct CountingCredential: Credential {
     }
 
     private func group(_ gid: UInt32, _ kind: ACE.Kind, _ rights: Rights) -> ACE { ACE(GUID(group: gid), kind, rights) }
+
+    /// docs/authorization.md Q29
+    @Test func whoMayBeAUserIsDeniedAsOneAndAllowedAsNone() {
+        func stage(_ kind: ACE.Kind, _ user: UInt32, posix: PosixACL? = nil) -> Stage {
+            var object = file(0o644)
+            (object.owner, object.posixACL) = (0, posix)
+            object.acl = ACL([ACE(GUID(user: user), kind, .write), ACE(GUID(user: user), kind, .read)])
+            return decide(.rights(.read), object, by: SubordinateCredential()).stage
+        }
+        #expect(stage(.deny, 501) == .entry(.object, 1))
+        #expect(stage(.deny, 502) == .mode(.other, .object) && stage(.allow, 501) == .mode(.other, .object))
+        #expect(stage(.allow, 100_000) == .entry(.object, 1))
+        let named = PosixACL([.init(.user(501), 0), .init(.owningGroup, 4)])
+        #expect(stage(.allow, 502, posix: named) == .mode(.group, .object))
+    }
 
     @Test func theOwnerAndRootAreNotAsked() {
         #expect(asked(.read, file(0o640), uid: 501) == [])

@@ -69,6 +69,31 @@ struct AccountServiceTests {
         #expect(service.answer(to: .user(99), by: service.deadline() + 1_000_000_000) != nil)
     }
 
+    @Test("a user who asks for many accounts delays nobody else's question by more than one answer")
+    func turns() throws {
+        let service = service { ($0.threads, $0.questions, $0.questionsOfOne, $0.timeout) = (1, 8, 6, 5000) }
+        let refused = Atomic(0)
+        var threads = try (0..<20).map { number in
+            try JoinedThread {
+                if service.answer(to: .user(UInt32(100 + number)), by: service.deadline(), for: 1) == nil {
+                    refused.add(1, ordering: .relaxed)
+                }
+            }
+        }
+        eventually { refused.load(ordering: .relaxed) == 13 }
+        #expect(refused.load(ordering: .relaxed) == 13 && service.load.questions == 7)
+        // The queue has no room for two more of others but of such who have none.
+        for user: UInt32 in 2...4 {
+            threads.append(try JoinedThread { _ = service.answer(to: .user(user), by: service.deadline(), for: user) })
+            eventually { service.load.questions == 6 + Int(user) - 1 + 1 }
+        }
+        #expect(service.load.questions == 10)
+        database.release()
+        for thread in threads { thread.join() }
+        // The one that was asked already, then the others', then the rest.
+        #expect(database.asked.dropFirst().prefix(3) == [.user(2), .user(3), .user(4)], "\(database.asked)")
+    }
+
     @Test("threads without work end")
     func idle() throws {
         database.release()

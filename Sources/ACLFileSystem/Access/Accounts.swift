@@ -4,10 +4,17 @@ import MountOptions
 
 extension AccountService {
     /// Looks up the account names in one text; all look-ups share one deadline. A look-up may block: use it without the metadata lock.
-    /// - Parameter identities: those that a file translates.
-    func identityNames(_ identities: IdentityMap?) -> AccountIdentityNames<TimedAccounts> {
-        AccountIdentityNames(TimedAccounts(self), identities)
+    /// - Parameters:
+    ///   - identities: those that a file translates.
+    ///   - payer: the user who asks; nil: the client has one answer at a time.
+    func identityNames(_ identities: IdentityMap?, for payer: UInt32? = nil) -> AccountIdentityNames<TimedAccounts> {
+        AccountIdentityNames(TimedAccounts(self, for: payer), identities)
     }
+}
+
+extension Caller {
+    /// The uid that is charged for what the caller uses, in all limits. It is 0 for root alone.
+    var payer: UInt32 { isSquashed ? uid : PersonBehind.system.payer(of: uid, tid: Int32(bitPattern: tid)) }
 }
 
 extension MountOptions {

@@ -74,7 +74,7 @@ public final class Judge: Sendable {
     // MARK: Credentials
 
     /// Asks the directory service about the user. Call before the request takes any lock.
-    func prepare(for caller: Caller) { groups.prepare(uid: caller.uid) }
+    func prepare(for caller: Caller) { groups.prepare(uid: caller.uid, tid: caller.isSquashed ? 0 : Int32(bitPattern: caller.tid)) }
 
     private func credential(_ caller: Caller, realIDsCount: Bool = false) -> RequestCredential {
         RequestCredential(
@@ -179,7 +179,7 @@ public final class Judge: Sendable {
     ) -> DenialLog.Kept {
         let now = SystemTime.now()
         return DenialLog.Kept(
-            time: now.sec, nanoseconds: now.nsec, uid: caller.uid, operation: operation,
+            time: now.sec, nanoseconds: now.nsec, uid: caller.uid, payer: caller.payer, operation: operation,
             inode: tree.shownInode(device: object.status.device, inode: object.status.inode),
             denied: DeniedObject(directory ?? object.object, name: name.map { Array($0.bytes) }), decision: decision,
             rule: rule)

@@ -52,7 +52,7 @@ public final class AuditLog: Sendable {
     func add(_ line: Line) {
         let kept = line.kept
         let event = FairLines<Line>.Event(
-            uid: kept.uid, object: kept.inode, operation: kept.operation.name, isAllowed: kept.decision.isAllowed)
+            uid: kept.payer, object: kept.inode, operation: kept.operation.name, isAllowed: kept.decision.isAllowed)
         state.withLock { $0.lines.add(line, event, at: kept.time) }
     }
 

@@ -52,6 +52,8 @@ final class DenialLog: Sendable {
         /// Nanoseconds within the second `time`.
         var nanoseconds: UInt32 = 0
         var uid: UInt32
+        /// The user who acts under this uid, and has a part of the log.
+        var payer: UInt32
         var operation: Operation
         var inode: UInt64?
         var denied: DeniedObject?

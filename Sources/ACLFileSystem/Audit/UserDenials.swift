@@ -25,31 +25,31 @@ struct UserDenials {
             slot = slots.count
             slots.append(Slot())
         } else {
-            slot = removeOldest(of: userToEvict(for: kept.uid))
+            slot = removeOldest(of: userToEvict(for: kept.payer))
         }
         slots[slot] = Slot(kept: kept)
-        if var queue = queues[kept.uid] {
+        if var queue = queues[kept.payer] {
             slots[queue.newest].next = slot
             (queue.newest, queue.count) = (slot, queue.count + 1)
-            queues[kept.uid] = queue
+            queues[kept.payer] = queue
         } else {
-            queues[kept.uid] = Queue(oldest: slot, newest: slot)
+            queues[kept.payer] = Queue(oldest: slot, newest: slot)
         }
     }
 
     /// The user whose oldest denial is removed: the user of the new one, if that user has an equal part or more, which needs no search.
     /// Otherwise the one with the longest queue.
-    private func userToEvict(for uid: UInt32) -> UInt32 {
-        let own = queues[uid]?.count ?? 0
-        if own > 0, own >= capacity / queues.count { return uid }
-        return queues.max { ($0.value.count, $1.key) < ($1.value.count, $0.key) }?.key ?? uid
+    private func userToEvict(for payer: UInt32) -> UInt32 {
+        let own = queues[payer]?.count ?? 0
+        if own > 0, own >= capacity / queues.count { return payer }
+        return queues.max { ($0.value.count, $1.key) < ($1.value.count, $0.key) }?.key ?? payer
     }
 
-    private mutating func removeOldest(of uid: UInt32) -> Int {
-        guard var queue = queues[uid] else { return 0 }
+    private mutating func removeOldest(of payer: UInt32) -> Int {
+        guard var queue = queues[payer] else { return 0 }
         let slot = queue.oldest
         (queue.oldest, queue.count) = (slots[slot].next, queue.count - 1)
-        queues[uid] = queue.count > 0 ? queue : nil
+        queues[payer] = queue.count > 0 ? queue : nil
         return slot
     }
 }

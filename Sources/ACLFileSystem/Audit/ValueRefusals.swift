@@ -1,3 +1,4 @@
+import FuseSession
 import LinuxSystem
 
 /// Writes a line for each value of an attribute that was refused because it cannot be read, written or stored. A caller who repeats a call cannot
@@ -36,13 +37,13 @@ final class ValueRefusals: Sendable {
     /// - Parameters:
     ///   - action: what was refused, such as "setting system.nfs4_acl".
     ///   - reason: what is wrong with the value.
-    ///   - user: the uid of the caller.
+    ///   - caller: who set the value.
     ///   - descriptor: of the object, any.
     ///   - error: what the caller gets.
-    func note(_ action: String, _ reason: String, by user: UInt32, on descriptor: Int32?, with error: StaticString = "EINVAL") {
-        guard let omitted = limiter.withLock({ $0.admit(user, at: SystemTime.monotonic() / 1_000_000_000) }) else { return }
+    func note(_ action: String, _ reason: String, by caller: Caller, on descriptor: Int32?, with error: StaticString = "EINVAL") {
+        guard let omitted = limiter.withLock({ $0.admit(caller.payer, at: SystemTime.monotonic() / 1_000_000_000) }) else { return }
         let others = omitted == 0 ? "" : "; \(omitted) more such refusals before this line"
-        report("\(Self.path(of: descriptor)): \(action) by uid \(user) was refused (\(error)): \(reason)\(others)")
+        report("\(Self.path(of: descriptor)): \(action) by uid \(caller.uid) was refused (\(error)): \(reason)\(others)")
     }
 
     private static func path(of descriptor: Int32?) -> String {

@@ -124,7 +124,7 @@ extension ControlServer {
     }
 
     private func credential(_ peer: ControlSocket.Peer) -> RequestCredential {
-        fileSystem.judge.groups.prepare(uid: peer.uid)
+        fileSystem.judge.groups.prepare(uid: peer.uid, tid: peer.pid)
         let groups = fileSystem.judge.groups
         guard peer.uid == 0, let squashed = fileSystem.options.squashedRoot else {
             return RequestCredential(uid: peer.uid, gid: peer.gid, tid: peer.pid, cache: groups)

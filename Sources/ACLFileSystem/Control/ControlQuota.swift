@@ -119,16 +119,16 @@ final class ControlTurns: Sendable {
 /// Charges the processor time of one client's thread to the quota of its user. Privileged users have no quota.
 struct ControlMeter {
     private let turns: ControlTurns?
-    private let uid: UInt32
+    private let payer: UInt32
     private var charged: Int64 = -ControlQuota.connection
     private var hasBegun = false
 
-    init(_ turns: ControlTurns?, uid: UInt32) { (self.turns, self.uid) = (turns, uid) }
+    init(_ turns: ControlTurns?, payer: UInt32) { (self.turns, self.payer) = (turns, payer) }
 
     /// - Returns: false if the client must ask again later.
     mutating func begin() -> Bool {
         guard let turns else { return true }
-        hasBegun = turns.begin(uid)
+        hasBegun = turns.begin(payer)
         return hasBegun
     }
 
@@ -136,9 +136,9 @@ struct ControlMeter {
     mutating func end() {
         guard let turns else { return }
         let spent = SystemTime.threadProcessor()
-        turns.charge(uid, spent - charged)
+        turns.charge(payer, spent - charged)
         charged = spent
-        if hasBegun { turns.end(uid) }
+        if hasBegun { turns.end(payer) }
         hasBegun = false
     }
 }

@@ -52,6 +52,8 @@ public final class ControlServer: Sendable {
 
     static let clientsOfOneUser = 8
     static let clients = 64
+    /// How many more, for users that have none yet.
+    static let reservedClients = 16
     private static let temporaryErrors: [Errno] = [.mfile, .nfile, .nomem, .again]
 
     let fileSystem: FileSystem
@@ -109,13 +111,13 @@ public final class ControlServer: Sendable {
 
     private func serve(_ client: ControlSocket) {
         guard let peer = try? client.peer(), (try? client.setTimeout(milliseconds: 1000)) != nil else { return }
+        let payer = PersonBehind.system.payer(of: peer.uid, tid: peer.pid)
         let isAdmitted = clientCounts.withLock { counts in
-            let total = counts.values.reduce(0, +)
+            let (total, own) = (counts.values.reduce(0, +), counts[payer, default: 0])
+            let room = own == 0 ? Self.clients + Self.reservedClients : Self.clients
             // Root is admitted beyond the limit for all users.
-            guard counts[peer.uid, default: 0] < Self.clientsOfOneUser, total < Self.clients || peer.uid == 0 else {
-                return false
-            }
-            counts[peer.uid, default: 0] += 1
+            guard own < Self.clientsOfOneUser, total < room || payer == 0 else { return false }
+            counts[payer] = own + 1
             return true
         }
         guard isAdmitted else {
@@ -126,23 +128,23 @@ public final class ControlServer: Sendable {
         }
         do {
             _ = try Thread.start(name: "aclfs-client") { [self] in
-                converse(client, peer)
-                leave(peer.uid)
+                converse(client, peer, payer)
+                leave(payer)
             }
-        } catch { leave(peer.uid) }
+        } catch { leave(payer) }
     }
 
-    private func leave(_ uid: UInt32) {
+    private func leave(_ payer: UInt32) {
         clientCounts.withLock { counts in
-            let left = counts[uid, default: 1] - 1
-            counts[uid] = left > 0 ? left : nil
+            let left = counts[payer, default: 1] - 1
+            counts[payer] = left > 0 ? left : nil
         }
     }
 
     /// Answers one message after the other, until the client closes the connection or is silent for a second.
-    private func converse(_ client: ControlSocket, _ peer: ControlSocket.Peer) {
+    private func converse(_ client: ControlSocket, _ peer: ControlSocket.Peer, _ payer: UInt32) {
         var peer = peer
-        var meter = ControlMeter(isPrivileged(peer) ? nil : turns, uid: peer.uid)
+        var meter = ControlMeter(isPrivileged(peer) ? nil : turns, payer: payer)
         guard meter.begin() else { return refuse(client) }
         // As root, because this thread may have an identity that may inspect no process.
         peer.userNamespace = (try? FileSystemUser.asRoot { () throws(Errno) in client.peerUserNamespace }) ?? .another

@@ -45,7 +45,7 @@ extension GapReservations {
         let size = try Syscall.statx(gaps.descriptor).size
         let (closes, examinedEnd) = writableFile.state.withLock { state in
             state.spendsRootReserve = state.isRootOnly && caller.uid == 0
-            if size > state.examinedEnd, caller.uid != 0 || state.isRootOnly { state.user = caller.uid }
+            if size > state.examinedEnd, caller.uid != 0 || state.isRootOnly { state.user = caller.payer }
             state.closes += 1
             return (state.closes, state.examinedEnd)
         }
@@ -63,7 +63,7 @@ extension GapReservations {
         case .others: break
         case .thisUser:
             defer { share.dataPaths.unclaim(writableFile.key) }
-            let isReserved: Void? = try share.held.runOnRequestThread(for: caller.uid) { () throws(Errno) in
+            let isReserved: Void? = try share.held.runOnRequestThread(for: caller.payer) { () throws(Errno) in
                 try reserve(file, writableFile, gaps, upTo: size, caller, isInterrupted)
             }
             if isReserved != nil { return }
@@ -71,7 +71,7 @@ extension GapReservations {
         try withoutActuallyEscaping(isInterrupted) { isInterrupted in
             Result { () throws(Errno) in
                 try share.held.run(
-                    [writableFile.key], for: caller.uid, .change, changes: false, isInterrupted: isInterrupted
+                    [writableFile.key], for: caller.payer, .change, changes: false, isInterrupted: isInterrupted
                 ) { [self] (step) throws(Errno) in
                     try reserve(file, writableFile, Gaps(descriptor: descriptor.rawValue), upTo: size, caller, step)
                 }
@@ -93,7 +93,7 @@ extension GapReservations {
             || share.dataPaths.mayChangeUnnoticed(writableFile.key, file.pathDescriptor.rawValue)
         func reserveNext() throws(Errno) -> FillStep {
             do throws(Errno) {
-                return try writableFile.exclusively(share.held, for: caller.uid) { () throws(Errno) in
+                return try writableFile.exclusively(share.held, for: caller.payer) { () throws(Errno) in
                     // What another handle appends meanwhile is left to its own FLUSH.
                     try gaps.reserveNext(
                         writableFile, upTo: size, share.writableFiles, asRoot: state.spendsRootReserve, movesTime: movesTime)
@@ -214,7 +214,7 @@ extension GapReservations {
         let writableFile = share.writableFiles.retain(node.object.key)
         share.writableFiles.times.awaitRelease(node.object.key)
         do throws(Errno) {
-            let opening = try writableFile.exclusively(share.held, for: caller.uid) { () throws(Errno) in try body(writableFile) }
+            let opening = try writableFile.exclusively(share.held, for: caller.payer) { () throws(Errno) in try body(writableFile) }
             if (try? handles.file(opening.handle))?.writableFile == nil { share.writableFiles.release(writableFile) }
             // The daemon may not learn of what is written from now on.
             kernel.invalidateElsewhere(node.object)
@@ -232,17 +232,17 @@ extension GapReservations {
         guard let writableFile else { return nil }
         share.writableFiles.times.discard(writableFile.key)
         guard intent.contains(.write) else {
-            writableFile.noteTruncation(to: size, by: caller.uid)
+            writableFile.noteTruncation(to: size, by: caller.payer)
             return nil
         }
-        writableFile.noteOpen(size: size, by: caller.uid)
+        writableFile.noteOpen(size: size, by: caller.payer)
         return writableFile
     }
 
     /// Notes the handle of a new file. It must not wait, because names are held; no other handle exists.
     func enterNewHandle(_ node: Node, _ caller: Caller) -> WritableFile {
         let writableFile = share.writableFiles.retain(node.object.key)
-        writableFile.noteOpen(size: 0, by: caller.uid)
+        writableFile.noteOpen(size: 0, by: caller.payer)
         return writableFile
     }
 
@@ -254,9 +254,9 @@ extension GapReservations {
         guard node.object.kind == .file else { return try body() }
         let writableFile = share.writableFiles.retain(node.object.key)
         defer { share.writableFiles.release(writableFile) }
-        return try writableFile.exclusively(share.held, for: caller.uid) { () throws(Errno) in
+        return try writableFile.exclusively(share.held, for: caller.payer) { () throws(Errno) in
             let value = try body()
-            if let size = changes?.size { writableFile.noteTruncation(to: size, by: caller.uid) }
+            if let size = changes?.size { writableFile.noteTruncation(to: size, by: caller.payer) }
             return value
         }
     }

@@ -97,7 +97,7 @@ extension HeldCalls {
     ) throws(Errno) -> Value {
         let object = try loader.node(id).object
         let probe = try loader.tree.descriptor(of: object)
-        return try share.held.run([object.key], for: caller.uid, .change, changes: true, probes: [probe], discard: discard) {
+        return try share.held.run([object.key], for: caller.payer, .change, changes: true, probes: [probe], discard: discard) {
             _ throws(Errno) in
             try body()
         }
@@ -117,7 +117,7 @@ extension HeldCalls {
         while SystemTime.monotonic() < end {
             let openings = gates.openings
             do throws(Errno) { return try body() } catch { guard error == .nameHeld else { throw error } }
-            guard share.held.waitLong(for: caller.uid, { gates.awaitOpening(since: openings, until: end) }) != nil else { break }
+            guard share.held.waitLong(for: caller.payer, { gates.awaitOpening(since: openings, until: end) }) != nil else { break }
         }
         throw .held
     }
@@ -150,7 +150,7 @@ extension HeldCalls {
         for object in names.objects { probes.append(try loader.tree.descriptor(of: object)) }
         let held = share.held
         return try held.run(
-            (names.objects + names.directories).map(\.key), for: caller.uid, .name, changes: true, probes: probes, hasGates: true,
+            (names.objects + names.directories).map(\.key), for: caller.payer, .name, changes: true, probes: probes, hasGates: true,
             discard: discard
         ) { _ throws(Errno) in
             guard held.gates.close(gates, until: SystemTime.monotonic() + HeldFiles.Deadlines.name.untilFree) else { throw .held }
@@ -223,7 +223,7 @@ extension HeldCalls {
         _ body: @escaping @Sendable (_ step: @Sendable () -> Bool) throws(Errno) -> Value
     ) throws(Errno) -> Value {
         try share.held.run(
-            files.map(\.node.object.key), for: caller.uid, .data, changes: false, probes: files.map(\.pathDescriptor),
+            files.map(\.node.object.key), for: caller.payer, .data, changes: false, probes: files.map(\.pathDescriptor),
             isInterrupted: isInterrupted, body)
     }
 }

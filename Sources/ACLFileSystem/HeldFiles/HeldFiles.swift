@@ -110,7 +110,7 @@ final class HeldFiles: Sendable {
     /// Runs a body on a spare thread and waits for its result.
     /// - Parameters:
     ///   - keys: the objects that may be held.
-    ///   - user: the uid of the caller.
+    ///   - user: who is charged for the wait.
     ///   - changes: no other change of these objects runs meanwhile.
     ///   - probes: descriptors (O_PATH) of objects that must be free before `body` starts.
     ///   - hasGates: `body` closes gates.

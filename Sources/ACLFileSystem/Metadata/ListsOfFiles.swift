@@ -181,8 +181,9 @@ final class ListOutcomes: Sendable {
         let node: NodeID
         let uid: UInt32
         let tid: UInt32
+        let payer: UInt32
 
-        init(_ node: NodeID, _ caller: Caller) { (self.node, uid, tid) = (node, caller.uid, caller.tid) }
+        init(_ node: NodeID, _ caller: Caller) { (self.node, uid, tid, payer) = (node, caller.uid, caller.tid, caller.payer) }
     }
     private let kept = Lock<[(asker: Asker, answer: ListsAnswer)]>([])
     static let most = 64
@@ -194,9 +195,9 @@ final class ListOutcomes: Sendable {
             kept.append((asker, answer))
             guard kept.count > Self.most else { return }
             var numbers: [UInt32: Int] = [:]
-            for one in kept { numbers[one.asker.uid, default: 0] += 1 }
+            for one in kept { numbers[one.asker.payer, default: 0] += 1 }
             let largest = numbers.values.max()
-            if let oldest = kept.firstIndex(where: { numbers[$0.asker.uid] == largest }) { kept.remove(at: oldest) }
+            if let oldest = kept.firstIndex(where: { numbers[$0.asker.payer] == largest }) { kept.remove(at: oldest) }
         }
     }
 

@@ -9,13 +9,14 @@ final class HandleQuota: Sendable {
         private let quota: HandleQuota
         /// The uid that opened the handle.
         let uid: UInt32
+        private let payer: UInt32
 
-        fileprivate init(_ quota: HandleQuota, _ uid: UInt32) { (self.quota, self.uid) = (quota, uid) }
-        deinit { quota.release(uid) }
+        fileprivate init(_ quota: HandleQuota, _ uid: UInt32, _ payer: UInt32) { (self.quota, self.uid, self.payer) = (quota, uid, payer) }
+        deinit { quota.release(payer) }
 
         /// Charges another descriptor of the same handle.
         /// - Throws: `nfile` as `charge`.
-        func chargeAnother() throws(Errno) -> Charge { try quota.charge(uid) }
+        func chargeAnother() throws(Errno) -> Charge { try quota.charge(uid, to: payer) }
     }
 
     private struct Charged {
@@ -25,6 +26,9 @@ final class HandleQuota: Sendable {
 
     let total: Int
     let forOneUser: Int
+    /// Descriptors only for users who have few, so that all others together leave something to a user who has none.
+    let reserve: Int
+    let few: Int
     private let charged = Lock(Charged())
 
     /// - Parameters:
@@ -35,6 +39,8 @@ final class HandleQuota: Sendable {
         let reserve = max(24, min(limit / 8, 1024))
         total = max(limit - budget - reserve, 4)
         forOneUser = total - total / 4
+        self.reserve = total / 8
+        few = max(1, min(16, total / 32))
     }
 
     /// Uses the limit that is in force.
@@ -44,27 +50,31 @@ final class HandleQuota: Sendable {
     }
 
     /// Charges one descriptor to a user. The quota does not bind root.
+    /// - Parameters:
+    ///   - uid: that opens the handle.
+    ///   - payer: the user who acts under this uid.
     /// - Throws: `nfile` if the user or all users have used their quota.
-    func charge(_ uid: UInt32) throws(Errno) -> Charge {
+    func charge(_ uid: UInt32, to payer: UInt32) throws(Errno) -> Charge {
         let isGranted = charged.withLock { charged in
-            let own = charged.byUser[uid, default: 0]
-            guard uid == 0 || (charged.total < total && own < forOneUser) else { return false }
+            let own = charged.byUser[payer, default: 0]
+            let room = own < few ? total : total - reserve
+            guard payer == 0 || (charged.total < room && own < forOneUser) else { return false }
             charged.total += 1
-            charged.byUser[uid] = own + 1
+            charged.byUser[payer] = own + 1
             return true
         }
         if !isGranted { throw .nfile }
-        return Charge(self, uid)
+        return Charge(self, uid, payer)
     }
 
     /// The number of descriptors that are charged.
     var count: Int { charged.withLock { $0.total } }
 
-    private func release(_ uid: UInt32) {
+    private func release(_ payer: UInt32) {
         charged.withLock { charged in
             charged.total -= 1
-            let left = charged.byUser[uid, default: 1] - 1
-            charged.byUser[uid] = left > 0 ? left : nil
+            let left = charged.byUser[payer, default: 1] - 1
+            charged.byUser[payer] = left > 0 ? left : nil
         }
     }
 }

@@ -13,14 +13,16 @@ extension XattrOperations {
             guard let acl = object.facts.acl else { throw .nodata }
             return (acl, object.facts.kind == .directory)
         }
-        return ACLAttributeText.write(acl, isDirectory: isDirectory, names: accounts.identityNames(judge.identities))
+        return ACLAttributeText.write(acl, isDirectory: isDirectory, names: accounts.identityNames(judge.identities, for: caller.payer))
     }
 
     func setACL(
         of id: NodeID, to value: UnsafeRawBufferPointer, flags: Int32, _ caller: Caller
     ) throws(Errno) {
         let acl: ACL
-        do { acl = try ACLAttributeText.parse(Array(value), names: accounts.identityNames(judge.identities)) } catch { throw .inval }
+        do { acl = try ACLAttributeText.parse(Array(value), names: accounts.identityNames(judge.identities, for: caller.payer)) } catch {
+            throw .inval
+        }
         try metadata.withMetadataLocked(id) { () throws(Errno) in
             let object = try loader.load(id)
             try held.requireNoOtherChange(of: object)

@@ -141,7 +141,7 @@ extension AttributeOperations {
         } catch {
             try judge.permit(.chmod(FileMode(rawValue: UInt16(mode & 0o7777))), Operands(object: object), caller, about: object)
             metadata.refusals.note(
-                "chmod", error.message, by: caller.uid, on: object.descriptor.rawValue, with: "EOPNOTSUPP")
+                "chmod", error.message, by: caller, on: object.descriptor.rawValue, with: "EOPNOTSUPP")
             throw .opnotsupp
         }
     }

@@ -32,7 +32,7 @@ extension DirectoryOperations {
             let object = try loader.load(node)
             try judge.permit(.list, Operands(object: object), caller, about: object)
             guard object.facts.kind == .directory else { throw .notdir }
-            let quota = try share.handleQuota.charge(caller.uid)
+            let quota = try share.handleQuota.charge(caller.uid, to: caller.payer)
             let descriptor = SharedDescriptor(
                 try accessTimes.open(
                     object.descriptor.rawValue,

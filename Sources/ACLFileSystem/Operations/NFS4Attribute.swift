@@ -17,7 +17,7 @@ extension XattrOperations {
         do throws(NFS4Error) {
             return try NFS4Value.write(
                 facts.acl, mode: facts.mode, isDirectory: facts.kind == .directory, as: form,
-                names: WireAccountNames(accounts, judge.identities))
+                names: WireAccountNames(accounts, judge.identities, for: caller.payer))
         } catch { throw refuse("reading", form, error, id, caller) }
     }
 
@@ -26,7 +26,8 @@ extension XattrOperations {
         let list: (acl: ACL, permissions: UInt16?)
         let isDirectory = try loader.node(id).object.kind == .directory
         do throws(NFS4Error) {
-            list = try NFS4Value(bytes, as: form, names: WireAccountNames(accounts, judge.identities)).divided(isDirectory: isDirectory)
+            list = try NFS4Value(bytes, as: form, names: WireAccountNames(accounts, judge.identities, for: caller.payer)).divided(
+                isDirectory: isDirectory)
         } catch { throw refuse("setting", form, error, id, caller) }
         try metadata.withMetadataLocked(id) { () throws(Errno) in
             let object = try loader.load(id)
@@ -49,7 +50,7 @@ extension XattrOperations {
     private func refuse(_ action: String, _ name: String, _ error: NFS4Error, _ id: NodeID, _ caller: Caller) -> Errno {
         var descriptor: SharedDescriptor?
         if let node = try? loader.node(id) { descriptor = try? loader.tree.descriptor(of: node.object) }
-        refusals.note("\(action) \(name)", error.message, by: caller.uid, on: descriptor?.rawValue)
+        refusals.note("\(action) \(name)", error.message, by: caller, on: descriptor?.rawValue)
         return .inval
     }
 }
@@ -69,7 +70,7 @@ extension XattrOperations {
 
     func setSMB(of id: NodeID, to bytes: [UInt8], flags: Int32, _ caller: Caller) throws(Errno) {
         let value: SMBValue
-        do throws(NFS4Error) { value = try SMBValue(bytes, names: WireAccountNames(accounts, judge.identities)) } catch {
+        do throws(NFS4Error) { value = try SMBValue(bytes, names: WireAccountNames(accounts, judge.identities, for: caller.payer)) } catch {
             throw refuse("setting", Self.smbName, error, id, caller)
         }
         let wrong = try metadata.withMetadataLocked(id) { () throws(Errno) -> NFS4Error? in

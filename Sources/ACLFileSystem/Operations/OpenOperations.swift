@@ -108,7 +108,7 @@ extension OpenOperations {
         try judge.permit(executes ? .execute : .open(intent), Operands(object: object), caller, about: object)
         // The kernel opens special files by itself.
         guard object.facts.kind == .file else { throw .io }
-        let quota = try share.handleQuota.charge(caller.uid)
+        let quota = try share.handleQuota.charge(caller.uid, to: caller.payer)
         let isWritable = intent.contains(.write)
         let isAppendOnly = isLimitedToEnd(intent, object, caller)
         // A write clears set-id bits (docs/authorization.md 6.7), but no request tells of a store into a mapping. Without the page cache there
@@ -180,7 +180,7 @@ extension OpenOperations {
     ) throws(Errno) -> (Entry, Opening?) {
         let directory = try loader.load(parent)
         // Before the object is created, so that a refusal leaves nothing behind.
-        let quota = try share.handleQuota.charge(caller.uid)
+        let quota = try share.handleQuota.charge(caller.uid, to: caller.payer)
         let made: ObjectState
         do throws(Errno) { made = try names.create(.file, name, in: directory, mode: mode, caller) } catch {
             guard error == .exist, flags & OpenFlag.exclusive == 0 else { throw error }
@@ -224,7 +224,7 @@ extension OpenOperations {
     private func openUnnamedLocked(
         in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> (Entry, Opening) {
-        let quota = try share.handleQuota.charge(caller.uid)
+        let quota = try share.handleQuota.charge(caller.uid, to: caller.payer)
         let directory = try loader.load(parent)
         let descriptor = try names.createUnnamed(in: directory, mode: mode, caller)
         // O_PATH: the descriptor that the tree keeps must not count as a writer.

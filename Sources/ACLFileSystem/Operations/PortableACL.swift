@@ -18,12 +18,14 @@ extension XattrOperations {
             guard let acl = object.facts.acl else { throw .nodata }
             return acl
         }
-        return LongFormText.write(acl, names: WireAccountNames(accounts, judge.identities))
+        return LongFormText.write(acl, names: WireAccountNames(accounts, judge.identities, for: caller.payer))
     }
 
     func setPortableACL(of id: NodeID, to bytes: [UInt8], flags: Int32, _ caller: Caller) throws(Errno) {
         let copied: ACL
-        do throws(LongFormError) { copied = try LongFormText.read(bytes, names: WireAccountNames(accounts, judge.identities)) } catch {
+        do throws(LongFormError) {
+            copied = try LongFormText.read(bytes, names: WireAccountNames(accounts, judge.identities, for: caller.payer))
+        } catch {
             throw refuse(error.message, id, caller)
         }
         let isTooLong = try metadata.withMetadataLocked(id) { () throws(Errno) in
@@ -67,7 +69,7 @@ extension XattrOperations {
     private func refuse(_ reason: String, _ id: NodeID, _ caller: Caller) -> Errno {
         var descriptor: SharedDescriptor?
         if let node = try? loader.node(id) { descriptor = try? loader.tree.descriptor(of: node.object) }
-        refusals.note("setting com.apple.acl.text", reason, by: caller.uid, on: descriptor?.rawValue)
+        refusals.note("setting com.apple.acl.text", reason, by: caller, on: descriptor?.rawValue)
         return .inval
     }
 }

@@ -117,7 +117,7 @@ extension XattrOperations {
     ) {
         let name = isDefault ? XattrName.posixDefault : XattrName.posixAccess
         let given = list.map { " (\($0))" } ?? ""
-        refusals.note("setting \(name)\(given)", reason, by: caller.uid, on: object.descriptor.rawValue, with: error)
+        refusals.note("setting \(name)\(given)", reason, by: caller, on: object.descriptor.rawValue, with: error)
     }
 }
 

@@ -181,7 +181,7 @@ extension XattrOperations {
         } else {
             return
         }
-        refusals.note("setting \(DeclaredLayout.attributeName)", problem, by: caller.uid, on: object.descriptor.rawValue)
+        refusals.note("setting \(DeclaredLayout.attributeName)", problem, by: caller, on: object.descriptor.rawValue)
         throw .inval
     }
 

@@ -7,6 +7,8 @@ struct ZeroFillSpending: Sendable {
     static let period: UInt64 = 60_000_000_000
     /// The budget of all users together is this many times that of one user.
     static let totalFactor: UInt64 = 4
+    /// Users who have spent less than this part of their budget may exceed that of all, by one budget together.
+    static let reserveDivisor: UInt64 = 16
     /// The most accounts. Further users share one account, so that memory is bounded.
     static let mostAccounts = 1024
     /// About the smallest hole. Each gap takes a write of its own.
@@ -63,7 +65,10 @@ struct ZeroFillSpending: Sendable {
         all.decay(whole, now: now)
         let account = account(of: user, budget, now)
         users[account]?.decay(budget, now: now)
-        return (users[account] ?? Account()).allows(cost, budget) && all.allows(cost, whole)
+        let own = users[account] ?? Account()
+        // Others cannot spend what is left to a user who has spent little.
+        let reserve = own.allows(cost, budget / Self.reserveDivisor) && whole <= UInt64.max - budget ? budget : 0
+        return own.allows(cost, budget) && all.allows(cost, whole + reserve)
     }
 
     private mutating func account(of user: UInt32, _ budget: UInt64, _ now: UInt64) -> UInt32 {

@@ -9,6 +9,8 @@ public protocol Credential {
     var uid: UInt32 { get }
     /// The gid in force, which id 99 stands for (Q16); nil if it is unknown.
     var effectiveGroup: UInt32? { get }
+    /// Whether the caller is this user. Unknown for an id under which another user may act.
+    mutating func membership(ofUser uid: UInt32) -> Membership
     /// Whether the caller belongs to the group. The gid in force counts.
     mutating func membership(inGroup gid: UInt32) -> Membership
     /// Whether the caller belongs to an identity that is no compatibility GUID of a user or group.
@@ -19,10 +21,11 @@ public protocol Credential {
 
 extension Credential {
     @inlinable public var isRoot: Bool { uid == 0 }
+    @inlinable public func membership(ofUser uid: UInt32) -> Membership { uid == self.uid && uid != .max ? .member : .notMember }
     @inlinable public func translation(of guid: GUID) -> Principal? { nil }
     @inlinable public mutating func membership(of guid: GUID) -> Membership {
         switch translation(of: guid) {
-        case .user(let uid): uid == self.uid && uid != .max ? .member : .notMember
+        case .user(let uid): membership(ofUser: uid)
         case .group(let gid): membership(inGroup: gid)
         default: .notMember
         }

@@ -62,7 +62,7 @@ extension Inquiry {
             case .nobody: .notMember
             case .owner: ownership(of: object)
             case .owningGroup: groupMembership(of: object)
-            case .user(let uid): uid == credential.uid && uid != .max ? .member : .notMember
+            case .user(let uid): credential.membership(ofUser: uid)
             case .group(let gid): credential.membership(inGroup: gid)
             case .other(let guid): credential.membership(of: guid)
             }

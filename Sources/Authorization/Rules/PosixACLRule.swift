@@ -19,6 +19,13 @@ extension Inquiry {
             observer.posixEntry(role, index)
             return list.entries[index].grants(bits, on: object) ? .allow(.mode(.group, role)) : .deny(.EACCES, .mode(.group, role))
         }
+        for index in list.entries.indices {
+            guard case .user(let uid) = list.entries[index].subject, !list.entries[index].grants(bits, on: object),
+                credential.membership(ofUser: uid) == .unknown
+            else { continue }
+            observer.posixEntry(role, index)
+            return .deny(.EACCES, .mode(.group, role))
+        }
         return posixGroups(bits, object, list, as: role)
     }
 

@@ -379,6 +379,10 @@ int32_t aclfs_fuse_connections(void);
 /* The user namespace of a pidfd's process, as a descriptor. Fails before Linux 6.11, and without access to the
  * process. */
 int32_t aclfs_user_namespace(int32_t process);
+/* The user namespace in which another one was made, as a descriptor. Fails for one that this process is not outside of. */
+int32_t aclfs_namespace_parent(int32_t namespace);
+/* The user who made a user namespace. */
+int32_t aclfs_namespace_owner(int32_t namespace, uint32_t *uid);
 
 #pragma clang assume_nonnull end
 

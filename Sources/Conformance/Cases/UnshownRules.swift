@@ -15,6 +15,7 @@ enum UnshownRules {
         rule(71, "the effective location decides what is permitted", "needs a mount with sandbox="),
         rule(78, "an import of POSIX ACLs changes no decision", "needs the backing directory, which a mount does not show"),
         rule(79, "a list of a client of Samba means the same here", "needs the values of smbd"),
+        rule(80, "who leaves a group in a user namespace is denied what it is denied", "needs users with subordinate ids"),
     ]
 
     private static func rule(_ number: Int, _ title: String, _ reason: String) -> ConformanceCase {

@@ -12,19 +12,34 @@ public struct ThreadIdentity: Hashable, Sendable {
     public var groups: [UInt32]?
     /// Clock ticks since boot.
     public var startTime: UInt64
+    /// The user namespace.
+    public var namespace = CallerNamespace.other(.init())
 
+    /// - Parameters:
+    ///   - tid: the thread, which waits meanwhile.
+    ///   - isSubordinate: as for `CallerNamespace.of`.
     /// - Throws: noent or srch if there is no such thread, io if the text of /proc cannot be parsed.
-    public static func read(tid: Int32) throws(Errno) -> ThreadIdentity {
+    public static func read(tid: Int32, isSubordinate: (UInt32) -> Bool = { _ in true }) throws(Errno) -> ThreadIdentity {
         let stat = try Syscall.open("/proc/\(tid)/stat", OpenFlag.readOnly)
         let before = try startTime(stat.rawValue)
         let status = try Syscall.open("/proc/\(tid)/status", OpenFlag.readOnly)
         let text = try Syscall.readAll(status.rawValue)
+        let namespace = CallerNamespace.of(thread: tid, isSubordinate: isSubordinate)
         // The open file belongs to the thread, not to its number: reading it again fails if the thread has ended.
         try Syscall.lseek(stat.rawValue, offset: 0, whence: Seek.set)
         let after = try startTime(stat.rawValue)
         guard var result = ThreadIdentity(status: text, startTime: before) else { throw .io }
         if before != after { result.groups = nil }
+        result.namespace = namespace
         return result
+    }
+
+    /// The process that started this one, or adopted it; 0 if this process does not see it.
+    static func parent(of pid: Int32) throws(Errno) -> Int32 {
+        guard let numbers = numbers(of: "PPid:", in: try Syscall.readAll(path: "/proc/\(pid)/status")), numbers.count == 1 else {
+            throw .io
+        }
+        return Int32(truncatingIfNeeded: numbers[0])
     }
 
     /// Reads the text of /proc/TID/status; `nil` if a line is missing or malformed.

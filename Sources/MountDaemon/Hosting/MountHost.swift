@@ -280,29 +280,30 @@ extension MountHost {
     /// One of the views that a user may have at a time. Its end frees the slot.
     final class ViewSlot: Sendable {
         private let host: MountHost
-        private let uid: UInt32
+        private let payer: UInt32
 
         /// - Throws: the user has reached the limit.
-        init(_ host: MountHost, of uid: UInt32) throws(MountFailure) {
+        init(_ host: MountHost, of peer: ControlSocket.Peer) throws(MountFailure) {
+            let payer = PersonBehind.system.payer(of: peer.uid, tid: peer.pid)
             let isAdmitted = host.views.withLock { views in
-                let held = views[uid, default: 0]
-                guard uid == 0 || held < MountHost.maximumViewsOfUser else { return false }
-                views[uid] = held + 1
+                let held = views[payer, default: 0]
+                guard payer == 0 || held < MountHost.maximumViewsOfUser else { return false }
+                views[payer] = held + 1
                 return true
             }
             guard isAdmitted else {
                 throw MountFailure(
                     status: MountExit.systemError,
-                    message: "user \(uid) already runs \(MountHost.maximumViewsOfUser) sandboxes on mounts of this daemon, the most that "
+                    message: "user \(payer) already runs \(MountHost.maximumViewsOfUser) sandboxes on mounts of this daemon, the most that "
                         + "one user may run")
             }
-            (self.host, self.uid) = (host, uid)
+            (self.host, self.payer) = (host, payer)
         }
 
         deinit {
             host.views.withLock { views in
-                let held = views[uid, default: 1]
-                views[uid] = held > 1 ? held - 1 : nil
+                let held = views[payer, default: 1]
+                views[payer] = held > 1 ? held - 1 : nil
             }
         }
     }
