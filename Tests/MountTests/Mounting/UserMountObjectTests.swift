@@ -128,16 +128,6 @@ extension UserMountTests {
                 is "$name: remove it" '' "$(m setfattr -x user.more $name 2>&1)"
                 holds "$name: none" "$(m getfattr -n user.more $name 2>&1)" 'No such attribute'
             done
-            cat >"$T/ioctl.py" <<'END'
-            import fcntl, os, struct
-            f = os.open("f", os.O_WRONLY)
-            get = lambda: struct.unpack("i", fcntl.ioctl(f, 0x80086601, bytes(4)))[0]
-            assert get() == 0x40, get()
-            fcntl.ioctl(f, 0x40086602, struct.pack("i", 0)); assert get() == 0
-            fcntl.ioctl(f, 0x401C5820, struct.pack("IIIII", 0x80, 0, 0, 0, 0) + bytes(8)); assert get() == 0x40
-            print("done")
-            END
-            is ioctls done "$(m python3 "$T/ioctl.py" 2>&1)"
             unmount_it
             cd "$T/zed/back"
             is modes '200 0 0' "$(stat -c %a f g d | xargs)"
