@@ -224,18 +224,38 @@ struct ACLTextParserTests {
                 #expect(try ACLTextParser.parse(lines[0], names: ExampleNames()) == entry)
             }
         }
-        #expect(throws: ACLTextError.self) { try ACLAttributeText.parse(Array("user:bob allow read_set".utf8), names: ExampleNames()) }
         #expect(AskedOperation(word: "read_set") == nil)
     }
 
     @Test(
-        "NFSv4's words are the well-known identities, for chmod alone",
+        "NFSv4's words are the well-known identities",
         arguments: [
             ("owner@", GUID.owner), ("group@", .owningGroup), ("everyone@", .everyone),
         ])
     func nfsWords(word: String, identity: GUID) throws {
         #expect(try ACLTextParser.parse("\(word) allow read", names: ExampleNames()).map(\.guid) == [identity])
-        #expect(throws: ACLTextError.self) { try ACLAttributeText.parse(Array("\(word) allow read".utf8), names: ExampleNames()) }
+        #expect(try ACLAttributeText.parse(Array("\(word) allow read".utf8), names: ExampleNames()).entries.map(\.guid) == [identity])
+        for prefix in ["user:", "group:"] {
+            #expect(throws: ACLTextError.self) { try ACLTextParser.parse("\(prefix)\(word) allow read", names: ExampleNames()) }
+        }
+    }
+
+    /// docs/authorization.md 7.3: the attribute takes all of 7.1, and means the same by it.
+    @Test(
+        "what chmod takes, the attribute takes",
+        arguments: [
+            "bob allow read", "user:bob:deny:write,append", "owner@ allow full_control", "group@:allow:modify_set,file_inherit",
+            "everyone@ deny write_set,read", " 0: user:bob inherited allow read_set", "12: group:eng deny delete,only_inherit",
+            "mary jones:allow:read", " 3: user:mary jones allow list,search", "group:#20 allow read,inherited",
+        ])
+    func attributeTakesWhatChmodTakes(line: String) throws {
+        for isDirectory in [false, true] {
+            let typed = try ACLTextParser.parse(line, names: ExampleNames(), isDirectory: isDirectory)
+            let stored = try ACLAttributeText.parse(Array(line.utf8), names: ExampleNames(), isDirectory: isDirectory)
+            #expect(stored == ACL(typed))
+            let written = ACLAttributeText.write(stored, isDirectory: isDirectory, names: ExampleNames())
+            #expect(try ACLAttributeText.parse(written, names: ExampleNames(), isDirectory: isDirectory) == stored)
+        }
     }
 
     @Test("random bytes are refused or read, and never trap")

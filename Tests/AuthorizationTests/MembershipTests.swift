@@ -21,11 +21,12 @@ private struct SubordinateCredential: Credential {
     func membership(inGroup gid: UInt32) -> Membership { .unknown }
 }
 
-/// Whether somebody belongs to a group is asked only if the answer depends on it (docs/authorization.md 1.4, 3.7, 3.9).
+/// Whether somebody belongs to a group is asked only if the answer depends on it, or if a refusal names the class (docs/authorization.md
+/// 1.4, 3.7, 3.9, 3.11).
 @Suite struct MembershipTests {
     private func asked(_ rights: Rights, _ object: ObjectFacts, uid: UInt32 = 502) -> [UInt32] {
         let caller = CountingCredential(uid: uid)
-        // As for a request: whoever wants to know the exact stage has to ask more.
+        // As for a request: whoever wants to know the exact stage of a grant has to ask more.
         var inquiry = Inquiry(caller, on: VolumeState(), sandbox: Unconfined(), observer: NoObserver())
         _ = inquiry.authorize(.rights(rights), FactsByRole(object: object))
         return caller.count.asked
@@ -56,9 +57,17 @@ private struct SubordinateCredential: Credential {
 
     @Test func theModeAsksWhereGroupAndOthersDiffer() {
         #expect(asked(.read, file(0o644)) == [])
-        #expect(asked(.write, file(0o644)) == [])
         #expect(asked(.read, file(0o640)) == [20])
         #expect(asked(.write, file(0o664)) == [20])
+    }
+
+    @Test func aRefusalAsksForItsClassAndAGrantDoesNot() {
+        #expect(asked(.write, file(0o644)) == [20])
+        #expect(asked(.write, file(0o666)) == [])
+        var object = file(0o664)
+        object.posixACL = PosixACL([.init(.owningGroup, 4), .init(.group(600), 4)])
+        #expect(asked(.read, object) == [])
+        #expect(asked(.write, object) == [20, 600])
     }
 
     @Test func anEntryAsksOnlyIfItBearsOnWhatIsStillOpen() {

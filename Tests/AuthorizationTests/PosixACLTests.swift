@@ -135,9 +135,13 @@ import Testing
             let expected = worlds(known).allSatisfy { literal(bits, object, caller.uid, $0) }
             if expected { granted += 1 }
             #expect(may(rights(bits), object, caller).isAllowed == expected, "seed \(seed): \(bits) on \(object) for \(caller)")
-            // And the same without a note of what decided.
+            // And the same without a note of what decided. A refusal has the same stage, and in a log of grants so have they.
+            let told = may(rights(bits), object, caller)
             var inquiry = Inquiry(caller, on: VolumeState(), sandbox: Unconfined(), observer: NoObserver())
-            #expect(inquiry.authorize(.rights(rights(bits)), FactsByRole(object: object)).isAllowed == expected, "seed \(seed)")
+            let kept = inquiry.authorize(.rights(rights(bits)), FactsByRole(object: object))
+            #expect(kept.isAllowed == expected && (expected || kept == told), "seed \(seed)")
+            var logging = Inquiry(caller, on: VolumeState(), sandbox: Unconfined(), observer: StageObserver())
+            #expect(logging.authorize(.rights(rights(bits)), FactsByRole(object: object)) == told, "seed \(seed)")
         }
         #expect(granted > 1000)
     }

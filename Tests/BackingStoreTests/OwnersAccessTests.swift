@@ -76,6 +76,16 @@ import Testing
         }
     }
 
+    /// What is not there is looked for by its name, which needs no bit: the object does not change.
+    @Test func whatIsNotThereChangesNothing() throws {
+        let file = try file(mode: 0)
+        let before = try Syscall.statx(file.rawValue).ctime
+        #expect(throws: Errno.nodata) { try asUser { () throws(Errno) in try access.value("user.none", of: file.rawValue) } }
+        #expect(try Syscall.statx(file.rawValue).ctime == before)
+        #expect(try asUser { () throws(Errno) in try access.value(Self.name, of: file.rawValue) } == [1])
+        #expect(try state(file).mode == 0)
+    }
+
     /// Whatever fails, the bit goes again; only where it cannot be taken away it stays, and it is the owner's own.
     @Test func aFailureTakesTheBitBack() throws {
         for (bits, isWriting) in [(OwnersAccess.reading, false), (OwnersAccess.writing, true)] {

@@ -6,6 +6,7 @@ import Testing
 import ToolSupport
 
 extension FakeFiles: BackupFiles {
+    func stored(_ name: String, of node: String) throws(Errno) -> [UInt8]? { try attribute(name, of: node) }
     func absolutePath(of node: String) throws(Errno) -> [UInt8] { Array(node.utf8) }
     var openLevels: Int { 2 }
     func listing(of directory: String, from position: Int64) throws(Errno) -> FakeListing {

@@ -138,16 +138,23 @@ struct EvaluatorComparison: Sendable {
     private func difference(_ vector: Vector, _ model: ModelOutcome) -> (kind: String, text: String)? {
         let core: CoreOutcome
         let unobserved: CoreOutcome
+        let logged: CoreOutcome
         do {
             let converted = try vector.coreCase(groups)
             core = converted.decide(observer: RecordingObserver())
             unobserved = converted.decide(observer: NoObserver())
+            logged = converted.decide(observer: StageObserver())
         } catch {
             return ("conversion", "\(error)")
         }
         let call = vector.op.call
         if core.errno != unobserved.errno {
             return ("\(call) observed", "observed \(core.errno ?? "allowed"), not \(unobserved.errno ?? "allowed")")
+        }
+        // What `explain --last` and `audit=` keep names the stage that `explain` derives: of each refusal, and with `audit=all` of each
+        // decision.
+        for kept in [unobserved.allowed ? core : unobserved, logged] where kept.decision != core.decision {
+            return ("\(call) kept", "\(call): kept \(kept.stage), explained \(core.stage)")
         }
         if core.allowed != model.allowed || core.errno != model.errno || core.stage != model.stage {
             let text =

@@ -59,8 +59,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     public func run(_ bytes: [UInt8]) {
         switch self {
         case .list:
-            guard let list = try? ACLAttributeText.parse(bytes, names: NoNames()) else { return }
             for isDirectory in [false, true] {
+                guard let list = try? ACLAttributeText.parse(bytes, names: NoNames(), isDirectory: isDirectory) else { return }
                 let written = ACLAttributeText.write(list, isDirectory: isDirectory, names: NoNames())
                 same(list, try? ACLAttributeText.parse(written, names: NoNames()))
             }

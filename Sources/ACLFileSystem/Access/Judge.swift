@@ -98,7 +98,10 @@ public final class Judge: Sendable {
         _ operation: Operation, _ operands: borrowing Operands, _ caller: Caller, about object: ObjectState,
         named name: UnsafePointer<CChar>? = nil, in directory: BackingObject? = nil
     ) throws(Errno) {
-        let decision = decide(operation, operands, caller)
+        // A line about a grant shows its stage; no other grant pays for an exact one.
+        let decision =
+            audit?.logsAllowed ?? false
+            ? decide(operation, operands, caller, StageObserver()) : decide(operation, operands, caller)
         // On a spare thread the operation runs again, after a first run that was allowed and counted.
         if ThreadMark.isSet, decision.isAllowed { return }
         counters.count(decision)
@@ -123,17 +126,23 @@ public final class Judge: Sendable {
 
     /// Asks the authorizer without counting, for decisions that shape an operation instead of refusing it.
     func decide(_ operation: Operation, _ operands: borrowing Operands, _ caller: Caller) -> Decision {
+        decide(operation, operands, caller, NoObserver())
+    }
+
+    private func decide<O: EvaluationObserver>(
+        _ operation: Operation, _ operands: borrowing Operands, _ caller: Caller, _ observer: O
+    ) -> Decision {
         // access(2) alone brings ids that may differ from the thread's effective ids (docs/authorization.md 9a.2).
         let asksByRealIDs = if case .access = operation { true } else { false }
         var settings = volume
         // Reading the kernel's setting costs a call: it is read only if this rule is the one that denies.
         settings.protectsHardLinks = true
         var inquiry = Inquiry(
-            credential(caller, realIDsCount: asksByRealIDs), on: settings, sandbox: operands.confinement, observer: NoObserver())
+            credential(caller, realIDsCount: asksByRealIDs), on: settings, sandbox: operands.confinement, observer: observer)
         let decision = inquiry.authorize(operation, operands.facts)
         guard case .precondition(.protectedLink) = decision.stage, !KernelSettings.protectsHardLinks else { return decision }
         settings.protectsHardLinks = false
-        inquiry = Inquiry(credential(caller), on: settings, sandbox: operands.confinement, observer: NoObserver())
+        inquiry = Inquiry(credential(caller), on: settings, sandbox: operands.confinement, observer: observer)
         return inquiry.authorize(operation, operands.facts)
     }
 

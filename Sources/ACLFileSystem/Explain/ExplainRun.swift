@@ -279,7 +279,7 @@ struct ExplainRun<C: Credential> {
         let principal: ObjectRole = facts.object == nil ? .parent : .object
         considered = []
         var check: Check?
-        var posix: (PosixACL.Entry, mask: UInt16)?
+        var posix: (role: ObjectRole, entry: PosixACL.Entry, mask: UInt16)?
         for event in inquiry.observer.events {
             switch event {
             case .check(let asked):
@@ -292,7 +292,7 @@ struct ExplainRun<C: Credential> {
                         isDirectory: facts[role]?.kind == .directory))
             case .stage: break
             case .posixEntry(let role, let index):
-                posix = facts[role].flatMap { object in object.posixACL.map { ($0.entries[index], object.mode.rawValue >> 3 & 7) } }
+                posix = facts[role].flatMap { object in object.posixACL.map { (role, $0.entries[index], object.mode.rawValue >> 3 & 7) } }
             case .decision(let decision):
                 var role = check?.role ?? principal
                 var rule: String?
@@ -307,7 +307,8 @@ struct ExplainRun<C: Credential> {
                 steps.append(
                     RawStep(
                         place: place(role), words: words, decision: decision, entry: decidingEntry(decision, facts),
-                        posix: posix, flags: decidingFlags(decision, facts), rule: rule))
+                        posix: posix.flatMap { decision.stage == .mode(.group, $0.role) ? ($0.entry, $0.mask) : nil },
+                        flags: decidingFlags(decision, facts), rule: rule))
                 noteUnreadable(decision, facts)
                 (check, posix) = (nil, nil)
             }

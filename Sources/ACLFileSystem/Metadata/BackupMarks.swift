@@ -45,7 +45,7 @@ extension MetadataChanges {
         for mark in BackupMark.allCases {
             do throws(Errno) {
                 marks.stored[mark] = try mark.storedName.withCString { (name) throws(Errno) in
-                    try Syscall.getxattr(.any(object.descriptor.rawValue), name)
+                    try loader.tree.attribute(name, of: object.object, object.descriptor, object.status)
                 }
             } catch {
                 if error != .nodata, error != .opnotsupp { throw error }

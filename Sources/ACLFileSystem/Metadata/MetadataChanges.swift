@@ -128,10 +128,12 @@ extension MetadataChanges {
         let descriptor = object.descriptor.rawValue
         try held.makeCall(on: object) { () throws(Errno) in
             try allocateBlocks(for: caller) { () throws(Errno) in
-                try loader.tree.keepingRoom(besides: name, size: value.count, flags: flags, on: descriptor, object.status) {
-                    () throws(Errno) in
-                    try name.withCName { (name) throws(Errno) in
-                        try Syscall.setxattr(.any(descriptor), name, value, flags: flags)
+                try loader.tree.changingAttribute(of: descriptor) { () throws(Errno) in
+                    try loader.tree.keepingRoom(besides: name, size: value.count, flags: flags, on: descriptor, object.status) {
+                        () throws(Errno) in
+                        try name.withCName { (name) throws(Errno) in
+                            try Syscall.setxattr(.any(descriptor), name, value, flags: flags)
+                        }
                     }
                 }
             }
@@ -141,8 +143,10 @@ extension MetadataChanges {
     func removeXattr(_ name: [UInt8], _ object: ObjectState) throws(Errno) {
         defer { kernel.invalidateElsewhere(object.object) }
         try held.makeCall(on: object) { () throws(Errno) in
-            try name.withCName { (name) throws(Errno) in
-                try Syscall.removexattr(.any(object.descriptor.rawValue), name)
+            try loader.tree.changingAttribute(of: object.descriptor.rawValue) { () throws(Errno) in
+                try name.withCName { (name) throws(Errno) in
+                    try Syscall.removexattr(.any(object.descriptor.rawValue), name)
+                }
             }
         }
     }

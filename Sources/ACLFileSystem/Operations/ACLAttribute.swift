@@ -19,10 +19,12 @@ extension XattrOperations {
     func setACL(
         of id: NodeID, to value: UnsafeRawBufferPointer, flags: Int32, _ caller: Caller
     ) throws(Errno) {
+        let isDirectory = try loader.node(id).object.kind == .directory
         let acl: ACL
-        do { acl = try ACLAttributeText.parse(Array(value), names: accounts.identityNames(judge.identities, for: caller.payer)) } catch {
-            throw .inval
-        }
+        do {
+            acl = try ACLAttributeText.parse(
+                Array(value), names: accounts.identityNames(judge.identities, for: caller.payer), isDirectory: isDirectory)
+        } catch { throw .inval }
         try metadata.withMetadataLocked(id) { () throws(Errno) in
             let object = try loader.load(id)
             try held.requireNoOtherChange(of: object)

@@ -93,7 +93,9 @@ extension XattrOperations {
     }
 
     private func read(_ name: [UInt8], _ object: ObjectState) throws(Errno) -> [UInt8] {
-        try name.withCName { (name) throws(Errno) in try Syscall.getxattr(.any(object.descriptor.rawValue), name) }
+        try name.withCName { (name) throws(Errno) in
+            try loader.tree.attribute(name, of: object.object, object.descriptor, object.status)
+        }
     }
 
     /// Before the first write to a file the kernel asks for its capabilities, and `ls -l` for the label of each object. That an object has

@@ -61,11 +61,11 @@ struct ExportJSON {
         for word in [ExportWord.owner, .group, .mode, .flags] {
             if let value = try text(word, line) { try ExportFields.set(word, value, of: &object, identities, at: line) }
         }
-        object.list = try list(identities, line)
+        object.list = try list(identities, isDirectory: object.kind == .directory, line)
         return .object(object)
     }
 
-    private func list(_ identities: ExportIdentities, _ line: Int) throws(ExportProblem) -> ExportedList? {
+    private func list(_ identities: ExportIdentities, isDirectory: Bool, _ line: Int) throws(ExportProblem) -> ExportedList? {
         guard let value = json[ExportWord.acl.rawValue] else { return nil }
         if case .null = value { return ExportedList.none }
         guard let entries = value.array else { throw ExportProblem(line: line, "'acl' is neither null nor an array of entries") }
@@ -77,7 +77,9 @@ struct ExportJSON {
             }
             text += Array(entry.utf8) + [0x0A]
         }
-        do throws(ACLTextError) { return .entries(try ACLAttributeText.parse(text, names: identities)) } catch {
+        do throws(ACLTextError) {
+            return .entries(try ACLAttributeText.parse(text, names: identities, isDirectory: isDirectory))
+        } catch {
             let index = error.line - 1
             var error = error
             error.line = 1

@@ -51,11 +51,11 @@ struct ExportLines {
         ] {
             if let field { try ExportFields.set(word, field.value, of: &object, identities, at: field.line) }
         }
-        object.list = try list(identities)
+        object.list = try list(identities, isDirectory: word == .directory)
         return .object(object)
     }
 
-    private func list(_ identities: ExportIdentities) throws(ExportProblem) -> ExportedList? {
+    private func list(_ identities: ExportIdentities, isDirectory: Bool) throws(ExportProblem) -> ExportedList? {
         let word = fields[.acl]
         if let word {
             let isNone = word.value.elementsEqual(ExportWord.none.utf8)
@@ -69,9 +69,9 @@ struct ExportLines {
             }
         }
         if word == nil, entries.isEmpty { return nil }
-        let text = entries.map(\.text).joined(separator: [0x0A])
+        let text = Array(entries.map(\.text).joined(separator: [0x0A]))
         let acl: ACL
-        do throws(ACLTextError) { acl = try ACLAttributeText.parse(Array(text), names: identities) } catch {
+        do throws(ACLTextError) { acl = try ACLAttributeText.parse(text, names: identities, isDirectory: isDirectory) } catch {
             var error = error
             let line = error.line <= entries.count ? entries[max(0, error.line - 1)].line : number
             error.line = 1

@@ -9,8 +9,8 @@ import Authorization
 ///     FFFFEEEE-DDDD-CCCC-BBBB-AAAA000007D0 allow read,synchronize,0x40000000,flags=0x600
 ///
 /// `0x..` among the words are bits of the rights without a word, `flags=0x..` bits of the flags without one. `0x3` in place of
-/// allow or deny is a reserved kind, `0x0` an entry without any right. The order of docs/authorization.md 7.1 (`inherited` among
-/// the words) is accepted as well.
+/// allow or deny is a reserved kind, `0x0` an entry without any right. All that docs/authorization.md 7.1 takes is accepted as well:
+/// `inherited` among the words, sets of rights, `owner@`, a position.
 public enum ACLAttributeText {
     public static let maximumLength = 65_536
     /// The first line of Libc's long form (docs/authorization.md 7.3), the only text with the flags of a list.
@@ -47,9 +47,13 @@ public enum ACLAttributeText {
 
     /// Reads the text of a list. An empty text is an empty list, which is not the same as no list (docs/authorization.md 1.3).
     ///
+    /// - Parameters:
+    ///   - text: of the list.
+    ///   - names: gives identities to names.
+    ///   - isDirectory: whether sets such as `full_control` have the rights of directories. No text that `write` made has one.
     /// - Throws: the first error, with its position.
     public static func parse(
-        _ text: some Collection<UInt8>, names: some IdentityNames
+        _ text: some Collection<UInt8>, names: some IdentityNames, isDirectory: Bool = true
     ) throws(ACLTextError) -> ACL {
         if text.count > maximumLength {
             throw ACLTextError(
@@ -68,7 +72,7 @@ public enum ACLAttributeText {
                     .tooMany, line: number, column: 1, found: escapedName(line),
                     expected: "at most \(ACL.maximumEntryCount) entries")
             }
-            var reader = EntryReader(line: line, number: number, dialect: .attribute)
+            var reader = EntryReader(line: line, number: number, dialect: .attribute, isDirectory: isDirectory)
             acl.entries.append(try reader.entry(names: names))
         }
         return acl

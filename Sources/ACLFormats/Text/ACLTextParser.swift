@@ -30,7 +30,7 @@ public enum ACLTextParser {
                     .tooMany, line: index, column: 1, found: escapedName(line),
                     expected: "at most \(maximumEntryCount) entries")
             }
-            var reader = EntryReader(line: line, number: index, dialect: .chmod(isDirectory: isDirectory))
+            var reader = EntryReader(line: line, number: index, dialect: .chmod, isDirectory: isDirectory)
             entries.append(try reader.entry(names: names))
         }
         if entries.isEmpty {
@@ -54,27 +54,27 @@ func linesOf(_ bytes: [UInt8]) -> [(Int, ArraySlice<UInt8>)] {
 /// Reads one entry of one line. It keeps the position for diagnostics.
 struct EntryReader {
     enum Dialect {
-        /// As users type it, with sets of rights (docs/authorization.md 7.1).
-        case chmod(isDirectory: Bool)
-        /// The attribute `system.aclfs.acl`: every stored bit, `inherited` before the kind.
+        /// docs/authorization.md 7.1.
+        case chmod
+        /// The attribute `system.aclfs.acl`, which has words for every stored bit as well (docs/authorization.md 7.3).
         case attribute
     }
     let line: ArraySlice<UInt8>
     let number: Int
-    let dialect: Dialect
+    private let isDirectory: Bool
     private let isTyped: Bool
     private var position: Int
     /// Whether the line began with a position, as `ls -le` prints it.
     private var isNumbered = false
 
-    init(line: ArraySlice<UInt8>, number: Int, dialect: Dialect) {
-        (self.line, self.number, self.dialect) = (line, number, dialect)
+    /// - Parameter isDirectory: whether sets such as `full_control` have the rights of directories.
+    init(line: ArraySlice<UInt8>, number: Int, dialect: Dialect, isDirectory: Bool) {
+        (self.line, self.number, self.isDirectory, isTyped) = (line, number, isDirectory, dialect == .chmod)
         position = line.startIndex
-        if case .chmod = dialect { isTyped = true } else { isTyped = false }
     }
 
     mutating func entry(names: some IdentityNames) throws(ACLTextError) -> ACE {
-        if isTyped { skipPosition() }
+        skipPosition()
         let guid = try identity(names: names)
         var flagsWord: UInt32 = 0
         var kindWord = token { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: ":") }
@@ -93,7 +93,7 @@ struct EntryReader {
                 rights.formUnion(right)
             } else if let flag = ACEFlagName.flag(named: word) {
                 flagsWord |= flag.rawValue
-            } else if case .chmod(let isDirectory) = dialect, let set = RightSet.set(named: word) {
+            } else if let set = RightSet.set(named: word) {
                 rights.formUnion(set.rights(isDirectory: isDirectory))
             } else if !isTyped, let right = AttributeWord.right(named: word) {
                 rights.formUnion(right)
@@ -149,7 +149,7 @@ struct EntryReader {
             name = token { $0 == separator }
         }
         if name.isEmpty { throw error(.noName, at: name, expected: "a user, a group or a UUID") }
-        if isTyped, prefix == nil, let guid = GUID(nfsWord: name) { return guid }
+        if prefix == nil, let guid = GUID(nfsWord: name) { return guid }
         if let guid = ACLFormats.identity(written: name, kind: prefix, names: names) { return guid }
         throw error(
             .identity, at: name, expected: "\(prefix.map { "a \($0.rawValue)" } ?? "a user, a group") or a UUID",
@@ -159,7 +159,7 @@ struct EntryReader {
     /// The identity that a number without a prefix, or a word of NFSv4, probably meant. Never root's: a slip must not lead to more than was
     /// typed.
     private func meantIdentity(_ name: ArraySlice<UInt8>) -> String? {
-        if isTyped, name.last == UInt8(ascii: "@") { return nearestWord(to: name, in: GUID.nfsWords.map(\.word)) }
+        if name.last == UInt8(ascii: "@") { return nearestWord(to: name, in: GUID.nfsWords.map(\.word)) }
         let number = unsignedNumber(name.first == UInt8(ascii: "#") ? name.dropFirst() : name, radix: 10)
         let rest = line[min(position, line.endIndex)...]
         guard let number, number != 0, rest.starts(with: "allow".utf8) || rest.starts(with: "deny".utf8) else { return nil }
@@ -186,8 +186,8 @@ struct EntryReader {
     }
 
     private var vocabulary: [String] {
-        RightName.words + ACEFlagName.all.map(\.word)
-            + (isTyped ? RightSet.all.map(\.word) : RightName.storedOnly.map(\.directoryWord))
+        RightName.words + ACEFlagName.all.map(\.word) + RightSet.all.map(\.word)
+            + (isTyped ? [] : RightName.storedOnly.map(\.directoryWord))
     }
 
     /// Whether the text between two commas seems to be several words.

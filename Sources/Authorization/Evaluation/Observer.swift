@@ -1,8 +1,8 @@
 /// Receives the steps of an evaluation. The evaluator is generic over it, so that production (records nothing) and `explain`
 /// (records everything) run the same code.
 public protocol EvaluationObserver {
-    /// Whether stages must be exact even where the outcome does not depend on them. The price is look-ups of memberships that the
-    /// outcome does not need.
+    /// Whether the stage of a grant must be exact even where the outcome does not depend on it. The price is look-ups of memberships
+    /// that the outcome does not need. The stage of a refusal is always exact.
     static var wantsExactStages: Bool { get }
     /// A check of an operation begins.
     mutating func beginCheck(_ check: Check)
@@ -27,6 +27,17 @@ public enum EntryEffect: Sendable, Hashable {
 public struct NoObserver: EvaluationObserver, Sendable {
     public init() {}
     public static var wantsExactStages: Bool { false }
+    public mutating func beginCheck(_ check: Check) {}
+    public mutating func entryConsidered(_ role: ObjectRole, _ index: Int, _ entry: ACE, applied: EntryEffect) {}
+    public mutating func stage(_ stage: Stage, granted: Rights) {}
+    public mutating func posixEntry(_ role: ObjectRole, _ index: Int) {}
+    public mutating func endCheck(_ decision: Decision) {}
+}
+
+/// For a log that shows grants too: records nothing either, but the stage of each decision is exact.
+public struct StageObserver: EvaluationObserver, Sendable {
+    public init() {}
+    public static var wantsExactStages: Bool { true }
     public mutating func beginCheck(_ check: Check) {}
     public mutating func entryConsidered(_ role: ObjectRole, _ index: Int, _ entry: ACE, applied: EntryEffect) {}
     public mutating func stage(_ stage: Stage, granted: Rights) {}

@@ -33,10 +33,8 @@ extension Inquiry {
         if owner == .unknown { return undecidedClass(bits, object, role, mayBeOwner: true) }
         let group = object.mode.grants(bits, to: .group)
         let other = object.mode.grants(bits, to: .other)
-        // The classes agree, so no membership needs to be looked up.
-        if group == other, !O.wantsExactStages {
-            return group ? .allow(.mode(.other, role)) : .deny(.EACCES, .mode(.other, role))
-        }
+        // Both grant, so no membership needs to be looked up. A refusal is kept and logged with its class: it pays for the look-up.
+        if group, other, !O.wantsExactStages { return .allow(.mode(.other, role)) }
         switch groupMembership(of: object) {
         case .member: return group ? .allow(.mode(.group, role)) : .deny(.EACCES, .mode(.group, role))
         case .notMember: return other ? .allow(.mode(.other, role)) : .deny(.EACCES, .mode(.other, role))

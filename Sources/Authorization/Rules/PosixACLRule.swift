@@ -31,9 +31,9 @@ extension Inquiry {
 
     private mutating func posixGroups(_ bits: UInt16, _ object: ObjectFacts, _ list: PosixACL, as role: ObjectRole) -> Decision {
         let others = object.mode.grants(bits, to: .other)
-        // All classes agree, so no membership needs to be looked up.
-        if !O.wantsExactStages, list.entries.allSatisfy({ $0.subject.isUser || $0.grants(bits, on: object) == others }) {
-            return others ? .allow(.mode(.other, role)) : .deny(.EACCES, .mode(.other, role))
+        // All classes grant, so no membership needs to be looked up.
+        if others, !O.wantsExactStages, list.entries.allSatisfy({ $0.subject.isUser || $0.grants(bits, on: object) }) {
+            return .allow(.mode(.other, role))
         }
         var refusing: Int?
         for index in list.entries.indices {

@@ -20,6 +20,22 @@ public final class OwnersAccess: Sendable {
     /// Whether the owner's read bit is missing on an object of the daemon's user.
     func isNeeded(toRead status: FileStatus) -> Bool { user != 0 && status.uid == user && status.mode & Self.reading == 0 }
 
+    /// Reads an attribute of an object that may not be readable. Names are listed without read permission: if there is no such attribute,
+    /// the mode stays as it is.
+    /// - Parameters:
+    ///   - name: the attribute.
+    ///   - descriptor: any descriptor of the object.
+    /// - Throws: `nodata` if there is none.
+    public func value(_ name: UnsafePointer<CChar>, of descriptor: Int32, isDirectory: Bool = false) throws(Errno) -> [UInt8] {
+        let target: XattrTarget = isDirectory ? .directory(descriptor) : .any(descriptor)
+        do throws(Errno) { return try Syscall.getxattr(target, name) } catch {
+            guard error == .acces, user != 0 else { throw error }
+        }
+        let bytes = Array(UnsafeRawBufferPointer(start: name, count: strlen(name)))
+        guard try Syscall.listxattr(.any(descriptor)).contains(bytes) else { throw .nodata }
+        return try with(Self.reading, on: descriptor) { () throws(Errno) in try Syscall.getxattr(.any(descriptor), name) }
+    }
+
     /// Calls `body`, and once more with these bits if it is refused and the object is the daemon's user's.
     /// - Parameters:
     ///   - bits: `reading` or `writing`.

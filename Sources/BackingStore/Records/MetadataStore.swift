@@ -114,13 +114,39 @@ extension BackingTree {
             throw .io
         }
         keep(stored, of: object, status, descriptor)
-        // The read itself may have moved the ctime; without this each further read would move it too.
-        if ownersAccess.isNeeded(toRead: status),
-            let after = try? Syscall.statx(descriptor.rawValue, flags: AtFlag.dontSync), after.mode == status.mode
-        {
-            keepRecord(of: object, before: status, after: after, descriptor)
-        }
+        keepRecordAfterRead(of: object, status, descriptor)
         return stored
+    }
+
+    /// The read of an attribute may have moved the ctime; without this each further read would move it too.
+    private func keepRecordAfterRead(of object: BackingObject, _ status: FileStatus, _ descriptor: SharedDescriptor) {
+        guard ownersAccess.isNeeded(toRead: status), let after = try? Syscall.statx(descriptor.rawValue, flags: AtFlag.dontSync),
+            after.mode == status.mode
+        else { return }
+        keepRecord(of: object, before: status, after: after, descriptor)
+    }
+
+    /// Another attribute than the record, after the decision that the caller may read it.
+    /// - Parameters:
+    ///   - name: the attribute.
+    ///   - object: the object.
+    ///   - descriptor: any descriptor of it.
+    ///   - status: its status; the mode counts.
+    /// - Throws: `nodata` if there is none.
+    public func attribute(
+        _ name: UnsafePointer<CChar>, of object: BackingObject, _ descriptor: SharedDescriptor, _ status: FileStatus
+    ) throws(Errno) -> [UInt8] {
+        guard ownersAccess.isNeeded(toRead: status) else { return try Syscall.getxattr(.any(descriptor.rawValue), name) }
+        // The caller may have changed the record since `status`: what is cached from before must not be kept.
+        let before = try Syscall.statx(descriptor.rawValue, flags: AtFlag.dontSync)
+        defer { keepRecordAfterRead(of: object, before, descriptor) }
+        return try ownersAccess.value(name, of: descriptor.rawValue)
+    }
+
+    /// Sets or removes another attribute than the record by `act`, after the decision that the caller may. The room for the record is
+    /// measured by values, so that reading counts too.
+    public func changingAttribute(of descriptor: Int32, _ act: () throws(Errno) -> Void) throws(Errno) {
+        try ownersAccess.with(OwnersAccess.reading | OwnersAccess.writing, on: descriptor, act)
     }
 
     /// The stored record; an empty one if there is none.

@@ -54,9 +54,7 @@ extension BackingTree {
 
     private func value(of attribute: String, on directory: Int32) throws(Errno) -> [UInt8]? {
         do throws(Errno) {
-            return try ownersAccess.with(OwnersAccess.reading, on: directory) { () throws(Errno) in
-                try Syscall.getxattr(.directory(directory), attribute)
-            }
+            return try ownersAccess.value(attribute, of: directory, isDirectory: true)
         } catch {
             // A directory that an ordinary user's daemon may not read declares nothing.
             if error == .nodata || error == .opnotsupp || error == .acces { return nil }

@@ -47,7 +47,7 @@ struct BackupReader<Files: BackupFiles> {
             let layout = layouts.first { $0.leavesOut(path) }
             if isOffline, !isMarked, layout != nil { (state.isExcludedItself, state.isExcludedByPlace) = (true, true) }
             if state.isExcludedByPlace { state.layout = layout }
-            if status.isDirectory { state.declares = try? files.attribute(DeclaredLayout.attributeName, of: node) }
+            if status.isDirectory { state.declares = try? declaredLayout(of: node) }
             try forEachParent(of: path, on: status.device) { (parent, above) throws(Errno) in
                 let isLeftOut = isOffline && layouts.contains { $0.leavesOut(parent) }
                 if try isExcludedHere(above) || isLeftOut { state.parents.append(parent) }
@@ -65,13 +65,18 @@ struct BackupReader<Files: BackupFiles> {
         try forEachParent(of: path, on: device) { (parent, node) throws(Errno) in
             // On a mount the caller may not be allowed to read it; then only the reason remains unknown.
             let value: [UInt8]?
-            do throws(Errno) { value = try files.attribute(DeclaredLayout.attributeName, of: node) } catch {
+            do throws(Errno) { value = try declaredLayout(of: node) } catch {
                 if isOffline, error != .opnotsupp { throw error }
                 return
             }
             if let layout = value.flatMap({ DeclaredLayout(value: $0) }) { found.append(LayoutAbove(layout: layout, directory: parent)) }
         }
         return found
+    }
+
+    private func declaredLayout(of directory: Files.Node) throws(Errno) -> [UInt8]? {
+        let name = DeclaredLayout.attributeName
+        return isOffline ? try files.stored(name, of: directory) : try files.attribute(name, of: directory)
     }
 
     /// Visits the directories above an object up to the top of its file system, the nearest first.
@@ -105,7 +110,7 @@ struct BackupReader<Files: BackupFiles> {
     }
 
     private func stored(_ name: String, of node: Files.Node) throws(AttributeFailure) -> [UInt8]? {
-        do throws(Errno) { return try files.attribute(name, of: node) } catch {
+        do throws(Errno) { return try files.stored(name, of: node) } catch {
             if error == .opnotsupp { return nil }
             throw .system(error)
         }

@@ -28,14 +28,9 @@ struct OfflineFiles: Sendable {
 
     /// - Returns: the value of an attribute; nil if there is none.
     func value(_ name: String, of node: SharedDescriptor) throws(Errno) -> [UInt8]? {
-        do throws(Errno) { return try Syscall.getxattr(.any(node.rawValue), name) } catch {
+        do throws(Errno) { return try ownersAccess.value(name, of: node.rawValue) } catch {
             if error == .nodata || error == .opnotsupp { return nil }
-            guard error == .acces else { throw error }
-            // Names are listed without read permission, and then the mode stays as it is.
-            guard try Syscall.listxattr(.any(node.rawValue)).contains(Array(name.utf8)) else { return nil }
-        }
-        return try ownersAccess.with(OwnersAccess.reading, on: node.rawValue) { () throws(Errno) in
-            try Syscall.getxattr(.any(node.rawValue), name)
+            throw error
         }
     }
 

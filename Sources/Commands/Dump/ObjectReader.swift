@@ -81,7 +81,7 @@ struct ObjectReader {
         }
         func value(_ name: [UInt8]) throws(ExportFailure) -> [UInt8]? {
             guard present.contains(name) else { return nil }
-            return try attempt { () throws(Errno) in try files.attribute(name, of: node) }
+            return try attempt { () throws(Errno) in try files.stored(String(decoding: name, as: UTF8.self), of: node) }
         }
         if present.contains(Array(BackingAttributes.accessName.utf8)) || present.contains(Array(BackingAttributes.standardName.utf8)) {
             throw Self.posix

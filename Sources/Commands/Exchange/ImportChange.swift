@@ -144,7 +144,9 @@ final class ImportChange: TreeChange {
                 throw error
             }
             for mark in BackupMark.allCases where present.contains(mark.storedName) {
-                if let value = try files.attribute(mark.storedName, of: object.node), mark.excludes(value) { return true }
+                if let value = try files.stored(String(decoding: mark.storedName, as: UTF8.self), of: object.node), mark.excludes(value) {
+                    return true
+                }
             }
             return false
         } catch { throw .system(error) }

@@ -1,3 +1,4 @@
+import BackingStore
 import LinuxSystem
 
 /// The system calls of `aclfs backup` beyond those of all commands.
@@ -7,6 +8,9 @@ package protocol BackupFiles: ToolFiles {
     func absolutePath(of node: Node) throws(Errno) -> [UInt8]
     /// - Parameter position: of an earlier listing of the directory; 0 for the beginning.
     func listing(of directory: Node, from position: Int64) throws(Errno) -> Listing
+    /// - Returns: the value of an attribute in a backing directory, also of the caller's own object without read permission; nil if there is
+    ///   none.
+    func stored(_ name: String, of node: Node) throws(Errno) -> [UInt8]?
 }
 
 /// The names of a directory in the order of the file system.
@@ -27,6 +31,13 @@ extension LinuxFiles: BackupFiles {
         guard let found = try? open(present, followsLink: false), let there = try? Syscall.statx(found.rawValue) else { return path }
         let status = try Syscall.statx(node.rawValue)
         return (there.device, there.inode) == (status.device, status.inode) ? present : path
+    }
+
+    package func stored(_ name: String, of node: SharedDescriptor) throws(Errno) -> [UInt8]? {
+        do throws(Errno) { return try OwnersAccess().value(name, of: node.rawValue) } catch {
+            if error == .nodata { return nil }
+            throw error
+        }
     }
 
     package func listing(of directory: SharedDescriptor, from position: Int64) throws(Errno) -> DirectoryListing {
