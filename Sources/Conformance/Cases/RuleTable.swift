@@ -79,5 +79,6 @@ extension Rule {
         Rule(77, .document("posix-acl.md")),
         Rule(78, .document("posix-acl.md")),
         Rule(79, .document("samba.md")),
+        Rule(80, .authorization("5.6, Q25")),
     ]
 }
