@@ -171,7 +171,8 @@ import Testing
         #expect(try propagated(own, flags: ACL.noInherit | 1) == ACL([own], listFlags: ACL.noInherit | 1))
         #expect(try ListChange.inherit.list(of: kind, under: parent, over: ACL([own, old], listFlags: ACL.noInherit))?.entries == [own])
         // Below it, its own list is the parent's.
-        #expect(try propagatedACL(from: ACL([own], listFlags: ACL.noInherit), to: kind, over: nil) == inheritedACL(from: ACL([own]), by: kind))
+        #expect(
+            try propagatedACL(from: ACL([own], listFlags: ACL.noInherit), to: kind, over: nil) == inheritedACL(from: ACL([own]), by: kind))
     }
 
     /// 5.5: the list of an original that is set on a copy.

@@ -37,7 +37,8 @@ import Testing
             let expected = reapplyInheritance(
                 parentACL: model(parent), kind: kind.word, old: model(old), oldFlags: isProtected ? ["no_inherit"] : [])
             guard model(result) == expected, result?.isProtected ?? false == isProtected else {
-                Issue.record("seed \(seed): \(kind.word) \(String(describing: old)) in \(String(describing: parent)): \(String(describing: result))")
+                Issue.record(
+                    "seed \(seed): \(kind.word) \(String(describing: old)) in \(String(describing: parent)): \(String(describing: result))")
                 return
             }
             protected += isProtected ? 1 : 0

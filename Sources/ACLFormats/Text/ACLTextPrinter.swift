@@ -22,18 +22,19 @@ public enum ACLTextPrinter {
     public static func lines(
         _ acl: ACL, isDirectory: Bool, names: some IdentityNames, numeric: Bool = false
     ) -> [String] {
-        (acl.isProtected ? [protectedLine] : []) + acl.entries.enumerated().map { index, entry in
-            let who = displayedIdentity(entry.guid, names: names, numeric: numeric)
-            let inherited = entry.flags.contains(.inherited) ? " inherited" : ""
-            let kind =
-                switch entry.kind {
-                case .allow: "allow"
-                case .deny: "deny"
-                case nil: "unknown"
-                }
-            let words = shownWords(of: entry, isDirectory: isDirectory).joined(separator: ",")
-            return " \(index): \(who)\(inherited) \(kind) \(words)"
-        }
+        (acl.isProtected ? [protectedLine] : [])
+            + acl.entries.enumerated().map { index, entry in
+                let who = displayedIdentity(entry.guid, names: names, numeric: numeric)
+                let inherited = entry.flags.contains(.inherited) ? " inherited" : ""
+                let kind =
+                    switch entry.kind {
+                    case .allow: "allow"
+                    case .deny: "deny"
+                    case nil: "unknown"
+                    }
+                let words = shownWords(of: entry, isDirectory: isDirectory).joined(separator: ",")
+                return " \(index): \(who)\(inherited) \(kind) \(words)"
+            }
     }
 
     /// The words that ls prints for an entry, without bits that have no word on this kind of object.

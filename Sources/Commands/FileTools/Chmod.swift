@@ -91,7 +91,7 @@ private final class Chmod<Files: ToolFiles> {
             let new = try entries(text, isDirectory, names: names)
             guard new.count == 1 else { throw UsageError("=a# takes one entry, not \(new.count)") }
             return index.map { .edit(.replace(new[0], at: $0)) } ?? .replaceWithoutIndex(new[0])
-        case .whole(.fromInput): 
+        case .whole(.fromInput):
             let list = try list(ofInput: input, isDirectory, names: names)
             return .edit(.replaceAll(list.entries, isProtected: list.isProtected))
         case .whole(.checkCanonical): return .edit(.checkCanonical)

@@ -70,7 +70,8 @@ struct Situations {
             if !looks[known].classes.contains(number) { looks[known].classes.append(number) }
             return known
         }
-        looks.append(Look(kind: kind, verdict: verdict, entries: item.entries, origins: origins, isProtected: item.isProtected, classes: [number]))
+        looks.append(
+            Look(kind: kind, verdict: verdict, entries: item.entries, origins: origins, isProtected: item.isProtected, classes: [number]))
         lookNumbers[key] = looks.count - 1
         return looks.count - 1
     }

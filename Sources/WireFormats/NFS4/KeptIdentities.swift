@@ -7,9 +7,9 @@ import Authorization
 struct KeptIdentities {
     /// Which entries of a value get the identity of a stored one.
     enum Reach {
-        /// Inherited entries with the same rights. Whoever sets a value by hand means any other as it is.
+        /// Inherited entries with the same rights. In a value that a user made any other is meant as it is.
         case inherited
-        /// Those with the same rights, then edited ones. What is inherited otherwise came from a directory, where it named somebody.
+        /// Those with the same rights, then edited ones. What is inherited otherwise came from a directory, where it named a user or a group.
         case all
     }
 
